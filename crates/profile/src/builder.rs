@@ -1,0 +1,265 @@
+//! The only way to make a profile: rows are added, equal ones are found again, `finish` sorts and settles
+//! the times.
+
+mod append;
+
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashTable;
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::category::{Category, Role};
+use crate::ids::{
+    FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
+};
+use crate::meta::Meta;
+use crate::model::Profile;
+use crate::strings::Interner;
+use crate::tables::{
+    Frame, Function, Lane, LineTick, Marker, Module, Process, Sample, Samples, Source, Stack, Thread, Unit,
+};
+
+/// What a lane is, before it has samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneInfo<'a> {
+    /// The event.
+    pub name: &'a str,
+    /// What the weights count.
+    pub unit: Unit,
+    /// Whether the times mean anything.
+    pub timed: bool,
+    /// Whether a row is a sample that was really taken.
+    pub counted: bool,
+}
+
+/// Collects rows; see the module's text.
+#[derive(Default)]
+pub struct Builder {
+    profile: Profile,
+    strings: Interner,
+    sources: FxHashMap<Source, SourceId>,
+    modules: FxHashMap<Module, ModuleId>,
+    functions: FxHashMap<Function, FunctionId>,
+    frames: HashTable<FrameId>,
+    stacks: HashTable<StackId>,
+    processes: FxHashMap<Process, ProcessId>,
+    threads: FxHashMap<Thread, ThreadId>,
+    lanes: FxHashMap<(StringId, Unit), LaneId>,
+    origin_ns: Option<u64>,
+}
+
+impl Builder {
+    /// An empty profile.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What is known of the recording as a whole.
+    pub fn meta(&mut self) -> &mut Meta {
+        &mut self.profile.meta
+    }
+
+    /// The row of a text.
+    pub fn string(&mut self, text: &str) -> StringId {
+        self.strings.intern(text)
+    }
+
+    /// The row of a text, or none for an absent one.
+    pub fn optional_string(&mut self, text: Option<&str>) -> StringId {
+        text.map_or(StringId::NONE, |text| self.string(text))
+    }
+
+    /// The text of a row.
+    pub fn text(&self, id: StringId) -> &str {
+        self.strings.strings.get(id)
+    }
+
+    /// The source of a path or URL.
+    pub fn source(&mut self, path: &str) -> SourceId {
+        let path = self.string(path);
+        self.source_row(Source { path, generated: SourceId::NONE, text: StringId::NONE })
+    }
+
+    fn source_row(&mut self, row: Source) -> SourceId {
+        let rows = &mut self.profile.sources;
+        *self.sources.entry(row).or_insert_with(|| push_row(rows, row, SourceId::from_index))
+    }
+
+    /// The module of a name.
+    pub fn module(&mut self, name: &str, build_id: Option<&str>) -> ModuleId {
+        let row = Module { name: self.string(name), build_id: self.optional_string(build_id) };
+        self.module_row(row)
+    }
+
+    fn module_row(&mut self, row: Module) -> ModuleId {
+        let rows = &mut self.profile.modules;
+        *self.modules.entry(row).or_insert_with(|| push_row(rows, row, ModuleId::from_index))
+    }
+
+    /// The row of a function.
+    pub fn function(&mut self, row: Function) -> FunctionId {
+        let table = &mut self.profile.functions;
+        *self.functions.entry(row).or_insert_with(|| table.push(row))
+    }
+
+    /// The row of a frame.
+    pub fn frame(&mut self, row: Frame) -> FrameId {
+        let table = &mut self.profile.frames;
+        if let Some(&id) = self.frames.find(hash(&row), |&id| table.row(id) == row) {
+            return id;
+        }
+        let id = table.push(row);
+        self.frames.insert_unique(hash(&row), id, |&id| hash(&table.row(id)));
+        id
+    }
+
+    /// The stack of a frame called by `parent`, with its category.
+    pub fn stack(&mut self, parent: StackId, frame: FrameId) -> StackId {
+        let table = &mut self.profile.stacks;
+        let key = (parent, frame);
+        let key_of = |id: StackId, table: &crate::Stacks| (table.parent[id.index()], table.frame[id.index()]);
+        if let Some(&id) = self.stacks.find(hash(&key), |&id| key_of(id, table) == key) {
+            return id;
+        }
+        let caller = parent.some().map(|id| table.category[id.index()]);
+        let category = stack_category(caller, &self.profile.frames.row(frame));
+        let id = table.push(Stack { parent, frame, category });
+        self.stacks.insert_unique(hash(&key), id, |&id| hash(&key_of(id, table)));
+        id
+    }
+
+    /// The row of a process.
+    pub fn process(&mut self, row: Process) -> ProcessId {
+        let rows = &mut self.profile.processes;
+        if let Some(&id) = self.processes.get(&row) {
+            return id;
+        }
+        let id = push_row(rows, row.clone(), ProcessId::from_index);
+        self.processes.insert(row, id);
+        id
+    }
+
+    /// The row of a thread under a name.
+    pub fn thread(&mut self, row: Thread) -> ThreadId {
+        let rows = &mut self.profile.threads;
+        *self.threads.entry(row).or_insert_with(|| push_row(rows, row, ThreadId::from_index))
+    }
+
+    /// Settles what a thread is for, once more is known than its name.
+    pub fn set_role(&mut self, thread: ThreadId, role: Role) {
+        self.profile.threads[thread.index()].role = role;
+    }
+
+    /// The lane of a name and unit; the first one asked for is the main lane.
+    pub fn lane(&mut self, info: LaneInfo<'_>) -> LaneId {
+        let name = self.string(info.name);
+        let rows = &mut self.profile.lanes;
+        *self.lanes.entry((name, info.unit)).or_insert_with(|| {
+            let LaneInfo { unit, timed, counted, .. } = info;
+            push_row(
+                rows,
+                Lane { name, unit, timed, counted, samples: Samples::default() },
+                LaneId::from_index,
+            )
+        })
+    }
+
+    /// Adds a sample. Its time may be on any clock: `finish` moves the earliest to 0.
+    pub fn sample(&mut self, lane: LaneId, row: Sample) -> RowId {
+        self.profile.lanes[lane.index()].samples.push(row)
+    }
+
+    /// Adds ticks on a line.
+    pub fn line_tick(&mut self, row: LineTick) -> RowId {
+        self.profile.line_ticks.push(row)
+    }
+
+    /// Adds a span or a point, on the clock of the samples.
+    pub fn marker(&mut self, row: Marker) -> RowId {
+        self.profile.markers.push(row)
+    }
+
+    /// Says which time is the start of the recording, where the first sample is not.
+    pub fn set_origin_ns(&mut self, origin_ns: u64) {
+        self.origin_ns = Some(origin_ns);
+    }
+
+    /// The tables so far.
+    pub fn so_far(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Adds all rows of another profile; both count their times from the same start. The other's meta is
+    /// taken over when this one's is empty, its losses are always added.
+    pub fn append(&mut self, other: &Profile) {
+        append::append(self, other);
+        self.origin_ns.get_or_insert(0);
+    }
+
+    /// Sorts the samples by time, moves the earliest to 0 and closes the tables.
+    pub fn finish(mut self) -> Profile {
+        let mut profile = self.profile;
+        profile.strings = std::mem::take(&mut self.strings.strings);
+        let origin_ns = self.origin_ns.unwrap_or_else(|| earliest_ns(&profile));
+        for lane in &mut profile.lanes {
+            let timed = lane.timed;
+            for time in &mut lane.samples.time_ns {
+                *time = if timed { time.saturating_sub(origin_ns) } else { 0 };
+            }
+            sort_by_time(&mut lane.samples);
+        }
+        let markers = &mut profile.markers;
+        for time in markers.start_ns.iter_mut().chain(&mut markers.end_ns) {
+            *time = time.saturating_sub(origin_ns);
+        }
+        profile.meta.duration_ns = profile.meta.duration_ns.max(latest_ns(&profile));
+        debug_assert_eq!(profile.check(), Ok(()));
+        profile
+    }
+}
+
+/// GC, compiler, regexp and idle claim what they call, until a JavaScript function is entered: the callback
+/// of a `String.replace` is the application's time, not the regexp's.
+fn stack_category(caller: Option<Category>, frame: &Frame) -> Category {
+    match caller {
+        Some(caller) if caller.claims_callees() && !frame.tier.is_javascript() => caller,
+        _ => frame.category,
+    }
+}
+
+fn push_row<Row, Id>(rows: &mut Vec<Row>, row: Row, id: impl Fn(usize) -> Id) -> Id {
+    rows.push(row);
+    id(rows.len() - 1)
+}
+
+fn hash(key: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn earliest_ns(profile: &Profile) -> u64 {
+    let lanes = profile.lanes.iter().filter(|lane| lane.timed);
+    let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
+    samples.chain(profile.markers.start_ns.iter().min()).min().copied().unwrap_or(0)
+}
+
+fn latest_ns(profile: &Profile) -> u64 {
+    let samples = profile.lanes.iter().filter_map(|lane| lane.samples.time_ns.last());
+    samples.chain(profile.markers.end_ns.iter().max()).max().copied().unwrap_or(0)
+}
+
+fn sort_by_time(samples: &mut Samples) {
+    if samples.time_ns.is_sorted() {
+        return;
+    }
+    let mut order: Vec<u32> = (0..samples.len()).map(|row| RowId::from_index(row).0).collect();
+    order.sort_by_key(|&row| samples.time_ns[row as usize]);
+    fn pick<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+        *column = order.iter().map(|&row| column[row as usize]).collect();
+    }
+    pick(&mut samples.time_ns, &order);
+    pick(&mut samples.thread, &order);
+    pick(&mut samples.stack, &order);
+    pick(&mut samples.weight, &order);
+}

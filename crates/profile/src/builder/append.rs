@@ -1,0 +1,149 @@
+//! Joining profiles: every row of one is found or made in the other, table after table, in the order in
+//! which they refer to each other.
+
+use super::{Builder, LaneInfo};
+use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, SourceId, StackId, StringId, ThreadId};
+use crate::meta::Losses;
+use crate::model::Profile;
+use crate::tables::{Frame, Function, LineTick, Marker, Module, Process, Sample, Source, Thread};
+
+/// Where each row of the other profile went.
+#[derive(Default)]
+struct Moved {
+    strings: Vec<StringId>,
+    sources: Vec<SourceId>,
+    modules: Vec<ModuleId>,
+    functions: Vec<FunctionId>,
+    frames: Vec<FrameId>,
+    stacks: Vec<StackId>,
+    processes: Vec<ProcessId>,
+    threads: Vec<ThreadId>,
+}
+
+pub(super) fn append(builder: &mut Builder, other: &Profile) {
+    let mut moved = Moved {
+        strings: other.strings.iter().map(|text| builder.string(text)).collect(),
+        ..Moved::default()
+    };
+    append_code(builder, other, &mut moved);
+    append_threads(builder, other, &mut moved);
+    append_samples(builder, other, &moved);
+    append_meta(builder, other);
+}
+
+impl Moved {
+    fn string(&self, id: StringId) -> StringId {
+        id.some().map_or(id, |id| self.strings[id.index()])
+    }
+
+    fn source(&self, id: SourceId) -> SourceId {
+        id.some().map_or(id, |id| self.sources[id.index()])
+    }
+
+    fn module(&self, id: ModuleId) -> ModuleId {
+        id.some().map_or(id, |id| self.modules[id.index()])
+    }
+
+    fn stack(&self, id: StackId) -> StackId {
+        id.some().map_or(id, |id| self.stacks[id.index()])
+    }
+}
+
+fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved) {
+    for row in &other.sources {
+        // A source map's row may refer to a later one: such a reference is dropped rather than guessed.
+        let generated = row.generated.some().filter(|id| id.index() < moved.sources.len());
+        let row = Source {
+            path: moved.string(row.path),
+            generated: generated.map_or(SourceId::NONE, |id| moved.source(id)),
+            text: moved.string(row.text),
+        };
+        moved.sources.push(builder.source_row(row));
+    }
+    for row in &other.modules {
+        let row = Module { name: moved.string(row.name), build_id: moved.string(row.build_id) };
+        moved.modules.push(builder.module_row(row));
+    }
+    for id in other.functions.ids() {
+        let row = other.functions.row(id);
+        let row = Function {
+            name: moved.string(row.name),
+            source: moved.source(row.source),
+            module: moved.module(row.module),
+            package: moved.string(row.package),
+            ..row
+        };
+        moved.functions.push(builder.function(row));
+    }
+    for id in other.frames.ids() {
+        let row = other.frames.row(id);
+        let function = moved.functions[row.function.index()];
+        moved.frames.push(builder.frame(Frame { function, symbol: moved.string(row.symbol), ..row }));
+    }
+    for id in other.stacks.ids() {
+        let row = other.stacks.row(id);
+        let stack = builder.stack(moved.stack(row.parent), moved.frames[row.frame.index()]);
+        moved.stacks.push(stack);
+    }
+}
+
+fn append_threads(builder: &mut Builder, other: &Profile, moved: &mut Moved) {
+    for row in &other.processes {
+        let row = Process {
+            name: moved.string(row.name),
+            container: moved.string(row.container),
+            node_version: moved.string(row.node_version),
+            ..row.clone()
+        };
+        moved.processes.push(builder.process(row));
+    }
+    for row in &other.threads {
+        let process = moved.processes[row.process.index()];
+        moved.threads.push(builder.thread(Thread { process, name: moved.string(row.name), ..*row }));
+    }
+}
+
+fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved) {
+    for lane in &other.lanes {
+        let name = other.text(lane.name);
+        let (unit, timed, counted) = (lane.unit, lane.timed, lane.counted);
+        let id = builder.lane(LaneInfo { name, unit, timed, counted });
+        for row in lane.samples.ids() {
+            let row = lane.samples.row(row);
+            let thread = moved.threads[row.thread.index()];
+            builder.sample(id, Sample { thread, stack: moved.stack(row.stack), ..row });
+        }
+    }
+    for id in other.line_ticks.ids() {
+        let row = other.line_ticks.row(id);
+        builder.line_tick(LineTick { stack: moved.stack(row.stack), ..row });
+    }
+    for id in other.markers.ids() {
+        let row = other.markers.row(id);
+        let thread = moved.threads[row.thread.index()];
+        builder.marker(Marker { thread, text: moved.string(row.text), ..row });
+    }
+}
+
+fn append_meta(builder: &mut Builder, other: &Profile) {
+    let mine = builder.meta();
+    let mut losses = std::mem::take(&mut mine.losses);
+    if mine.format.is_empty() {
+        *mine = other.meta.clone();
+        mine.losses = Losses::default();
+    }
+    mine.duration_ns = mine.duration_ns.max(other.meta.duration_ns);
+    let Losses { lost, throttled, hidden_kernel_ns, unnamed, frames, skipped, damage, unclosed: _ } =
+        &other.meta.losses;
+    losses.lost = losses.lost.saturating_add(*lost);
+    losses.throttled = losses.throttled.saturating_add(*throttled);
+    losses.hidden_kernel_ns = losses.hidden_kernel_ns.saturating_add(*hidden_kernel_ns);
+    losses.frames = losses.frames.saturating_add(*frames);
+    losses.skipped = losses.skipped.saturating_add(*skipped);
+    for (reason, count) in unnamed {
+        let sum = losses.unnamed.entry(reason.clone()).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    losses.damage.extend(damage.iter().cloned());
+    mine.losses = losses;
+}

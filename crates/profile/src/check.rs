@@ -1,0 +1,156 @@
+//! The proof that a profile is whole: ids in range, parents first, columns equally long, times sorted.
+//! Readers of foreign bytes run it on what they made, so that everybody behind them may index freely.
+
+use thiserror::Error;
+
+use crate::model::Profile;
+use crate::tables::Lane;
+
+/// What is wrong with a profile's tables.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CheckError {
+    /// An id leads nowhere.
+    #[error("row {row} of {table} refers to {column} {id}, but there are only {limit}")]
+    OutOfRange {
+        /// The table.
+        table: &'static str,
+        /// Its column.
+        column: &'static str,
+        /// The row.
+        row: usize,
+        /// The id found there.
+        id: u32,
+        /// How many rows the other table has.
+        limit: usize,
+    },
+    /// A stack stands before its parent.
+    #[error("stack {0} stands before its parent")]
+    ParentAfterChild(usize),
+    /// Columns of one table differ in length.
+    #[error("the columns of {0} differ in length")]
+    UnequalColumns(&'static str),
+    /// A lane's times go backwards.
+    #[error("the times of lane {lane} go backwards at sample {row}")]
+    UnsortedTimes {
+        /// The lane.
+        lane: usize,
+        /// The sample.
+        row: usize,
+    },
+    /// A marker ends before it starts.
+    #[error("marker {0} ends before it starts")]
+    BackwardMarker(usize),
+}
+
+impl Profile {
+    /// Proves that every id is in range, parents stand before their children, columns are equally long and
+    /// times are sorted.
+    pub fn check(&self) -> Result<(), CheckError> {
+        self.check_columns()?;
+        self.check_small_tables()?;
+        self.check_code()?;
+        self.check_stacks()?;
+        for (index, lane) in self.lanes.iter().enumerate() {
+            self.check_lane(index, lane)?;
+        }
+        self.check_marks()
+    }
+
+    fn check_columns(&self) -> Result<(), CheckError> {
+        let tables = [
+            ("functions", self.functions.columns_are_equally_long()),
+            ("frames", self.frames.columns_are_equally_long()),
+            ("stacks", self.stacks.columns_are_equally_long()),
+            ("line ticks", self.line_ticks.columns_are_equally_long()),
+            ("markers", self.markers.columns_are_equally_long()),
+            ("samples", self.lanes.iter().all(|lane| lane.samples.columns_are_equally_long())),
+        ];
+        match tables.iter().find(|(_, equal)| !equal) {
+            Some((table, _)) => Err(CheckError::UnequalColumns(table)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_small_tables(&self) -> Result<(), CheckError> {
+        let strings = self.strings.len();
+        let ids = self.sources.iter().flat_map(|source| [source.path.0, source.text.0]);
+        in_range("sources", "string", ids, strings)?;
+        in_range("sources", "source", self.sources.iter().map(|row| row.generated.0), self.sources.len())?;
+        let ids = self.modules.iter().flat_map(|module| [module.name.0, module.build_id.0]);
+        in_range("modules", "string", ids, strings)?;
+        let ids = self.processes.iter().flat_map(|row| [row.name.0, row.container.0, row.node_version.0]);
+        in_range("processes", "string", ids, strings)?;
+        in_range("threads", "string", self.threads.iter().map(|row| row.name.0), strings)?;
+        required("threads", "process", self.threads.iter().map(|row| row.process.0), self.processes.len())?;
+        in_range("lanes", "string", self.lanes.iter().map(|lane| lane.name.0), strings)
+    }
+
+    fn check_code(&self) -> Result<(), CheckError> {
+        let (functions, strings) = (&self.functions, self.strings.len());
+        in_range("functions", "string", functions.name.iter().map(|id| id.0), strings)?;
+        in_range("functions", "string", functions.package.iter().map(|id| id.0), strings)?;
+        in_range("functions", "source", functions.source.iter().map(|id| id.0), self.sources.len())?;
+        in_range("functions", "module", functions.module.iter().map(|id| id.0), self.modules.len())?;
+        required("frames", "function", self.frames.function.iter().map(|id| id.0), functions.len())?;
+        in_range("frames", "string", self.frames.symbol.iter().map(|id| id.0), strings)
+    }
+
+    fn check_stacks(&self) -> Result<(), CheckError> {
+        let stacks = &self.stacks;
+        required("stacks", "frame", stacks.frame.iter().map(|id| id.0), self.frames.len())?;
+        let misplaced =
+            |(row, parent): (usize, &crate::StackId)| parent.some().is_some_and(|id| id.index() >= row);
+        match stacks.parent.iter().enumerate().position(misplaced) {
+            Some(row) => Err(CheckError::ParentAfterChild(row)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_lane(&self, index: usize, lane: &Lane) -> Result<(), CheckError> {
+        let samples = &lane.samples;
+        required("samples", "thread", samples.thread.iter().map(|id| id.0), self.threads.len())?;
+        in_range("samples", "stack", samples.stack.iter().map(|id| id.0), self.stacks.len())?;
+        match samples.time_ns.windows(2).position(|pair| pair[0] > pair[1]) {
+            Some(row) => Err(CheckError::UnsortedTimes { lane: index, row: row + 1 }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_marks(&self) -> Result<(), CheckError> {
+        let (markers, ticks) = (&self.markers, &self.line_ticks);
+        required("line ticks", "stack", ticks.stack.iter().map(|id| id.0), self.stacks.len())?;
+        required("markers", "thread", markers.thread.iter().map(|id| id.0), self.threads.len())?;
+        in_range("markers", "string", markers.text.iter().map(|id| id.0), self.strings.len())?;
+        let spans = markers.start_ns.iter().zip(&markers.end_ns);
+        match spans.enumerate().position(|(_, (start, end))| start > end) {
+            Some(row) => Err(CheckError::BackwardMarker(row)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Ids that may also be "none".
+fn in_range(
+    table: &'static str,
+    column: &'static str,
+    ids: impl Iterator<Item = u32>,
+    limit: usize,
+) -> Result<(), CheckError> {
+    required(table, column, ids.map(|id| if id == u32::MAX { 0 } else { id }), limit.max(1))
+}
+
+fn required(
+    table: &'static str,
+    column: &'static str,
+    mut ids: impl Iterator<Item = u32>,
+    limit: usize,
+) -> Result<(), CheckError> {
+    let mut row = 0;
+    match ids.find(|&id| {
+        row += 1;
+        id as usize >= limit
+    }) {
+        Some(id) => Err(CheckError::OutOfRange { table, column, row: row - 1, id, limit }),
+        None => Ok(()),
+    }
+}

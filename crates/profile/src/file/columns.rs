@@ -1,0 +1,146 @@
+//! Columns as little-endian bytes behind a directory: what a page can view as typed arrays.
+
+use serde::{Deserialize, Serialize};
+
+use super::ChunkError;
+use crate::category::{Category, Tier};
+use crate::ids::{FrameId, FunctionId, ModuleId, SourceId, StackId, StringId, ThreadId};
+use crate::tables::MarkerKind;
+
+/// Where a column's bytes stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: Kind,
+    /// From the start of the column area, a multiple of 8.
+    pub(super) offset: u64,
+    /// In values, not in bytes.
+    pub(super) length: u64,
+}
+
+/// The type of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    U8,
+    U32,
+    U64,
+}
+
+/// A type that has a fixed width in a column.
+pub(super) trait Value: Sized {
+    const KIND: Kind;
+    const WIDTH: usize;
+    fn put(&self, out: &mut Vec<u8>);
+    /// `None` when the bytes mean nothing.
+    fn get(bytes: &[u8]) -> Option<Self>;
+}
+
+impl Value for u64 {
+    const KIND: Kind = Kind::U64;
+    const WIDTH: usize = 8;
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_le_bytes());
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+}
+
+impl Value for u32 {
+    const KIND: Kind = Kind::U32;
+    const WIDTH: usize = 4;
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_le_bytes());
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+}
+
+macro_rules! id_values {
+    ($($id:ident),*) => {$(
+        impl Value for $id {
+            const KIND: Kind = Kind::U32;
+            const WIDTH: usize = 4;
+            fn put(&self, out: &mut Vec<u8>) {
+                self.0.put(out);
+            }
+            fn get(bytes: &[u8]) -> Option<Self> {
+                u32::get(bytes).map($id)
+            }
+        }
+    )*};
+}
+id_values!(StringId, SourceId, ModuleId, FunctionId, FrameId, StackId, ThreadId);
+
+macro_rules! byte_values {
+    ($($type:ident),*) => {$(
+        impl Value for $type {
+            const KIND: Kind = Kind::U8;
+            const WIDTH: usize = 1;
+            fn put(&self, out: &mut Vec<u8>) {
+                out.push(*self as u8);
+            }
+            fn get(bytes: &[u8]) -> Option<Self> {
+                $type::from_u8(*bytes.first()?)
+            }
+        }
+    )*};
+}
+byte_values!(Category, Tier, MarkerKind);
+
+impl Value for bool {
+    const KIND: Kind = Kind::U8;
+    const WIDTH: usize = 1;
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        match bytes.first()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
+/// Collects columns for writing.
+#[derive(Default)]
+pub(super) struct Writer {
+    pub(super) directory: Vec<Entry>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Writer {
+    pub(super) fn column<V: Value>(&mut self, name: String, values: &[V]) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let (offset, length) = (self.bytes.len() as u64, values.len() as u64);
+        self.directory.push(Entry { name, kind: V::KIND, offset, length });
+        self.bytes.reserve(values.len() * V::WIDTH);
+        for value in values {
+            value.put(&mut self.bytes);
+        }
+    }
+}
+
+/// Finds columns for reading.
+pub(super) struct Reader<'a> {
+    pub(super) directory: &'a [Entry],
+    pub(super) bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {
+        self.find(name).ok_or_else(|| ChunkError::Column(name.to_owned()))
+    }
+
+    fn find<V: Value>(&self, name: &str) -> Option<Vec<V>> {
+        let entry = self.directory.iter().find(|entry| entry.name == name && entry.kind == V::KIND)?;
+        let start = usize::try_from(entry.offset).ok()?;
+        let length = usize::try_from(entry.length).ok()?.checked_mul(V::WIDTH)?;
+        let bytes = self.bytes.get(start..start.checked_add(length)?)?;
+        bytes.chunks_exact(V::WIDTH).map(V::get).collect()
+    }
+}

@@ -1,0 +1,29 @@
+//! The finished recording: who ran, which stacks were seen when, and how good the data is. One model for
+//! every input and every output. Tables of columns, ids instead of pointers, immutable after
+//! [`Builder::finish`]. Nothing here knows a foreign format; the only file that it reads and writes is our
+//! own ([`file`]).
+
+mod builder;
+pub mod category;
+mod check;
+pub mod classify;
+pub mod file;
+mod ids;
+mod meta;
+mod model;
+mod strings;
+mod tables;
+
+pub use builder::{Builder, LaneInfo};
+pub use category::{Category, Role, Tier};
+pub use check::CheckError;
+pub use ids::{
+    FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
+};
+pub use meta::{Losses, Meta, Unclosed};
+pub use model::Profile;
+pub use strings::Strings;
+pub use tables::{
+    Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, Marker, MarkerKind, Markers, Module,
+    NO_ADDRESS, Process, Sample, Samples, Source, Stack, Stacks, Thread, Unit,
+};

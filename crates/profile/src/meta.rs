@@ -1,0 +1,82 @@
+//! Where a recording comes from and how good it is. Every importer fills what its input tells and leaves
+//! the rest empty: an empty field means "not known", never "none".
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{StackId, ThreadId};
+
+/// What is known of a recording as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Meta {
+    /// The format it was read from, as people call it: `perf script`, `folded stacks`.
+    pub format: String,
+    /// How the samples were taken: `perf events`, `inspector`; empty when the input does not tell.
+    pub way_in: String,
+    /// Start of the recording in nanoseconds since 1970, as decimal text because it does not fit a
+    /// JavaScript number.
+    pub start_unix_ns: Option<String>,
+    /// The recording's own clock at time 0, in seconds: what `perf script` prints beside a sample.
+    pub start_clock_s: Option<f64>,
+    /// Which clock that is: `CLOCK_MONOTONIC`, `perf`, …
+    pub clock: Option<String>,
+    /// The time that the recording covers, where it is known better than from the first and last sample.
+    pub duration_ns: u64,
+    /// The time between two samples of a busy thread.
+    pub interval_ns: Option<u64>,
+    /// The machine's name.
+    pub host: Option<String>,
+    /// Operating system and release.
+    pub system: Option<String>,
+    /// Node's version, where all processes share it; else see the processes.
+    pub node_version: Option<String>,
+    /// V8's version, likewise.
+    pub v8_version: Option<String>,
+    /// The command that was recorded, with the values of its arguments redacted.
+    pub command: Option<String>,
+    /// What could not be seen.
+    pub losses: Losses,
+}
+
+/// What a recording misses. A profile always says how good it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Losses {
+    /// Samples that the kernel had no room for.
+    pub lost: u64,
+    /// Times that the kernel throttled the sampling.
+    pub throttled: u64,
+    /// CPU time spent in the kernel that this user may not sample.
+    pub hidden_kernel_ns: u64,
+    /// Frames in samples that have no name, by reason.
+    pub unnamed: BTreeMap<String, u64>,
+    /// Frames in samples, named or not.
+    pub frames: u64,
+    /// Lines or records of the input that were not understood.
+    pub skipped: u64,
+    /// What is wrong with the input, a sentence each.
+    pub damage: Vec<String>,
+    /// The last sample of the main lane, where the input ended inside it.
+    pub unclosed: Option<Unclosed>,
+}
+
+/// A sample that nothing closes: it may lack callers. stackcollapse-perf.pl leaves it out, so folded output
+/// has to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unclosed {
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Its stack.
+    pub stack: StackId,
+    /// Its weight.
+    pub weight: u64,
+}
+
+impl Losses {
+    /// Frames without a name, whatever the reason.
+    pub fn unnamed_total(&self) -> u64 {
+        self.unnamed.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+}
