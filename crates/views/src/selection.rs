@@ -1,0 +1,85 @@
+//! Which samples a view is about, and which frames it hides.
+
+use std::ops::Range;
+
+use profile::{Category, LaneId, ProcessId, Profile, StackId, ThreadId};
+use regex::Regex;
+
+/// What is selected; the default is the main lane, whole.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The lane; the main one when none is named.
+    pub lane: Option<LaneId>,
+    /// Half-open, in nanoseconds since the start.
+    pub range_ns: Option<Range<u64>>,
+    /// Only these threads.
+    pub threads: Option<Vec<ThreadId>>,
+    /// Only these processes.
+    pub processes: Option<Vec<ProcessId>>,
+    /// Only samples whose stack has one of these categories.
+    pub categories: Option<Vec<Category>>,
+    /// Only samples with a frame whose function, file or package matches.
+    pub search: Option<Regex>,
+    /// Frames of these categories are left out; their weight goes to the caller.
+    pub hidden: Vec<Category>,
+}
+
+impl Selection {
+    /// The lane, if the profile has any.
+    pub fn lane_in(&self, profile: &Profile) -> Option<LaneId> {
+        self.lane.or((!profile.lanes().is_empty()).then_some(LaneId(0)))
+    }
+
+    /// Whether a stack's topmost frame is hidden.
+    pub fn hides(&self, profile: &Profile, stack: StackId) -> bool {
+        !self.hidden.is_empty() && self.hidden.contains(&profile.stacks().category[stack.index()])
+    }
+
+    /// For each thread, whether its samples are selected.
+    pub(crate) fn selected_threads(&self, profile: &Profile) -> Vec<bool> {
+        let is_selected = |(row, thread): (usize, &profile::Thread)| {
+            let by_thread = self.threads.as_ref().is_none_or(|ids| ids.contains(&ThreadId::from_index(row)));
+            let by_process = self.processes.as_ref().is_none_or(|ids| ids.contains(&thread.process));
+            by_thread && by_process
+        };
+        profile.threads().iter().enumerate().map(is_selected).collect()
+    }
+
+    /// For each stack, whether a sample that ends in it is selected.
+    pub(crate) fn selected_stacks(&self, profile: &Profile) -> Option<Vec<bool>> {
+        if self.search.is_none() && self.categories.is_none() {
+            return None;
+        }
+        let matches = self.search.as_ref().map(|pattern| matching_stacks(profile, pattern));
+        let stacks = profile.stacks();
+        let is_selected = |id: StackId| {
+            let by_search = matches.as_ref().is_none_or(|matches| matches[id.index()]);
+            let category = stacks.category[id.index()];
+            by_search && self.categories.as_ref().is_none_or(|list| list.contains(&category))
+        };
+        Some(stacks.ids().map(is_selected).collect())
+    }
+}
+
+/// For each stack, whether it or one of its callers matches.
+fn matching_stacks(profile: &Profile, pattern: &Regex) -> Vec<bool> {
+    let functions = profile.functions();
+    let by_function: Vec<bool> = functions
+        .ids()
+        .map(|id| {
+            let function = functions.row(id);
+            pattern.is_match(profile.text(function.name))
+                || profile.source_path(function.source).is_some_and(|path| pattern.is_match(path))
+                || function.package.some().is_some_and(|package| pattern.is_match(profile.text(package)))
+        })
+        .collect();
+    let stacks = profile.stacks();
+    let mut matches = Vec::with_capacity(stacks.len());
+    for id in stacks.ids() {
+        let stack = stacks.row(id);
+        let function = profile.frames().function[stack.frame.index()];
+        let inherited = stack.parent.some().is_some_and(|parent| matches[parent.index()]);
+        matches.push(inherited || by_function[function.index()]);
+    }
+    matches
+}

@@ -1,0 +1,81 @@
+//! The selected samples, summed by thread and stack: what every tree and list starts from.
+
+use profile::{LaneId, Profile, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use crate::selection::Selection;
+
+/// The samples of one thread that ended in one stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The stack; none for samples without one.
+    pub stack: StackId,
+    /// The sum of their weights.
+    pub weight: u64,
+    /// Their number.
+    pub samples: u64,
+}
+
+/// The selected weight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// The lane that was weighed.
+    pub lane: Option<LaneId>,
+    /// One entry a thread and stack, in the order in which they first appear.
+    pub entries: Vec<Entry>,
+    /// The sum of all weights: what shares are of.
+    pub total: u64,
+    /// The number of samples.
+    pub samples: u64,
+}
+
+/// Sums the selected samples.
+pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
+    let mut weights = Weights { lane: selection.lane_in(profile), entries: Vec::new(), total: 0, samples: 0 };
+    let Some(lane) = weights.lane.map(|id| profile.lane(id)) else { return weights };
+    let threads = selection.selected_threads(profile);
+    let stacks = selection.selected_stacks(profile);
+    let without_stack = selection.search.is_none() && selection.categories.is_none();
+    let samples = &lane.samples;
+    let mut index: FxHashMap<(ThreadId, StackId), usize> = FxHashMap::default();
+    for row in rows_in_range(&samples.time_ns, selection) {
+        let (thread, stack) = (samples.thread[row], samples.stack[row]);
+        let by_stack = match (stack.some(), &stacks) {
+            (Some(stack), Some(selected)) => selected[stack.index()],
+            (Some(_), None) => true,
+            (None, _) => without_stack,
+        };
+        if !by_stack || !threads[thread.index()] {
+            continue;
+        }
+        let entry = *index.entry((thread, stack)).or_insert_with(|| {
+            weights.entries.push(Entry { thread, stack, weight: 0, samples: 0 });
+            weights.entries.len() - 1
+        });
+        let entry = &mut weights.entries[entry];
+        let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
+        entry.weight = entry.weight.saturating_add(weight);
+        entry.samples = entry.samples.saturating_add(count);
+        weights.total = weights.total.saturating_add(weight);
+        weights.samples = weights.samples.saturating_add(count);
+    }
+    weights
+}
+
+/// The part of a total, from 0 to 1.
+pub fn share(weight: u64, total: u64) -> f64 {
+    if total == 0 { 0.0 } else { weight as f64 / total as f64 }
+}
+
+/// Samples are sorted by time, so a range of times is a range of rows.
+fn rows_in_range(times: &[u64], selection: &Selection) -> std::ops::Range<usize> {
+    match &selection.range_ns {
+        None => 0..times.len(),
+        Some(range) => {
+            let start = times.partition_point(|time| *time < range.start);
+            start..times.partition_point(|time| *time < range.end).max(start)
+        }
+    }
+}
