@@ -1,0 +1,131 @@
+//! gzip and zstd around any input, with a limit on how far a small file may swell.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// What a stream may give in any case.
+const FREE_BYTES: u64 = 64 << 20;
+/// What it may give for each byte it took. Real recordings shrink to a fiftieth.
+const LARGEST_RATIO: u64 = 1000;
+
+/// The compression that a stream's first bytes show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub(crate) fn of(first_bytes: &[u8]) -> Option<Self> {
+        match first_bytes {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// The stream behind the compression.
+    pub(crate) fn open<'a>(self, input: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = Counted { input, taken: Arc::clone(&taken) };
+        let inner: Box<dyn Read + Send + 'a> = match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(counted)),
+            Self::Zstd => Box::new(ZstdFrames::new(counted)),
+        };
+        Box::new(Limited { inner, taken, given: 0 })
+    }
+}
+
+/// Counts the compressed bytes.
+struct Counted<R> {
+    input: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Ends a stream that swells beyond reason.
+struct Limited<R> {
+    inner: R,
+    taken: Arc<AtomicU64>,
+    given: u64,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let taken = self.taken.load(Ordering::Relaxed);
+        if self.given > FREE_BYTES.saturating_add(taken.saturating_mul(LARGEST_RATIO)) {
+            let what = format!("it swells more than {LARGEST_RATIO} times near byte {taken}");
+            return Err(io::Error::other(what));
+        }
+        let count = self.inner.read(buffer).map_err(|error| {
+            let byte = self.taken.load(Ordering::Relaxed);
+            io::Error::new(error.kind(), format!("the compressed data is broken near byte {byte} ({error})"))
+        })?;
+        self.given += count as u64;
+        Ok(count)
+    }
+}
+
+/// zstd files may hold several frames, one after another, and frames to skip.
+struct ZstdFrames<R> {
+    input: BufReader<R>,
+    decoder: FrameDecoder,
+    inside: bool,
+}
+
+impl<R: Read> ZstdFrames<R> {
+    fn new(input: R) -> Self {
+        Self { input: BufReader::new(input), decoder: FrameDecoder::new(), inside: false }
+    }
+
+    /// Enters the next frame; `false` at the end of the input.
+    fn next_frame(&mut self) -> io::Result<bool> {
+        while !self.input.fill_buf()?.is_empty() {
+            match self.decoder.reset(&mut self.input) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    io::copy(&mut self.input.by_ref().take(length.into()), &mut io::sink())?;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl<R: Read> Read for ZstdFrames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.inside {
+                if !self.next_frame()? {
+                    return Ok(0);
+                }
+                self.inside = true;
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let blocks =
+                    self.decoder.decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1));
+                blocks.map_err(io::Error::other)?;
+            }
+            if self.decoder.can_collect() > 0 {
+                return self.decoder.read(buffer);
+            }
+            self.inside = false;
+        }
+    }
+}

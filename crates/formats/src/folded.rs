@@ -1,0 +1,9 @@
+//! Folded stacks: a line for each distinct stack, `root;caller;leaf count`. What stackcollapse-perf.pl and
+//! its kin write and what most flame graph tools read.
+
+mod read;
+mod rules;
+mod write;
+
+pub use read::{looks_like, read};
+pub use write::{Options, write};

@@ -1,0 +1,163 @@
+//! Opens whatever somebody was handed: looks behind gzip and zstd, tells the format by its content and hands
+//! the stream to the reader of that format. A new format is one row of [`READERS`].
+
+use std::io::{self, Cursor, Read};
+use std::num::NonZero;
+
+use profile::Profile;
+use profile::file::{self, FileError};
+use thiserror::Error;
+
+use crate::decompress::Compression;
+use crate::{bpftrace, dtrace, folded, perf_script};
+
+/// How much of an input is looked at to tell its format.
+const FIRST_BYTES: u64 = 64 << 10;
+/// Compression around compression around compression is a joke.
+const MOST_LAYERS: usize = 3;
+
+/// Why an input cannot be opened.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The input cannot be read.
+    #[error("cannot read it: {0}")]
+    Read(#[from] io::Error),
+    /// Nothing in it.
+    #[error("it is empty")]
+    Empty,
+    /// Recognised, with nothing to show.
+    #[error("it looks like {format}, but there is not one sample in it{}", first_damage(.damage))]
+    NoSamples {
+        /// What it looks like.
+        format: String,
+        /// What is wrong with it.
+        damage: Vec<String>,
+    },
+    /// A format that is known but not read.
+    #[error("it is {what}, which nodescope does not read yet")]
+    NotYet {
+        /// What it is.
+        what: &'static str,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// Not like anything known.
+    #[error("it does not look like any recording that nodescope knows; it starts with “{start}”")]
+    Unrecognised {
+        /// Its first characters.
+        start: String,
+    },
+    /// A file of ours that cannot be read.
+    #[error(transparent)]
+    Ours(#[from] FileError),
+}
+
+fn first_damage(damage: &[String]) -> String {
+    damage.first().map(|sentence| format!(" ({sentence})")).unwrap_or_default()
+}
+
+type Stream<'a> = Box<dyn Read + Send + 'a>;
+
+/// A format: how its first bytes are told, and its reader.
+struct Reader {
+    looks_like: fn(&[u8]) -> bool,
+    read: fn(Stream<'_>, NonZero<usize>) -> Result<Profile, ImportError>,
+}
+
+/// The formats, the surest signs first.
+const READERS: &[Reader] = &[
+    Reader { looks_like: file::is_ours, read: |stream, _| read_ours(stream) },
+    Reader {
+        looks_like: perf_script::looks_like,
+        read: |stream, threads| Ok(perf_script::read(stream, threads)),
+    },
+    Reader { looks_like: bpftrace::looks_like, read: |stream, _| Ok(bpftrace::read(stream)) },
+    Reader { looks_like: dtrace::looks_like, read: |stream, _| Ok(dtrace::read(stream)) },
+    Reader { looks_like: folded::looks_like, read: |stream, _| Ok(folded::read(stream)) },
+];
+
+const PERF_DATA_HINT: &str = "perf script -i FILE | nodescope report -";
+const JSON_HINT: &str = "export it as folded stacks with the tool that made it";
+
+/// First bytes of formats that are known but not read.
+const NOT_YET: &[(&[u8], &str, &str)] = &[
+    (b"PERFILE2", "a perf.data file", PERF_DATA_HINT),
+    (b"2ELIFREP", "a perf.data file", PERF_DATA_HINT),
+    (b"{", "a JSON file (.cpuprofile, speedscope, trace …)", JSON_HINT),
+    (b"[", "a JSON file (.cpuprofile, speedscope, trace …)", JSON_HINT),
+    (b"v8-version,", "a V8 --prof log", "node --prof-process shows it as text"),
+];
+
+/// Reads a recording of any known format, compressed or not, on that many threads.
+pub fn import(input: impl Read + Send, threads: NonZero<usize>) -> Result<Profile, ImportError> {
+    let (first_bytes, stream) = uncompressed(Box::new(input))?;
+    let profile = match READERS.iter().find(|reader| (reader.looks_like)(&first_bytes)) {
+        Some(reader) => (reader.read)(stream, threads)?,
+        None => return Err(unreadable(&first_bytes)),
+    };
+    if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
+        let meta = profile.meta();
+        return Err(ImportError::NoSamples {
+            format: meta.format.clone(),
+            damage: meta.losses.damage.clone(),
+        });
+    }
+    Ok(profile)
+}
+
+fn unreadable(first_bytes: &[u8]) -> ImportError {
+    if first_bytes.trim_ascii().is_empty() {
+        return ImportError::Empty;
+    }
+    match NOT_YET.iter().find(|(magic, ..)| first_bytes.starts_with(magic)) {
+        Some((_, what, hint)) => ImportError::NotYet { what, hint },
+        None => {
+            let text = String::from_utf8_lossy(&first_bytes[..first_bytes.len().min(160)]);
+            let start = text.chars().take(40).flat_map(char::escape_debug).collect();
+            ImportError::Unrecognised { start }
+        }
+    }
+}
+
+/// Looks behind compression; returns the first bytes, and the stream from its start.
+fn uncompressed(mut stream: Stream<'_>) -> Result<(Vec<u8>, Stream<'_>), ImportError> {
+    for _ in 0..=MOST_LAYERS {
+        let mut first_bytes = Vec::new();
+        let read = stream.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes);
+        if first_bytes.is_empty() {
+            return match read {
+                Ok(_) => Err(ImportError::Empty),
+                Err(error) => Err(error.into()),
+            };
+        }
+        // A stream that broke says so again when the reader gets there.
+        let rest: Stream<'_> = match read {
+            Ok(_) => stream,
+            Err(error) => Box::new(Broken(Some(error))),
+        };
+        let whole: Stream<'_> = Box::new(Cursor::new(first_bytes.clone()).chain(rest));
+        match Compression::of(&first_bytes) {
+            Some(compression) => stream = compression.open(whole),
+            None => return Ok((first_bytes, whole)),
+        }
+    }
+    Err(ImportError::Read(io::Error::other("there is compression inside compression inside compression")))
+}
+
+/// A stream that only says why it ended.
+struct Broken(Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+fn read_ours(mut stream: Stream<'_>) -> Result<Profile, ImportError> {
+    let mut bytes = Vec::new();
+    let broken = stream.read_to_end(&mut bytes).err();
+    match (file::read(&bytes), broken) {
+        (Err(_), Some(error)) => Err(error.into()),
+        (result, _) => Ok(result?),
+    }
+}

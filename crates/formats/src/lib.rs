@@ -1,0 +1,17 @@
+//! Foreign bytes in, Profile out, and back. One file for each format; [`import()`] tells them apart by their
+//! content. Nothing here opens files or prints: readers take `impl Read`, writers `impl Write`, and what is
+//! wrong with an input is an [`ImportError`] or a sentence in the profile's losses.
+
+pub mod bpftrace;
+mod decompress;
+pub mod dtrace;
+mod finish;
+pub mod folded;
+mod generated;
+mod import;
+pub mod naming;
+pub mod perf_script;
+mod stack_text;
+pub mod svg;
+
+pub use import::{ImportError, import};

@@ -1,0 +1,62 @@
+//! `perf script` text → Profile. The stream is cut into chunks of whole samples ([`chunks`]), read on all
+//! cores ([`reader`]) and joined in order ([`merge`]). Memory grows with the number of distinct lines and of
+//! samples, not with the bytes of the input.
+
+mod chunks;
+mod comments;
+mod frame;
+mod header;
+mod lines;
+mod merge;
+mod reader;
+
+use std::io::Read;
+use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
+
+use profile::Profile;
+
+use chunks::Chunks;
+use merge::Part;
+use reader::Reader;
+
+/// Reads `perf script` text on that many threads. The input never fails: what cannot be understood is
+/// counted in the profile's losses.
+pub fn read(input: impl Read + Send, threads: NonZero<usize>) -> Profile {
+    let chunks = Mutex::new(Chunks::new(input));
+    let run = |reader_row: usize| {
+        let (mut reader, mut parts, mut buffer) = (Reader::default(), Vec::new(), Vec::new());
+        while let Some(index) = chunks.lock().unwrap_or_else(PoisonError::into_inner).next(&mut buffer) {
+            parts.push(Part { reader: reader_row, data: reader.read(index, &buffer) });
+            buffer.clear();
+        }
+        (reader, parts)
+    };
+    let results: Vec<(Reader, Vec<Part>)> = std::thread::scope(|scope| {
+        let run = &run;
+        let others: Vec<_> = (1..threads.get()).map(|row| scope.spawn(move || run(row))).collect();
+        let mut results = vec![run(0)];
+        results.extend(others.into_iter().filter_map(|handle| handle.join().ok()));
+        results
+    });
+    let (readers, parts): (Vec<Reader>, Vec<Vec<Part>>) = results.into_iter().unzip();
+    let read_error = chunks.into_inner().unwrap_or_else(PoisonError::into_inner).into_read_error();
+    merge::merge(&readers, parts.into_iter().flatten().collect(), read_error)
+}
+
+/// Whether a text's first lines look like `perf script`: some line starts a sample and the next is a frame,
+/// or a whole sample stands on one line.
+pub fn looks_like(first_bytes: &[u8]) -> bool {
+    let mut lines =
+        first_bytes.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"#")).take(400).peekable();
+    while let Some(line) = lines.next() {
+        let Some(header) = header::parse(line) else { continue };
+        if header.time_ns.is_some() || frame::parse(header.rest).is_some() {
+            return true;
+        }
+        if lines.peek().is_some_and(|next| frame::parse(next).is_some()) {
+            return true;
+        }
+    }
+    false
+}

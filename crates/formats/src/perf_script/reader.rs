@@ -1,0 +1,347 @@
+//! Reads chunks of `perf script` text into samples that refer to tables of this reader's own. Several
+//! readers work side by side; [`super::merge`] joins what they saw. Texts stay bytes here and are named only
+//! once, when they are joined.
+
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
+
+use super::frame::{self, SourceLine};
+use super::header::{self, Header, ThreadWords};
+use super::lines::{LineId, Lines, Meaning};
+
+/// No row, in this module's own tables.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A thread as a sample's first line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawThread {
+    pub(super) comm: Vec<u8>,
+    pub(super) pid: Option<u32>,
+    pub(super) tid: Option<u32>,
+}
+
+/// A symbol and its module, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RawSymbol {
+    pub(super) symbol: Vec<u8>,
+    pub(super) module: Option<Vec<u8>>,
+}
+
+/// A frame of a call chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RawFrame {
+    pub(super) address: u64,
+    pub(super) symbol: u32,
+    pub(super) inlined: bool,
+    /// A row of the source lines, or [`NONE`].
+    pub(super) source_line: u32,
+}
+
+/// An event: its name and whether its samples have periods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawEvent {
+    pub(super) name: Vec<u8>,
+    pub(super) has_period: bool,
+    pub(super) has_time: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawSample {
+    pub(super) time_ns: u64,
+    pub(super) weight: u64,
+    pub(super) thread: u32,
+    pub(super) stack: u32,
+    pub(super) event: u32,
+}
+
+/// A thread left a CPU or came back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawSwitch {
+    pub(super) time_ns: u64,
+    pub(super) thread: u32,
+    pub(super) out: bool,
+}
+
+/// What a reader learnt from one chunk.
+#[derive(Default, Debug)]
+pub(super) struct ChunkData {
+    pub(super) index: usize,
+    pub(super) samples: Vec<RawSample>,
+    pub(super) switches: Vec<RawSwitch>,
+    pub(super) comments: Vec<Vec<u8>>,
+    pub(super) lost: u64,
+    pub(super) throttled: u64,
+    pub(super) lines: u64,
+    pub(super) skipped: u64,
+    /// The first line that was not understood: its number in the chunk, and its text.
+    pub(super) first_skipped: Option<(u64, Vec<u8>)>,
+    pub(super) cut_off: bool,
+    /// Whether the chunk ended inside its last sample, at the end of a line.
+    pub(super) unclosed: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Reader {
+    lines: Lines,
+    pub(super) threads: Vec<RawThread>,
+    thread_index: HashTable<u32>,
+    pub(super) symbols: Vec<RawSymbol>,
+    symbol_index: FxHashMap<RawSymbol, u32>,
+    pub(super) source_lines: Vec<(Vec<u8>, u32)>,
+    pub(super) frames: Vec<RawFrame>,
+    placed_frames: FxHashMap<(u32, u32), u32>,
+    pub(super) events: Vec<RawEvent>,
+    event_index: FxHashMap<Vec<u8>, u32>,
+    /// Parent and frame of each stack.
+    pub(super) stacks: Vec<(u32, u32)>,
+    stack_index: HashTable<u32>,
+    chain: Vec<u32>,
+    last_chain: Vec<u32>,
+    last_stacks: Vec<u32>,
+    last_thread: u32,
+}
+
+/// The sample whose call chain is being read.
+#[derive(Clone, Copy)]
+struct Open {
+    sample: RawSample,
+    last_line: Option<LineId>,
+}
+
+impl Reader {
+    /// Reads a chunk of whole samples.
+    pub(super) fn read(&mut self, index: usize, text: &[u8]) -> ChunkData {
+        let mut data = ChunkData { index, ..ChunkData::default() };
+        let mut open: Option<Open> = None;
+        let mut at = 0;
+        while at < text.len() {
+            data.lines += 1;
+            let rest = &text[at..];
+            if let Some(Open { last_line: Some(line), .. }) = open
+                && let Some((line, length)) = self.lines.guess(line, rest)
+            {
+                self.take_chain_line(line, &mut open, &mut data, rest);
+                at += length;
+                continue;
+            }
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
+            self.read_line(&rest[..end], &mut open, &mut data);
+            at += end;
+        }
+        data.unclosed = !self.chain.is_empty() && text.ends_with(b"\n");
+        self.close(&mut open, &mut data);
+        data
+    }
+
+    fn read_line(&mut self, line: &[u8], open: &mut Option<Open>, data: &mut ChunkData) {
+        match line[0] {
+            b'\n' => self.close(open, data),
+            b'\r' if line == b"\r\n" => self.close(open, data),
+            b'#' => data.comments.push(line.trim_ascii_end().to_vec()),
+            b'\t' | b' ' if line.trim_ascii().is_empty() => self.close(open, data),
+            b'\t' | b' ' if open.is_some() => self.read_chain_line(line, open, data),
+            // Texts whose indentation was lost on the way.
+            _ if open.is_some() && is_whole_frame(line) => self.read_chain_line(line, open, data),
+            _ => self.read_header(line, open, data),
+        }
+    }
+
+    fn read_chain_line(&mut self, line: &[u8], open: &mut Option<Open>, data: &mut ChunkData) {
+        if !line.ends_with(b"\n") && !line.ends_with(b")") {
+            data.cut_off = true;
+            return;
+        }
+        let Reader { lines, symbols, symbol_index, source_lines, frames, .. } = self;
+        let id = lines.find_or_insert(line, |line| match frame::parse(line) {
+            Some(words) => {
+                let symbol =
+                    RawSymbol { symbol: words.symbol.to_vec(), module: words.module.map(<[u8]>::to_vec) };
+                let symbol = match symbol_index.get(&symbol) {
+                    Some(&id) => id,
+                    None => {
+                        symbols.push(symbol.clone());
+                        *symbol_index.entry(symbol).or_insert(last_row(symbols))
+                    }
+                };
+                frames.push(RawFrame {
+                    address: words.address,
+                    symbol,
+                    inlined: words.inlined,
+                    source_line: NONE,
+                });
+                Meaning::Frame(last_row(frames))
+            }
+            None => match frame::parse_source_line(line) {
+                Some(SourceLine::At(file, number)) => {
+                    source_lines.push((file.to_vec(), number));
+                    Meaning::SourceLine(last_row(source_lines))
+                }
+                Some(SourceLine::Nothing) => Meaning::Nothing,
+                None => Meaning::Unknown,
+            },
+        });
+        if let Some(Open { last_line, .. }) = open {
+            if lines.meaning(id) == Meaning::Unknown && header::parse(line).is_some() {
+                return self.read_header(line, open, data);
+            }
+            if let Some(last) = last_line.filter(|_| line.ends_with(b"\n")) {
+                lines.set_follower(last, id);
+            }
+        }
+        self.take_chain_line(id, open, data, line);
+    }
+
+    #[inline]
+    fn take_chain_line(&mut self, line: LineId, open: &mut Option<Open>, data: &mut ChunkData, text: &[u8]) {
+        if let Some(open) = open {
+            open.last_line = Some(line);
+        }
+        match self.lines.meaning(line) {
+            Meaning::Frame(frame) => self.chain.push(frame),
+            Meaning::SourceLine(place) => self.place_last_frame(place),
+            Meaning::Nothing => {}
+            Meaning::Unknown => skip(data, text),
+        }
+    }
+
+    /// Gives the last frame its source line.
+    fn place_last_frame(&mut self, source_line: u32) {
+        let Some(last) = self.chain.last_mut() else { return };
+        let frames = &mut self.frames;
+        *last = *self.placed_frames.entry((*last, source_line)).or_insert_with(|| {
+            frames.push(RawFrame { source_line, ..frames[*last as usize] });
+            last_row(frames)
+        });
+    }
+
+    fn read_header(&mut self, line: &[u8], open: &mut Option<Open>, data: &mut ChunkData) {
+        let Some(header) = header::parse(line) else { return skip(data, line) };
+        if header.record().is_some() {
+            return self.read_record(&header, data);
+        }
+        self.close(open, data);
+        let sample = RawSample {
+            time_ns: header.time_ns.unwrap_or(0),
+            weight: header.period.unwrap_or(0).max(1),
+            thread: self.thread(&header.thread),
+            stack: NONE,
+            event: self.event(&header),
+        };
+        if let Some(words) = frame::parse(header.rest).filter(|words| words.module.is_some()) {
+            // One line is the whole sample. Its frame goes the way of all frames.
+            let mut text = b"\t".to_vec();
+            text.extend_from_slice(header.rest);
+            text.push(b'\n');
+            debug_assert!(frame::parse(&text) == Some(words));
+            let mut whole = Some(Open { sample, last_line: None });
+            self.read_chain_line(&text, &mut whole, data);
+            return self.close(&mut whole, data);
+        }
+        *open = Some(Open { sample, last_line: None });
+    }
+
+    fn read_record(&mut self, header: &Header<'_>, data: &mut ChunkData) {
+        let words = String::from_utf8_lossy(header.event);
+        let last_number = || words.split_whitespace().next_back().and_then(|word| word.parse::<u64>().ok());
+        match header.record().unwrap_or_default() {
+            "PERF_RECORD_LOST" | "PERF_RECORD_LOST_SAMPLES" => {
+                data.lost = data.lost.saturating_add(last_number().unwrap_or(1));
+            }
+            "PERF_RECORD_THROTTLE" => data.throttled += 1,
+            "PERF_RECORD_SWITCH" | "PERF_RECORD_SWITCH_CPU_WIDE" => {
+                let thread = self.thread(&header.thread);
+                let out = words.split_whitespace().nth(1) == Some("OUT");
+                data.switches.extend(header.time_ns.map(|time_ns| RawSwitch { time_ns, thread, out }));
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends the open sample: its chain becomes a stack.
+    fn close(&mut self, open: &mut Option<Open>, data: &mut ChunkData) {
+        if let Some(Open { mut sample, .. }) = open.take() {
+            sample.stack = self.stack_of_chain();
+            data.samples.push(sample);
+        }
+    }
+
+    /// The stack of the chain. Neighbouring samples share their callers, so the search starts where the
+    /// chain leaves the one before.
+    fn stack_of_chain(&mut self) -> u32 {
+        let shared =
+            self.chain.iter().rev().zip(self.last_chain.iter().rev()).take_while(|(a, b)| a == b).count();
+        self.last_stacks.truncate(shared);
+        let mut stack = self.last_stacks.last().copied().unwrap_or(NONE);
+        let fresh = self.chain.len() - shared;
+        for row in (0..fresh).rev() {
+            stack = self.stack(stack, self.chain[row]);
+            self.last_stacks.push(stack);
+        }
+        std::mem::swap(&mut self.chain, &mut self.last_chain);
+        self.chain.clear();
+        stack
+    }
+
+    fn stack(&mut self, parent: u32, frame: u32) -> u32 {
+        let (stacks, key) = (&mut self.stacks, (parent, frame));
+        let hash = FxBuildHasher.hash_one(key);
+        if let Some(&id) = self.stack_index.find(hash, |&id| stacks[id as usize] == key) {
+            return id;
+        }
+        stacks.push(key);
+        let id = last_row(stacks);
+        self.stack_index.insert_unique(hash, id, |&id| FxBuildHasher.hash_one(stacks[id as usize]));
+        id
+    }
+
+    fn thread(&mut self, words: &ThreadWords<'_>) -> u32 {
+        let is = |thread: &RawThread| {
+            thread.tid == words.tid && thread.pid == words.pid && thread.comm == words.comm
+        };
+        let threads = &mut self.threads;
+        if threads.get(self.last_thread as usize).is_some_and(is) {
+            return self.last_thread;
+        }
+        let hash = FxBuildHasher.hash_one(words);
+        let found = self.thread_index.find(hash, |&id| is(&threads[id as usize])).copied();
+        self.last_thread = found.unwrap_or_else(|| {
+            let ThreadWords { comm, pid, tid } = *words;
+            threads.push(RawThread { comm: comm.to_vec(), pid, tid });
+            let id = last_row(threads);
+            self.thread_index.insert_unique(hash, id, |&id| {
+                let RawThread { comm, pid, tid } = &threads[id as usize];
+                FxBuildHasher.hash_one(ThreadWords { comm, pid: *pid, tid: *tid })
+            });
+            id
+        });
+        self.last_thread
+    }
+
+    fn event(&mut self, header: &Header<'_>) -> u32 {
+        if let Some(&id) = self.event_index.get(header.event) {
+            return id;
+        }
+        let (has_period, has_time) = (header.period.is_some(), header.time_ns.is_some());
+        self.events.push(RawEvent { name: header.event.to_vec(), has_period, has_time });
+        *self.event_index.entry(header.event.to_vec()).or_insert(last_row(&self.events))
+    }
+}
+
+fn is_whole_frame(line: &[u8]) -> bool {
+    line[0].is_ascii_hexdigit()
+        && frame::parse(line).is_some_and(|words| words.module.is_some() || words.inlined)
+}
+
+fn skip(data: &mut ChunkData, line: &[u8]) {
+    data.skipped += 1;
+    if data.first_skipped.is_none() {
+        let end = memchr::memchr(b'\n', line).unwrap_or(line.len()).min(200);
+        data.first_skipped = Some((data.lines, line[..end].to_vec()));
+    }
+}
+
+/// Tables stay below `u32::MAX` rows: an input would need hundreds of gigabytes of distinct lines.
+fn last_row<Row>(rows: &[Row]) -> u32 {
+    u32::try_from(rows.len() - 1).unwrap_or(NONE - 1)
+}

@@ -1,0 +1,268 @@
+//! What people type. clap's types stay here; each command turns its own into meaning once. Help texts, man
+//! pages and shell completions are made from these definitions.
+
+use std::ffi::OsString;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Profiles Node.js and shows where its time went.
+#[derive(Debug, Parser)]
+#[command(name = "nodescope", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Report(Report),
+    Export(Export),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// The answer as text: where the time went, the hottest functions, packages, lines and threads
+///
+/// FILE is any recording that nodescope knows, told by its content: our own .nodescope, `perf script` text,
+/// folded stacks, DTrace or bpftrace stack text, each also behind gzip or zstd.
+#[derive(Args, Debug)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) narrow: Narrow,
+    /// Only this process [several: --pid 12,13]
+    #[arg(long, short, value_name = "PID", value_delimiter = ',', help_heading = "Narrowing")]
+    pub(crate) pid: Vec<u32>,
+    /// Print one JSON object instead of tables; shares are numbers from 0 to 1
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How many rows each table shows; 0 shows all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 15)]
+    pub(crate) rows: usize,
+    /// What the tables are sorted by
+    #[arg(long, value_enum, default_value_t = Sort::SelfTime, value_name = "COLUMN")]
+    pub(crate) sort: Sort,
+    /// Colours: auto, always or never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+/// Write another form of a recording: chosen by OUT's ending, or --to
+///
+/// FILE is any recording that nodescope knows; see `nodescope report --help`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope export perf.txt -o flame.svg
+  nodescope export perf.txt.gz -o - --to folded --all
+  perf script | nodescope export - -o recording.nodescope
+  nodescope export recording.nodescope -o burst.svg --range 12.5s..14s --thread main")]
+pub(crate) struct Export {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where to write; `-` is stdout
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// The form: nodescope, svg, folded or json; without it, OUT's ending says
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) narrow: Narrow,
+    /// With PID: only this process [several: --pid=12,13]. Alone, for folded: the pid behind each process name
+    #[arg(long, short, value_name = "PID", num_args = 0..=1, default_missing_value = "", help_heading = "Narrowing")]
+    pub(crate) pid: Option<String>,
+    #[command(flatten)]
+    pub(crate) folded: Folded,
+    #[command(flatten)]
+    pub(crate) svg: Svg,
+}
+
+/// The recording to read.
+#[derive(Args, Debug)]
+pub(crate) struct Input {
+    /// The recording; `-` is stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// How many threads read it [default: one for each core]
+    #[arg(long, value_name = "N", global = false)]
+    pub(crate) threads: Option<NonZero<usize>>,
+}
+
+/// Which samples are meant.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Narrowing")]
+pub(crate) struct Narrow {
+    /// Only from..to, counted from the start: 12.5s..14s, 500ms..2s, 1m.. or ..90s; the end is not included
+    #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
+    pub(crate) range: Option<String>,
+    /// Only these threads: a name, a thread id, or a role (main, worker, pool, v8) [several: main,pool]
+    #[arg(long, short, value_name = "THREAD", value_delimiter = ',')]
+    pub(crate) thread: Vec<String>,
+    /// Only samples with a function, file or package on the stack that matches
+    #[arg(long, short, value_name = "REGEXP")]
+    pub(crate) search: Option<String>,
+    /// Only samples of these categories, such as app,gc,regexp
+    #[arg(long, value_name = "CATEGORY", value_delimiter = ',')]
+    pub(crate) category: Vec<String>,
+    /// Leave out frames of these categories and give their time to the caller
+    #[arg(long, value_name = "CATEGORY", value_delimiter = ',')]
+    pub(crate) hide: Vec<String>,
+    /// The event to show, where the recording has several [default: the first]
+    #[arg(long, short, value_name = "EVENT")]
+    pub(crate) event: Option<String>,
+}
+
+/// How folded stacks are spelt.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Folded stacks (as stackcollapse-perf.pl)")]
+pub(crate) struct Folded {
+    /// Pid and thread id behind each process name
+    #[arg(long)]
+    pub(crate) tid: bool,
+    /// Mark kernel functions with _[k]
+    #[arg(long)]
+    pub(crate) kernel: bool,
+    /// Mark generated code with _[j]
+    #[arg(long)]
+    pub(crate) jit: bool,
+    /// All marks: --kernel --jit
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The address where there is no name
+    #[arg(long)]
+    pub(crate) addrs: bool,
+}
+
+/// How the flame graph looks.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Flame graph (svg)")]
+pub(crate) struct Svg {
+    /// Roots on top (icicle)
+    #[arg(long)]
+    pub(crate) inverted: bool,
+    /// Merge from the leaves: the functions that ran stand at the bottom
+    #[arg(long)]
+    pub(crate) reverse: bool,
+    /// The title
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// Width in pixels [default: as wide as the window]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(200..=20_000))]
+    pub(crate) width: Option<u32>,
+    /// Leave out frames narrower than this many percent
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) min_width: Option<f64>,
+    /// category, or a palette of flamegraph.pl: js, hot, mem, io, java, red, green, blue …
+    #[arg(long, value_name = "PALETTE")]
+    pub(crate) colors: Option<String>,
+}
+
+/// Print a completion script for your shell
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Print the manual page, or write all pages into a folder
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// Write nodescope.1 and a page for each command here
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// What a table is sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    #[value(name = "self")]
+    SelfTime,
+    #[value(name = "total")]
+    Total,
+}
+
+/// The arguments as clap should see them. People who come from stackcollapse-perf.pl write a bare `--pid`
+/// in front of the file; a file is no pid, so it must not be swallowed as one.
+pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = typed.collect();
+    if arguments.get(1).is_none_or(|command| command != "export") {
+        return arguments;
+    }
+    for row in 2..arguments.len().saturating_sub(1) {
+        let follower = arguments[row + 1].to_string_lossy();
+        let is_pids =
+            !follower.is_empty() && follower.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+        if arguments[row] == "--pid" && !is_pids {
+            arguments[row] = "--pid=".into();
+        }
+    }
+    arguments
+}
+
+/// What bare `nodescope` prints.
+pub(crate) fn short_help() -> String {
+    format!(
+        "\
+nodescope {version}: where the time of a Node.js process went
+
+  nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
+  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .nodescope, .json
+  nodescope completions SHELL      completion for bash, zsh, fish, …
+  nodescope man                    the manual page
+
+FILE is `perf script` text, folded stacks, DTrace or bpftrace stacks, or a .nodescope recording;
+gzip and zstd are seen through, and - is stdin. For example:
+
+  perf record -F 99 -g -p PID -- sleep 30 && perf script | nodescope report -
+
+`nodescope COMMAND --help` tells more.
+",
+        version = env!("CARGO_PKG_VERSION")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn seen(words: &[&str]) -> Vec<String> {
+        let typed = words.iter().map(|word| OsString::from(*word));
+        arguments(typed).iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn definitions_are_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_bare_pid_swallows_no_file() {
+        assert_eq!(
+            seen(&["nodescope", "export", "--pid", "a.txt"]),
+            ["nodescope", "export", "--pid=", "a.txt"]
+        );
+        assert_eq!(
+            seen(&["nodescope", "export", "--pid", "12,13", "a"]),
+            ["nodescope", "export", "--pid", "12,13", "a"]
+        );
+        assert_eq!(
+            seen(&["nodescope", "report", "--pid", "12", "a"]),
+            ["nodescope", "report", "--pid", "12", "a"]
+        );
+        assert_eq!(seen(&["nodescope", "export", "a", "--pid"]), ["nodescope", "export", "a", "--pid"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! `nodescope export`: the recording in another form, whole or narrowed.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use formats::svg::{self, Colors, SvgError};
+use formats::{folded, svg::Options as SvgOptions};
+use profile::Profile;
+use views::{Selection, Weights};
+
+use crate::cli::{Export, Folded, Svg};
+use crate::failure::{Failure, warn};
+use crate::report::Report;
+use crate::text::plural;
+use crate::{input, output, select};
+
+/// What can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Nodescope,
+    Svg,
+    Folded,
+    Json,
+}
+
+/// The word for --to and the endings of each form.
+const FORMS: &[(Form, &str, &[&str])] = &[
+    (Form::Nodescope, "nodescope", &[".nodescope"]),
+    (Form::Svg, "svg", &[".svg"]),
+    (Form::Folded, "folded", &[".folded", ".collapsed"]),
+    (Form::Json, "json", &[".json"]),
+];
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
+    let form = form(arguments)?;
+    let (label_pid, pids) = pids(arguments.pid.as_deref())?;
+    refuse_foreign_options(form, arguments, label_pid)?;
+    let svg_options = svg_options(&arguments.svg)?;
+    refuse_own_input(&arguments.input.file, &arguments.output)?;
+    let profile = input::open(&arguments.input)?;
+    let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
+    note_other_events(&profile, &selection, form);
+    output::write_to(&arguments.output, form == Form::Nodescope, |out| match form {
+        Form::Nodescope => profile::file::write(&profile, out),
+        Form::Folded => {
+            folded::write(&profile, &weights, &selection, &folded_options(&arguments.folded, label_pid), out)
+        }
+        Form::Svg => write_svg(&profile, &weights, &selection, &svg_options, out),
+        Form::Json => write_json(&Report::new(&profile, &weights, &selection), out),
+    })
+}
+
+fn form(arguments: &Export) -> Result<Form, Failure> {
+    let words = || FORMS.iter().map(|(_, word, _)| *word).collect::<Vec<_>>().join(", ");
+    if let Some(word) = &arguments.to {
+        let word = word.trim_start_matches('.');
+        let found = FORMS.iter().find(|(_, known, _)| *known == word);
+        return found.map(|(form, ..)| *form).ok_or_else(|| {
+            Failure::usage(format!("nodescope cannot write {word}")).hint(format!("--to takes {}", words()))
+        });
+    }
+    let name = arguments.output.to_string_lossy().to_lowercase();
+    let found = FORMS.iter().find(|(_, _, endings)| endings.iter().any(|ending| name.ends_with(ending)));
+    found.map(|(form, ..)| *form).ok_or_else(|| {
+        let what = match name.as_str() {
+            "-" => "stdout has no ending that says what to write".to_owned(),
+            _ => format!("the ending of {} does not say what to write", arguments.output.display()),
+        };
+        Failure::usage(what).hint(format!("add --to with one of {}", words()))
+    })
+}
+
+/// `--pid` alone labels processes; with numbers it narrows.
+fn pids(typed: Option<&str>) -> Result<(bool, Vec<u32>), Failure> {
+    match typed {
+        None => Ok((false, Vec::new())),
+        Some("") => Ok((true, Vec::new())),
+        Some(list) => {
+            let pid = |word: &str| word.trim().parse().ok();
+            let pids: Option<Vec<u32>> = list.split(',').map(pid).collect();
+            let wrong = || {
+                Failure::usage(format!("--pid {list} is not a pid")).hint("--pid 4140, or --pid=4140,4141")
+            };
+            Ok((false, pids.ok_or_else(wrong)?))
+        }
+    }
+}
+
+/// No option is taken and ignored.
+fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Result<(), Failure> {
+    let Export { folded, svg, narrow, .. } = arguments;
+    let Folded { tid, kernel, jit, all, addrs } = folded;
+    let for_folded = [
+        (label_pid, "--pid without a number"),
+        (*tid, "--tid"),
+        (*kernel, "--kernel"),
+        (*jit, "--jit"),
+        (*all, "--all"),
+        (*addrs, "--addrs"),
+    ];
+    let Svg { inverted, reverse, title, width, min_width, colors } = svg;
+    let for_svg = [
+        (*inverted, "--inverted"),
+        (*reverse, "--reverse"),
+        (title.is_some(), "--title"),
+        (width.is_some(), "--width"),
+        (min_width.is_some(), "--min-width"),
+        (colors.is_some(), "--colors"),
+    ];
+    let first =
+        |options: &[(bool, &'static str)]| options.iter().find(|(given, _)| *given).map(|(_, name)| *name);
+    if let Some(option) = first(&for_folded).filter(|_| form != Form::Folded) {
+        return Err(
+            Failure::usage(format!("{option} is for folded stacks")).hint("add --to folded, or leave it out")
+        );
+    }
+    if let Some(option) = first(&for_svg).filter(|_| form != Form::Svg) {
+        return Err(
+            Failure::usage(format!("{option} is for the flame graph")).hint("add --to svg, or leave it out")
+        );
+    }
+    let narrows = narrow.range.is_some()
+        || narrow.search.is_some()
+        || narrow.event.is_some()
+        || [&narrow.thread, &narrow.category, &narrow.hide].iter().any(|list| !list.is_empty())
+        || arguments.pid.is_some();
+    if form == Form::Nodescope && narrows {
+        return Err(Failure::usage("a .nodescope file holds the whole recording: it cannot be narrowed")
+            .hint("narrow it when you look at it: nodescope report FILE --range …"));
+    }
+    Ok(())
+}
+
+fn refuse_own_input(input: &Path, output: &Path) -> Result<(), Failure> {
+    let same = input == output && input != Path::new("-")
+        || matches!((input.canonicalize(), output.canonicalize()), (Ok(input), Ok(output)) if input == output);
+    if same {
+        let name = output.display();
+        return Err(Failure::usage(format!("{name} is the recording itself: it would be overwritten"))
+            .hint("choose another OUT"));
+    }
+    Ok(())
+}
+
+fn svg_options(typed: &Svg) -> Result<SvgOptions, Failure> {
+    let mut options = SvgOptions {
+        inverted: typed.inverted,
+        reverse: typed.reverse,
+        title: typed.title.clone(),
+        ..SvgOptions::default()
+    };
+    options.width = typed.width.map(|width| width as usize);
+    if let Some(percent) = typed.min_width {
+        if !(0.0..100.0).contains(&percent) {
+            return Err(Failure::usage(format!("--min-width {percent} is not a share in percent"))
+                .hint("--min-width 0.1"));
+        }
+        options.min_width = percent;
+    }
+    if let Some(word) = &typed.colors {
+        options.colors = Colors::from_word(word).ok_or_else(|| {
+            Failure::usage(format!("there is no palette {word}"))
+                .hint(format!("--colors takes {}", Colors::words().collect::<Vec<_>>().join(", ")))
+        })?;
+    }
+    Ok(options)
+}
+
+fn folded_options(typed: &Folded, label_pid: bool) -> folded::Options {
+    folded::Options {
+        pid: label_pid,
+        tid: typed.tid,
+        kernel: typed.kernel || typed.all,
+        jit: typed.jit || typed.all,
+        addresses: typed.addrs,
+    }
+}
+
+/// One picture shows one event; the others are not lost silently.
+fn note_other_events(profile: &Profile, selection: &Selection, form: Form) {
+    if form == Form::Nodescope || selection.lane.is_some() {
+        return;
+    }
+    let names: Vec<String> = profile
+        .lanes()
+        .iter()
+        .map(|lane| format!("{} ({})", profile.text(lane.name), plural(lane.samples.len() as u64, "sample")))
+        .collect();
+    if let [first, others @ ..] = names.as_slice()
+        && !others.is_empty()
+    {
+        warn(&format!("showing {first}; left out: {}; choose with --event", others.join(", ")));
+    }
+}
+
+fn write_svg(
+    profile: &Profile,
+    weights: &Weights,
+    selection: &Selection,
+    options: &SvgOptions,
+    out: impl Write,
+) -> io::Result<()> {
+    svg::write(profile, weights, selection, options, out).map_err(|error| match error {
+        SvgError::Write(error) => error,
+        SvgError::Empty => io::Error::other(error.to_string()),
+    })
+}
+
+fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)
+}

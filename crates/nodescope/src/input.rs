@@ -1,0 +1,113 @@
+//! Opens the recording that a command is about, and says what is wrong with it.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::num::NonZero;
+use std::path::Path;
+
+use formats::ImportError;
+use profile::Profile;
+
+use crate::cli::Input;
+use crate::failure::{Failure, warn};
+use crate::text::thousands;
+
+/// Files from this size on show their progress.
+const LARGE_FILE: u64 = 256 << 20;
+
+/// Reads the recording. Damage is said on stderr; what came before it is returned.
+pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
+    let threads =
+        input.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+    let name = input.file.display().to_string();
+    let imported = if input.file == Path::new("-") {
+        refuse_terminal()?;
+        formats::import(io::stdin(), threads)
+    } else {
+        formats::import(open_file(&input.file)?, threads)
+    };
+    let profile = imported.map_err(|error| explain(&name, &error))?;
+    for sentence in warnings(&profile) {
+        warn(&format!("{name}: {sentence}"));
+    }
+    Ok(profile)
+}
+
+fn refuse_terminal() -> Result<(), Failure> {
+    if !io::stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::usage("`-` reads a recording from stdin, but stdin is a terminal")
+        .hint("perf script | nodescope report -"))
+}
+
+fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+    let name = path.display();
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::failed(format!("there is no file {name}")),
+        io::ErrorKind::PermissionDenied => {
+            Failure::failed(format!("you may not read {name}")).hint(format!("sudo chmod a+r {name}"))
+        }
+        _ => Failure::failed(format!("cannot open {name}: {error}")),
+    };
+    let file = File::open(path).map_err(refused)?;
+    let meta = file.metadata().map_err(refused)?;
+    if meta.is_dir() {
+        return Err(Failure::failed(format!("{name} is a folder")).hint("name one recording in it"));
+    }
+    if meta.len() >= LARGE_FILE && io::stderr().is_terminal() {
+        return Ok(Box::new(Progress { file, total: meta.len(), done: 0, shown: 0 }));
+    }
+    Ok(Box::new(file))
+}
+
+fn explain(name: &str, error: &ImportError) -> Failure {
+    let failure = Failure::failed(format!("{name}: {error}"));
+    match error {
+        ImportError::NotYet { hint, .. } => failure.hint(hint.replace("FILE", name)),
+        ImportError::Unrecognised { .. } => {
+            failure.hint("nodescope reads .nodescope, perf script text, folded, DTrace and bpftrace stacks")
+        }
+        ImportError::Empty | ImportError::NoSamples { .. } => {
+            failure.hint("was the recorded process idle? perf record -F 99 -g -p PID -- sleep 30")
+        }
+        ImportError::Read(_) | ImportError::Ours(_) => failure,
+    }
+}
+
+/// What a reader should know of the input before they believe the picture.
+pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
+    let losses = &profile.meta().losses;
+    let mut sentences = losses.damage.clone();
+    if losses.skipped > 1 {
+        sentences.push(format!("{} lines in all were not understood", thousands(losses.skipped)));
+    }
+    if !sentences.is_empty() {
+        sentences.push("showing what could be read".into());
+    }
+    sentences
+}
+
+/// A file that tells how far it has been read, on a terminal.
+struct Progress {
+    file: File,
+    total: u64,
+    done: u64,
+    shown: u64,
+}
+
+impl Read for Progress {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.done += count as u64;
+        let percent = self.done * 100 / self.total.max(1);
+        let mut err = io::stderr().lock();
+        if count == 0 {
+            let _ = write!(err, "\r\u{1b}[K");
+        } else if percent != self.shown {
+            self.shown = percent;
+            let _ = write!(err, "\rreading … {percent} % of {} MB", thousands(self.total >> 20));
+        }
+        Ok(count)
+    }
+}

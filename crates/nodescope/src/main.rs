@@ -1,0 +1,36 @@
+//! The command line: what was typed becomes meaning, the rooms are wired together, and the one exit is here.
+
+mod cli;
+mod export;
+mod failure;
+mod generate;
+mod input;
+mod output;
+mod report;
+mod select;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use cli::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(cli::arguments(std::env::args_os()));
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    match &cli.command {
+        None => output::print(&cli::short_help()),
+        Some(Command::Report(arguments)) => report::run(arguments),
+        Some(Command::Export(arguments)) => export::run(arguments),
+        Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),
+        Some(Command::Man(arguments)) => generate::man_pages(&Cli::command(), arguments.dir.as_deref()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Where results go: stdout, or a file that appears whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// Prints a text on stdout.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::writing("stdout", &error))
+}
+
+/// Lets `write` fill the file at `path`, or stdout for `-`.
+pub(crate) fn write_to(
+    path: &Path,
+    is_binary: bool,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return write_to_stdout(is_binary, write);
+    }
+    let name = path.display().to_string();
+    write_file(path, write).map_err(|error| Failure::writing(&name, &error))
+}
+
+fn write_to_stdout(
+    is_binary: bool,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if is_binary && io::stdout().is_terminal() {
+        return Err(Failure::usage("a .nodescope file is binary, and stdout is a terminal")
+            .hint("-o recording.nodescope"));
+    }
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    write(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::writing("stdout", &error))
+}
+
+/// Fills a new file beside the place and moves it there: a link planted in the way is replaced, not
+/// followed, and a full disk leaves the old file as it was. Devices and pipes are written to directly.
+fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+        return write(&mut out).and_then(|()| out.flush());
+    }
+    if path.is_dir() {
+        return Err(io::Error::other("it is a folder"));
+    }
+    let beside = temporary_name(path);
+    let filled = fill(&beside, write).and_then(|()| fs::rename(&beside, path));
+    if filled.is_err() {
+        // The half file is of no use; that it cannot be removed is no news.
+        let _ = fs::remove_file(&beside);
+    }
+    filled
+}
+
+fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, create(path)?);
+    write(&mut out)?;
+    out.flush()
+}
+
+fn temporary_name(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// A recording tells much about a service: only its owner may read it. Under sudo that is the person who
+/// typed the command.
+#[cfg(unix)]
+fn create(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::{OpenOptionsExt, fchown};
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let id = |name: &str| std::env::var(name).ok().and_then(|id| id.parse().ok());
+    if let (Some(user), Some(group)) = (id("SUDO_UID"), id("SUDO_GID")) {
+        // Without the right to give files away, the file stays ours.
+        let _ = fchown(&file, Some(user), Some(group));
+    }
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}

@@ -1,0 +1,285 @@
+//! `nodescope report`: the answer as text or JSON. [`Report`] is what both show: gathered once, without
+//! knowing how it will look.
+
+mod style;
+mod table;
+mod terminal;
+
+use profile::{Category, FunctionId, Profile, Unit};
+use serde::Serialize;
+use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top};
+
+use crate::cli::{self, Sort};
+use crate::failure::Failure;
+use crate::{input, output, select};
+
+/// Runs the command.
+pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
+    let profile = input::open(&arguments.input)?;
+    let (selection, weights) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
+    let mut report = Report::new(&profile, &weights, &selection);
+    if arguments.sort == Sort::Total {
+        report.sort_by_total();
+    }
+    if arguments.json {
+        let mut text =
+            serde_json::to_string_pretty(&report).map_err(|error| Failure::failed(error.to_string()))?;
+        text.push('\n');
+        return output::print(&text);
+    }
+    output::print(&terminal::render(&report, arguments.rows, &style::Style::new(arguments.color)))
+}
+
+/// Everything that a report says. Shares are from 0 to 1.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) format: String,
+    /// Selected samples.
+    pub(crate) samples: u64,
+    /// The time that the recording covers, or the selected range.
+    pub(crate) duration_s: f64,
+    /// The selected weight, in `unit`.
+    pub(crate) weight: u64,
+    pub(crate) unit: &'static str,
+    pub(crate) event: String,
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) interval_s: Option<f64>,
+    pub(crate) start_clock_s: Option<f64>,
+    pub(crate) host: Option<String>,
+    pub(crate) command: Option<String>,
+    pub(crate) losses: LossesRow,
+    pub(crate) functions: Vec<FunctionRow>,
+    pub(crate) packages: Vec<NamedRow>,
+    pub(crate) categories: Vec<NamedRow>,
+    pub(crate) files: Vec<NamedRow>,
+    pub(crate) lines: Vec<LineRow>,
+    pub(crate) threads: Vec<ThreadRow>,
+    #[serde(skip)]
+    pub(crate) timed: bool,
+    #[serde(skip)]
+    pub(crate) processes: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct EventRow {
+    pub(crate) name: String,
+    pub(crate) samples: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct LossesRow {
+    pub(crate) lost: u64,
+    pub(crate) throttled: u64,
+    pub(crate) hidden_kernel_s: f64,
+    pub(crate) frames: u64,
+    pub(crate) unnamed_frames: u64,
+    pub(crate) unnamed: std::collections::BTreeMap<String, u64>,
+    pub(crate) skipped_lines: u64,
+    pub(crate) damage: Vec<String>,
+}
+
+/// Self and total, as shares and as numbers of samples.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Times {
+    #[serde(rename = "self")]
+    pub(crate) self_share: f64,
+    #[serde(rename = "total")]
+    pub(crate) total_share: f64,
+    pub(crate) self_samples: u64,
+    pub(crate) total_samples: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct FunctionRow {
+    pub(crate) name: String,
+    /// The script or, for native code, the binary.
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    pub(crate) column: Option<u32>,
+    pub(crate) package: Option<String>,
+    pub(crate) category: Category,
+    #[serde(flatten)]
+    pub(crate) times: Times,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct NamedRow {
+    pub(crate) name: String,
+    pub(crate) category: Category,
+    #[serde(flatten)]
+    pub(crate) times: Times,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct LineRow {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    #[serde(flatten)]
+    pub(crate) times: Times,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ThreadRow {
+    pub(crate) name: String,
+    pub(crate) pid: Option<u32>,
+    pub(crate) tid: Option<u32>,
+    pub(crate) role: profile::Role,
+    #[serde(rename = "self")]
+    pub(crate) share: f64,
+    pub(crate) samples: u64,
+}
+
+impl Report {
+    /// Gathers what the selection shows.
+    pub(crate) fn new(profile: &Profile, weights: &Weights, selection: &Selection) -> Self {
+        let lane = weights.lane.map(|id| profile.lane(id));
+        let meta = profile.meta();
+        let times = |row: &TopRow| times(row, weights.total);
+        let rows = |by| top(profile, weights, selection, by);
+        let named = |row: TopRow| NamedRow {
+            name: key_name(profile, row.key),
+            category: row.category,
+            times: times(&row),
+        };
+        let duration_ns = selected_duration_ns(profile, selection);
+        Self {
+            format: meta.format.clone(),
+            samples: weights.samples,
+            duration_s: duration_ns as f64 / 1e9,
+            weight: weights.total,
+            unit: lane.map_or("samples", |lane| unit_word(lane.unit)),
+            event: lane.map(|lane| profile.text(lane.name).to_owned()).unwrap_or_default(),
+            events: events(profile),
+            interval_s: meta.interval_ns.map(|ns| ns as f64 / 1e9),
+            start_clock_s: meta.start_clock_s,
+            host: meta.host.clone(),
+            command: meta.command.clone(),
+            losses: losses(profile),
+            functions: rows(TopBy::Function)
+                .iter()
+                .map(|row| function_row(profile, row, times(row)))
+                .collect(),
+            packages: rows(TopBy::Package).into_iter().map(named).collect(),
+            categories: rows(TopBy::Category).into_iter().map(named).collect(),
+            files: rows(TopBy::File).into_iter().map(named).collect(),
+            lines: rows(TopBy::Line).iter().filter_map(|row| line_row(profile, row, times(row))).collect(),
+            threads: rows(TopBy::Thread)
+                .iter()
+                .filter_map(|row| thread_row(profile, row, weights.total))
+                .collect(),
+            timed: lane.is_some_and(|lane| lane.timed),
+            processes: rows(TopBy::Process).len(),
+        }
+    }
+
+    fn sort_by_total(&mut self) {
+        let by_total = |a: &Times, b: &Times| b.total_share.total_cmp(&a.total_share);
+        self.functions.sort_by(|a, b| by_total(&a.times, &b.times));
+        self.packages.sort_by(|a, b| by_total(&a.times, &b.times));
+        self.categories.sort_by(|a, b| by_total(&a.times, &b.times));
+        self.files.sort_by(|a, b| by_total(&a.times, &b.times));
+        self.lines.sort_by(|a, b| by_total(&a.times, &b.times));
+    }
+}
+
+fn selected_duration_ns(profile: &Profile, selection: &Selection) -> u64 {
+    let whole = profile.duration_ns();
+    selection.range_ns.as_ref().map_or(whole, |range| range.end.min(whole).saturating_sub(range.start))
+}
+
+fn unit_word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Ns => "ns",
+        Unit::Count => "samples",
+        Unit::Bytes => "bytes",
+        Unit::Event => "events",
+    }
+}
+
+fn events(profile: &Profile) -> Vec<EventRow> {
+    let event = |lane: &profile::Lane| {
+        let samples =
+            (0..lane.samples.len()).fold(0u64, |sum, row| sum.saturating_add(lane.samples_in_row(row)));
+        EventRow { name: profile.text(lane.name).to_owned(), samples }
+    };
+    profile.lanes().iter().map(event).collect()
+}
+
+fn losses(profile: &Profile) -> LossesRow {
+    let losses = &profile.meta().losses;
+    LossesRow {
+        lost: losses.lost,
+        throttled: losses.throttled,
+        hidden_kernel_s: losses.hidden_kernel_ns as f64 / 1e9,
+        frames: losses.frames,
+        unnamed_frames: losses.unnamed_total(),
+        unnamed: losses.unnamed.clone(),
+        skipped_lines: losses.skipped,
+        damage: losses.damage.clone(),
+    }
+}
+
+fn times(row: &TopRow, total: u64) -> Times {
+    Times {
+        self_share: share(row.self_weight, total),
+        total_share: share(row.total_weight, total),
+        self_samples: row.self_samples,
+        total_samples: row.total_samples,
+    }
+}
+
+fn function_row(profile: &Profile, row: &TopRow, times: Times) -> FunctionRow {
+    let TopKey::Function(id) = row.key else { return unnamed_function(times) };
+    let function = profile.functions().row(id);
+    let known = |number: u32| Some(number).filter(|number| *number > 0);
+    FunctionRow {
+        name: profile.text(function.name).to_owned(),
+        file: file_of(profile, id).map(str::to_owned),
+        line: known(function.line),
+        column: known(function.column),
+        package: function.package.some().map(|id| profile.text(id).to_owned()),
+        category: row.category,
+        times,
+    }
+}
+
+fn unnamed_function(times: Times) -> FunctionRow {
+    let (name, file, line, column, package, category) =
+        (String::new(), None, None, None, None, Category::Unknown);
+    FunctionRow { name, file, line, column, package, category, times }
+}
+
+fn file_of(profile: &Profile, id: FunctionId) -> Option<&str> {
+    let function = profile.functions().row(id);
+    profile.source_path(function.source).or_else(|| profile.module_name(function.module))
+}
+
+fn key_name(profile: &Profile, key: TopKey) -> String {
+    match key {
+        TopKey::Function(id) => profile.text(profile.functions().name[id.index()]).to_owned(),
+        TopKey::Source(id) | TopKey::Line(id, _) => profile.source_path(id).unwrap_or_default().to_owned(),
+        TopKey::Module(id) => profile.module_name(id).unwrap_or_default().to_owned(),
+        TopKey::Package(id) => profile.text(id).to_owned(),
+        TopKey::Category(category) => category.word().to_owned(),
+        TopKey::Thread(id) => profile.text(profile.thread(id).name).to_owned(),
+        TopKey::Process(id) => profile.text(profile.process(id).name).to_owned(),
+    }
+}
+
+fn line_row(profile: &Profile, row: &TopRow, times: Times) -> Option<LineRow> {
+    let TopKey::Line(source, line) = row.key else { return None };
+    Some(LineRow { file: profile.source_path(source)?.to_owned(), line, times })
+}
+
+fn thread_row(profile: &Profile, row: &TopRow, total: u64) -> Option<ThreadRow> {
+    let TopKey::Thread(id) = row.key else { return None };
+    let thread = profile.thread(id);
+    Some(ThreadRow {
+        name: profile.text(thread.name).to_owned(),
+        pid: profile.process(thread.process).pid,
+        tid: thread.tid,
+        role: thread.role,
+        share: share(row.self_weight, total),
+        samples: row.self_samples,
+    })
+}

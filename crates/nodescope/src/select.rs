@@ -1,0 +1,212 @@
+//! The narrowing options as a selection: what was typed is matched against what the recording has, and a
+//! word that matches nothing is answered with what would.
+
+use std::ops::Range;
+
+use profile::{Category, ProcessId, Profile, Role, ThreadId};
+use regex::RegexBuilder;
+use views::{Selection, Weights, weigh};
+
+use crate::cli::Narrow;
+use crate::failure::Failure;
+use crate::text::duration;
+
+/// The selection, and the weight it selects: never nothing.
+pub(crate) fn select(
+    profile: &Profile,
+    narrow: &Narrow,
+    pids: &[u32],
+) -> Result<(Selection, Weights), Failure> {
+    let selection = Selection {
+        lane: narrow.event.as_deref().map(|event| lane(profile, event)).transpose()?,
+        range_ns: narrow.range.as_deref().map(parse_range).transpose()?,
+        threads: threads(profile, &narrow.thread)?,
+        processes: processes(profile, pids)?,
+        categories: Some(categories(&narrow.category)?).filter(|list| !list.is_empty()),
+        search: narrow.search.as_deref().map(pattern).transpose()?,
+        hidden: categories(&narrow.hide)?,
+    };
+    let untimed = selection.lane_in(profile).is_some_and(|lane| !profile.lane(lane).timed);
+    if selection.range_ns.is_some() && untimed {
+        return Err(Failure::failed("this recording has no times, so --range cannot narrow it")
+            .hint("leave out --range, or record with times: perf script prints them by default"));
+    }
+    let weights = weigh(profile, &selection);
+    if weights.samples == 0 && weights.total == 0 {
+        return Err(nothing_left(profile, &selection));
+    }
+    Ok((selection, weights))
+}
+
+fn nothing_left(profile: &Profile, selection: &Selection) -> Failure {
+    let failure = Failure::failed("no sample is left with these options");
+    if selection.range_ns.is_some() {
+        return failure.hint(format!(
+            "the recording lasts {}: --range 0s..{}s",
+            duration(profile.duration_ns()),
+            profile.duration_ns().div_ceil(1_000_000_000)
+        ));
+    }
+    if selection.search.is_some() {
+        return failure
+            .hint("--search looks at function names, files and packages; (?i) in front ignores case");
+    }
+    failure.hint("leave out one of the narrowing options")
+}
+
+fn lane(profile: &Profile, event: &str) -> Result<profile::LaneId, Failure> {
+    let base = |name: &str| name.split(':').next().map(str::to_owned);
+    let names: Vec<&str> = profile.lanes().iter().map(|lane| profile.text(lane.name)).collect();
+    let found = profile.lane_named(event).or_else(|| {
+        let index = names.iter().position(|name| base(name).as_deref() == Some(event))?;
+        Some(profile::LaneId::from_index(index))
+    });
+    found.ok_or_else(|| {
+        Failure::failed(format!("this recording has no event {event}"))
+            .hint(format!("it has {}", names.join(", ")))
+    })
+}
+
+/// Reads `12.5s..14s`; either end may be missing.
+fn parse_range(text: &str) -> Result<Range<u64>, Failure> {
+    let wrong = || {
+        Failure::usage(format!("--range {text} is not a range"))
+            .hint("--range 12.5s..14s, 500ms..2s, 1m.. or ..90s")
+    };
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let from = if from.trim().is_empty() { 0 } else { parse_time(from).ok_or_else(wrong)? };
+    let to = if to.trim().is_empty() { u64::MAX } else { parse_time(to).ok_or_else(wrong)? };
+    if from >= to {
+        return Err(
+            Failure::usage(format!("--range {text} ends before it starts")).hint("--range 12.5s..14s")
+        );
+    }
+    Ok(from..to)
+}
+
+/// Reads `1.5`, `1.5s`, `500ms`, `20us`, `2m` or `1h` as nanoseconds.
+fn parse_time(text: &str) -> Option<u64> {
+    const UNITS: &[(&str, f64)] =
+        &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
+    let text = text.trim();
+    let unit = UNITS.iter().find(|(unit, _)| {
+        text.strip_suffix(unit).is_some_and(|number| {
+            number.trim_end().ends_with(|last: char| last.is_ascii_digit() || last == '.')
+        })
+    });
+    let (number, scale) =
+        unit.map_or((text, 1e9), |(unit, scale)| (text[..text.len() - unit.len()].trim_end(), *scale));
+    let number: f64 = number.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)?;
+    Some((number * scale).round() as u64)
+}
+
+fn threads(profile: &Profile, words: &[String]) -> Result<Option<Vec<ThreadId>>, Failure> {
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let mut ids = Vec::new();
+    for word in words {
+        let before = ids.len();
+        let role = Role::from_word(word);
+        ids.extend(profile.threads().iter().enumerate().filter_map(|(row, thread)| {
+            let by_id = thread.tid.is_some_and(|tid| tid.to_string() == *word);
+            let fits = by_id || role == Some(thread.role) || profile.text(thread.name) == word;
+            fits.then_some(ThreadId::from_index(row))
+        }));
+        if ids.len() == before {
+            return Err(Failure::failed(format!("no thread is called {word}, has that id or that role"))
+                .hint(format!("the threads are {}", thread_names(profile))));
+        }
+    }
+    Ok(Some(ids))
+}
+
+fn thread_names(profile: &Profile) -> String {
+    let mut names: Vec<&str> = profile.threads().iter().map(|thread| profile.text(thread.name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.truncate(20);
+    names.join(", ")
+}
+
+/// Recordings without pids are matched by the id of their main threads, which is the pid.
+fn processes(profile: &Profile, pids: &[u32]) -> Result<Option<Vec<ProcessId>>, Failure> {
+    if pids.is_empty() {
+        return Ok(None);
+    }
+    let has_pid = |process: &profile::Process| process.pid.is_some_and(|pid| pids.contains(&pid));
+    let ids: Vec<ProcessId> = (0..profile.processes().len())
+        .map(ProcessId::from_index)
+        .filter(|id| has_pid(profile.process(*id)))
+        .collect();
+    if !ids.is_empty() {
+        return Ok(Some(ids));
+    }
+    let mut known: Vec<String> =
+        profile.processes().iter().filter_map(|process| Some(process.pid?.to_string())).collect();
+    known.truncate(20);
+    let failure = Failure::failed(format!("no process {} in this recording", list(pids)));
+    Err(if known.is_empty() {
+        failure.hint("it has no pids; record them with: perf script -F +pid, or narrow with --thread TID")
+    } else {
+        failure.hint(format!("its pids are {}", known.join(", ")))
+    })
+}
+
+fn list(pids: &[u32]) -> String {
+    pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn categories(words: &[String]) -> Result<Vec<Category>, Failure> {
+    let category = |word: &String| {
+        Category::from_word(word).ok_or_else(|| {
+            let words: Vec<&str> = Category::ALL.iter().map(|category| category.word()).collect();
+            Failure::usage(format!("there is no category {word}"))
+                .hint(format!("the categories are {}", words.join(", ")))
+        })
+    };
+    words.iter().map(category).collect()
+}
+
+fn pattern(text: &str) -> Result<regex::Regex, Failure> {
+    RegexBuilder::new(text).size_limit(1 << 20).build().map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Failure::usage(format!("--search {text} is not a regular expression: {reason}"))
+            .hint("put \\ before a character that is meant as it is: \\( \\. \\*")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_with_units() {
+        let rows = [
+            ("12.5s", 12_500_000_000),
+            ("500ms", 500_000_000),
+            ("2m", 120_000_000_000),
+            ("3", 3_000_000_000),
+            ("1 s", 1_000_000_000),
+            ("7us", 7_000),
+            ("1h", 3_600_000_000_000),
+        ];
+        for (text, ns) in rows {
+            assert_eq!(parse_time(text), Some(ns), "{text}");
+        }
+        for text in ["", "s", "-1", "1x", "inf", "nan", "1e400"] {
+            assert_eq!(parse_time(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_half_open_and_may_lack_an_end() {
+        assert_eq!(parse_range("1s..2s").unwrap(), 1_000_000_000..2_000_000_000);
+        assert_eq!(parse_range("..2").unwrap(), 0..2_000_000_000);
+        assert_eq!(parse_range("1m..").unwrap(), 60_000_000_000..u64::MAX);
+        for text in ["", "1s", "2s..1s", "1s..1s", "a..b"] {
+            assert!(parse_range(text).is_err(), "{text}");
+        }
+    }
+}

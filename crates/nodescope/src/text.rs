@@ -1,0 +1,111 @@
+//! Text for terminals: the one escaper, widths, numbers with separators, shares, durations.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Text that no terminal obeys: control and direction-changing characters become a replacement character.
+pub(crate) fn printable(text: &str) -> String {
+    let is_harmless = |character: char| !character.is_control() && !is_direction_mark(character);
+    text.chars().map(|character| if is_harmless(character) { character } else { '\u{fffd}' }).collect()
+}
+
+fn is_direction_mark(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// Cuts the end off so that the text fits.
+pub(crate) fn fit_start(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut taken = 0;
+    let kept = text.chars().take_while(|character| {
+        taken += character.width().unwrap_or(0);
+        taken < columns
+    });
+    let mut cut: String = kept.collect();
+    cut.push('…');
+    cut
+}
+
+/// Cuts the start off so that the text fits: the end of a path tells most.
+pub(crate) fn fit_end(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut taken = 0;
+    let kept: Vec<char> = text
+        .chars()
+        .rev()
+        .take_while(|character| {
+            taken += character.width().unwrap_or(0);
+            taken < columns
+        })
+        .collect();
+    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+}
+
+/// `12345` → `12,345`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `0.1234` → `12.3 %`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A count with its noun: `1 sample`, `2 samples`.
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// A time in the unit that reads best.
+pub(crate) fn duration(ns: u64) -> String {
+    match ns as f64 {
+        ns if ns >= 100e9 => format!("{:.0} s", ns / 1e9),
+        ns if ns >= 1e9 => format!("{:.1} s", ns / 1e9),
+        ns if ns >= 1e6 => format!("{:.1} ms", ns / 1e6),
+        ns if ns >= 1e3 => format!("{:.1} µs", ns / 1e3),
+        ns => format!("{ns} ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_terminal_obeys_a_name() {
+        assert_eq!(printable("a\u{1b}[31mb\u{202e}c 漢字 🦀"), "a\u{fffd}[31mb\u{fffd}c 漢字 🦀");
+    }
+
+    #[test]
+    fn texts_fit_in_columns_not_characters() {
+        assert_eq!(fit_start("abcdef", 4), "abc…");
+        assert_eq!(fit_end("/srv/app/server.js", 10), "…server.js");
+        assert_eq!(fit_start("漢字漢字", 5), "漢字…");
+        assert_eq!(fit_start("abc", 3), "abc");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(thousands(12), "12");
+        assert_eq!(percent(0.1234), "12.3 %");
+        assert_eq!(plural(1, "sample"), "1 sample");
+        assert_eq!(duration(29_600_000_000), "29.6 s");
+    }
+}
