@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use profile::Profile;
 
-use chunks::Chunks;
+use chunks::{Buffer, Chunks};
 use merge::Part;
 use reader::Reader;
 
@@ -25,10 +25,9 @@ use reader::Reader;
 pub fn read(input: impl Read + Send, threads: NonZero<usize>) -> Profile {
     let chunks = Mutex::new(Chunks::new(input));
     let run = |reader_row: usize| {
-        let (mut reader, mut parts, mut buffer) = (Reader::default(), Vec::new(), Vec::new());
+        let (mut reader, mut parts, mut buffer) = (Reader::default(), Vec::new(), Buffer::default());
         while let Some(index) = chunks.lock().unwrap_or_else(PoisonError::into_inner).next(&mut buffer) {
-            parts.push(Part { reader: reader_row, data: reader.read(index, &buffer) });
-            buffer.clear();
+            parts.push(Part { reader: reader_row, data: reader.read(index, buffer.text()) });
         }
         (reader, parts)
     };

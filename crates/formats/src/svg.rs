@@ -28,9 +28,13 @@ use measure::Measure;
 use names::Names;
 
 /// A narrower picture has no room for its own buttons.
-const NARROWEST: usize = 320;
+const NARROWEST: usize = 200;
 /// What a picture without a width is drawn for, until a browser stretches it.
 const FLUID_WIDTH: usize = 1200;
+/// Of a character, in its height, with the padding of a frame shared out: until a script runs, texts are cut by
+/// counting.
+const CHARACTER_WIDTH: f64 = 0.65;
+const WIDE_CHARACTER_WIDTH: f64 = 1.0;
 /// Above this share of the whole, in percent, rounding could leave out even the root.
 const WIDEST_OMITTED: f64 = 99.0;
 
@@ -39,7 +43,7 @@ const WIDEST_OMITTED: f64 = 99.0;
 pub struct Options {
     /// The title; by default the process, the time and the number of samples.
     pub title: Option<String>,
-    /// In pixels, at least 320; by default as wide as the window.
+    /// In pixels, at least 200; by default as wide as the window.
     pub width: Option<usize>,
     /// Frames narrower than this share of the whole, in percent, are left out.
     pub min_width: f64,
@@ -49,8 +53,6 @@ pub struct Options {
     pub reverse: bool,
     /// How frames are coloured.
     pub colors: Colors,
-    /// What the weights count; when given, they are shown as they are.
-    pub count_name: Option<String>,
 }
 
 impl Default for Options {
@@ -62,7 +64,6 @@ impl Default for Options {
             inverted: false,
             reverse: false,
             colors: Colors::Category,
-            count_name: None,
         }
     }
 }
@@ -88,7 +89,7 @@ pub fn write(
 ) -> Result<(), SvgError> {
     let direction = if options.reverse { Direction::FromLeaves } else { Direction::FromRoots };
     let tree = call_tree(profile, weights, selection, direction, Grouping::ThreadName);
-    let measure = Measure::of(profile, weights, options);
+    let measure = Measure::of(profile, weights);
     let mut names = Names::of(profile, &tree, options.colors);
     let cut = Cut::of(&tree, &measure, options.min_width);
     let lines = Lines::of(&tree, &cut, &names);
@@ -96,13 +97,13 @@ pub fn write(
         return Err(SvgError::Empty);
     }
     let head = Head {
+        title: options.title.clone().unwrap_or_else(|| facts::title(profile, weights, selection)),
         facts: facts::facts(profile, weights, selection, options, lines.depth()),
         legend: (options.colors == Colors::Category)
-            .then(|| Legend::of(profile, weights, selection, cut.drawn_categories(&tree), &measure)),
+            .then(|| Legend::of(profile, weights, selection, &cut.areas(&tree), &measure)),
         width: options.width.map(|width| width.max(NARROWEST)),
     };
-    let title = options.title.clone().unwrap_or_else(|| facts::title(profile, weights, selection));
-    let mut drawing = drawing(options, &title, &measure, &names, lines.scale());
+    let mut drawing = drawing(options, &measure, &names, lines.scale());
     drawing.palette_map = (options.colors == Colors::Category).then_some(&mut names.palette);
     let mut picture = Vec::new();
     flamegraph::from_lines(&mut drawing, lines.last_first(), &mut picture)?;
@@ -111,19 +112,12 @@ pub fn write(
 }
 
 /// The part of inferno's options that does not borrow.
-fn drawing<'a>(
-    options: &Options,
-    title: &str,
-    measure: &Measure,
-    names: &Names,
-    scale: f64,
-) -> flamegraph::Options<'a> {
+fn drawing<'a>(options: &Options, measure: &Measure, names: &Names, scale: f64) -> flamegraph::Options<'a> {
     let mut drawing = flamegraph::Options::default();
     drawing.colors = options.colors.palette();
     drawing.bgcolors = Some(options.colors.background());
     drawing.deterministic = true;
     drawing.direction = if options.inverted { Growth::Inverted } else { Growth::Straight };
-    drawing.title = names::legal(title);
     drawing.subtitle = Some(head::PLACE.into());
     drawing.image_width = options.width.map(|width| width.max(NARROWEST));
     drawing.min_width = drawn_width(options.min_width);
@@ -132,10 +126,11 @@ fn drawing<'a>(
     drawing.factor = scale / measure.size as f64;
     // The only mode in which inferno accepts lines in an order of our own; it draws the last line first.
     drawing.flame_chart = true;
+    drawing.font_width = CHARACTER_WIDTH;
     if names.has_wide_characters {
         // With a proportional font the script measures texts instead of counting characters.
         drawing.font_type = "sans-serif".into();
-        drawing.font_width = 1.0;
+        drawing.font_width = WIDE_CHARACTER_WIDTH;
     }
     drawing
 }

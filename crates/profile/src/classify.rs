@@ -9,10 +9,11 @@ mod package;
 mod qualified;
 mod role;
 mod script;
+mod v8;
 
 use crate::category::Category;
 
-pub use module::{Home, home_of};
+pub use module::{Home, home_of, module_file_name};
 pub use package::package_of;
 pub use role::{role_of_symbol, role_of_thread};
 

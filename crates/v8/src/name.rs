@@ -185,14 +185,18 @@ const INLINE_CACHES: &[&str] = &[
     "KeyedCallDebugPrepareStepIn",
 ];
 
-/// The characters between tag and name, from Node 24 with `'` (specialised to a context), from 26 with a
-/// leading `o` (on-stack replacement).
+/// What stands between tag and name: from Node 24 also with `'` (specialised to a context), from Node 26 also
+/// with `o` (on-stack replacement).
 const MARKERS: &[(&str, Tier)] = &[
     ("~", Tier::Ignition),
     ("^", Tier::Sparkplug),
+    ("+'", Tier::Maglev),
     ("+", Tier::Maglev),
+    ("*'", Tier::Turbofan),
     ("*", Tier::Turbofan),
+    ("o+'", Tier::Maglev),
     ("o+", Tier::Maglev),
+    ("o*'", Tier::Turbofan),
     ("o*", Tier::Turbofan),
 ];
 
@@ -276,10 +280,7 @@ fn wasm_function(text: &str) -> Option<CodeName<'_>> {
 
 fn split_marker(text: &str) -> (Tier, &str) {
     let marked = MARKERS.iter().find_map(|(marker, tier)| Some((*tier, text.strip_prefix(marker)?)));
-    match marked {
-        Some((tier, rest)) => (tier, rest.strip_prefix('\'').unwrap_or(rest)),
-        None => (Tier::Unmarked, text),
-    }
+    marked.unwrap_or((Tier::Unmarked, text))
 }
 
 /// `function script:line:column`. Function and script may both hold blanks, so that the end is read first.

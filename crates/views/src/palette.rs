@@ -5,7 +5,7 @@
 use profile::Category;
 
 /// What is not code: the root, a thread.
-pub const GROUP: [u8; 3] = [232, 232, 228];
+pub const GROUP: [u8; 3] = [236, 236, 232];
 
 /// The rows that [`color`] reads, in the order of legends.
 const COLORS: [(Category, [u8; 3]); 15] = [
@@ -15,14 +15,14 @@ const COLORS: [(Category, [u8; 3]); 15] = [
     (Category::Builtin, [160, 224, 216]),
     (Category::Runtime, [236, 212, 86]),
     (Category::Gc, [186, 138, 240]),
-    (Category::Compiler, [158, 178, 206]),
+    (Category::Compiler, [148, 182, 220]),
     (Category::Regexp, [238, 170, 206]),
-    (Category::Wasm, [126, 164, 238]),
+    (Category::Wasm, [128, 148, 240]),
     (Category::Addon, [238, 104, 92]),
-    (Category::Libuv, [214, 140, 118]),
-    (Category::System, [248, 170, 150]),
+    (Category::Libuv, [226, 132, 132]),
+    (Category::System, [248, 176, 160]),
     (Category::Kernel, [250, 158, 52]),
-    (Category::Idle, [214, 218, 222]),
+    (Category::Idle, [214, 218, 226]),
     (Category::Unknown, [184, 184, 184]),
 ];
 

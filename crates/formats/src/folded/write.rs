@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use profile::{FrameId, LaneId, NO_ADDRESS, Profile, StackId, ThreadId, Unclosed};
+use profile::{FrameId, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, StringId, ThreadId, Unclosed};
 use rustc_hash::FxHashMap;
 use views::{Entry, Selection, Weights};
 
@@ -18,15 +18,9 @@ pub fn write(
     options: &Options,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let mut tree = Tree::new();
     let mut speller = Speller::new(profile, selection, options);
-    for entry in &weights.entries {
-        if let Some(node) = speller.node(entry, &mut tree) {
-            let weight = entry.weight.saturating_sub(unclosed_weight(profile, selection, entry));
-            tree.nodes[node as usize].weight = tree.nodes[node as usize].weight.saturating_add(weight);
-        }
-    }
-    tree.write(&mut out)?;
+    speller.add(&weights.entries);
+    speller.tree.write(&mut out)?;
     out.flush()
 }
 
@@ -38,51 +32,75 @@ fn unclosed_weight(profile: &Profile, selection: &Selection, entry: &Entry) -> u
     unclosed.map_or(0, |unclosed| unclosed.weight)
 }
 
-/// Finds the node of a sample's folded stack.
+/// Finds the node of each sample's folded stack.
 struct Speller<'a> {
     profile: &'a Profile,
     selection: &'a Selection,
     options: &'a Options,
-    roots: FxHashMap<ThreadId, (u32, bool)>,
-    frames: FxHashMap<(FrameId, bool), Vec<u32>>,
-    stacks: FxHashMap<(u32, StackId), u32>,
+    tree: Tree,
+    /// The names of frames that share symbol and module; addresses stand beside them when they are shown.
+    frames: FxHashMap<FrameKey, Vec<u32>>,
+    /// For each stack, the root that it was last looked up for, and its node there.
+    stacks: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct FrameKey {
+    symbol: StringId,
+    module: ModuleId,
+    address: u64,
+    java: bool,
 }
 
 impl<'a> Speller<'a> {
     fn new(profile: &'a Profile, selection: &'a Selection, options: &'a Options) -> Self {
-        let (roots, frames, stacks) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        Self { profile, selection, options, roots, frames, stacks }
+        let stacks = vec![(u32::MAX, ROOT); profile.stacks().len()];
+        Self { profile, selection, options, tree: Tree::new(), frames: FxHashMap::default(), stacks }
     }
 
-    /// `None` for a sample with neither a thread name nor a stack.
-    fn node(&mut self, entry: &Entry, tree: &mut Tree) -> Option<u32> {
-        let (root, java) = match self.roots.get(&entry.thread) {
-            Some(found) => *found,
-            None => {
+    /// Adds all entries, root after root, so that one memory of stacks serves all of them.
+    fn add(&mut self, entries: &[Entry]) {
+        let mut roots: FxHashMap<ThreadId, (u32, bool)> = FxHashMap::default();
+        let mut sorted: Vec<(u32, bool, &Entry)> = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let (root, java) = *roots.entry(entry.thread).or_insert_with(|| {
                 let name = self.thread_name(entry.thread);
-                let root = if name.is_empty() { ROOT } else { tree.child_named(ROOT, &name) };
-                *self.roots.entry(entry.thread).or_insert((root, name.starts_with("java")))
+                let root = if name.is_empty() { ROOT } else { self.tree.child_named(ROOT, &name) };
+                (root, name.starts_with("java"))
+            });
+            sorted.push((root, java, entry));
+        }
+        sorted.sort_by_key(|(root, ..)| *root);
+        for (root, java, entry) in sorted {
+            let node = self.node(entry.stack, root, java);
+            if node != ROOT {
+                let weight =
+                    entry.weight.saturating_sub(unclosed_weight(self.profile, self.selection, entry));
+                let sum = &mut self.tree.nodes[node as usize].weight;
+                *sum = sum.saturating_add(weight);
             }
-        };
+        }
+    }
+
+    fn node(&mut self, stack: StackId, root: u32, java: bool) -> u32 {
+        let profile = self.profile;
         let mut missing = Vec::new();
         let mut node = root;
-        for stack in self.profile.ancestry(entry.stack) {
-            if let Some(&known) = self.stacks.get(&(root, stack)) {
+        for stack in profile.ancestry(stack) {
+            let (known_root, known) = self.stacks[stack.index()];
+            if known_root == root {
                 node = known;
                 break;
             }
             missing.push(stack);
         }
         for stack in missing.into_iter().rev() {
-            if !self.selection.hides(self.profile, stack) {
-                let frame = self.profile.stacks().frame[stack.index()];
-                for name in self.spell(frame, java, tree) {
-                    node = tree.child(node, *name);
-                }
+            if !self.selection.hides(profile, stack) {
+                node = self.spell(node, profile.stacks().frame[stack.index()], java);
             }
-            self.stacks.insert((root, stack), node);
+            self.stacks[stack.index()] = (root, node);
         }
-        (node != ROOT).then_some(node)
+        node
     }
 
     fn thread_name(&self, id: ThreadId) -> String {
@@ -98,20 +116,27 @@ impl<'a> Speller<'a> {
         }
     }
 
-    fn spell(&mut self, id: FrameId, java: bool, tree: &mut Tree) -> &[u32] {
-        let Self { profile, options, frames, .. } = self;
-        frames.entry((id, java)).or_insert_with(|| {
-            let frame = profile.frames().row(id);
-            let symbol = profile.text(frame.symbol);
-            if frame.address == NO_ADDRESS {
+    /// Goes from a node to that of a frame under it.
+    fn spell(&mut self, mut node: u32, id: FrameId, java: bool) -> u32 {
+        let Self { profile, options, tree, frames, .. } = self;
+        let (symbol, address) = (profile.frames().symbol[id.index()], profile.frames().address[id.index()]);
+        let module = profile.functions().module[profile.frames().function[id.index()].index()];
+        let shown_address = if options.addresses || address == NO_ADDRESS { address } else { 0 };
+        let key = FrameKey { symbol, module, address: shown_address, java };
+        let names = frames.entry(key).or_insert_with(|| {
+            let symbol = profile.text(symbol);
+            if address == NO_ADDRESS {
                 // Not from perf: the text is already as people want it.
                 return vec![tree.name(&without_control(&symbol.replace(';', ":")))];
             }
-            let module =
-                profile.module_name(profile.functions().module[frame.function.index()]).unwrap_or_default();
-            let spelling = Spelling { symbol, module, address: frame.address, java };
+            let module = profile.module_name(module).unwrap_or_default();
+            let spelling = Spelling { symbol, module, address, java };
             names(&spelling, options).iter().map(|name| tree.name(name)).collect()
-        })
+        });
+        for name in names {
+            node = tree.child(node, *name);
+        }
+        node
     }
 }
 
@@ -171,46 +196,48 @@ impl Tree {
     /// Writes the lines in the order of their bytes without sorting whole lines: among the children of a
     /// node, `name` (a stack that ends there) and `name;` (stacks that go on) sort as they are spelt.
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let lists = self.sorted_lists();
+        let steps = self.sorted_steps();
         let mut line = String::new();
-        let mut pending: Vec<(Step, usize)> =
-            lists[ROOT as usize].iter().rev().map(|step| (*step, 0)).collect();
+        let mut pending: Vec<(Step, usize)> = Vec::new();
+        let follow = |parent: u32, prefix: usize, pending: &mut Vec<(Step, usize)>| {
+            let from = steps.partition_point(|step| step.parent < parent);
+            let list = steps[from..].iter().take_while(|step| step.parent == parent);
+            let start = pending.len();
+            pending.extend(list.map(|step| (*step, prefix)));
+            pending[start..].reverse();
+        };
+        follow(ROOT, 0, &mut pending);
         while let Some((step, prefix)) = pending.pop() {
             line.truncate(prefix);
-            match step {
-                Step::End(node) => {
-                    let node = &self.nodes[node as usize];
-                    let name = &self.names[node.name as usize];
-                    writeln!(out, "{line}{} {}", &name[..name.len() - 1], node.weight)?;
-                }
-                Step::GoOn(node) => {
-                    line.push_str(&self.names[self.nodes[node as usize].name as usize]);
-                    pending.extend(lists[node as usize].iter().rev().map(|step| (*step, line.len())));
-                }
+            let node = &self.nodes[step.node as usize];
+            line.push_str(&self.names[node.name as usize]);
+            if step.goes_on {
+                follow(step.node, line.len(), &mut pending);
+            } else {
+                line.pop();
+                line.push_str(&format!(" {}\n", node.weight));
+                out.write_all(line.as_bytes())?;
             }
         }
         Ok(())
     }
 
-    fn sorted_lists(&self) -> Vec<Vec<Step>> {
+    /// Every way to go on from every node, by node and then by spelling.
+    fn sorted_steps(&self) -> Vec<Step> {
         let ranks = self.ranks();
-        let mut lists: Vec<Vec<Step>> = vec![Vec::new(); self.nodes.len()];
-        for (id, node) in self.nodes.iter().enumerate().skip(1) {
-            let list = &mut lists[node.parent as usize];
+        let mut steps = Vec::with_capacity(self.nodes.len() * 2);
+        for (row_of, node) in self.nodes.iter().enumerate().skip(1) {
+            let (end, go_on) = ranks[node.name as usize];
+            let step = Step { parent: node.parent, rank: end, node: row(row_of), goes_on: false };
             if node.weight > 0 {
-                list.push(Step::End(row(id)));
+                steps.push(step);
             }
             if node.is_caller {
-                list.push(Step::GoOn(row(id)));
+                steps.push(Step { rank: go_on, goes_on: true, ..step });
             }
         }
-        for list in &mut lists {
-            list.sort_unstable_by_key(|step| match *step {
-                Step::End(node) => ranks[self.nodes[node as usize].name as usize].0,
-                Step::GoOn(node) => ranks[self.nodes[node as usize].name as usize].1,
-            });
-        }
-        lists
+        steps.sort_unstable();
+        steps
     }
 
     /// The place of each name among all of them, without and with its `;`.
@@ -229,10 +256,13 @@ impl Tree {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Step {
-    End(u32),
-    GoOn(u32),
+/// From a node to one of its children: to its end, or through it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    parent: u32,
+    rank: u32,
+    node: u32,
+    goes_on: bool,
 }
 
 fn row(index: usize) -> u32 {

@@ -17,6 +17,20 @@ pub(super) struct Chunks<R> {
     read_error: Option<String>,
 }
 
+/// A reader's own memory, used for one chunk after another.
+#[derive(Default)]
+pub(super) struct Buffer {
+    /// Only grows, so that it is cleared once and not for every chunk.
+    bytes: Vec<u8>,
+    filled: usize,
+}
+
+impl Buffer {
+    pub(super) fn text(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+}
+
 impl<R: Read> Chunks<R> {
     pub(super) fn new(input: R) -> Self {
         Self { input, carry: Vec::new(), next_index: 0, ended: false, read_error: None }
@@ -24,23 +38,26 @@ impl<R: Read> Chunks<R> {
 
     /// Fills `buffer` with the next chunk and returns its number; `None` at the end. A stream that breaks
     /// (a cut-off gzip) ends there: what came before is still worth showing.
-    pub(super) fn next(&mut self, buffer: &mut Vec<u8>) -> Option<usize> {
-        std::mem::swap(buffer, &mut self.carry);
+    pub(super) fn next(&mut self, buffer: &mut Buffer) -> Option<usize> {
+        let mut wanted = CHUNK_BYTES.max(self.carry.len());
+        buffer.bytes.resize(wanted.max(buffer.bytes.len()), 0);
+        buffer.bytes[..self.carry.len()].copy_from_slice(&self.carry);
+        buffer.filled = self.carry.len();
         self.carry.clear();
-        let mut wanted = CHUNK_BYTES;
         while !self.ended {
             self.fill(buffer, wanted);
             if self.ended {
                 break;
             }
-            if let Some(cut) = cut(buffer).or_else(|| (buffer.len() >= LIMIT_BYTES).then_some(buffer.len())) {
-                self.carry.extend_from_slice(&buffer[cut..]);
-                buffer.truncate(cut);
+            let text = buffer.text();
+            if let Some(cut) = cut(text).or_else(|| (text.len() >= LIMIT_BYTES).then_some(text.len())) {
+                self.carry.extend_from_slice(&text[cut..]);
+                buffer.filled = cut;
                 break;
             }
-            wanted = buffer.len() * 2;
+            wanted *= 2;
         }
-        if buffer.is_empty() {
+        if buffer.filled == 0 {
             return None;
         }
         self.next_index += 1;
@@ -52,24 +69,19 @@ impl<R: Read> Chunks<R> {
         self.read_error
     }
 
-    fn fill(&mut self, buffer: &mut Vec<u8>, wanted: usize) {
-        let mut filled = buffer.len();
-        buffer.resize(wanted.max(filled), 0);
-        while filled < buffer.len() {
-            match self.input.read(&mut buffer[filled..]) {
+    fn fill(&mut self, buffer: &mut Buffer, wanted: usize) {
+        buffer.bytes.resize(wanted.max(buffer.bytes.len()), 0);
+        while buffer.filled < wanted && !self.ended {
+            match self.input.read(&mut buffer.bytes[buffer.filled..wanted]) {
                 Ok(0) => self.ended = true,
-                Ok(count) => filled += count,
+                Ok(count) => buffer.filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.read_error = Some(error.to_string());
                     self.ended = true;
                 }
             }
-            if self.ended {
-                break;
-            }
         }
-        buffer.truncate(filled);
     }
 }
 
@@ -111,12 +123,11 @@ mod tests {
         let sample = format!("node 1 1.000000: cycles:\n\t7f00 {} (x)\n\n", "n".repeat(100_000));
         let text = sample.repeat(30);
         let mut chunks = Chunks::new(text.as_bytes());
-        let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut joined, mut buffer, mut count) = (Vec::new(), Buffer::default(), 0);
         while let Some(index) = chunks.next(&mut buffer) {
             assert_eq!(index, count);
-            assert!(buffer.ends_with(b"\n\n"));
-            joined.extend_from_slice(&buffer);
-            buffer.clear();
+            assert!(buffer.text().ends_with(b"\n\n"));
+            joined.extend_from_slice(buffer.text());
             count += 1;
         }
         assert!(count > 3);

@@ -31,6 +31,7 @@ struct Moved {
     symbols: Vec<Option<NamedSymbol>>,
     frames: Vec<Option<FrameId>>,
     stacks: Vec<Option<StackId>>,
+    missing_stacks: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -89,6 +90,7 @@ impl Moved {
             symbols: vec![None; reader.symbols.len()],
             frames: vec![None; reader.frames.len()],
             stacks: vec![None; reader.stacks.len()],
+            missing_stacks: Vec::new(),
         }
     }
 }
@@ -132,7 +134,7 @@ impl MoveIn<'_> {
             return StackId::NONE;
         }
         // Callers first: down to the first one that is there already, then up again.
-        let mut missing = Vec::new();
+        let mut missing = std::mem::take(&mut self.moved.missing_stacks);
         let mut at = row;
         let mut stack = StackId::NONE;
         while at != NONE {
@@ -141,13 +143,14 @@ impl MoveIn<'_> {
                 break;
             }
             missing.push(at);
-            at = self.reader.stacks[at as usize].0;
+            at = self.reader.stacks[at as usize].parent;
         }
-        for row in missing.into_iter().rev() {
-            let frame = self.frame(self.reader.stacks[row as usize].1);
+        for row in missing.drain(..).rev() {
+            let frame = self.frame(self.reader.stacks[row as usize].frame);
             stack = self.builder.stack(stack, frame);
             self.moved.stacks[row as usize] = Some(stack);
         }
+        self.moved.missing_stacks = missing;
         stack
     }
 

@@ -93,13 +93,29 @@ pub(super) struct Reader {
     placed_frames: FxHashMap<(u32, u32), u32>,
     pub(super) events: Vec<RawEvent>,
     event_index: FxHashMap<Vec<u8>, u32>,
-    /// Parent and frame of each stack.
-    pub(super) stacks: Vec<(u32, u32)>,
+    pub(super) stacks: Vec<RawStack>,
     stack_index: HashTable<u32>,
+    /// The call chain that is being read, its leaf first.
     chain: Vec<u32>,
-    last_chain: Vec<u32>,
-    last_stacks: Vec<u32>,
+    /// What each thread ran last.
+    last_chains: Vec<LastChain>,
     last_thread: u32,
+}
+
+/// A frame and the stack that called it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawStack {
+    pub(super) parent: u32,
+    pub(super) frame: u32,
+    /// The frame that was called last from here, and its stack: the best guess for the next time.
+    last_called: (u32, u32),
+}
+
+/// A thread's last call chain, and the stack at each depth from the root.
+#[derive(Default)]
+struct LastChain {
+    frames: Vec<u32>,
+    stacks: Vec<u32>,
 }
 
 /// The sample whose call chain is being read.
@@ -261,37 +277,52 @@ impl Reader {
     /// Ends the open sample: its chain becomes a stack.
     fn close(&mut self, open: &mut Option<Open>, data: &mut ChunkData) {
         if let Some(Open { mut sample, .. }) = open.take() {
-            sample.stack = self.stack_of_chain();
+            sample.stack = self.stack_of_chain(sample.thread);
             data.samples.push(sample);
         }
     }
 
-    /// The stack of the chain. Neighbouring samples share their callers, so the search starts where the
-    /// chain leaves the one before.
-    fn stack_of_chain(&mut self) -> u32 {
-        let shared =
-            self.chain.iter().rev().zip(self.last_chain.iter().rev()).take_while(|(a, b)| a == b).count();
-        self.last_stacks.truncate(shared);
-        let mut stack = self.last_stacks.last().copied().unwrap_or(NONE);
-        let fresh = self.chain.len() - shared;
-        for row in (0..fresh).rev() {
+    /// The stack of the chain. A thread's neighbouring samples share their callers, so the search starts
+    /// where the chain leaves the one before.
+    fn stack_of_chain(&mut self, thread: u32) -> u32 {
+        let mut last = std::mem::take(&mut self.last_chains[thread as usize]);
+        let chains = self.chain.iter().rev().zip(last.frames.iter().rev());
+        let shared = chains.take_while(|(a, b)| a == b).count();
+        last.stacks.truncate(shared);
+        let mut stack = last.stacks.last().copied().unwrap_or(NONE);
+        for row in (0..self.chain.len() - shared).rev() {
             stack = self.stack(stack, self.chain[row]);
-            self.last_stacks.push(stack);
+            last.stacks.push(stack);
         }
-        std::mem::swap(&mut self.chain, &mut self.last_chain);
+        std::mem::swap(&mut self.chain, &mut last.frames);
         self.chain.clear();
+        self.last_chains[thread as usize] = last;
         stack
     }
 
     fn stack(&mut self, parent: u32, frame: u32) -> u32 {
-        let (stacks, key) = (&mut self.stacks, (parent, frame));
-        let hash = FxBuildHasher.hash_one(key);
-        if let Some(&id) = self.stack_index.find(hash, |&id| stacks[id as usize] == key) {
-            return id;
+        let stacks = &mut self.stacks;
+        if let Some(caller) = stacks.get(parent as usize)
+            && caller.last_called.0 == frame
+        {
+            return caller.last_called.1;
         }
-        stacks.push(key);
-        let id = last_row(stacks);
-        self.stack_index.insert_unique(hash, id, |&id| FxBuildHasher.hash_one(stacks[id as usize]));
+        let is = |stack: &RawStack| stack.parent == parent && stack.frame == frame;
+        let hash = FxBuildHasher.hash_one((parent, frame));
+        let id = match self.stack_index.find(hash, |&id| is(&stacks[id as usize])) {
+            Some(&id) => id,
+            None => {
+                stacks.push(RawStack { parent, frame, last_called: (NONE, NONE) });
+                let hash_of = |&id: &u32| {
+                    let RawStack { parent, frame, .. } = stacks[id as usize];
+                    FxBuildHasher.hash_one((parent, frame))
+                };
+                *self.stack_index.insert_unique(hash, last_row(stacks), hash_of).get()
+            }
+        };
+        if let Some(caller) = stacks.get_mut(parent as usize) {
+            caller.last_called = (frame, id);
+        }
         id
     }
 
@@ -308,6 +339,7 @@ impl Reader {
         self.last_thread = found.unwrap_or_else(|| {
             let ThreadWords { comm, pid, tid } = *words;
             threads.push(RawThread { comm: comm.to_vec(), pid, tid });
+            self.last_chains.push(LastChain::default());
             let id = last_row(threads);
             self.thread_index.insert_unique(hash, id, |&id| {
                 let RawThread { comm, pid, tid } = &threads[id as usize];

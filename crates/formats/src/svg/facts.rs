@@ -1,8 +1,8 @@
 //! What a picture is of, in words: its title, and the facts that a reader needs to trust it. Most important
 //! first, because a narrow picture has no room for all of them.
 
-use profile::{Category, Process, ProcessId, Profile};
-use views::{Selection, Weights};
+use profile::{Category, ProcessId, Profile, Role};
+use views::{Entry, Selection, Weights};
 
 use super::Options;
 use super::lines::Depth;
@@ -95,31 +95,41 @@ fn of_quality(profile: &Profile, weights: &Weights) -> Vec<String> {
     facts
 }
 
-/// The processes, as people call them.
+/// Who ran, as people say it.
 fn subject(profile: &Profile, weights: &Weights) -> String {
-    let mut processes: Vec<ProcessId> =
-        weights.entries.iter().map(|entry| profile.thread(entry.thread).process).collect();
+    let process_of = |entry: &Entry| profile.thread(entry.thread).process;
+    let mut processes: Vec<ProcessId> = weights.entries.iter().map(process_of).collect();
     processes.sort_unstable();
     processes.dedup();
-    let rows = processes.iter().filter_map(|id| Some(profile.process(id.some()?)));
-    let mut names: Vec<String> = rows.map(|process| process_name(profile, process)).collect();
-    names.retain(|name| !name.is_empty());
-    match names.len() {
-        0 => "flame graph".into(),
-        1 => names.remove(0),
-        count => counted(count as u64, "process"),
+    match processes.as_slice() {
+        [] => "nothing".into(),
+        [process] => process_name(profile, weights, *process),
+        _ => counted(processes.len() as u64, "process"),
     }
 }
 
-fn process_name(profile: &Profile, process: &Process) -> String {
-    let mut name = profile.text(process.name).to_owned();
+fn process_name(profile: &Profile, weights: &Weights, id: ProcessId) -> String {
+    let process = profile.process(id);
+    let mut name = match profile.text(process.name) {
+        "" => main_thread_name(profile, weights),
+        name => name,
+    }
+    .to_owned();
     if let Some(pid) = process.pid {
         name = format!("{name} {pid}");
     }
     match profile.text(process.container) {
+        _ if name.is_empty() => "flame graph".into(),
         "" => name.trim().to_owned(),
         container => format!("{name} in {container}"),
     }
+}
+
+/// The name of the thread that runs the loop, else of the busiest one.
+fn main_thread_name<'a>(profile: &'a Profile, weights: &Weights) -> &'a str {
+    let rank = |entry: &&Entry| (profile.thread(entry.thread).role == Role::MainLoop, entry.weight);
+    let main = weights.entries.iter().max_by_key(rank);
+    main.map_or("", |entry| profile.text(profile.thread(entry.thread).name))
 }
 
 fn is_timed(profile: &Profile, weights: &Weights) -> bool {

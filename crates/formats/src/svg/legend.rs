@@ -1,5 +1,6 @@
 //! The legend of the category colours: a swatch, the label and the share of self time, for each category in
-//! the picture. What does not fit on one line is folded into "other", the smallest first.
+//! the picture. What does not fit on two lines is folded into "other", what covers least of the picture
+//! first.
 
 use std::fmt::Write;
 
@@ -7,18 +8,25 @@ use profile::{Category, Profile};
 use views::{Selection, Weights, palette};
 
 use super::facts::percent;
+use super::head::{CHARACTER, escape};
 use super::measure::Measure;
 
-/// The width of a character of the head's font, generously.
-pub(super) const CHARACTER: f64 = 6.65;
-const SWATCH: f64 = 9.0;
+const LINES: usize = 2;
+const LINE_HEIGHT: f64 = 11.0;
+const SWATCH: f64 = 8.0;
 const AFTER_SWATCH: f64 = 4.0;
 const BETWEEN_ITEMS: f64 = 14.0;
 
-/// Each category in the picture with its self weight.
+/// The categories in the picture.
 pub(super) struct Legend {
-    rows: Vec<(Category, u64)>,
+    rows: Vec<Row>,
     total: u64,
+}
+
+struct Row {
+    category: Category,
+    self_weight: u64,
+    area: f64,
 }
 
 /// A swatch and its text.
@@ -34,7 +42,7 @@ impl Legend {
         profile: &Profile,
         weights: &Weights,
         selection: &Selection,
-        drawn: Vec<Category>,
+        areas: &[f64],
         measure: &Measure,
     ) -> Self {
         let mut sums = vec![0u64; Category::ALL.len()];
@@ -45,43 +53,40 @@ impl Legend {
             let sum = &mut sums[category as usize];
             *sum = sum.saturating_add(measure.choose(entry.weight, entry.samples));
         }
-        let rows = Category::ALL.iter().map(|category| (*category, sums[*category as usize]));
-        let rows = rows.filter(|(category, sum)| *sum > 0 || drawn.contains(category)).collect();
+        let rows = Category::ALL.iter().map(|category| {
+            let row = *category as usize;
+            Row { category: *category, self_weight: sums[row], area: areas[row] }
+        });
+        let rows = rows.filter(|row| row.self_weight > 0 || row.area > 0.0).collect();
         Self { rows, total: measure.choose(weights.total, weights.samples) }
     }
 
-    /// The legend as SVG, at most `width` wide, on the baseline `y`.
+    /// The legend as SVG, at most `width` wide; `y` is the first line's.
     pub(super) fn draw(&self, left: f64, y: f64, width: f64) -> String {
         let items = self.items(width);
         let mut svg = String::new();
-        let mut x = left;
-        for item in &items {
-            let fill = item.category.map(|category| {
-                let [red, green, blue] = palette::color(category);
-                format!("rgb({red},{green},{blue})")
-            });
-            let (fill, top, text_x) =
-                (fill.as_deref().unwrap_or("none"), y - SWATCH + 1.0, x + SWATCH + AFTER_SWATCH);
+        for (item, (line, offset)) in items.iter().zip(placed(&items, width)) {
+            let (x, y) = (left + offset, y + line as f64 * LINE_HEIGHT);
+            let (top, text_x) = (y - SWATCH + 1.0, x + SWATCH + AFTER_SWATCH);
+            let (fill, text) = (item.fill(), escape(&item.text));
             // Writing to a String cannot fail.
             let _ = write!(
                 svg,
-                r#"<rect x="{x:.1}" y="{top:.1}" width="{SWATCH}" height="{SWATCH}" fill="{fill}" stroke="gray" stroke-width="0.5"/><text x="{text_x:.1}" y="{y:.1}">{}</text>"#,
-                super::head::escape(&item.text)
+                r#"<rect x="{x:.1}" y="{top:.1}" width="{SWATCH}" height="{SWATCH}" fill="{fill}" stroke="gray" stroke-width="0.5"/><text x="{text_x:.1}" y="{y:.1}">{text}</text>"#
             );
-            x += item.width();
         }
         svg
     }
 
-    /// The items that fit into a width, in the order of categories.
+    /// The items that fit on the lines, in the order of categories.
     fn items(&self, width: f64) -> Vec<Item> {
-        let mut by_weight: Vec<usize> = (0..self.rows.len()).collect();
-        by_weight.sort_by_key(|row| std::cmp::Reverse(self.rows[*row].1));
+        let mut by_area: Vec<usize> = (0..self.rows.len()).collect();
+        by_area.sort_by(|a, b| self.rows[*b].area.total_cmp(&self.rows[*a].area));
         let mut kept = self.rows.len();
         loop {
-            let items = self.items_of(&by_weight[..kept]);
-            let needed: f64 = items.iter().map(Item::width).sum::<f64>() - BETWEEN_ITEMS;
-            if needed <= width || kept == 0 {
+            let items = self.items_of(&by_area[..kept]);
+            let lines = placed(&items, width).last().map_or(0, |(line, _)| line + 1);
+            if lines <= LINES || kept == 0 {
                 return items;
             }
             kept -= 1;
@@ -91,12 +96,12 @@ impl Legend {
     fn items_of(&self, kept: &[usize]) -> Vec<Item> {
         let mut rest = 0u64;
         let mut items = Vec::new();
-        for (row, (category, weight)) in self.rows.iter().enumerate() {
-            if kept.contains(&row) {
-                let text = format!("{} {}", category.label(), percent(*weight, self.total));
-                items.push(Item { category: Some(*category), text });
+        for (index, row) in self.rows.iter().enumerate() {
+            if kept.contains(&index) {
+                let text = format!("{} {}", row.category.label(), percent(row.self_weight, self.total));
+                items.push(Item { category: Some(row.category), text });
             } else {
-                rest = rest.saturating_add(*weight);
+                rest = rest.saturating_add(row.self_weight);
             }
         }
         if kept.len() < self.rows.len() {
@@ -108,8 +113,28 @@ impl Legend {
 
 impl Item {
     fn width(&self) -> f64 {
-        SWATCH + AFTER_SWATCH + self.text.chars().count() as f64 * CHARACTER + BETWEEN_ITEMS
+        SWATCH + AFTER_SWATCH + self.text.chars().count() as f64 * CHARACTER
     }
+
+    fn fill(&self) -> String {
+        let Some(category) = self.category else { return "none".into() };
+        let [red, green, blue] = palette::color(category);
+        format!("rgb({red},{green},{blue})")
+    }
+}
+
+/// The line of each item, and where on it.
+fn placed(items: &[Item], width: f64) -> Vec<(usize, f64)> {
+    let (mut line, mut x) = (0, 0.0);
+    let mut places = Vec::with_capacity(items.len());
+    for item in items {
+        if x > 0.0 && x + item.width() > width {
+            (line, x) = (line + 1, 0.0);
+        }
+        places.push((line, x));
+        x += item.width() + BETWEEN_ITEMS;
+    }
+    places
 }
 
 #[cfg(test)]
@@ -117,23 +142,28 @@ mod tests {
     use super::*;
 
     fn legend() -> Legend {
-        let rows = Category::ALL.iter().enumerate().map(|(row, category)| (*category, 1 << row)).collect();
+        let row = |(index, category): (usize, &Category)| {
+            let self_weight = 1 << index;
+            Row { category: *category, self_weight, area: self_weight as f64 }
+        };
+        let rows = Category::ALL.iter().enumerate().map(row).collect();
         Legend { rows, total: (1 << Category::ALL.len()) - 1 }
     }
 
     #[test]
-    fn a_legend_never_exceeds_its_width() {
-        for width in [300.0, 580.0, 1180.0, 5000.0] {
+    fn a_legend_never_exceeds_its_lines() {
+        for width in [300.0, 580.0, 1180.0] {
             let items = legend().items(width);
-            let needed: f64 = items.iter().map(Item::width).sum::<f64>() - BETWEEN_ITEMS;
-            assert!(needed <= width, "{needed} on {width}");
+            for (item, (line, x)) in items.iter().zip(placed(&items, width)) {
+                assert!(line < LINES && x + item.width() <= width, "{item:?} stands on line {line} at {x}");
+            }
         }
-        assert_eq!(legend().items(5000.0).len(), Category::ALL.len());
+        assert_eq!(legend().items(1180.0).len(), Category::ALL.len());
     }
 
     #[test]
     fn the_smallest_are_folded_and_the_order_stays() {
-        let items = legend().items(580.0);
+        let items = legend().items(300.0);
         let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
         assert_eq!(
             texts,

@@ -41,14 +41,15 @@ impl Cut {
         Self { totals, is_drawn, own }
     }
 
-    /// The categories that have a frame in the picture.
-    pub(super) fn drawn_categories(&self, tree: &CallTree) -> Vec<Category> {
-        let nodes = tree.nodes.iter().zip(&self.is_drawn);
-        let drawn = nodes.filter(|(node, is_drawn)| **is_drawn && matches!(node.label, Label::Function(_)));
-        let mut categories: Vec<Category> = drawn.map(|(node, _)| node.category).collect();
-        categories.sort_unstable();
-        categories.dedup();
-        categories
+    /// How much of the picture each category covers, in the order of categories.
+    pub(super) fn areas(&self, tree: &CallTree) -> Vec<f64> {
+        let mut areas = vec![0.0; Category::ALL.len()];
+        for (row, node) in tree.nodes.iter().enumerate() {
+            if self.is_drawn[row] && matches!(node.label, Label::Function(_)) {
+                areas[node.category as usize] += self.totals[row] as f64;
+            }
+        }
+        areas
     }
 
     /// By how many bits weights must shrink.

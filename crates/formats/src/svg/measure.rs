@@ -3,8 +3,6 @@
 use profile::{Profile, Unit};
 use views::{Node, Weights};
 
-use super::Options;
-
 /// With this many units in the total, shares are exact to 0.01 %: inferno computes them from rounded numbers.
 const ENOUGH_UNITS: u64 = 10_000;
 
@@ -28,11 +26,8 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    pub(super) fn of(profile: &Profile, weights: &Weights, options: &Options) -> Self {
+    pub(super) fn of(profile: &Profile, weights: &Weights) -> Self {
         let weight = |name: &str, size| Self { name: name.into(), size, by_samples: false };
-        if let Some(name) = &options.count_name {
-            return weight(name, 1);
-        }
         let samples = Self { name: "samples".into(), size: 1, by_samples: true };
         let Some(lane) = weights.lane.map(|id| profile.lane(id)) else { return samples };
         let unit_of = |sizes: Sizes| {
@@ -88,7 +83,7 @@ mod tests {
         let stacks: Vec<(&str, u64)> =
             samples.iter().map(|weight| ("a", *weight)).chain([("b", samples[0])]).collect();
         let profile = profile(&Spec { unit, counted, lane: "cycles:ppp", ..Spec::of(&stacks) });
-        Measure::of(&profile, &weigh(&profile, &Selection::default()), &Options::default()).name
+        Measure::of(&profile, &weigh(&profile, &Selection::default())).name
     }
 
     #[test]

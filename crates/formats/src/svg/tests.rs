@@ -190,9 +190,8 @@ fn hostile_names_give_valid_xml_and_keep_their_weight() {
         let deep: Vec<String> = names.iter().map(|name| format!("top;{name};leaf")).collect();
         stacks.extend(deep.iter().map(|stack| (stack.as_str(), 1)));
         for thread in names {
-            let profile = profile(&Spec { thread, lane: thread, ..Spec::of(&stacks) });
-            let options =
-                Options { title: Some(thread.into()), count_name: Some(thread.into()), ..options.clone() };
+            let profile = profile(&Spec { thread, lane: thread, unit: Unit::Event, ..Spec::of(&stacks) });
+            let options = Options { title: Some(thread.into()), ..options.clone() };
             let svg = draw(&profile, &options);
             let all = titles(&svg).into_iter().find(|title| title.starts_with("all (")).unwrap();
             assert!(all.starts_with(&format!("all ({} ", stacks.len())), "{all}");
@@ -285,13 +284,13 @@ fn a_deep_ladder_is_cut_and_says_so() {
 #[test]
 fn many_nodes_are_drawn_quickly() {
     let stacks: Vec<(String, u64)> =
-        (0..200_000).map(|row| (format!("a{};b{};c{row}", row % 7, row % 701), 1)).collect();
+        (0..50_000).map(|row| (format!("a{};b{};c{row}", row % 7, row % 701), 1)).collect();
     let stacks: Vec<(&str, u64)> = stacks.iter().map(|(stack, weight)| (stack.as_str(), *weight)).collect();
     let profile = profile(&Spec::of(&stacks));
     assert!(draw(&profile, &Options::default()).len() < 4 << 20);
     assert_eq!(
         titles(&draw(&profile, &Options { min_width: 0.0, ..Options::default() })).len(),
-        200_000 + 4907 + 9
+        50_000 + 4907 + 9
     );
 }
 

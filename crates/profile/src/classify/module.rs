@@ -21,7 +21,7 @@ pub enum Home {
 
 /// What kind of thing a module is, by its path as the kernel or perf writes it.
 pub fn home_of(module: &str) -> Home {
-    let module = module.strip_suffix(" (deleted)").unwrap_or(module);
+    let module = without_deleted(module);
     if let Some((_, home)) = STARTS.iter().find(|(start, _)| module.starts_with(start)) {
         return *home;
     }
@@ -44,8 +44,17 @@ pub fn home_of(module: &str) -> Home {
     if module.is_empty() { Home::Nowhere } else { Home::System }
 }
 
-/// The last part of a path.
-pub(super) fn file_name(path: &str) -> &str {
+/// A module's file name, for people.
+pub fn module_file_name(module: &str) -> &str {
+    file_name(without_deleted(module))
+}
+
+/// What the kernel appends to the path of a file that was replaced while it ran, as a deployment does.
+fn without_deleted(module: &str) -> &str {
+    module.strip_suffix(" (deleted)").unwrap_or(module)
+}
+
+fn file_name(path: &str) -> &str {
     path.rsplit_once(['/', '\\']).map_or(path, |(_, file)| file)
 }
 

@@ -3,9 +3,14 @@
 
 const FOLDER: &str = "node_modules";
 
+/// Yarn's loader, which yarn writes into the application's folder.
+const YARN_LOADERS: &[&str] = &[".pnp.cjs", ".pnp.js", ".pnp.loader.mjs"];
+
 /// The package of a script or native module, scope included: the last `node_modules` wins.
 pub fn package_of(path: &str) -> Option<&str> {
-    let inside = after_last_folder(path)?;
+    let Some(inside) = after_last_folder(path) else {
+        return YARN_LOADERS.iter().find(|file| path.ends_with(*file)).copied();
+    };
     let (first, rest) = split_segment(inside);
     match first.as_bytes().first()? {
         b'@' => scoped(inside, first, rest),
@@ -92,6 +97,7 @@ mod tests {
                 Some("react-dom"),
             ),
             ("/srv/.yarn/unplugged/sharp-npm-0.33.0-ff/node_modules/sharp/lib/x.js", Some("sharp")),
+            ("/srv/.pnp.cjs", Some(".pnp.cjs")),
             ("/srv/.yarn/__virtual__/web-virtual-0a1/1/packages/web/src/x.js", None),
             ("C:\\srv\\node_modules\\lodash\\lodash.js", Some("lodash")),
             ("C:\\srv\\node_modules\\@acme\\pad\\index.js", Some("@acme\\pad")),

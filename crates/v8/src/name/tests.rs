@@ -27,6 +27,7 @@ fn tags_and_markers() {
         ("JS:o+f /a.js:3:5", Function, Maglev, "f", Some("/a.js"), 3, 5),
         ("JS:o*f /a.js:3:5", Function, Turbofan, "f", Some("/a.js"), 3, 5),
         ("JS:o*'f /a.js:3:5", Function, Turbofan, "f", Some("/a.js"), 3, 5),
+        ("JS:^'f' /a.js:3:5", Function, Sparkplug, "'f'", Some("/a.js"), 3, 5),
         ("JS:f /a.js:3:5", Function, Unmarked, "f", Some("/a.js"), 3, 5),
         ("JS:~of /a.js:3:5", Function, Ignition, "of", Some("/a.js"), 3, 5),
         ("JS:of /a.js:3:5", Function, Unmarked, "of", Some("/a.js"), 3, 5),
@@ -245,7 +246,8 @@ fn native_symbols() {
 
 #[test]
 fn untagged_names() {
-    let rows: &[(&str, Option<(&str, &str, u32, u32)>)] = &[
+    type Parts = (&'static str, &'static str, u32, u32);
+    let rows: &[(&str, Option<Parts>)] = &[
         ("f /a.js:3", Some(("f", "/a.js", 3, 0))),
         ("f /a.js:3:5", Some(("f", "/a.js", 3, 5))),
         ("*f /a.js:3:5", Some(("f", "/a.js", 3, 5))),
