@@ -1,0 +1,1 @@
+module.exports = function late() { return 'late'; };
