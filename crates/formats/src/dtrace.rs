@@ -11,20 +11,16 @@ use crate::stack_text::{StackText, TextFrame, each_line};
 pub fn read(input: impl Read) -> Profile {
     let mut text = StackText::new("DTrace stacks");
     let mut frames: Vec<FrameId> = Vec::new();
-    let mut block_starts = true;
+    // dtrace prints a header of its own first; stacks come after a blank line.
+    let mut in_header = true;
     let damage = each_line(input, |_, line| {
         let words = line.trim();
+        in_header &= !(words.is_empty() || words.contains('`'));
         match words.parse::<u64>() {
-            _ if words.is_empty() => block_starts |= frames.is_empty(),
-            Ok(count) if !frames.is_empty() => {
-                text.add("", None, frames.drain(..).rev(), count);
-                block_starts = true;
-            }
-            // Frames are indented; the lines at the margin are dtrace's own header.
-            _ if !line.starts_with([' ', '\t']) => {}
+            _ if words.is_empty() || in_header => {}
+            Ok(count) if !frames.is_empty() => text.add("", None, frames.drain(..).rev(), count),
             _ => {
-                block_starts = false;
-                frames.extend(split_inlined(words).into_iter().rev().map(|part| add_frame(&mut text, &part)));
+                frames.extend(split_inlined(words).into_iter().rev().map(|part| add_frame(&mut text, &part)))
             }
         }
     });

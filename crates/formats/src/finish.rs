@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Builder, Category, Role, StackId, ThreadId, classify};
+use profile::classify::{self, Home, home_of};
+use profile::{Builder, Category, FrameId, Role, ThreadId};
 
 /// Gives threads that their names do not explain a role, from the functions near the roots of their stacks:
 /// older Nodes call every thread `node`.
@@ -53,13 +54,18 @@ pub(crate) fn settle_quality(builder: &mut Builder) {
         }
     }
     let mut frames = 0u64;
-    let mut unnamed: BTreeMap<String, u64> = BTreeMap::new();
+    let mut by_frame = vec![0u64; profile.frames().len()];
     for id in stacks.ids().rev() {
         let (count, parent) = (seen[id.index()], stacks.parent[id.index()]);
         if let Some(parent) = parent.some() {
             seen[parent.index()] = seen[parent.index()].saturating_add(count);
         }
         frames = frames.saturating_add(count);
+        let sum = &mut by_frame[stacks.frame[id.index()].index()];
+        *sum = sum.saturating_add(count);
+    }
+    let mut unnamed: BTreeMap<String, u64> = BTreeMap::new();
+    for (id, count) in profile.frames().ids().zip(by_frame) {
         if let Some(reason) = unnamed_reason(builder, id) {
             let sum = unnamed.entry(reason).or_default();
             *sum = sum.saturating_add(count);
@@ -70,29 +76,21 @@ pub(crate) fn settle_quality(builder: &mut Builder) {
     losses.unnamed = unnamed;
 }
 
-/// Why a stack's top frame has no name; `None` when it has one.
-fn unnamed_reason(builder: &Builder, stack: StackId) -> Option<String> {
+/// Why a frame has no name; `None` when it has one.
+fn unnamed_reason(builder: &Builder, frame: FrameId) -> Option<String> {
     let profile = builder.so_far();
-    let frame = profile.frames().row(profile.stacks().frame[stack.index()]);
-    if !matches!(builder.text(frame.symbol), "[unknown]" | " " | "[unknown]_[k]" | "[unknown]_[j]") {
+    let symbol = builder.text(profile.frames().symbol[frame.index()]);
+    if !matches!(symbol, "[unknown]" | " " | "[unknown]_[k]" | "[unknown]_[j]") {
         return None;
     }
+    let frame = profile.frames().row(frame);
     let module = profile.functions().module[frame.function.index()];
     let module = module.some().map(|id| builder.text(profile.modules()[id.index()].name));
     Some(match (module, frame.category) {
         (None | Some("[unknown]"), _) => "nothing is mapped at the address".into(),
-        (Some(module), Category::Unknown) if is_anonymous(module) => {
+        (Some(module), Category::Unknown) if home_of(module) == Home::Generated => {
             "generated code without a perf map".into()
         }
         (Some(module), _) => format!("no symbol in {module}"),
     })
-}
-
-/// Memory that no file backs: where V8 puts its code.
-fn is_anonymous(module: &str) -> bool {
-    module.starts_with("//anon")
-        || module.starts_with("[anon")
-        || module.starts_with("/memfd:")
-        || module.starts_with("/tmp/perf-")
-        || matches!(module, "[heap]" | "[stack]" | "anon_inode:[perf_event]")
 }

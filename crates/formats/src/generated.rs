@@ -1,11 +1,15 @@
 //! Modules that hold code made at run time. perf names them after the process, so that one function of four
 //! cluster workers would look like four; the model gives them all one name.
 
+use profile::classify::{Home, home_of, is_unknown};
+
+use crate::naming;
+
 /// The module of named generated code.
-pub(crate) const JIT_MODULE: &str = "[JIT]";
+pub(crate) const JIT_MODULE: &str = naming::GENERATED;
 
 /// Whether a module, as perf writes it, is a perf map (`/tmp/perf-12.map`) or was made from a jitdump
-/// (`jitted-12-3.so`).
+/// (`jitted-12-3.so`): what stackcollapse-perf.pl and inferno mark with `_[j]`.
 pub(crate) fn is_generated_code(module: &str) -> bool {
     is_perf_map(module) || is_from_jitdump(module)
 }
@@ -24,7 +28,7 @@ fn is_from_jitdump(module: &str) -> bool {
 
 /// The module that a function of the model gets.
 pub(crate) fn module_of<'a>(symbol: &str, module: &'a str) -> &'a str {
-    if symbol != "[unknown]" && is_generated_code(module) { JIT_MODULE } else { module }
+    if !is_unknown(symbol) && home_of(module) == Home::Generated { JIT_MODULE } else { module }
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@ mod style;
 mod table;
 mod terminal;
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
 use profile::{Category, FunctionId, Profile, Unit};
 use serde::Serialize;
 use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top};
@@ -49,6 +52,8 @@ pub(crate) struct Report {
     pub(crate) command: Option<String>,
     pub(crate) losses: LossesRow,
     pub(crate) functions: Vec<FunctionRow>,
+    /// The application's functions by what they caused: see [`caused`].
+    pub(crate) own_functions: Vec<FunctionRow>,
     pub(crate) packages: Vec<NamedRow>,
     pub(crate) categories: Vec<NamedRow>,
     pub(crate) files: Vec<NamedRow>,
@@ -85,6 +90,8 @@ pub(crate) struct Times {
     pub(crate) self_share: f64,
     #[serde(rename = "total")]
     pub(crate) total_share: f64,
+    #[serde(rename = "caused", skip_serializing_if = "Option::is_none")]
+    pub(crate) caused_share: Option<f64>,
     pub(crate) self_samples: u64,
     pub(crate) total_samples: u64,
 }
@@ -159,7 +166,8 @@ impl Report {
                 .iter()
                 .map(|row| function_row(profile, row, times(row)))
                 .collect(),
-            packages: rows(TopBy::Package).into_iter().map(named).collect(),
+            own_functions: own_functions(profile, weights, selection),
+            packages: packages(profile, weights, selection),
             categories: rows(TopBy::Category).into_iter().map(named).collect(),
             files: rows(TopBy::File).into_iter().map(named).collect(),
             lines: rows(TopBy::Line).iter().filter_map(|row| line_row(profile, row, times(row))).collect(),
@@ -180,6 +188,56 @@ impl Report {
         self.files.sort_by(|a, b| by_total(&a.times, &b.times));
         self.lines.sort_by(|a, b| by_total(&a.times, &b.times));
     }
+}
+
+/// What each function, package … caused: its own time and that of all it called, up to the next frame of
+/// the shown categories. Engine, libraries and kernel work for whoever called them.
+fn caused(
+    profile: &Profile,
+    weights: &Weights,
+    selection: &Selection,
+    shown: &[Category],
+    by: TopBy,
+) -> HashMap<TopKey, u64> {
+    let hidden = Category::ALL.iter().copied().filter(|category| !shown.contains(category)).collect();
+    let only_shown = Selection { hidden, ..selection.clone() };
+    top(profile, weights, &only_shown, by).iter().map(|row| (row.key, row.self_weight)).collect()
+}
+
+fn own_functions(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<FunctionRow> {
+    let caused = caused(profile, weights, selection, &[Category::App], TopBy::Function);
+    let mut rows: Vec<FunctionRow> = top(profile, weights, selection, TopBy::Function)
+        .iter()
+        .filter_map(|row| {
+            let weight = *caused.get(&row.key).filter(|weight| **weight > 0)?;
+            let times =
+                Times { caused_share: Some(share(weight, weights.total)), ..times(row, weights.total) };
+            Some(function_row(profile, row, times))
+        })
+        .collect();
+    rows.sort_by(|a, b| by_caused(&a.times, &b.times));
+    rows
+}
+
+fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<NamedRow> {
+    let shown = [Category::App, Category::Dependency, Category::Addon];
+    let caused = caused(profile, weights, selection, &shown, TopBy::Package);
+    let mut rows: Vec<NamedRow> = top(profile, weights, selection, TopBy::Package)
+        .iter()
+        .map(|row| {
+            let weight = caused.get(&row.key).copied().unwrap_or(0);
+            let times =
+                Times { caused_share: Some(share(weight, weights.total)), ..times(row, weights.total) };
+            NamedRow { name: key_name(profile, row.key), category: row.category, times }
+        })
+        .collect();
+    rows.sort_by(|a, b| by_caused(&a.times, &b.times));
+    rows
+}
+
+fn by_caused(a: &Times, b: &Times) -> Ordering {
+    let key = |times: &Times| times.caused_share.unwrap_or_default();
+    key(b).total_cmp(&key(a)).then(b.self_share.total_cmp(&a.self_share))
 }
 
 fn selected_duration_ns(profile: &Profile, selection: &Selection) -> u64 {
@@ -223,6 +281,7 @@ fn times(row: &TopRow, total: u64) -> Times {
     Times {
         self_share: share(row.self_weight, total),
         total_share: share(row.total_weight, total),
+        caused_share: None,
         self_samples: row.self_samples,
         total_samples: row.total_samples,
     }

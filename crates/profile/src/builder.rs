@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::category::{Category, Role};
+use crate::category::{Category, Role, Tier};
 use crate::ids::{
     FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
 };
@@ -52,6 +52,15 @@ impl Builder {
     /// An empty profile.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes room for that many more frames and stacks.
+    pub fn reserve(&mut self, frames: usize, stacks: usize) {
+        let profile = &self.profile;
+        self.frames.reserve(frames, |&id| hash(&profile.frames.row(id)));
+        self.stacks.reserve(stacks, |&id| {
+            hash(&(profile.stacks.parent[id.index()], profile.stacks.frame[id.index()]))
+        });
     }
 
     /// What is known of the recording as a whole.
@@ -122,7 +131,8 @@ impl Builder {
             return id;
         }
         let caller = parent.some().map(|id| table.category[id.index()]);
-        let category = stack_category(caller, &self.profile.frames.row(frame));
+        let frames = &self.profile.frames;
+        let category = stack_category(caller, frames.category[frame.index()], frames.tier[frame.index()]);
         let id = table.push(Stack { parent, frame, category });
         self.stacks.insert_unique(hash(&key), id, |&id| hash(&key_of(id, table)));
         id
@@ -220,10 +230,10 @@ impl Builder {
 
 /// GC, compiler, regexp and idle claim what they call, until a JavaScript function is entered: the callback
 /// of a `String.replace` is the application's time, not the regexp's.
-fn stack_category(caller: Option<Category>, frame: &Frame) -> Category {
+fn stack_category(caller: Option<Category>, category: Category, tier: Tier) -> Category {
     match caller {
-        Some(caller) if caller.claims_callees() && !frame.tier.is_javascript() => caller,
-        _ => frame.category,
+        Some(caller) if caller.claims_callees() && !tier.is_javascript() => caller,
+        _ => category,
     }
 }
 

@@ -47,6 +47,7 @@ pub(super) fn merge(readers: &[Reader], mut parts: Vec<Part>, read_error: Option
     integrate_deltas(&mut parts);
     let mut builder = Builder::new();
     builder.meta().format = "perf script".into();
+    reserve(&mut builder, readers);
     let mut moved: Vec<Moved> = readers.iter().map(Moved::for_reader).collect();
     let mut switches = Vec::new();
     let mut lines_before = 0;
@@ -82,13 +83,20 @@ pub(super) fn merge(readers: &[Reader], mut parts: Vec<Part>, read_error: Option
     builder.finish()
 }
 
+/// Readers of one input see much the same, so the largest is a good guess for all.
+fn reserve(builder: &mut Builder, readers: &[Reader]) {
+    let frames = readers.iter().map(|reader| reader.frames.frames.len()).max().unwrap_or(0);
+    let stacks = readers.iter().map(|reader| reader.stacks.len()).max().unwrap_or(0);
+    builder.reserve(frames, stacks);
+}
+
 impl Moved {
     fn for_reader(reader: &Reader) -> Self {
         Self {
             threads: vec![None; reader.threads.len()],
             events: vec![None; reader.events.len()],
-            symbols: vec![None; reader.symbols.len()],
-            frames: vec![None; reader.frames.len()],
+            symbols: vec![None; reader.frames.symbols.len()],
+            frames: vec![None; reader.frames.frames.len()],
             stacks: vec![None; reader.stacks.len()],
             missing_stacks: Vec::new(),
         }
@@ -158,12 +166,12 @@ impl MoveIn<'_> {
         if let Some(id) = self.moved.frames[row as usize] {
             return id;
         }
-        let raw = self.reader.frames[row as usize];
+        let raw = self.reader.frames.frames[row as usize];
         let named = self.symbol(raw.symbol);
         let mut function = named.function;
         let mut line = 0;
         if raw.source_line != NONE {
-            let (file, number) = &self.reader.source_lines[raw.source_line as usize];
+            let (file, number) = &self.reader.frames.source_lines[raw.source_line as usize];
             line = *number;
             function = self.function_in(function, &text(file));
         }
@@ -189,7 +197,7 @@ impl MoveIn<'_> {
         if let Some(named) = self.moved.symbols[row as usize] {
             return named;
         }
-        let raw = &self.reader.symbols[row as usize];
+        let raw = &self.reader.frames.symbols[row as usize];
         let named = add_symbol(self.builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref());
         self.moved.symbols[row as usize] = Some(named);
         named

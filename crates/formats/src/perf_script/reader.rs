@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
-use super::frame::{self, SourceLine};
+use super::frame::{self, FrameWords, SourceLine};
 use super::header::{self, Header, ThreadWords};
 use super::lines::{LineId, Lines, Meaning};
 
@@ -22,7 +22,7 @@ pub(super) struct RawThread {
 }
 
 /// A symbol and its module, as written.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RawSymbol {
     pub(super) symbol: Vec<u8>,
     pub(super) module: Option<Vec<u8>>,
@@ -81,16 +81,22 @@ pub(super) struct ChunkData {
     pub(super) unclosed: bool,
 }
 
+/// The frames of all chains, with what they refer to.
+#[derive(Default)]
+pub(super) struct FrameTable {
+    pub(super) symbols: Vec<RawSymbol>,
+    symbol_index: HashTable<u32>,
+    pub(super) source_lines: Vec<(Vec<u8>, u32)>,
+    pub(super) frames: Vec<RawFrame>,
+    placed: FxHashMap<(u32, u32), u32>,
+}
+
 #[derive(Default)]
 pub(super) struct Reader {
     lines: Lines,
     pub(super) threads: Vec<RawThread>,
     thread_index: HashTable<u32>,
-    pub(super) symbols: Vec<RawSymbol>,
-    symbol_index: FxHashMap<RawSymbol, u32>,
-    pub(super) source_lines: Vec<(Vec<u8>, u32)>,
-    pub(super) frames: Vec<RawFrame>,
-    placed_frames: FxHashMap<(u32, u32), u32>,
+    pub(super) frames: FrameTable,
     pub(super) events: Vec<RawEvent>,
     event_index: FxHashMap<Vec<u8>, u32>,
     pub(super) stacks: Vec<RawStack>,
@@ -123,6 +129,50 @@ struct LastChain {
 struct Open {
     sample: RawSample,
     last_line: Option<LineId>,
+}
+
+impl FrameTable {
+    /// What a line of a call chain means, when it is seen for the first time.
+    fn read(&mut self, line: &[u8]) -> Meaning {
+        if let Some(words) = frame::parse(line) {
+            let symbol = self.symbol(words.symbol, words.module);
+            let FrameWords { address, inlined, .. } = words;
+            self.frames.push(RawFrame { address, symbol, inlined, source_line: NONE });
+            return Meaning::Frame(last_row(&self.frames));
+        }
+        match frame::parse_source_line(line) {
+            Some(SourceLine::At(file, number)) => {
+                self.source_lines.push((file.to_vec(), number));
+                Meaning::SourceLine(last_row(&self.source_lines))
+            }
+            Some(SourceLine::Nothing) => Meaning::Nothing,
+            None => Meaning::Unknown,
+        }
+    }
+
+    fn symbol(&mut self, symbol: &[u8], module: Option<&[u8]>) -> u32 {
+        let symbols = &mut self.symbols;
+        let hash = FxBuildHasher.hash_one((symbol, module));
+        let is = |row: &RawSymbol| row.symbol == symbol && row.module.as_deref() == module;
+        if let Some(&id) = self.symbol_index.find(hash, |&id| is(&symbols[id as usize])) {
+            return id;
+        }
+        symbols.push(RawSymbol { symbol: symbol.to_vec(), module: module.map(<[u8]>::to_vec) });
+        let hash_of = |&id: &u32| {
+            let RawSymbol { symbol, module } = &symbols[id as usize];
+            FxBuildHasher.hash_one((symbol.as_slice(), module.as_deref()))
+        };
+        *self.symbol_index.insert_unique(hash, last_row(symbols), hash_of).get()
+    }
+
+    /// The same frame, at a source line.
+    fn placed(&mut self, frame: u32, source_line: u32) -> u32 {
+        let frames = &mut self.frames;
+        *self.placed.entry((frame, source_line)).or_insert_with(|| {
+            frames.push(RawFrame { source_line, ..frames[frame as usize] });
+            last_row(frames)
+        })
+    }
 }
 
 impl Reader {
@@ -168,35 +218,8 @@ impl Reader {
             data.cut_off = true;
             return;
         }
-        let Reader { lines, symbols, symbol_index, source_lines, frames, .. } = self;
-        let id = lines.find_or_insert(line, |line| match frame::parse(line) {
-            Some(words) => {
-                let symbol =
-                    RawSymbol { symbol: words.symbol.to_vec(), module: words.module.map(<[u8]>::to_vec) };
-                let symbol = match symbol_index.get(&symbol) {
-                    Some(&id) => id,
-                    None => {
-                        symbols.push(symbol.clone());
-                        *symbol_index.entry(symbol).or_insert(last_row(symbols))
-                    }
-                };
-                frames.push(RawFrame {
-                    address: words.address,
-                    symbol,
-                    inlined: words.inlined,
-                    source_line: NONE,
-                });
-                Meaning::Frame(last_row(frames))
-            }
-            None => match frame::parse_source_line(line) {
-                Some(SourceLine::At(file, number)) => {
-                    source_lines.push((file.to_vec(), number));
-                    Meaning::SourceLine(last_row(source_lines))
-                }
-                Some(SourceLine::Nothing) => Meaning::Nothing,
-                None => Meaning::Unknown,
-            },
-        });
+        let Reader { lines, frames, .. } = self;
+        let id = lines.find_or_insert(line, |line| frames.read(line));
         if let Some(Open { last_line, .. }) = open {
             if lines.meaning(id) == Meaning::Unknown && header::parse(line).is_some() {
                 return self.read_header(line, open, data);
@@ -215,20 +238,14 @@ impl Reader {
         }
         match self.lines.meaning(line) {
             Meaning::Frame(frame) => self.chain.push(frame),
-            Meaning::SourceLine(place) => self.place_last_frame(place),
+            Meaning::SourceLine(place) => {
+                if let Some(last) = self.chain.last_mut() {
+                    *last = self.frames.placed(*last, place);
+                }
+            }
             Meaning::Nothing => {}
             Meaning::Unknown => skip(data, text),
         }
-    }
-
-    /// Gives the last frame its source line.
-    fn place_last_frame(&mut self, source_line: u32) {
-        let Some(last) = self.chain.last_mut() else { return };
-        let frames = &mut self.frames;
-        *last = *self.placed_frames.entry((*last, source_line)).or_insert_with(|| {
-            frames.push(RawFrame { source_line, ..frames[*last as usize] });
-            last_row(frames)
-        });
     }
 
     fn read_header(&mut self, line: &[u8], open: &mut Option<Open>, data: &mut ChunkData) {

@@ -34,14 +34,15 @@ pub(super) fn facts(
     if options.reverse {
         facts.push("merged from the leaves".into());
     }
-    if let Some(lane) = weights.lane {
-        facts.push(profile.text(profile.lane(lane).name).to_owned());
+    let lane = weights.lane.map_or("", |id| profile.text(profile.lane(id).name));
+    if lane != "samples" {
+        facts.push(lane.to_owned());
     }
     if depth.drawn < depth.whole {
         let (drawn, whole) = (grouped(depth.drawn as u64), grouped(depth.whole as u64));
         facts.push(format!("the lowest {drawn} of {whole} levels"));
     }
-    facts.extend(of_quality(profile, weights));
+    facts.extend(of_quality(profile));
     facts.extend(started(profile, selection));
     facts.extend(profile.meta().node_version.as_ref().map(|version| format!("Node {version}")));
     facts.retain(|fact| !fact.is_empty());
@@ -66,13 +67,21 @@ fn of_selection(profile: &Profile, selection: &Selection) -> Vec<String> {
     if !selection.hidden.is_empty() {
         facts.push(format!("without {}", labels(&selection.hidden)));
     }
-    if let Some(threads) = &selection.threads {
-        facts.push(format!("{} of {}", threads.len(), counted(profile.threads().len() as u64, "thread")));
+    match selection.threads.as_deref() {
+        None => {}
+        Some([id]) => {
+            let thread = profile.thread(*id);
+            facts.push(format!("only thread {} ({})", profile.text(thread.name), thread.role.label()));
+        }
+        Some(ids) => {
+            let all = counted(profile.threads().len() as u64, "thread");
+            facts.push(format!("{} of {all}", ids.len()));
+        }
     }
     facts
 }
 
-fn of_quality(profile: &Profile, weights: &Weights) -> Vec<String> {
+fn of_quality(profile: &Profile) -> Vec<String> {
     let losses = &profile.meta().losses;
     let mut facts = Vec::new();
     if losses.lost > 0 {
@@ -88,8 +97,8 @@ fn of_quality(profile: &Profile, weights: &Weights) -> Vec<String> {
         let named = losses.frames.saturating_sub(losses.unnamed_total());
         facts.push(format!("{} of frames named", percent(named, losses.frames)));
     }
-    let is_whole = losses.lost == 0 && weights.lane.is_some_and(|id| profile.lane(id).counted);
-    if is_whole && is_timed(profile, weights) {
+    // Other inputs may have lost samples without saying so.
+    if losses.lost == 0 && !profile.meta().way_in.is_empty() {
         facts.push("0 lost".into());
     }
     facts
@@ -218,6 +227,7 @@ fn grouped(number: u64) -> String {
 mod tests {
     use super::super::tests::{Spec, profile};
     use super::*;
+    use profile::ThreadId;
     use views::weigh;
 
     #[test]
@@ -258,6 +268,7 @@ mod tests {
         let selection = Selection {
             range_ns: Some(5 * SECOND_NS..u64::MAX),
             hidden: vec![Category::Kernel],
+            threads: Some(vec![ThreadId(0)]),
             ..Selection::default()
         };
         let weights = weigh(&profile, &selection);
@@ -267,6 +278,7 @@ mod tests {
         let expected = [
             "5.00–20.00 s of 20.0 s",
             "without kernel",
+            "only thread node (main loop)",
             "merged from the leaves",
             "cpu-clock",
             "the lowest 2,000 of 10,000 levels",

@@ -43,6 +43,11 @@ const GAPS: &str = "#frames > * > rect { stroke:#fafaf8; stroke-width:0.3; }
 #frames > *:hover > rect { stroke:black; }
 ";
 
+/// inferno's script cuts texts to size when the window changes; a picture of fixed width needs to be told once.
+const CUT_TEXTS: &str = r#"<script type="text/ecmascript">
+window.addEventListener("load", function() { update_text_for_elements(frames.children); });
+</script>"#;
+
 /// What the head says.
 pub(super) struct Head {
     pub(super) title: String,
@@ -64,7 +69,7 @@ impl Head {
     fn draw(&self) -> String {
         let gaps = if self.legend.is_some() { GAPS } else { "" };
         let lines = match self.width {
-            Some(width) => self.lines("fixed", width),
+            Some(width) => self.lines("fixed", width) + CUT_TEXTS,
             None => self.lines("wide", FLUID_WIDTH) + &self.lines("narrow", NARROW_WIDTH),
         };
         format!(r#"<g id="head"><style type="text/css">{STYLE}{}</style>{lines}</g>"#, escape(gaps))

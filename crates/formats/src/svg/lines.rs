@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use profile::Category;
-use views::{CallTree, Label, NodeId};
+use views::{CallTree, Label};
 
 use super::drawn_width;
 use super::measure::Measure;
@@ -16,6 +16,8 @@ use super::names::Names;
 const MOST_BYTES: usize = 64 << 20;
 /// JavaScript counts exactly up to 2^53.
 const MOST_BITS: u32 = 53;
+
+const ROOT: usize = 0;
 
 /// Which nodes are wide enough to be drawn.
 pub(super) struct Cut {
@@ -28,7 +30,7 @@ pub(super) struct Cut {
 impl Cut {
     pub(super) fn of(tree: &CallTree, measure: &Measure, min_width: f64) -> Self {
         let totals: Vec<u64> = tree.nodes.iter().map(|node| measure.total_of(node)).collect();
-        let narrowest = totals[NodeId::ROOT.index()] as f64 * drawn_width(min_width) / 100.0;
+        let narrowest = totals[ROOT] as f64 * drawn_width(min_width) / 100.0;
         let is_drawn: Vec<bool> =
             totals.iter().map(|total| *total > 0 && *total as f64 >= narrowest).collect();
         let mut own = totals.clone();
@@ -52,11 +54,35 @@ impl Cut {
         areas
     }
 
-    /// By how many bits weights must shrink.
-    fn shift(&self) -> u32 {
+    /// The children of each node that are drawn, by name.
+    fn children(&self, tree: &CallTree, names: &Names) -> Children {
+        let mut rows: Vec<usize> = (1..tree.nodes.len()).filter(|row| self.is_drawn[*row]).collect();
+        rows.sort_by(|a, b| {
+            let (a, b) = (&tree.nodes[*a], &tree.nodes[*b]);
+            a.parent.cmp(&b.parent).then_with(|| names.get(a).cmp(names.get(b)))
+        });
+        let parents = rows.iter().map(|row| tree.nodes[*row].parent.index()).collect();
+        Children { rows, parents }
+    }
+
+    /// The weight of everything drawn.
+    fn sum(&self) -> u128 {
         let drawn = self.own.iter().zip(&self.is_drawn).filter(|(_, is_drawn)| **is_drawn);
-        let sum: u128 = drawn.map(|(own, _)| u128::from(*own)).sum();
-        (u128::BITS - sum.leading_zeros()).saturating_sub(MOST_BITS)
+        drawn.map(|(own, _)| u128::from(*own)).sum()
+    }
+}
+
+/// Rows of the tree, sorted by their parents.
+struct Children {
+    rows: Vec<usize>,
+    parents: Vec<usize>,
+}
+
+impl Children {
+    fn of(&self, parent: usize) -> &[usize] {
+        let start = self.parents.partition_point(|row| *row < parent);
+        let end = self.parents.partition_point(|row| *row <= parent);
+        &self.rows[start..end]
     }
 }
 
@@ -64,7 +90,10 @@ impl Cut {
 pub(super) struct Lines {
     text: String,
     ends: Vec<usize>,
+    /// By how many bits weights were made smaller.
     shift: u32,
+    /// The sum of all weights before that.
+    sum: u128,
     depth: Depth,
 }
 
@@ -79,15 +108,16 @@ impl Lines {
     pub(super) fn of(tree: &CallTree, cut: &Cut, names: &Names) -> Self {
         let levels = levels(tree);
         let depth = affordable_depth(tree, cut, names, &levels);
-        let mut lines = Self { text: String::new(), ends: Vec::new(), shift: cut.shift(), depth };
-        let children = tree.children(|a, b| names.get(a).cmp(names.get(b)));
+        let sum = cut.sum();
+        let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(MOST_BITS);
+        let mut lines = Self { text: String::new(), ends: Vec::new(), shift, sum, depth };
+        let children = cut.children(tree, names);
         let mut path = String::new();
-        let mut pending = vec![(NodeId::ROOT, 0)];
-        while let Some((id, caller_length)) = pending.pop() {
-            let row = id.index();
-            let name = names.get(tree.node(id));
+        let mut pending = vec![(ROOT, 0)];
+        while let Some((row, caller_length)) = pending.pop() {
+            let name = names.get(&tree.nodes[row]);
             path.truncate(caller_length);
-            if id != NodeId::ROOT {
+            if row != ROOT {
                 path.push_str(if path.is_empty() { "" } else { ";" });
                 path.push_str(name);
             }
@@ -95,8 +125,7 @@ impl Lines {
             let weight = if is_deepest { cut.totals[row] } else { cut.own[row] };
             lines.push(if path.is_empty() { name } else { &path }, weight);
             if !is_deepest {
-                let drawn = children[row].iter().rev().filter(|child| cut.is_drawn[child.index()]);
-                pending.extend(drawn.map(|child| (*child, path.len())));
+                pending.extend(children.of(row).iter().rev().map(|child| (*child, path.len())));
             }
         }
         lines
@@ -116,9 +145,11 @@ impl Lines {
         self.ends.is_empty()
     }
 
-    /// How much one unit in a line stands for.
+    /// How much one unit in a line stands for; less than it should where the whole would exceed 64 bits, so that
+    /// shares stay right.
     pub(super) fn scale(&self) -> f64 {
-        f64::from(self.shift).exp2()
+        let most = u64::MAX as f64 / self.sum as f64;
+        f64::from(self.shift).exp2() * most.min(1.0)
     }
 
     /// How deep the picture is.

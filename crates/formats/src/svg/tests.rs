@@ -34,6 +34,7 @@ fn profile_of(spec: &Spec<'_>, mut stack_of: impl FnMut(&mut Builder, &str) -> S
     let mut builder = Builder::new();
     builder.meta().start_unix_ns = Some("1748747702000000000".into());
     builder.meta().node_version = Some("v22.1.0".into());
+    builder.meta().way_in = "perf events".into();
     builder.meta().duration_ns = 20_000_000_000;
     builder.set_origin_ns(0);
     let name = builder.string("node");

@@ -6,7 +6,7 @@ use profile::{Category, Role};
 
 use super::style::Style;
 use super::table::{Cell, Column, render as render_table};
-use super::{FunctionRow, NamedRow, Report, Times};
+use super::{FunctionRow, LineRow, NamedRow, Report, ThreadRow, Times};
 use crate::text::{duration, percent, plural, printable, thousands};
 
 /// The longest bar, in characters.
@@ -15,45 +15,62 @@ const BAR: usize = 24;
 /// The whole report; `limit` rows a table, 0 for all.
 pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
     let limit = if limit == 0 { usize::MAX } else { limit };
-    let mut text = String::new();
-    let _ = writeln!(text, "{}", style.bold(&printable(&headline(report))));
+    let mut text = format!("{}\n", style.bold(&printable(&headline(report))));
     for sentence in sentences(report) {
         let _ = writeln!(text, "{}", printable(&sentence));
     }
-    section(
-        &mut text,
-        style,
-        "Where the time went",
-        &categories(report, style),
-        report.categories.len(),
-        usize::MAX,
-    );
-    section(&mut text, style, "Functions", &functions(report, limit, style), report.functions.len(), limit);
-    section(
-        &mut text,
-        style,
-        "npm packages",
-        &named(&report.packages, limit, style),
-        report.packages.len(),
-        limit,
-    );
-    section(&mut text, style, "Lines", &lines(report, limit, style), report.lines.len(), limit);
-    section(&mut text, style, "Threads", &threads(report, limit, style), report.threads.len(), limit);
+    for section in sections(report) {
+        let rows = section.rows.len();
+        if rows == 0 {
+            continue;
+        }
+        let limit = if section.title == ALWAYS_WHOLE { usize::MAX } else { limit };
+        let shown = &section.rows[..rows.min(limit)];
+        let _ =
+            write!(text, "\n{}\n{}", style.bold(section.title), render_table(section.columns, shown, style));
+        if rows > limit {
+            let more = format!("  … {} more; -n 0 shows all", thousands((rows - limit) as u64));
+            let _ = writeln!(text, "{}", style.dim(&more));
+        }
+    }
     text
 }
 
-fn section(text: &mut String, style: &Style, title: &str, table: &str, rows: usize, limit: usize) {
-    if rows == 0 {
-        return;
-    }
-    let _ = write!(text, "\n{}\n{table}", style.bold(title));
-    if rows > limit {
-        let _ = writeln!(
-            text,
-            "  {}",
-            style.dim(&format!("… {} more; -n 0 shows all", thousands((rows - limit) as u64)))
-        );
-    }
+/// The table that adds up to everything.
+const ALWAYS_WHOLE: &str = "Where the time went";
+
+/// A table under its title.
+struct Section<'a> {
+    title: &'a str,
+    columns: &'a [Column],
+    rows: Vec<Vec<Cell>>,
+}
+
+fn sections(report: &Report) -> Vec<Section<'static>> {
+    vec![
+        Section { title: ALWAYS_WHOLE, columns: CATEGORY_COLUMNS, rows: categories(report) },
+        Section {
+            title: "Your code, by the time it caused (with the packages, engine and kernel that it called)",
+            columns: OWN_COLUMNS,
+            rows: report.own_functions.iter().map(own_function).collect(),
+        },
+        Section {
+            title: "npm packages, by the time they caused (with the engine and kernel)",
+            columns: PACKAGE_COLUMNS,
+            rows: report.packages.iter().map(package).collect(),
+        },
+        Section {
+            title: "Functions, by their own time",
+            columns: FUNCTION_COLUMNS,
+            rows: report.functions.iter().map(function).collect(),
+        },
+        Section { title: "Lines", columns: LINE_COLUMNS, rows: report.lines.iter().map(line).collect() },
+        Section {
+            title: "Threads",
+            columns: THREAD_COLUMNS,
+            rows: report.threads.iter().map(thread).collect(),
+        },
+    ]
 }
 
 /// `perf script · 29.6 s · 2,970 samples of cpu-clock · 0.94 cores busy`
@@ -87,17 +104,8 @@ fn sentences(report: &Report) -> Vec<String> {
         sentences.push(format!("Only {}: the shares below are rough.", plural(report.samples, "sample")));
     }
     sentences.extend(gc_sentence(report));
-    sentences.extend(hottest(report, "your own code", |row| row.category == Category::App));
-    if let Some(package) =
-        report.packages.iter().max_by(|a, b| a.times.self_share.total_cmp(&b.times.self_share))
-    {
-        sentences.push(format!(
-            "The hottest npm package is {} ({} self, {} with what it calls).",
-            package.name,
-            percent(package.times.self_share),
-            percent(package.times.total_share)
-        ));
-    }
+    sentences.extend(report.own_functions.first().map(own_sentence));
+    sentences.extend(report.packages.first().map(package_sentence));
     sentences
 }
 
@@ -129,62 +137,73 @@ fn gc_sentence(report: &Report) -> Option<String> {
     (share >= 0.001).then(|| format!("Garbage collection took {}{judgement}.", percent(share)))
 }
 
-fn hottest(report: &Report, whose: &str, is_theirs: impl Fn(&FunctionRow) -> bool) -> Option<String> {
-    let mine = report.functions.iter().filter(|row| is_theirs(row));
-    let row = mine
-        .max_by(|a, b| a.times.self_share.total_cmp(&b.times.self_share))
-        .filter(|row| row.times.self_share > 0.0)?;
+fn own_sentence(row: &FunctionRow) -> String {
     let place = place(row);
     let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
-    Some(format!(
-        "The hottest function of {whose} is {}{at} ({} self, {} with what it calls).",
-        row.name,
-        percent(row.times.self_share),
-        percent(row.times.total_share)
-    ))
+    format!("Of your own code, {}{at} caused most: {}.", row.name, caused(&row.times))
 }
 
-fn categories(report: &Report, style: &Style) -> String {
-    let columns =
-        [Column::Word("category"), Column::Figure("self"), Column::Figure("samples"), Column::Word("")];
-    let most = report.categories.iter().map(|row| row.times.self_share).fold(0.0, f64::max);
-    let rows: Vec<Vec<Cell>> = report
-        .categories
-        .iter()
-        .filter(|row| row.times.self_samples > 0)
-        .map(|row| {
-            let length = (row.times.self_share / most.max(f64::MIN_POSITIVE) * BAR as f64).ceil() as usize;
-            vec![
-                Cell::category(row.category.label(), row.category),
-                Cell::new(&percent(row.times.self_share)),
-                Cell::new(&thousands(row.times.self_samples)),
-                Cell::category(&"█".repeat(length.min(BAR)), row.category),
-            ]
-        })
-        .collect();
-    render_table(&columns, &rows, style)
+fn package_sentence(row: &NamedRow) -> String {
+    format!("Of the npm packages, {} caused most: {}.", row.name, caused(&row.times))
 }
 
-fn functions(report: &Report, limit: usize, style: &Style) -> String {
-    let columns = [
-        Column::Figure("self"),
-        Column::Figure("total"),
-        Column::Figure("samples"),
-        Column::Name("function"),
-        Column::Word("category"),
-        Column::Path("where"),
-    ];
-    let row = |row: &FunctionRow| {
-        let mut cells = figures(&row.times);
-        cells.extend([
-            Cell::new(&row.name),
+const CATEGORY_COLUMNS: &[Column] =
+    &[Column::Figure("self"), Column::Figure("samples"), Column::Word("category"), Column::Word("")];
+
+fn categories(report: &Report) -> Vec<Vec<Cell>> {
+    let most = report.categories.iter().map(|row| row.times.self_share).fold(f64::MIN_POSITIVE, f64::max);
+    let ran = report.categories.iter().filter(|row| row.times.self_share > 0.0);
+    ran.map(|row| {
+        let length = (row.times.self_share / most * BAR as f64).ceil() as usize;
+        vec![
+            Cell::new(&percent(row.times.self_share)),
+            Cell::new(&thousands(row.times.self_samples)),
             Cell::category(row.category.label(), row.category),
-            Cell::dim(&place(row)),
-        ]);
-        cells
-    };
-    let rows: Vec<Vec<Cell>> = report.functions.iter().take(limit).map(row).collect();
-    render_table(&columns, &rows, style)
+            Cell::category(&"█".repeat(length.min(BAR)), row.category),
+        ]
+    })
+    .collect()
+}
+
+const OWN_COLUMNS: &[Column] = &[
+    Column::Figure("caused"),
+    Column::Figure("self"),
+    Column::Figure("total"),
+    Column::Name("function"),
+    Column::Path("where"),
+];
+
+fn own_function(row: &FunctionRow) -> Vec<Cell> {
+    let mut cells = vec![Cell::new(&caused(&row.times))];
+    cells.extend(shares(&row.times));
+    cells.extend([Cell::new(&row.name), Cell::dim(&place(row))]);
+    cells
+}
+
+const PACKAGE_COLUMNS: &[Column] =
+    &[Column::Figure("caused"), Column::Figure("self"), Column::Figure("total"), Column::Name("package")];
+
+fn package(row: &NamedRow) -> Vec<Cell> {
+    let mut cells = vec![Cell::new(&caused(&row.times))];
+    cells.extend(shares(&row.times));
+    cells.push(Cell::new(&row.name));
+    cells
+}
+
+const FUNCTION_COLUMNS: &[Column] = &[
+    Column::Figure("self"),
+    Column::Figure("total"),
+    Column::Figure("samples"),
+    Column::Name("function"),
+    Column::Word("category"),
+    Column::Path("where"),
+];
+
+fn function(row: &FunctionRow) -> Vec<Cell> {
+    let mut cells = figures(&row.times);
+    let category = Cell::category(row.category.label(), row.category);
+    cells.extend([Cell::new(&row.name), category, Cell::dim(&place(row))]);
+    cells
 }
 
 fn place(row: &FunctionRow) -> String {
@@ -195,68 +214,48 @@ fn place(row: &FunctionRow) -> String {
     }
 }
 
-fn named(rows: &[NamedRow], limit: usize, style: &Style) -> String {
-    let columns =
-        [Column::Figure("self"), Column::Figure("total"), Column::Figure("samples"), Column::Name("package")];
-    let row = |row: &NamedRow| {
-        let mut cells = figures(&row.times);
-        cells.push(Cell::new(&row.name));
-        cells
-    };
-    let rows: Vec<Vec<Cell>> = rows.iter().take(limit).map(row).collect();
-    render_table(&columns, &rows, style)
+const LINE_COLUMNS: &[Column] =
+    &[Column::Figure("self"), Column::Figure("total"), Column::Figure("samples"), Column::Path("line")];
+
+fn line(row: &LineRow) -> Vec<Cell> {
+    let mut cells = figures(&row.times);
+    cells.push(Cell::new(&format!("{}:{}", row.file, row.line)));
+    cells
 }
 
-fn lines(report: &Report, limit: usize, style: &Style) -> String {
-    let columns =
-        [Column::Figure("self"), Column::Figure("total"), Column::Figure("samples"), Column::Path("line")];
-    let rows: Vec<Vec<Cell>> = report
-        .lines
-        .iter()
-        .take(limit)
-        .map(|row| {
-            let mut cells = figures(&row.times);
-            cells.push(Cell::new(&format!("{}:{}", row.file, row.line)));
-            cells
-        })
-        .collect();
-    render_table(&columns, &rows, style)
-}
+const THREAD_COLUMNS: &[Column] = &[
+    Column::Figure("time"),
+    Column::Figure("samples"),
+    Column::Name("thread"),
+    Column::Word("role"),
+    Column::Figure("pid"),
+    Column::Figure("tid"),
+];
 
-fn threads(report: &Report, limit: usize, style: &Style) -> String {
-    let columns = [
-        Column::Figure("time"),
-        Column::Figure("samples"),
-        Column::Name("thread"),
-        Column::Word("role"),
-        Column::Figure("pid"),
-        Column::Figure("tid"),
-    ];
+fn thread(row: &ThreadRow) -> Vec<Cell> {
     let id = |id: Option<u32>| Cell::dim(&id.map(|id| id.to_string()).unwrap_or_default());
-    let rows: Vec<Vec<Cell>> = report
-        .threads
-        .iter()
-        .take(limit)
-        .map(|row| {
-            let role = if row.role == Role::Other { "" } else { row.role.label() };
-            let name = if row.name.is_empty() { "(not recorded)" } else { &row.name };
-            vec![
-                Cell::new(&percent(row.share)),
-                Cell::new(&thousands(row.samples)),
-                Cell::new(name),
-                Cell::new(role),
-                id(row.pid),
-                id(row.tid),
-            ]
-        })
-        .collect();
-    render_table(&columns, &rows, style)
+    let role = if row.role == Role::Other { "" } else { row.role.label() };
+    let name = if row.name.is_empty() { "(not recorded)" } else { &row.name };
+    vec![
+        Cell::new(&percent(row.share)),
+        Cell::new(&thousands(row.samples)),
+        Cell::new(name),
+        Cell::new(role),
+        id(row.pid),
+        id(row.tid),
+    ]
+}
+
+fn shares(times: &Times) -> [Cell; 2] {
+    [Cell::new(&percent(times.self_share)), Cell::new(&percent(times.total_share))]
 }
 
 fn figures(times: &Times) -> Vec<Cell> {
-    vec![
-        Cell::new(&percent(times.self_share)),
-        Cell::new(&percent(times.total_share)),
-        Cell::new(&thousands(times.self_samples)),
-    ]
+    let mut cells = shares(times).to_vec();
+    cells.push(Cell::new(&thousands(times.self_samples)));
+    cells
+}
+
+fn caused(times: &Times) -> String {
+    percent(times.caused_share.unwrap_or_default())
 }

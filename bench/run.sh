@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# How fast nodescope is, as ratios against its peers, measured in one run with the commands in turn: these
+# figures travel from machine to machine, seconds do not. `make bench` calls it.
+#
+#   bench/run.sh          the 87 MB recording (made once by bench/record.sh)
+#   bench/run.sh large    also the 1.2 GB one: linear time, bounded memory
+#
+# ROUNDS=9 bench/run.sh measures more often. Peers: inferno comes by cargo install into the cache folder;
+# perf's text and FlameGraph's Perl scripts are used where they are present (FLAMEGRAPH=folder).
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
+rounds=${ROUNDS:-7}
+flamegraph=${FLAMEGRAPH:-}
+inferno_version=0.12.8
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+say() { printf 'bench: %s\n' "$*" >&2; }
+
+build() {
+  say 'building nodescope'
+  (cd "$root" && cargo build --release --quiet)
+  nodescope=$root/target/release/nodescope
+  if [ ! -x "$cache/inferno/bin/inferno-collapse-perf" ]; then
+    say "installing inferno $inferno_version"
+    cargo install --quiet --locked inferno --version $inferno_version --root "$cache/inferno"
+  fi
+  collapse=$cache/inferno/bin/inferno-collapse-perf
+  flames=$cache/inferno/bin/inferno-flamegraph
+  [ -n "$flamegraph" ] || flamegraph=$(dirname "$(command -v stackcollapse-perf.pl 2>/dev/null)" 2>/dev/null) || true
+}
+
+# Runs a command once and prints its wall time in milliseconds.
+once() {
+  local start end
+  start=${EPOCHREALTIME/./}
+  bash -c "$1" >/dev/null 2>"$work/err" || { cat "$work/err" >&2; exit 1; }
+  end=${EPOCHREALTIME/./}
+  echo $(((end - start) / 100)) | sed 's/.$/.&/'
+}
+
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+# compare TITLE OURS THEIRS GOAL: the median of the ratios of neighbouring runs.
+compare() {
+  local title=$1 ours=$2 theirs=$3 goal=$4 round a b
+  : >"$work/ours"; : >"$work/theirs"; : >"$work/ratios"
+  once "$ours" >/dev/null
+  once "$theirs" >/dev/null
+  for ((round = 0; round < rounds; round++)); do
+    a=$(once "$ours"); b=$(once "$theirs")
+    echo "$a" >>"$work/ours"; echo "$b" >>"$work/theirs"
+    awk -v a="$a" -v b="$b" 'BEGIN { print b / a }' >>"$work/ratios"
+  done
+  awk -v t="$title" -v a="$(median "$work/ours")" -v b="$(median "$work/theirs")" -v r="$(median "$work/ratios")" -v g="$goal" \
+    'BEGIN { printf "%-58s %9.1f ms %9.1f ms %7.1f ×   %-6s %s\n", t, a, b, r, "≥ " g, (r >= g ? "met" : "MISSED") }'
+}
+
+# memory TITLE COMMAND LIMIT_MB: the largest anonymous memory, sampled from /proc while it runs.
+memory() {
+  local title=$1 command=$2 limit=$3 pid peak=0 now
+  bash -c "exec $command" >/dev/null 2>&1 &
+  pid=$!
+  while now=$(awk '/^RssAnon/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [ -n "$now" ]; do
+    [ "$now" -gt "$peak" ] && peak=$now
+  done
+  wait "$pid" || true
+  awk -v t="$title" -v p="$peak" -v l="$limit" \
+    'BEGIN { printf "%-58s %9.1f MB %33s %s\n", t, p / 1024, "< " l " MB", (p / 1024 < l ? "met" : "MISSED") }'
+}
+
+# Equal output first: a fast wrong answer is worth nothing.
+check_equal() {
+  local text=$1
+  "$nodescope" export "$text" -o - --to folded 2>/dev/null >"$work/two"
+  "$nodescope" export "$text" -o - --to folded --threads 1 2>/dev/null >"$work/one"
+  cmp -s "$work/one" "$work/two" || { say 'the number of threads changes the output'; exit 1; }
+  say "$(wc -l <"$work/two") distinct stacks, the same on one thread and on all"
+  if [ -n "$flamegraph" ] && [ -x "$flamegraph/stackcollapse-perf.pl" ]; then
+    "$flamegraph/stackcollapse-perf.pl" "$text" 2>/dev/null >"$work/perl"
+    cmp -s "$work/perl" "$work/two" || { say 'the output differs from stackcollapse-perf.pl'; exit 1; }
+    say 'equal to stackcollapse-perf.pl, line for line'
+  fi
+}
+
+bench_text() {
+  local name=$1 text=$2
+  local size="$name, $(($(stat -c %s "$text") / 1000000)) MB"
+  printf '\n%-58s %12s %12s %9s   %s\n' "$size, median of $rounds runs in turn" nodescope peer ratio goal
+  compare 'fold, 1 thread, against inferno-collapse-perf -n 1' \
+    "$nodescope export $text -o - --to folded --threads 1" "$collapse -n 1 $text" 5
+  compare 'fold, 2 threads, against inferno-collapse-perf -n 2' \
+    "$nodescope export $text -o - --to folded --threads 2" "$collapse -n 2 $text" 5
+  compare 'text to SVG, 2 threads, against inferno'"'"'s two commands' \
+    "$nodescope export $text -o - --to svg --threads 2" "$collapse -n 2 $text | $flames" 1
+  if [ -n "$flamegraph" ] && [ -x "$flamegraph/stackcollapse-perf.pl" ]; then
+    compare 'text to SVG, 2 threads, against the Perl scripts' \
+      "$nodescope export $text -o - --to svg --threads 2" \
+      "$flamegraph/stackcollapse-perf.pl $text | $flamegraph/flamegraph.pl" 20
+  else
+    say 'FlameGraph is not here (FLAMEGRAPH=folder): the Perl scripts are left out'
+  fi
+}
+
+build
+"$root/bench/record.sh" || { say 'no recording, no bench'; exit 3; }
+medium=$cache/bench/medium.txt
+check_equal "$medium"
+bench_text M "$medium"
+memory 'anonymous memory, fold, 2 threads' "$nodescope export $medium -o - --to folded" 100
+if [ "${1:-}" = large ]; then
+  "$root/bench/record.sh" large
+  large=$cache/bench/large.txt
+  rounds=3 bench_text L "$large"
+  memory 'anonymous memory, fold, 2 threads' "$nodescope export $large -o - --to folded" 512
+fi
