@@ -36,7 +36,7 @@ build() {
 once() {
   local start end
   start=${EPOCHREALTIME/./}
-  bash -c "$1" >/dev/null 2>"$work/err" || { cat "$work/err" >&2; exit 1; }
+  bash -c "exec $1" >/dev/null 2>"$work/err" || { cat "$work/err" >&2; exit 1; }
   end=${EPOCHREALTIME/./}
   echo $(((end - start) / 100)) | sed 's/.$/.&/'
 }

@@ -13,6 +13,28 @@ const FREE_BYTES: u64 = 64 << 20;
 /// What it may give for each byte it took. Real recordings shrink to a fiftieth.
 const LARGEST_RATIO: u64 = 1000;
 
+/// The bytes that were taken from an input so far: what everything that swells is measured against, however
+/// many compressions stand around each other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Taken(Arc<AtomicU64>);
+
+impl Taken {
+    /// An input that is counted, and its count.
+    pub(crate) fn count<R: Read>(input: R) -> (Self, impl Read + use<R>) {
+        let taken = Self::default();
+        (taken.clone(), Counted { input, taken })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// How much may be made of it.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        FREE_BYTES.saturating_add(self.bytes().saturating_mul(LARGEST_RATIO))
+    }
+}
+
 /// The compression that a stream's first bytes show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
@@ -30,27 +52,29 @@ impl Compression {
     }
 
     /// The stream behind the compression.
-    pub(crate) fn open<'a>(self, input: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
-        let taken = Arc::new(AtomicU64::new(0));
-        let counted = Counted { input, taken: Arc::clone(&taken) };
+    pub(crate) fn open<'a>(
+        self,
+        input: Box<dyn Read + Send + 'a>,
+        taken: &Taken,
+    ) -> Box<dyn Read + Send + 'a> {
         let inner: Box<dyn Read + Send + 'a> = match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(counted)),
-            Self::Zstd => Box::new(ZstdFrames::new(counted)),
+            Self::Gzip => Box::new(MultiGzDecoder::new(input)),
+            Self::Zstd => Box::new(ZstdFrames::new(input)),
         };
-        Box::new(Limited { inner, taken, given: 0 })
+        Box::new(Limited { inner, taken: taken.clone(), given: 0 })
     }
 }
 
-/// Counts the compressed bytes.
+/// Counts the bytes of the input.
 struct Counted<R> {
     input: R,
-    taken: Arc<AtomicU64>,
+    taken: Taken,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(buffer)?;
-        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        self.taken.0.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 }
@@ -58,19 +82,20 @@ impl<R: Read> Read for Counted<R> {
 /// Ends a stream that swells beyond reason.
 struct Limited<R> {
     inner: R,
-    taken: Arc<AtomicU64>,
+    taken: Taken,
     given: u64,
 }
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let taken = self.taken.load(Ordering::Relaxed);
-        if self.given > FREE_BYTES.saturating_add(taken.saturating_mul(LARGEST_RATIO)) {
-            let what = format!("it swells more than {LARGEST_RATIO} times near byte {taken}");
-            return Err(io::Error::other(what));
+        if self.given > self.taken.most_bytes() {
+            let byte = self.taken.bytes();
+            return Err(io::Error::other(format!(
+                "it swells more than {LARGEST_RATIO} times near byte {byte}"
+            )));
         }
         let count = self.inner.read(buffer).map_err(|error| {
-            let byte = self.taken.load(Ordering::Relaxed);
+            let byte = self.taken.bytes();
             io::Error::new(error.kind(), format!("the compressed data is broken near byte {byte} ({error})"))
         })?;
         self.given += count as u64;

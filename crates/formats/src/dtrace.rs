@@ -20,7 +20,7 @@ pub fn read(input: impl Read) -> Profile {
             _ if words.is_empty() || in_header => {}
             Ok(count) if !frames.is_empty() => text.add("", None, frames.drain(..).rev(), count),
             _ => {
-                frames.extend(split_inlined(words).into_iter().rev().map(|part| add_frame(&mut text, &part)))
+                frames.extend(split_inlined(words).into_iter().rev().map(|part| add_frame(&mut text, &part)));
             }
         }
     });

@@ -4,7 +4,11 @@
 use std::collections::BTreeMap;
 
 use profile::classify::{self, Home, home_of};
-use profile::{Builder, Category, FrameId, Role, ThreadId};
+use profile::{Builder, Category, FrameId, FunctionId, Role, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// How many frames from the root can tell what a thread is for.
+const ROOT_FRAMES: u8 = 8;
 
 /// Gives threads that their names do not explain a role, from the functions near the roots of their stacks:
 /// older Nodes call every thread `node`.
@@ -13,22 +17,26 @@ pub(crate) fn infer_roles(builder: &mut Builder) {
     if profile.threads().iter().all(|thread| thread.role != Role::Other) {
         return;
     }
-    let functions = profile.functions();
-    let by_function: Vec<Option<Role>> =
-        functions.name.iter().map(|&name| classify::role_of_symbol(builder.text(name))).collect();
     let stacks = profile.stacks();
-    let mut by_stack: Vec<Option<Role>> = Vec::with_capacity(stacks.len());
+    let mut by_function: FxHashMap<FunctionId, Option<Role>> = FxHashMap::default();
+    let mut by_stack: Vec<(Option<Role>, u8)> = Vec::with_capacity(stacks.len());
     for id in stacks.ids() {
         let stack = stacks.row(id);
-        let inherited = stack.parent.some().and_then(|parent| by_stack[parent.index()]);
-        let function = profile.frames().function[stack.frame.index()];
-        by_stack.push(inherited.or(by_function[function.index()]));
+        let (inherited, depth) =
+            stack.parent.some().map_or((None, 0), |id| (by_stack[id.index()].0, by_stack[id.index()].1 + 1));
+        let role = inherited.or_else(|| {
+            let function = profile.frames().function[stack.frame.index()];
+            let name = || builder.text(profile.functions().name[function.index()]);
+            let known = by_function.entry(function);
+            (depth < ROOT_FRAMES).then(|| *known.or_insert_with(|| classify::role_of_symbol(name())))?
+        });
+        by_stack.push((role, depth.min(ROOT_FRAMES)));
     }
     let mut roles: Vec<Option<Role>> = vec![None; profile.threads().len()];
     for lane in profile.lanes() {
         for (thread, stack) in lane.samples.thread.iter().zip(&lane.samples.stack) {
             let role = &mut roles[thread.index()];
-            *role = role.or_else(|| by_stack[stack.some()?.index()]);
+            *role = role.or_else(|| by_stack[stack.some()?.index()].0);
         }
     }
     let unknown = |row: &usize| profile.threads()[*row].role == Role::Other;

@@ -8,7 +8,7 @@ use profile::Profile;
 use profile::file::{self, FileError};
 use thiserror::Error;
 
-use crate::decompress::Compression;
+use crate::decompress::{Compression, Taken};
 use crate::{bpftrace, dtrace, folded, perf_script};
 
 /// How much of an input is looked at to tell its format.
@@ -61,38 +61,58 @@ type Stream<'a> = Box<dyn Read + Send + 'a>;
 /// A format: how its first bytes are told, and its reader.
 struct Reader {
     looks_like: fn(&[u8]) -> bool,
-    read: fn(Stream<'_>, NonZero<usize>) -> Result<Profile, ImportError>,
+    read: fn(Stream<'_>, &Taken, NonZero<usize>) -> Result<Profile, ImportError>,
 }
 
 /// The formats, the surest signs first.
 const READERS: &[Reader] = &[
-    Reader { looks_like: file::is_ours, read: |stream, _| read_ours(stream) },
+    Reader { looks_like: file::is_ours, read: |stream, taken, _| read_ours(stream, taken) },
     Reader {
         looks_like: perf_script::looks_like,
-        read: |stream, threads| Ok(perf_script::read(stream, threads)),
+        read: |stream, _, threads| Ok(perf_script::read(stream, threads)),
     },
-    Reader { looks_like: bpftrace::looks_like, read: |stream, _| Ok(bpftrace::read(stream)) },
-    Reader { looks_like: dtrace::looks_like, read: |stream, _| Ok(dtrace::read(stream)) },
-    Reader { looks_like: folded::looks_like, read: |stream, _| Ok(folded::read(stream)) },
+    Reader { looks_like: bpftrace::looks_like, read: |stream, _, _| Ok(bpftrace::read(stream)) },
+    Reader { looks_like: dtrace::looks_like, read: |stream, _, _| Ok(dtrace::read(stream)) },
+    Reader { looks_like: folded::looks_like, read: |stream, _, _| Ok(folded::read(stream)) },
 ];
 
-const PERF_DATA_HINT: &str = "perf script -i FILE | nodescope report -";
-const JSON_HINT: &str = "export it as folded stacks with the tool that made it";
+/// A format that is known but not read.
+struct NotYet {
+    looks_like: fn(&[u8]) -> bool,
+    what: &'static str,
+    hint: &'static str,
+}
 
-/// First bytes of formats that are known but not read.
-const NOT_YET: &[(&[u8], &str, &str)] = &[
-    (b"PERFILE2", "a perf.data file", PERF_DATA_HINT),
-    (b"2ELIFREP", "a perf.data file", PERF_DATA_HINT),
-    (b"{", "a JSON file (.cpuprofile, speedscope, trace …)", JSON_HINT),
-    (b"[", "a JSON file (.cpuprofile, speedscope, trace …)", JSON_HINT),
-    (b"v8-version,", "a V8 --prof log", "node --prof-process shows it as text"),
+const NOT_YET: &[NotYet] = &[
+    NotYet {
+        looks_like: |bytes| bytes.starts_with(b"PERFILE2") || bytes.starts_with(b"2ELIFREP"),
+        what: "a perf.data file",
+        hint: "perf script -i FILE | nodescope report -",
+    },
+    NotYet {
+        looks_like: looks_like_json,
+        what: "a JSON file (.cpuprofile, speedscope, trace …)",
+        hint: "export it as folded stacks with the tool that made it",
+    },
+    NotYet {
+        looks_like: |bytes| bytes.starts_with(b"v8-version,"),
+        what: "a V8 --prof log",
+        hint: "node --prof-process FILE shows it as text",
+    },
 ];
+
+/// An object with a key, or a list of objects.
+fn looks_like_json(bytes: &[u8]) -> bool {
+    let mut marks = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+    matches!((marks.next(), marks.next()), (Some(b'{'), Some(b'"')) | (Some(b'['), Some(b'{')))
+}
 
 /// Reads a recording of any known format, compressed or not, on that many threads.
 pub fn import(input: impl Read + Send, threads: NonZero<usize>) -> Result<Profile, ImportError> {
-    let (first_bytes, stream) = uncompressed(Box::new(input))?;
+    let (taken, input) = Taken::count(input);
+    let (first_bytes, stream) = uncompressed(Box::new(input), &taken)?;
     let profile = match READERS.iter().find(|reader| (reader.looks_like)(&first_bytes)) {
-        Some(reader) => (reader.read)(stream, threads)?,
+        Some(reader) => (reader.read)(stream, &taken, threads)?,
         None => return Err(unreadable(&first_bytes)),
     };
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
@@ -109,8 +129,8 @@ fn unreadable(first_bytes: &[u8]) -> ImportError {
     if first_bytes.trim_ascii().is_empty() {
         return ImportError::Empty;
     }
-    match NOT_YET.iter().find(|(magic, ..)| first_bytes.starts_with(magic)) {
-        Some((_, what, hint)) => ImportError::NotYet { what, hint },
+    match NOT_YET.iter().find(|format| (format.looks_like)(first_bytes)) {
+        Some(NotYet { what, hint, .. }) => ImportError::NotYet { what, hint },
         None => {
             let text = String::from_utf8_lossy(&first_bytes[..first_bytes.len().min(160)]);
             let start = text.chars().take(40).flat_map(char::escape_debug).collect();
@@ -120,7 +140,7 @@ fn unreadable(first_bytes: &[u8]) -> ImportError {
 }
 
 /// Looks behind compression; returns the first bytes, and the stream from its start.
-fn uncompressed(mut stream: Stream<'_>) -> Result<(Vec<u8>, Stream<'_>), ImportError> {
+fn uncompressed<'a>(mut stream: Stream<'a>, taken: &Taken) -> Result<(Vec<u8>, Stream<'a>), ImportError> {
     for _ in 0..=MOST_LAYERS {
         let mut first_bytes = Vec::new();
         let read = stream.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes);
@@ -131,13 +151,13 @@ fn uncompressed(mut stream: Stream<'_>) -> Result<(Vec<u8>, Stream<'_>), ImportE
             };
         }
         // A stream that broke says so again when the reader gets there.
-        let rest: Stream<'_> = match read {
+        let rest: Stream<'a> = match read {
             Ok(_) => stream,
             Err(error) => Box::new(Broken(Some(error))),
         };
-        let whole: Stream<'_> = Box::new(Cursor::new(first_bytes.clone()).chain(rest));
+        let whole: Stream<'a> = Box::new(Cursor::new(first_bytes.clone()).chain(rest));
         match Compression::of(&first_bytes) {
-            Some(compression) => stream = compression.open(whole),
+            Some(compression) => stream = compression.open(whole, taken),
             None => return Ok((first_bytes, whole)),
         }
     }
@@ -153,10 +173,10 @@ impl Read for Broken {
     }
 }
 
-fn read_ours(mut stream: Stream<'_>) -> Result<Profile, ImportError> {
+fn read_ours(mut stream: Stream<'_>, taken: &Taken) -> Result<Profile, ImportError> {
     let mut bytes = Vec::new();
     let broken = stream.read_to_end(&mut bytes).err();
-    match (file::read(&bytes), broken) {
+    match (file::read_within(&bytes, taken.most_bytes()), broken) {
         (Err(_), Some(error)) => Err(error.into()),
         (result, _) => Ok(result?),
     }

@@ -9,6 +9,7 @@ mod header;
 mod lines;
 mod merge;
 mod reader;
+mod recent;
 
 use std::io::Read;
 use std::num::NonZero;
@@ -24,9 +25,11 @@ use reader::Reader;
 /// counted in the profile's losses.
 pub fn read(input: impl Read + Send, threads: NonZero<usize>) -> Profile {
     let chunks = Mutex::new(Chunks::new(input));
+    // The lock must be free again before the chunk is read: only the cutting is done in turn.
+    let next = |buffer: &mut Buffer| chunks.lock().unwrap_or_else(PoisonError::into_inner).next(buffer);
     let run = |reader_row: usize| {
-        let (mut reader, mut parts, mut buffer) = (Reader::default(), Vec::new(), Buffer::default());
-        while let Some(index) = chunks.lock().unwrap_or_else(PoisonError::into_inner).next(&mut buffer) {
+        let (mut reader, mut parts, mut buffer) = (Reader::new(), Vec::new(), Buffer::default());
+        while let Some(index) = next(&mut buffer) {
             parts.push(Part { reader: reader_row, data: reader.read(index, buffer.text()) });
         }
         (reader, parts)

@@ -100,7 +100,7 @@ pub fn write(
         title: options.title.clone().unwrap_or_else(|| facts::title(profile, weights, selection)),
         facts: facts::facts(profile, weights, selection, options, lines.depth()),
         legend: (options.colors == Colors::Category)
-            .then(|| Legend::of(profile, weights, selection, &cut.areas(&tree), &measure)),
+            .then(|| Legend::of(profile, weights, selection, &cut.drawn_categories(&tree), &measure)),
         width: options.width.map(|width| width.max(NARROWEST)),
     };
     let mut drawing = drawing(options, &measure, &names, lines.scale());

@@ -8,7 +8,7 @@ use regex::RegexBuilder;
 use views::{Selection, Weights, weigh};
 
 use crate::cli::Narrow;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::text::duration;
 
 /// The selection, and the weight it selects: never nothing.
@@ -17,11 +17,12 @@ pub(crate) fn select(
     narrow: &Narrow,
     pids: &[u32],
 ) -> Result<(Selection, Weights), Failure> {
+    let (processes, main_threads) = processes(profile, pids)?;
     let selection = Selection {
         lane: narrow.event.as_deref().map(|event| lane(profile, event)).transpose()?,
         range_ns: narrow.range.as_deref().map(parse_range).transpose()?,
-        threads: threads(profile, &narrow.thread)?,
-        processes: processes(profile, pids)?,
+        threads: both(threads(profile, &narrow.thread)?, main_threads),
+        processes,
         categories: Some(categories(&narrow.category)?).filter(|list| !list.is_empty()),
         search: narrow.search.as_deref().map(pattern).transpose()?,
         hidden: categories(&narrow.hide)?,
@@ -129,29 +130,48 @@ fn thread_names(profile: &Profile) -> String {
     names.join(", ")
 }
 
-/// Recordings without pids are matched by the id of their main threads, which is the pid.
-fn processes(profile: &Profile, pids: &[u32]) -> Result<Option<Vec<ProcessId>>, Failure> {
+/// What is in both lists; no list stands for all.
+fn both(some: Option<Vec<ThreadId>>, others: Option<Vec<ThreadId>>) -> Option<Vec<ThreadId>> {
+    match (some, others) {
+        (Some(some), Some(others)) => Some(some.into_iter().filter(|id| others.contains(id)).collect()),
+        (some, others) => some.or(others),
+    }
+}
+
+/// The processes of these pids. Plain `perf script` prints thread ids only; there a pid still finds the
+/// main thread, which has the same number.
+fn processes(profile: &Profile, pids: &[u32]) -> Result<ByPid, Failure> {
     if pids.is_empty() {
-        return Ok(None);
+        return Ok((None, None));
     }
     let has_pid = |process: &profile::Process| process.pid.is_some_and(|pid| pids.contains(&pid));
-    let ids: Vec<ProcessId> = (0..profile.processes().len())
-        .map(ProcessId::from_index)
-        .filter(|id| has_pid(profile.process(*id)))
-        .collect();
+    let rows = 0..profile.processes().len();
+    let ids: Vec<ProcessId> =
+        rows.map(ProcessId::from_index).filter(|id| has_pid(profile.process(*id))).collect();
     if !ids.is_empty() {
-        return Ok(Some(ids));
+        return Ok((Some(ids), None));
     }
     let mut known: Vec<String> =
         profile.processes().iter().filter_map(|process| Some(process.pid?.to_string())).collect();
     known.truncate(20);
     let failure = Failure::failed(format!("no process {} in this recording", list(pids)));
-    Err(if known.is_empty() {
-        failure.hint("it has no pids; record them with: perf script -F +pid, or narrow with --thread TID")
-    } else {
-        failure.hint(format!("its pids are {}", known.join(", ")))
-    })
+    if !known.is_empty() {
+        return Err(failure.hint(format!("its pids are {}", known.join(", "))));
+    }
+    let words: Vec<String> = pids.iter().map(u32::to_string).collect();
+    match threads(profile, &words) {
+        Ok(main_threads) => {
+            warn("this recording has no pids: showing the main threads; perf script -F +pid prints pids");
+            Ok((None, main_threads))
+        }
+        Err(_) => {
+            Err(failure.hint("it has no pids; record them with perf script -F +pid, or narrow with --thread"))
+        }
+    }
 }
+
+/// The processes, or the threads that stand for them.
+type ByPid = (Option<Vec<ProcessId>>, Option<Vec<ThreadId>>);
 
 fn list(pids: &[u32]) -> String {
     pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")

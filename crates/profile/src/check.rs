@@ -73,13 +73,14 @@ impl Profile {
 
     fn check_small_tables(&self) -> Result<(), CheckError> {
         let strings = self.strings.len();
-        let ids = self.sources.iter().flat_map(|source| [source.path.0, source.text.0]);
-        in_range("sources", "string", ids, strings)?;
+        in_range("sources", "string", self.sources.iter().map(|row| row.path.0), strings)?;
+        in_range("sources", "string", self.sources.iter().map(|row| row.text.0), strings)?;
         in_range("sources", "source", self.sources.iter().map(|row| row.generated.0), self.sources.len())?;
-        let ids = self.modules.iter().flat_map(|module| [module.name.0, module.build_id.0]);
-        in_range("modules", "string", ids, strings)?;
-        let ids = self.processes.iter().flat_map(|row| [row.name.0, row.container.0, row.node_version.0]);
-        in_range("processes", "string", ids, strings)?;
+        in_range("modules", "string", self.modules.iter().map(|row| row.name.0), strings)?;
+        in_range("modules", "string", self.modules.iter().map(|row| row.build_id.0), strings)?;
+        in_range("processes", "string", self.processes.iter().map(|row| row.name.0), strings)?;
+        in_range("processes", "string", self.processes.iter().map(|row| row.container.0), strings)?;
+        in_range("processes", "string", self.processes.iter().map(|row| row.node_version.0), strings)?;
         in_range("threads", "string", self.threads.iter().map(|row| row.name.0), strings)?;
         required("threads", "process", self.threads.iter().map(|row| row.process.0), self.processes.len())?;
         in_range("lanes", "string", self.lanes.iter().map(|lane| lane.name.0), strings)
@@ -136,21 +137,26 @@ fn in_range(
     ids: impl Iterator<Item = u32>,
     limit: usize,
 ) -> Result<(), CheckError> {
-    required(table, column, ids.map(|id| if id == u32::MAX { 0 } else { id }), limit.max(1))
+    lead_somewhere(table, column, ids.enumerate().filter(|(_, id)| *id != u32::MAX), limit)
 }
 
 fn required(
     table: &'static str,
     column: &'static str,
-    mut ids: impl Iterator<Item = u32>,
+    ids: impl Iterator<Item = u32>,
     limit: usize,
 ) -> Result<(), CheckError> {
-    let mut row = 0;
-    match ids.find(|&id| {
-        row += 1;
-        id as usize >= limit
-    }) {
-        Some(id) => Err(CheckError::OutOfRange { table, column, row: row - 1, id, limit }),
+    lead_somewhere(table, column, ids.enumerate(), limit)
+}
+
+fn lead_somewhere(
+    table: &'static str,
+    column: &'static str,
+    mut ids: impl Iterator<Item = (usize, u32)>,
+    limit: usize,
+) -> Result<(), CheckError> {
+    match ids.find(|(_, id)| *id as usize >= limit) {
+        Some((row, id)) => Err(CheckError::OutOfRange { table, column, row, id, limit }),
         None => Ok(()),
     }
 }

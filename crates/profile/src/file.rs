@@ -60,10 +60,14 @@ enum ChunkError {
     Checksum,
     #[error("a chunk of unknown kind")]
     UnknownTag,
+    #[error("it swells to more than {0} bytes")]
+    Swells(u64),
     #[error("the compressed data is broken ({0})")]
     Compression(#[from] io::Error),
     #[error("the header is not valid JSON ({0})")]
     Header(#[from] serde_json::Error),
+    #[error("the columns are larger than what is there")]
+    Directory,
     #[error("column {0} is missing, misplaced or of the wrong type")]
     Column(String),
     #[error("{0}")]
@@ -106,6 +110,12 @@ pub fn is_ours(first_bytes: &[u8]) -> bool {
 /// Reads a file. When a later chunk is damaged, what came before is returned, and the profile's losses say
 /// where the damage is.
 pub fn read(bytes: &[u8]) -> Result<Profile, FileError> {
+    read_within(bytes, u64::MAX)
+}
+
+/// Reads a file whose chunks together may swell to that many bytes: for a file that came out of another
+/// compression, where its own length proves nothing.
+pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Profile, FileError> {
     if !is_ours(bytes) {
         return Err(FileError::NotOurs);
     }
@@ -115,15 +125,15 @@ pub fn read(bytes: &[u8]) -> Result<Profile, FileError> {
     if found > VERSION {
         return Err(FileError::Newer { found });
     }
-    read_chunks(bytes)
+    read_chunks(bytes, most_bytes)
 }
 
-fn read_chunks(bytes: &[u8]) -> Result<Profile, FileError> {
+fn read_chunks(bytes: &[u8], mut most_bytes: u64) -> Result<Profile, FileError> {
     let mut at = FILE_HEADER;
     let mut whole: Vec<Profile> = Vec::new();
     let mut damage = None;
     while at < bytes.len() {
-        match read_chunk(&bytes[at..]) {
+        match read_chunk(&bytes[at..], &mut most_bytes) {
             Ok((profile, length)) => {
                 whole.push(profile);
                 at += length;
@@ -156,7 +166,7 @@ fn join(mut chunks: Vec<Profile>) -> Profile {
     builder.finish()
 }
 
-fn read_chunk(bytes: &[u8]) -> Result<(Profile, usize), ChunkError> {
+fn read_chunk(bytes: &[u8], most_bytes: &mut u64) -> Result<(Profile, usize), ChunkError> {
     if !bytes.starts_with(CHUNK_TAG) {
         return Err(if bytes.len() < CHUNK_HEADER { ChunkError::CutOff } else { ChunkError::UnknownTag });
     }
@@ -170,6 +180,7 @@ fn read_chunk(bytes: &[u8]) -> Result<(Profile, usize), ChunkError> {
         return Err(ChunkError::Checksum);
     }
     let limit = payload_length.min(stored_length.saturating_mul(BEST_COMPRESSION));
+    *most_bytes = most_bytes.checked_sub(limit).ok_or(ChunkError::Swells(*most_bytes))?;
     let mut payload = Vec::new();
     ZlibDecoder::new(stored).take(limit).read_to_end(&mut payload)?;
     let profile = header::decode(&payload)?;

@@ -56,17 +56,19 @@ fn unknown(frame: &Spelling<'_>, options: &Options) -> String {
 }
 
 fn tidy(name: &str, java: bool) -> String {
-    let mut name = name.replace(';', ":");
+    let mut name = if name.contains(';') { name.replace(';', ":") } else { name.to_owned() };
     if !looks_like_go_method(&name)
         && let Some(end) = first_parenthesis(&name)
     {
         name.truncate(end);
     }
-    name.retain(|character| character != '"' && character != '\'');
+    if name.contains(['"', '\'']) {
+        name.retain(|character| character != '"' && character != '\'');
+    }
     if java && name.contains('/') && name.starts_with('L') {
         name.remove(0);
     }
-    without_control(&name)
+    without_control(name)
 }
 
 /// `net/http.(*Client).Do`: the parentheses belong to the name.
@@ -91,7 +93,12 @@ fn mark(module: &str, inlined: bool, options: &Options) -> &'static str {
 }
 
 /// A name must stay on its line, and no terminal should obey it.
-pub(super) fn without_control(name: &str) -> String {
+pub(super) fn without_control(name: String) -> String {
+    // All control characters have one of these bytes; hardly any name has.
+    let may_have = |byte: u8| byte < b' ' || byte == 0x7f || byte == 0xc2;
+    if !name.bytes().any(may_have) {
+        return name;
+    }
     name.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
 }
 

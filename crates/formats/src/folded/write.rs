@@ -106,7 +106,7 @@ impl<'a> Speller<'a> {
     fn thread_name(&self, id: ThreadId) -> String {
         let thread = self.profile.thread(id);
         let number = |id: Option<u32>| id.map_or_else(|| "?".to_owned(), |id| id.to_string());
-        let comm = without_control(self.profile.text(thread.name)).replace(' ', "_").replace(';', ":");
+        let comm = without_control(self.profile.text(thread.name).replace(' ', "_").replace(';', ":"));
         let pid = number(self.profile.process(thread.process).pid);
         match (self.options.tid, self.options.pid) {
             _ if comm.is_empty() => comm,
@@ -127,7 +127,7 @@ impl<'a> Speller<'a> {
             let symbol = profile.text(symbol);
             if address == NO_ADDRESS {
                 // Not from perf: the text is already as people want it.
-                return vec![tree.name(&without_control(&symbol.replace(';', ":")))];
+                return vec![tree.name(&without_control(symbol.replace(';', ":")))];
             }
             let module = profile.module_name(module).unwrap_or_default();
             let spelling = Spelling { symbol, module, address, java };
@@ -197,14 +197,12 @@ impl Tree {
     /// node, `name` (a stack that ends there) and `name;` (stacks that go on) sort as they are spelt.
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let steps = self.sorted_steps();
+        let starts = self.step_starts(&steps);
         let mut line = String::new();
         let mut pending: Vec<(Step, usize)> = Vec::new();
         let follow = |parent: u32, prefix: usize, pending: &mut Vec<(Step, usize)>| {
-            let from = steps.partition_point(|step| step.parent < parent);
-            let list = steps[from..].iter().take_while(|step| step.parent == parent);
-            let start = pending.len();
-            pending.extend(list.map(|step| (*step, prefix)));
-            pending[start..].reverse();
+            let list = &steps[starts[parent as usize]..starts[parent as usize + 1]];
+            pending.extend(list.iter().rev().map(|step| (*step, prefix)));
         };
         follow(ROOT, 0, &mut pending);
         while let Some((step, prefix)) = pending.pop() {
@@ -238,6 +236,18 @@ impl Tree {
         }
         steps.sort_unstable();
         steps
+    }
+
+    /// Where each node's steps start, and where the last one's end.
+    fn step_starts(&self, steps: &[Step]) -> Vec<usize> {
+        let mut starts = vec![0; self.nodes.len() + 1];
+        for step in steps {
+            starts[step.parent as usize + 1] += 1;
+        }
+        for row in 1..starts.len() {
+            starts[row] += starts[row - 1];
+        }
+        starts
     }
 
     /// The place of each name among all of them, without and with its `;`.

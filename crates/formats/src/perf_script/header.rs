@@ -43,6 +43,22 @@ pub(super) fn parse(line: &[u8]) -> Option<Header<'_>> {
     }
 }
 
+/// Splits a line whose first bytes are known (comm, ids, cpu) into its time and what follows; `None` when no
+/// time stands right behind them.
+pub(super) fn split_known<'a>(line: &'a [u8], known: &[u8]) -> Option<(u64, &'a [u8])> {
+    let rest = line.strip_prefix(known)?;
+    let colon = memchr::memchr(b':', &rest[..rest.len().min(LONGEST_TIME)])?;
+    Some((parse_time(&rest[..colon])?, &rest[colon + 1..]))
+}
+
+/// Twenty digits of seconds, a point, nine digits and a colon.
+const LONGEST_TIME: usize = 31;
+
+/// Where the time of a line starts and ends.
+pub(super) fn place_of_time(line: &[u8]) -> Option<(usize, usize)> {
+    find_time(line).map(|(start, end, _)| (start, end))
+}
+
 /// Finds `seconds.micros:` or `seconds.nanos:`; returns where it starts, where it ends, and its value.
 fn find_time(line: &[u8]) -> Option<(usize, usize, u64)> {
     memchr::memchr_iter(b':', line).find_map(|colon| {

@@ -24,11 +24,45 @@ pub(super) enum Meaning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineId(u32);
 
+/// Sixteen bytes: the rows of a recording must stay in a core's cache.
 struct Line {
-    start: usize,
+    start: u32,
     length: u32,
-    follower: Option<LineId>,
-    meaning: Meaning,
+    /// The line that came next the last time, or [`NONE`].
+    follower: u32,
+    meaning: PackedMeaning,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A [`Meaning`] in four bytes: what it is in the highest two bits, the row in the others.
+#[derive(Clone, Copy)]
+struct PackedMeaning(u32);
+
+impl PackedMeaning {
+    const ROW_BITS: u32 = 30;
+    const LARGEST_ROW: u32 = (1 << Self::ROW_BITS) - 1;
+
+    fn new(meaning: Meaning) -> Self {
+        let (kind, row) = match meaning {
+            Meaning::Frame(row) => (0, row),
+            Meaning::SourceLine(row) => (1, row),
+            Meaning::Nothing => (2, 0),
+            Meaning::Unknown => (3, 0),
+        };
+        Self(kind << Self::ROW_BITS | row.min(Self::LARGEST_ROW))
+    }
+
+    #[inline]
+    fn get(self) -> Meaning {
+        let row = self.0 & Self::LARGEST_ROW;
+        match self.0 >> Self::ROW_BITS {
+            0 => Meaning::Frame(row),
+            1 => Meaning::SourceLine(row),
+            2 => Meaning::Nothing,
+            _ => Meaning::Unknown,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -39,21 +73,26 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    pub(super) fn with_capacity(lines: usize) -> Self {
+        Self { text: Vec::new(), lines: Vec::with_capacity(lines), index: HashTable::with_capacity(lines) }
+    }
+
     /// The line that followed `line` the last time, if `text` starts with it again, and its length.
     #[inline]
     pub(super) fn guess(&self, line: LineId, text: &[u8]) -> Option<(LineId, usize)> {
-        let guess = self.lines[line.0 as usize].follower?;
-        let known = self.text_of(guess.0);
-        text.starts_with(known).then_some((guess, known.len()))
+        let guess = self.lines[line.0 as usize].follower;
+        let known = slice(&self.text, self.lines.get(guess as usize)?);
+        text.starts_with(known).then_some((LineId(guess), known.len()))
     }
 
     /// Remembers which line came after another.
     pub(super) fn set_follower(&mut self, line: LineId, follower: LineId) {
-        self.lines[line.0 as usize].follower = Some(follower);
+        self.lines[line.0 as usize].follower = follower.0;
     }
 
+    #[inline]
     pub(super) fn meaning(&self, line: LineId) -> Meaning {
-        self.lines[line.0 as usize].meaning
+        self.lines[line.0 as usize].meaning.get()
     }
 
     /// The row of a line with its line end; a new one gets its meaning from `read`.
@@ -62,12 +101,15 @@ impl Lines {
         if let Some(&id) = self.index.find(hash_of, |&id| self.text_of(id) == text) {
             return LineId(id);
         }
-        let (Ok(id), Ok(length)) = (u32::try_from(self.lines.len()), u32::try_from(text.len())) else {
+        let row = |count: usize| u32::try_from(count).ok();
+        let place = row(self.text.len() + text.len()).and(row(self.text.len())).zip(row(text.len()));
+        let (Some(id), Some((start, length))) = (row(self.lines.len()), place) else {
+            // More than 4 GB of distinct lines is no recording; what comes then counts as the first line.
             return LineId(0);
         };
-        let start = self.text.len();
         self.text.extend_from_slice(text);
-        self.lines.push(Line { start, length, follower: None, meaning: read(text) });
+        let meaning = PackedMeaning::new(read(text));
+        self.lines.push(Line { start, length, follower: NONE, meaning });
         let (all, lines) = (&self.text, &self.lines);
         self.index.insert_unique(hash_of, id, |&id| hash(slice(all, &lines[id as usize])));
         LineId(id)
@@ -79,7 +121,8 @@ impl Lines {
 }
 
 fn slice<'a>(text: &'a [u8], line: &Line) -> &'a [u8] {
-    &text[line.start..line.start + line.length as usize]
+    let start = line.start as usize;
+    &text[start..start + line.length as usize]
 }
 
 fn hash(text: &[u8]) -> u64 {

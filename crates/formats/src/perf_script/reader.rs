@@ -9,6 +9,10 @@ use std::hash::BuildHasher;
 use super::frame::{self, FrameWords, SourceLine};
 use super::header::{self, Header, ThreadWords};
 use super::lines::{LineId, Lines, Meaning};
+use super::recent::RecentHeaders;
+
+/// perf's own header has some thirty lines.
+const MOST_COMMENTS: usize = 1000;
 
 /// No row, in this module's own tables.
 pub(super) const NONE: u32 = u32::MAX;
@@ -98,7 +102,8 @@ pub(super) struct Reader {
     thread_index: HashTable<u32>,
     pub(super) frames: FrameTable,
     pub(super) events: Vec<RawEvent>,
-    event_index: FxHashMap<Vec<u8>, u32>,
+    /// The rows of each name: without and with time, without and with period.
+    event_index: FxHashMap<Vec<u8>, [u32; 4]>,
     pub(super) stacks: Vec<RawStack>,
     stack_index: HashTable<u32>,
     /// The call chain that is being read, its leaf first.
@@ -106,6 +111,7 @@ pub(super) struct Reader {
     /// What each thread ran last.
     last_chains: Vec<LastChain>,
     last_thread: u32,
+    recent: RecentHeaders,
 }
 
 /// A frame and the stack that called it.
@@ -176,21 +182,31 @@ impl FrameTable {
 }
 
 impl Reader {
+    /// A reader with room for a recording of some seconds.
+    pub(super) fn new() -> Self {
+        let (lines, stacks) = (1 << 14, 1 << 15);
+        Self {
+            lines: Lines::with_capacity(lines),
+            stacks: Vec::with_capacity(stacks),
+            stack_index: HashTable::with_capacity(stacks),
+            ..Self::default()
+        }
+    }
+
     /// Reads a chunk of whole samples.
     pub(super) fn read(&mut self, index: usize, text: &[u8]) -> ChunkData {
         let mut data = ChunkData { index, ..ChunkData::default() };
         let mut open: Option<Open> = None;
         let mut at = 0;
         while at < text.len() {
-            data.lines += 1;
-            let rest = &text[at..];
-            if let Some(Open { last_line: Some(line), .. }) = open
-                && let Some((line, length)) = self.lines.guess(line, rest)
-            {
-                self.take_chain_line(line, &mut open, &mut data, rest);
-                at += length;
-                continue;
+            if let Some(Open { last_line: Some(line), .. }) = &mut open {
+                at += self.follow_guesses(line, &text[at..], &mut data.lines);
             }
+            let rest = &text[at..];
+            if rest.is_empty() {
+                break;
+            }
+            data.lines += 1;
             let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
             self.read_line(&rest[..end], &mut open, &mut data);
             at += end;
@@ -200,12 +216,26 @@ impl Reader {
         data
     }
 
+    /// Takes frames as long as each line is followed by the one that followed it the last time: nine of ten
+    /// lines go this way. Returns how many bytes were taken.
+    fn follow_guesses(&mut self, line: &mut LineId, text: &[u8], lines: &mut u64) -> usize {
+        let mut at = 0;
+        while let Some((next, length)) = self.lines.guess(*line, &text[at..]) {
+            let Meaning::Frame(frame) = self.lines.meaning(next) else { break };
+            self.chain.push(frame);
+            *line = next;
+            *lines += 1;
+            at += length;
+        }
+        at
+    }
+
     fn read_line(&mut self, line: &[u8], open: &mut Option<Open>, data: &mut ChunkData) {
         match line[0] {
             b'\n' => self.close(open, data),
             b'\r' if line == b"\r\n" => self.close(open, data),
-            b'#' => data.comments.push(line.trim_ascii_end().to_vec()),
-            b'\t' | b' ' if line.trim_ascii().is_empty() => self.close(open, data),
+            b'#' if data.comments.len() < MOST_COMMENTS => data.comments.push(line.trim_ascii_end().to_vec()),
+            b'#' => {}
             b'\t' | b' ' if open.is_some() => self.read_chain_line(line, open, data),
             // Texts whose indentation was lost on the way.
             _ if open.is_some() && is_whole_frame(line) => self.read_chain_line(line, open, data),
@@ -231,7 +261,6 @@ impl Reader {
         self.take_chain_line(id, open, data, line);
     }
 
-    #[inline]
     fn take_chain_line(&mut self, line: LineId, open: &mut Option<Open>, data: &mut ChunkData, text: &[u8]) {
         if let Some(open) = open {
             open.last_line = Some(line);
@@ -249,6 +278,11 @@ impl Reader {
     }
 
     fn read_header(&mut self, line: &[u8], open: &mut Option<Open>, data: &mut ChunkData) {
+        if let Some(sample) = self.recent.find(line) {
+            self.close(open, data);
+            *open = Some(Open { sample, last_line: None });
+            return;
+        }
         let Some(header) = header::parse(line) else { return skip(data, line) };
         if header.record().is_some() {
             return self.read_record(&header, data);
@@ -271,6 +305,7 @@ impl Reader {
             self.read_chain_line(&text, &mut whole, data);
             return self.close(&mut whole, data);
         }
+        self.recent.remember(line, &sample);
         *open = Some(Open { sample, last_line: None });
     }
 
@@ -324,17 +359,16 @@ impl Reader {
         {
             return caller.last_called.1;
         }
+        let hash_of = |stack: &RawStack| FxBuildHasher.hash_one((stack.parent, stack.frame));
         let is = |stack: &RawStack| stack.parent == parent && stack.frame == frame;
-        let hash = FxBuildHasher.hash_one((parent, frame));
-        let id = match self.stack_index.find(hash, |&id| is(&stacks[id as usize])) {
+        let stack = RawStack { parent, frame, last_called: (NONE, NONE) };
+        let found = self.stack_index.find(hash_of(&stack), |&id| is(&stacks[id as usize]));
+        let id = match found {
             Some(&id) => id,
             None => {
-                stacks.push(RawStack { parent, frame, last_called: (NONE, NONE) });
-                let hash_of = |&id: &u32| {
-                    let RawStack { parent, frame, .. } = stacks[id as usize];
-                    FxBuildHasher.hash_one((parent, frame))
-                };
-                *self.stack_index.insert_unique(hash, last_row(stacks), hash_of).get()
+                stacks.push(stack);
+                let hash_of_row = |&id: &u32| hash_of(&stacks[id as usize]);
+                *self.stack_index.insert_unique(hash_of(&stack), last_row(stacks), hash_of_row).get()
             }
         };
         if let Some(caller) = stacks.get_mut(parent as usize) {
@@ -368,12 +402,17 @@ impl Reader {
     }
 
     fn event(&mut self, header: &Header<'_>) -> u32 {
-        if let Some(&id) = self.event_index.get(header.event) {
-            return id;
-        }
         let (has_period, has_time) = (header.period.is_some(), header.time_ns.is_some());
+        let form = usize::from(has_period) * 2 + usize::from(has_time);
+        if let Some(forms) = self.event_index.get(header.event)
+            && forms[form] != NONE
+        {
+            return forms[form];
+        }
         self.events.push(RawEvent { name: header.event.to_vec(), has_period, has_time });
-        *self.event_index.entry(header.event.to_vec()).or_insert(last_row(&self.events))
+        let id = last_row(&self.events);
+        self.event_index.entry(header.event.to_vec()).or_insert([NONE; 4])[form] = id;
+        id
     }
 }
 

@@ -1,7 +1,7 @@
 //! The legend of the category colours: a swatch, the label and the share of self time, for each category in
-//! the picture. What does not fit on two lines is folded into "other", what covers least of the picture
-//! first.
+//! the picture. What does not fit on two lines is folded into "other", the smallest first.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use profile::{Category, Profile};
@@ -15,7 +15,7 @@ const LINES: usize = 2;
 const LINE_HEIGHT: f64 = 11.0;
 const SWATCH: f64 = 8.0;
 const AFTER_SWATCH: f64 = 4.0;
-const BETWEEN_ITEMS: f64 = 14.0;
+const BETWEEN_ITEMS: f64 = 11.0;
 
 /// The categories in the picture.
 pub(super) struct Legend {
@@ -26,7 +26,6 @@ pub(super) struct Legend {
 struct Row {
     category: Category,
     self_weight: u64,
-    area: f64,
 }
 
 /// A swatch and its text.
@@ -42,7 +41,7 @@ impl Legend {
         profile: &Profile,
         weights: &Weights,
         selection: &Selection,
-        areas: &[f64],
+        drawn: &[bool],
         measure: &Measure,
     ) -> Self {
         let mut sums = vec![0u64; Category::ALL.len()];
@@ -53,11 +52,9 @@ impl Legend {
             let sum = &mut sums[category as usize];
             *sum = sum.saturating_add(measure.choose(entry.weight, entry.samples));
         }
-        let rows = Category::ALL.iter().map(|category| {
-            let row = *category as usize;
-            Row { category: *category, self_weight: sums[row], area: areas[row] }
-        });
-        let rows = rows.filter(|row| row.self_weight > 0 || row.area > 0.0).collect();
+        let row = |category: &Category| Row { category: *category, self_weight: sums[*category as usize] };
+        let is_present = |row: &Row| row.self_weight > 0 || drawn[row.category as usize];
+        let rows = Category::ALL.iter().map(row).filter(is_present).collect();
         Self { rows, total: measure.choose(weights.total, weights.samples) }
     }
 
@@ -80,11 +77,11 @@ impl Legend {
 
     /// The items that fit on the lines, in the order of categories.
     fn items(&self, width: f64) -> Vec<Item> {
-        let mut by_area: Vec<usize> = (0..self.rows.len()).collect();
-        by_area.sort_by(|a, b| self.rows[*b].area.total_cmp(&self.rows[*a].area));
+        let mut by_rank: Vec<usize> = (0..self.rows.len()).collect();
+        by_rank.sort_by_key(|row| Reverse(self.rows[*row].rank()));
         let mut kept = self.rows.len();
         loop {
-            let items = self.items_of(&by_area[..kept]);
+            let items = self.items_of(&by_rank[..kept]);
             let lines = placed(&items, width).last().map_or(0, |(line, _)| line + 1);
             if lines <= LINES || kept == 0 {
                 return items;
@@ -108,6 +105,13 @@ impl Legend {
             items.push(Item { category: None, text: format!("other {}", percent(rest, self.total)) });
         }
         items
+    }
+}
+
+impl Row {
+    /// What readers look for first, their own code and GC, is folded last.
+    fn rank(&self) -> u64 {
+        if matches!(self.category, Category::App | Category::Gc) { u64::MAX } else { self.self_weight }
     }
 }
 
@@ -142,10 +146,8 @@ mod tests {
     use super::*;
 
     fn legend() -> Legend {
-        let row = |(index, category): (usize, &Category)| {
-            let self_weight = 1 << index;
-            Row { category: *category, self_weight, area: self_weight as f64 }
-        };
+        let row =
+            |(index, category): (usize, &Category)| Row { category: *category, self_weight: 1 << index };
         let rows = Category::ALL.iter().enumerate().map(row).collect();
         Legend { rows, total: (1 << Category::ALL.len()) - 1 }
     }
@@ -167,7 +169,7 @@ mod tests {
         let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
         assert_eq!(
             texts,
-            ["system library 6.3 %", "kernel 12.5 %", "idle 25.0 %", "unknown 50.0 %", "other 6.2 %"]
+            ["app <0.1 %", "GC 0.1 %", "kernel 12.5 %", "idle 25.0 %", "unknown 50.0 %", "other 12.4 %"]
         );
     }
 }

@@ -43,15 +43,13 @@ impl Cut {
         Self { totals, is_drawn, own }
     }
 
-    /// How much of the picture each category covers, in the order of categories.
-    pub(super) fn areas(&self, tree: &CallTree) -> Vec<f64> {
-        let mut areas = vec![0.0; Category::ALL.len()];
-        for (row, node) in tree.nodes.iter().enumerate() {
-            if self.is_drawn[row] && matches!(node.label, Label::Function(_)) {
-                areas[node.category as usize] += self.totals[row] as f64;
-            }
+    /// For each category, whether it has a frame in the picture.
+    pub(super) fn drawn_categories(&self, tree: &CallTree) -> Vec<bool> {
+        let mut drawn = vec![false; Category::ALL.len()];
+        for (node, is_drawn) in tree.nodes.iter().zip(&self.is_drawn) {
+            drawn[node.category as usize] |= *is_drawn && matches!(node.label, Label::Function(_));
         }
-        areas
+        drawn
     }
 
     /// The children of each node that are drawn, by name.

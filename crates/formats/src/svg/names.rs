@@ -67,9 +67,10 @@ impl<'a> Maker<'a> {
 
     fn name(&mut self, node: &Node) -> String {
         let text = harmless(&text_of(self.profile, node.label));
-        let (Colors::Category, color) = (self.colors, color_of(node)) else {
+        if self.colors != Colors::Category {
             return text + self.endings.of_label(node.label);
-        };
+        }
+        let color = color_of(node);
         let looks = self.looks.entry(text.clone()).or_default();
         let look = looks.iter().position(|known| *known == color).unwrap_or_else(|| {
             looks.push(color);

@@ -71,10 +71,3 @@ fn width(is_terminal: bool) -> usize {
         measured.map_or(WIDTH_WITHOUT_TERMINAL, |(columns, _)| columns.0.into())
     })
 }
-
-#[cfg(test)]
-impl Style {
-    pub(super) fn plain(width: usize) -> Self {
-        Self { width, colors: false }
-    }
-}

@@ -112,7 +112,8 @@ fn sentences(report: &Report) -> Vec<String> {
 fn quality(report: &Report) -> String {
     let losses = &report.losses;
     let named = 1.0 - losses.unnamed_frames as f64 / losses.frames.max(1) as f64;
-    let mut text = format!("{} of the frames have a name", percent(named));
+    // Rounded down: one frame without a name is enough not to be 100 %.
+    let mut text = format!("{} of the frames have a name", percent((named * 1000.0).floor() / 1000.0));
     let worst = losses.unnamed.iter().max_by_key(|(_, count)| **count);
     if let Some((reason, _)) = worst.filter(|_| named < 0.995) {
         let _ = write!(text, " (missing mostly: {reason})");

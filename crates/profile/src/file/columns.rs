@@ -1,5 +1,6 @@
 //! Columns as little-endian bytes behind a directory: what a page can view as typed arrays.
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::ChunkError;
@@ -26,6 +27,16 @@ pub(super) enum Kind {
     U8,
     U32,
     U64,
+}
+
+impl Kind {
+    fn width(self) -> u64 {
+        match self {
+            Kind::U8 => 1,
+            Kind::U32 => 4,
+            Kind::U64 => 8,
+        }
+    }
 }
 
 /// A type that has a fixed width in a column.
@@ -127,17 +138,26 @@ impl Writer {
 
 /// Finds columns for reading.
 pub(super) struct Reader<'a> {
-    pub(super) directory: &'a [Entry],
-    pub(super) bytes: &'a [u8],
+    directory: FxHashMap<&'a str, &'a Entry>,
+    bytes: &'a [u8],
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Refuses columns that share their bytes: a few of them, named often, would fill any memory.
+    pub(super) fn new(directory: &'a [Entry], bytes: &'a [u8]) -> Result<Self, ChunkError> {
+        let lengths = directory.iter().map(|entry| entry.length.saturating_mul(entry.kind.width()));
+        if lengths.fold(0, u64::saturating_add) > bytes.len() as u64 {
+            return Err(ChunkError::Directory);
+        }
+        Ok(Self { directory: directory.iter().map(|entry| (entry.name.as_str(), entry)).collect(), bytes })
+    }
+
     pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {
         self.find(name).ok_or_else(|| ChunkError::Column(name.to_owned()))
     }
 
     fn find<V: Value>(&self, name: &str) -> Option<Vec<V>> {
-        let entry = self.directory.iter().find(|entry| entry.name == name && entry.kind == V::KIND)?;
+        let entry = self.directory.get(name).filter(|entry| entry.kind == V::KIND)?;
         let start = usize::try_from(entry.offset).ok()?;
         let length = usize::try_from(entry.length).ok()?.checked_mul(V::WIDTH)?;
         let bytes = self.bytes.get(start..start.checked_add(length)?)?;

@@ -90,7 +90,7 @@ pub(super) fn decode(payload: &[u8]) -> Result<Profile, ChunkError> {
     let end = length.checked_add(8).ok_or(ChunkError::CutOff)?;
     let header: Header = serde_json::from_slice(payload.get(8..end).ok_or(ChunkError::CutOff)?)?;
     let bytes = payload.get(end.next_multiple_of(8)..).unwrap_or_default();
-    let reader = Reader { directory: &header.columns, bytes };
+    let reader = Reader::new(&header.columns, bytes)?;
     let mut strings = Strings::default();
     for text in &header.strings {
         strings.push(text);
