@@ -39,7 +39,7 @@ fn texts(criterion: &mut Criterion) {
         bench.iter(|| svg::write(&profile, &weights, &selection, &svg::Options::default(), sink()).unwrap());
     });
     group.bench_function("nodescope out", |bench| {
-        bench.iter(|| profile::file::write(&profile, sink()).unwrap())
+        bench.iter(|| profile::file::write(&profile, sink()).unwrap());
     });
     group.finish();
 }

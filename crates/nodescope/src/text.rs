@@ -17,6 +17,31 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
+/// Breaks a text between its words so that every line fits. A word that is longer than a line is broken, too.
+pub(crate) fn wrap(text: &str, columns: usize) -> String {
+    let mut lines = String::new();
+    let mut taken = 0;
+    for word in text.split(' ') {
+        if taken > 0 && taken + 1 + width(word) > columns {
+            lines.push('\n');
+            taken = 0;
+        } else if taken > 0 {
+            lines.push(' ');
+            taken += 1;
+        }
+        for character in word.chars() {
+            let wide = character.width().unwrap_or(0);
+            if taken > 0 && taken + wide > columns {
+                lines.push('\n');
+                taken = 0;
+            }
+            lines.push(character);
+            taken += wide;
+        }
+    }
+    lines
+}
+
 /// Cuts the end off so that the text fits.
 pub(crate) fn fit_start(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -98,6 +123,15 @@ mod tests {
         assert_eq!(fit_end("/srv/app/server.js", 10), "…server.js");
         assert_eq!(fit_start("漢字漢字", 5), "漢字…");
         assert_eq!(fit_start("abc", 3), "abc");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrap("one two three", 7), "one two\nthree");
+        assert_eq!(wrap("one two three", 80), "one two three");
+        assert_eq!(wrap("a /srv/app/server.js:1", 8), "a\n/srv/app\n/server.\njs:1");
+        assert_eq!(wrap("漢字 漢字", 5), "漢字\n漢字");
+        assert_eq!(wrap("", 5), "");
     }
 
     #[test]

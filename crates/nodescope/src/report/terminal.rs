@@ -7,7 +7,7 @@ use profile::{Category, Role};
 use super::style::Style;
 use super::table::{Cell, Column, render as render_table};
 use super::{FunctionRow, LineRow, NamedRow, Report, ThreadRow, Times};
-use crate::text::{duration, percent, plural, printable, thousands};
+use crate::text::{duration, percent, plural, printable, thousands, wrap};
 
 /// The longest bar, in characters.
 const BAR: usize = 24;
@@ -15,9 +15,10 @@ const BAR: usize = 24;
 /// The whole report; `limit` rows a table, 0 for all.
 pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
     let limit = if limit == 0 { usize::MAX } else { limit };
-    let mut text = format!("{}\n", style.bold(&printable(&headline(report))));
+    let fitting = |text: &str| wrap(&printable(text), style.width);
+    let mut text = format!("{}\n", style.bold(&fitting(&headline(report))));
     for sentence in sentences(report) {
-        let _ = writeln!(text, "{}", printable(&sentence));
+        let _ = writeln!(text, "{}", fitting(&sentence));
     }
     for section in sections(report) {
         let rows = section.rows.len();
@@ -26,8 +27,12 @@ pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
         }
         let limit = if section.title == ALWAYS_WHOLE { usize::MAX } else { limit };
         let shown = &section.rows[..rows.min(limit)];
-        let _ =
-            write!(text, "\n{}\n{}", style.bold(section.title), render_table(section.columns, shown, style));
+        let _ = write!(
+            text,
+            "\n{}\n{}",
+            style.bold(&fitting(section.title)),
+            render_table(section.columns, shown, style)
+        );
         if rows > limit {
             let more = format!("  … {} more; -n 0 shows all", thousands((rows - limit) as u64));
             let _ = writeln!(text, "{}", style.dim(&more));

@@ -1,0 +1,82 @@
+//! The cases of corpus/: what a user would open, as it is and behind its compression.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::fs;
+use std::io::Read;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use profile::Profile;
+
+/// A folder of corpus/ and its input.
+pub struct Case {
+    pub name: String,
+    /// The input as it is in the repository, perhaps compressed.
+    pub bytes: Vec<u8>,
+}
+
+impl Case {
+    /// The input without its compression.
+    pub fn text(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        match *self.bytes {
+            [0x1f, 0x8b, ..] => {
+                flate2::read::MultiGzDecoder::new(&*self.bytes).read_to_end(&mut text).unwrap();
+            }
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                let mut rest = &*self.bytes;
+                while !rest.is_empty() {
+                    let mut frame = ruzstd::decoding::StreamingDecoder::new(&mut rest).unwrap();
+                    frame.read_to_end(&mut text).unwrap();
+                }
+            }
+            _ => text.clone_from(&self.bytes),
+        }
+        text
+    }
+
+    pub fn is_compressed(&self) -> bool {
+        matches!(*self.bytes, [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..])
+    }
+
+    pub fn import(&self) -> Profile {
+        import(&self.bytes, 1).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+}
+
+/// All cases, by name.
+pub fn cases() -> Vec<Case> {
+    let mut folders: Vec<PathBuf> = corpus()
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    let cases: Vec<Case> = folders.iter().filter_map(|folder| read(folder)).collect();
+    assert!(cases.len() >= 60, "only {} cases in corpus/", cases.len());
+    cases
+}
+
+/// One case.
+pub fn case(name: &str) -> Case {
+    read(&corpus().join(name)).unwrap_or_else(|| panic!("corpus/{name} has no input"))
+}
+
+/// Reads bytes on that many threads.
+pub fn import(bytes: &[u8], threads: usize) -> Result<Profile, formats::ImportError> {
+    formats::import(bytes, NonZero::new(threads).unwrap())
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
+}
+
+fn read(folder: &Path) -> Option<Case> {
+    let bytes = ["input.txt", "input.txt.gz", "input.txt.zst"]
+        .iter()
+        .find_map(|name| fs::read(folder.join(name)).ok())?;
+    let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+    Some(Case { name, bytes })
+}

@@ -1,0 +1,243 @@
+//! Damaged inputs: every corpus file cut off at 64 places and with flipped bytes, as it is, behind its
+//! compression, and as a recording of our own. Each must be opened or refused, never panic; what opens must
+//! be whole, and every view and every writer must take it.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod cases;
+
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cases::{Case, cases, import};
+use flate2::write::{GzEncoder, ZlibEncoder};
+use flate2::{Compression, Crc};
+use formats::{folded, svg};
+use profile::{Profile, file};
+use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
+
+/// How often each input is cut off, and how often bytes of it are flipped.
+const CUTS: usize = 64;
+const FLIPS: usize = 256;
+/// Of larger inputs, only so much is damaged: parsers see nothing new behind it.
+const TEXT_BYTES: usize = 12 << 10;
+const COMPRESSED_BYTES: usize = 16 << 10;
+/// One mutant in so many goes through every view and writer.
+const EXAMINED: usize = 24;
+
+#[test]
+fn damaged_texts_return() {
+    for case in cases() {
+        let mut text = case.text();
+        text.truncate(TEXT_BYTES);
+        let opened = try_mutants(&case.name, &text, |mutant| mutant);
+        assert!(opened > CUTS, "{}: only {opened} mutants opened", case.name);
+    }
+}
+
+#[test]
+fn damaged_compressed_inputs_return() {
+    for case in cases().iter().filter(|case| case.is_compressed()) {
+        let opened = try_mutants(&case.name, &small_compressed(case), |mutant| mutant);
+        assert!(opened > 0, "{}: not one mutant showed what came before the damage", case.name);
+    }
+}
+
+/// The checksum no longer matches: nothing behind it may be believed.
+#[test]
+fn damaged_recordings_return() {
+    for case in small_recordings() {
+        try_mutants(&case.name, &case.bytes, |mutant| mutant);
+    }
+}
+
+/// Damage in front of the compression, under a checksum that matches: the header and the columns lie.
+#[test]
+fn lying_recordings_return() {
+    for case in small_recordings() {
+        let opened = try_mutants(&case.name, &payload_of(&case.bytes), |payload| recording_of(&payload));
+        assert!(opened > 0, "{}: not one mutant reached the end of the decoder", case.name);
+    }
+}
+
+/// An id of 0 in a table that refers to an empty one leads nowhere, as every other id does.
+#[test]
+fn references_into_empty_tables_are_refused() {
+    let profile = import(b"node;main 1\nnode 2\n", 1).unwrap();
+    assert!(profile.sources().is_empty() && profile.modules().is_empty());
+    let whole = payload_of(&recording(&profile));
+    let none = u32::MAX.to_le_bytes().repeat(profile.functions().len());
+    let columns = positions(&whole, &none);
+    assert!(columns.len() >= 3, "source, module and package of the functions are none");
+    for at in columns {
+        let mut payload = whole.clone();
+        payload[at..at + none.len()].fill(0);
+        if let Ok(profile) = file::read(&recording_of(&payload)) {
+            assert!(profile.functions().source.iter().all(|id| id.some().is_none()), "sources");
+            assert!(profile.functions().module.iter().all(|id| id.some().is_none()), "modules");
+        }
+    }
+}
+
+/// Tries all mutants of an input, made whole again by `dress`; returns how many opened.
+fn try_mutants(name: &str, bytes: &[u8], dress: impl Fn(Vec<u8>) -> Vec<u8>) -> usize {
+    let mut random = Random::of(name);
+    let mut opened = 0;
+    for number in 0..CUTS + FLIPS {
+        let (mutant, what) = mutant(bytes, number, &mut random);
+        let input = dress(mutant);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let Ok(profile) = import(&input, 1) else { return false };
+            assert_eq!(profile.check(), Ok(()));
+            if number % EXAMINED == 0 {
+                examine(&profile);
+            }
+            true
+        }));
+        match result {
+            Ok(is_open) => opened += usize::from(is_open),
+            Err(_) => panic!("{name}, {what}: it panicked, see above"),
+        }
+    }
+    opened
+}
+
+/// Cut off at one of [`CUTS`] places, or with one to four bytes flipped.
+fn mutant(bytes: &[u8], number: usize, random: &mut Random) -> (Vec<u8>, String) {
+    if number < CUTS {
+        let end = bytes.len() * number / CUTS + random.below(bytes.len() / CUTS + 1);
+        return (bytes[..end.min(bytes.len())].to_vec(), format!("cut off at byte {end}"));
+    }
+    let mut mutant = bytes.to_vec();
+    let mut flips = Vec::new();
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(mutant.len());
+        let byte = if random.below(2) == 0 {
+            mutant[at] ^ (1 + random.below(255) as u8)
+        } else {
+            INTERESTING[random.below(INTERESTING.len())]
+        };
+        mutant[at] = byte;
+        flips.push(format!("byte {at} is {byte:#04x}"));
+    }
+    (mutant, flips.join(", "))
+}
+
+/// Bytes on which the parsers decide, and some that are no text.
+const INTERESTING: &[u8] = b"\n\n\r\t  :/.;,()[]{}\"'`+-#@0123459afPJ\0\x7f\x80\xc3\xff";
+
+/// Every view and every writer.
+fn examine(profile: &Profile) {
+    let selection = Selection::default();
+    let weights = weigh(profile, &selection);
+    for direction in [Direction::FromRoots, Direction::FromLeaves] {
+        let tree = call_tree(profile, &weights, &selection, direction, Grouping::ThreadName);
+        assert_eq!(tree.nodes[0].total_weight, weights.total);
+    }
+    for by in [
+        TopBy::Function,
+        TopBy::File,
+        TopBy::Package,
+        TopBy::Category,
+        TopBy::Line,
+        TopBy::Thread,
+        TopBy::Process,
+    ] {
+        for row in top(profile, &weights, &selection, by) {
+            assert!(row.self_weight <= row.total_weight || by == TopBy::Line, "{row:?}");
+        }
+    }
+    let options = folded::Options { tid: true, kernel: true, jit: true, addresses: true, pid: true };
+    folded::write(profile, &weights, &selection, &options, std::io::sink()).unwrap();
+    let mut picture = Vec::new();
+    match svg::write(profile, &weights, &selection, &svg::Options::default(), &mut picture) {
+        Ok(()) => {
+            let text = String::from_utf8(picture).unwrap();
+            let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+            roxmltree::Document::parse_with_options(&text, options).unwrap();
+        }
+        Err(error) => assert_eq!(weights.total, 0, "{error}"),
+    }
+    assert_eq!(file::read(&recording(profile)).as_ref().ok(), Some(profile), "as a recording of our own");
+}
+
+/// A compressed input that is small as it is, or else the start of one, compressed again.
+fn small_compressed(case: &Case) -> Vec<u8> {
+    if case.bytes.len() <= COMPRESSED_BYTES {
+        return case.bytes.clone();
+    }
+    let mut text = case.text();
+    text.truncate(4 * COMPRESSED_BYTES);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(&text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Recordings of our own, made from inputs of each format.
+fn small_recordings() -> Vec<Case> {
+    let names =
+        ["perf-records", "perf-srcline", "folded-odd", "dtrace-stacks", "bpftrace-kstack-ustack-comm"];
+    let of = |name: &&str| {
+        let mut text = cases::case(name).text();
+        text.truncate(TEXT_BYTES);
+        let profile = import(&text, 1).unwrap();
+        Case { name: format!("{name} as .nodescope"), bytes: recording(&profile) }
+    };
+    names.iter().map(of).collect()
+}
+
+fn recording(profile: &Profile) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file::write(profile, &mut bytes).unwrap();
+    bytes
+}
+
+/// Where a recording's only chunk starts, and how long the chunk's own header is.
+const CHUNK: usize = 16;
+const CHUNK_HEADER: usize = 24;
+
+/// What a recording of one chunk holds behind its compression.
+fn payload_of(recording: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    flate2::read::ZlibDecoder::new(&recording[CHUNK + CHUNK_HEADER..]).read_to_end(&mut payload).unwrap();
+    payload
+}
+
+/// A recording of one chunk with this payload and a checksum that matches.
+fn recording_of(payload: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(payload).unwrap();
+    let stored = encoder.finish().unwrap();
+    let mut checksum = Crc::new();
+    checksum.update(&stored);
+    let mut bytes = file::file_header().to_vec();
+    bytes.extend_from_slice(b"PROF");
+    bytes.extend_from_slice(&checksum.sum().to_le_bytes());
+    bytes.extend_from_slice(&(stored.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&stored);
+    bytes
+}
+
+/// Where `part` stands in `whole`, at multiples of 8 as columns do.
+fn positions(whole: &[u8], part: &[u8]) -> Vec<usize> {
+    (0..whole.len()).step_by(8).filter(|at| whole[*at..].starts_with(part)).collect()
+}
+
+/// xorshift64: the same mutants on every run.
+struct Random(u64);
+
+impl Random {
+    fn of(name: &str) -> Self {
+        // FNV-1a: the same on every machine.
+        let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, hash) | 1)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end.max(1) as u64) as usize
+    }
+}

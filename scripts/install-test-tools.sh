@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Installs what the tests need beyond Rust and Node.js. Silent when everything is there, and it never fails: the tests
+# say what they skip.
+#
+#   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
+#   - Node 20.11 or newer, from npm, where the installed one is older
+#   - the npm packages of tests/browser
+#
+# Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,
+# which scripts/test.sh puts in front of PATH.
+set -uo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
+tools=$cache/tools
+browser_tests=$root/tests/browser
+node_release=22.23.3
+
+say() { printf 'install-test-tools: %s\n' "$*" >&2; }
+
+# quiet COMMAND...: its output only when it fails.
+quiet() {
+  local output
+  output=$("$@" 2>&1) || { say "failed: $*"; printf '%s\n' "$output" | tail -n 5 >&2; return 1; }
+}
+
+apt_install() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  say "apt-get install $*"
+  export DEBIAN_FRONTEND=noninteractive
+  quiet apt-get -q update
+  quiet apt-get -qy --no-install-recommends install "$@"
+}
+
+is_new_node() {
+  "$1" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 11) ? 0 : 1)' 2>/dev/null
+}
+
+install_node() {
+  is_new_node "$tools/node" && return
+  is_new_node node && return
+  command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }
+  local architecture package
+  case $(uname -m) in
+    x86_64) architecture=x64 ;;
+    aarch64) architecture=arm64 ;;
+    *) say "no Node for $(uname -m)"; return 1 ;;
+  esac
+  say "Node 20.11 or newer is missing: fetching $node_release into $cache"
+  mkdir -p "$cache/npm" "$cache/node-$node_release"
+  package=$(cd "$cache/npm" && npm pack --silent "node-linux-$architecture@$node_release") || return 1
+  quiet tar -xzf "$cache/npm/$package" -C "$cache/node-$node_release" --strip-components=2 package/bin/node || return 1
+  ln -sf "$cache/node-$node_release/node" "$tools/node"
+}
+
+install_packages() {
+  [ -e "$browser_tests/package-lock.json" ] || return
+  [ "$browser_tests/node_modules/.package-lock.json" -nt "$browser_tests/package-lock.json" ] && return
+  command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }
+  say 'npm ci in tests/browser'
+  (cd "$browser_tests" && quiet npm ci --no-audit --no-fund --ignore-scripts) && touch "$browser_tests/node_modules/.package-lock.json"
+}
+
+find_browser() {
+  local name
+  for name in chromium google-chrome google-chrome-stable; do
+    command -v "$name" && return
+  done
+  find "$cache/browsers" -type f \( -name chrome-headless-shell -o -name headless_shell \) 2>/dev/null | sort | tail -n 1 | grep .
+}
+
+# Ubuntu's chromium is a snap, which needs a running snapd; so only Debian's comes by apt.
+install_browser() {
+  [ -n "${CHROMIUM:-}" ] || find_browser >/dev/null && return
+  if grep -qx 'ID=debian' /etc/os-release 2>/dev/null && apt_install chromium fonts-dejavu-core; then
+    return
+  fi
+  [ -d "$browser_tests/node_modules/playwright-core" ] || return
+  say "downloading a browser into $cache/browsers"
+  local with_libraries=()
+  [ "$(id -u)" = 0 ] && with_libraries=(--with-deps)
+  export PLAYWRIGHT_BROWSERS_PATH=$cache/browsers
+  quiet node "$browser_tests/node_modules/playwright-core/cli.js" install "${with_libraries[@]}" chromium-headless-shell
+}
+
+mkdir -p "$tools"
+install_node
+PATH=$tools:$PATH
+install_packages
+install_browser
+command -v chromium >/dev/null || { browser=$(find_browser) && ln -sf "$browser" "$tools/chromium"; }
+exit 0

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Everything that judges the code without running it. Tools that are not installed are named and skipped; fmt and clippy must be there.
+set -uo pipefail
+
+cd "$(dirname "$0")/.." || exit 1
+failed=()
+
+say() { printf '== %s\n' "$*"; }
+
+# check TITLE COMMAND...
+check() {
+  local title=$1
+  shift
+  say "$title"
+  "$@" || failed+=("$title")
+}
+
+has() {
+  command -v "$1" >/dev/null && return
+  echo "skipped: $1 is not installed ($2)"
+  return 1
+}
+
+# Advisories need a database from the network; the rest does not.
+check_dependencies() {
+  has cargo-deny 'cargo install --locked cargo-deny' || return
+  check 'cargo deny' cargo deny check licenses bans sources
+  if cargo deny fetch db >/dev/null 2>&1; then
+    check 'cargo deny: advisories' cargo deny check advisories
+  else
+    echo 'skipped: the advisory database cannot be reached'
+  fi
+}
+
+check 'cargo fmt' cargo fmt --all --check
+check 'cargo clippy' cargo clippy --workspace --all-targets --quiet -- -D warnings
+check_dependencies
+if has shellcheck 'apt install shellcheck'; then
+  check 'shellcheck' shellcheck --severity=warning scripts/*.sh bench/*.sh .ci/run
+fi
+
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'FAILED: %s\n' "${failed[*]}"
+  exit 1
+fi

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Runs all tests: the workspace's, those of the documents, and those in a browser. Says at the end what was skipped and why.
+#
+# A test that cannot run here prints a line `skipped: WHAT: WHY` and passes.
+set -uo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root" || exit 1
+cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+failed=()
+
+say() { printf '\n== %s\n' "$*"; }
+
+# run TITLE COMMAND...: shows and keeps the output, remembers a failure.
+run() {
+  local title=$1
+  shift
+  say "$title"
+  "$@" 2>&1 | tee -a "$log"
+  [ "${PIPESTATUS[0]}" = 0 ] || failed+=("$title")
+}
+
+skip() { printf 'skipped: %s\n' "$*" | tee -a "$log"; }
+
+# Older ones have no --test.
+has_node() { node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' 2>/dev/null; }
+
+test_documents() {
+  if has_node; then
+    run 'documents' node --test --test-reporter=spec tests/docs/*.test.mjs
+  else
+    skip 'documents: Node.js 18 or newer is missing'
+  fi
+}
+
+test_browser() {
+  [ -e tests/browser/package.json ] || return
+  if ! has_node; then
+    skip 'browser: Node.js is missing'
+  elif [ ! -d tests/browser/node_modules ]; then
+    skip 'browser: tests/browser has no npm packages, because npm ci failed'
+  elif ! CHROMIUM=${CHROMIUM:-$(command -v chromium)}; then
+    skip 'browser: there is no chromium; install it, or set CHROMIUM to a browser'
+  else
+    export CHROMIUM
+    run 'browser' node --test --test-reporter=spec tests/browser/*.test.js
+  fi
+}
+
+"$root/scripts/install-test-tools.sh"
+export PATH=$cache/tools:$PATH
+run 'workspace' cargo test --workspace --no-fail-fast -- --show-output
+run 'the program' cargo build --quiet --bin nodescope
+NODESCOPE_BIN=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/nodescope
+export NODESCOPE_BIN
+test_documents
+test_browser
+
+say 'result'
+# Rust's tests print `skipped:`, Node's say `# SKIP`.
+skipped=$(grep -E '^skipped: |# SKIP' "$log" | sort -u)
+printf '%s skipped%s\n' "$(printf '%s' "$skipped" | grep -c .)" "${skipped:+:}"
+[ -z "$skipped" ] || printf '%s\n' "$skipped" | sed 's/^skipped: //; s/^/  /'
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'FAILED: %s\n' "${failed[*]}"
+  exit 1
+fi
+echo 'all tests passed'

@@ -1,0 +1,101 @@
+// The page docs/file-format.md, the reader docs/read-nodescope.mjs and the program must tell the same story.
+//
+// NODESCOPE_BIN  the program (default: target/debug/nodescope)
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { chunks, hottest } from "../../docs/read-nodescope.mjs";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nodescope");
+const page = readFileSync(join(root, "docs/file-format.md"), "utf8");
+const folder = mkdtempSync(join(tmpdir(), "nodescope-docs-"));
+after(() => rmSync(folder, { recursive: true }));
+
+// Between them: one event and several, times and none, markers, frames with lines, names beyond ASCII.
+const CASES = [
+  "node22-http/input.txt.gz",
+  "node22-unicode/input.txt.gz",
+  "perf-multi-event/input.txt.gz",
+  "perf-records/input.txt.gz",
+  "perf-srcline/input.txt",
+  "folded-simple/input.txt",
+];
+
+const run = (...words) => execFileSync(program, words, { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] });
+
+/** The only chunk of a case's file. */
+async function read(name) {
+  const file = join(folder, `${name.replace("/", "-")}.nodescope`);
+  run("export", join(root, "corpus", name), "-o", file);
+  const all = [];
+  for await (const chunk of chunks(readFileSync(file))) all.push(chunk);
+  assert.equal(all.length, 1);
+  return all[0];
+}
+
+/** Column → type, as the page's table says. */
+const documented = new Map([...page.matchAll(/^\| `([\w.]+)` \| (u\d+) \|/gm)].map(([, name, type]) => [name, type]));
+
+for (const name of CASES) {
+  test(`${name}: the reader finds what the report says`, async () => {
+    const chunk = await read(name);
+    const { header, columns } = chunk;
+    const report = JSON.parse(run("report", "--json", join(root, "corpus", name)));
+    const [lane] = header.lanes;
+    const weights = columns["lanes.0.weight"];
+    const total = weights.reduce((sum, weight) => sum + weight, 0n);
+    assert.equal(header.strings[lane.name], report.event);
+    assert.equal(total, BigInt(report.weight));
+    assert.equal(lane.unit === "count" ? Number(total) : weights.length, report.samples);
+    assert.ok(columns["lanes.0.time_ns"].every((time, row, times) => row === 0 || times[row - 1] <= time));
+    assert.ok(columns["stacks.parent"].every((parent, row) => parent === 0xffffffff || parent < row));
+    if (lane.unit === "ns") {
+      const [hottestName, samples] = hottest(chunk)[0];
+      assert.ok(report.functions.some((row) => row.name === hottestName && row.self_samples === samples));
+    }
+  });
+
+  test(`${name}: the page names every key and column, and no other column`, async () => {
+    const { header } = await read(name);
+    const columns = header.columns.map(({ name, type }) => [name.replace(/^lanes\.\d+/, "lanes.N"), type]);
+    assert.deepEqual(new Map(columns), documented);
+    const keys = [header, header.meta, header.meta.losses, ...Object.values(header).map((list) => list[0])];
+    for (const key of keys.flatMap((row) => (typeof row === "object" ? Object.keys(row) : []))) {
+      assert.ok(page.includes(`\`${key}\``), `the page does not name the key ${key}`);
+    }
+  });
+}
+
+test("columns stand at multiples of 8", async () => {
+  const { header, columns } = await read("node22-http/input.txt.gz");
+  for (const { name, offset } of header.columns) {
+    assert.equal(offset % 8, 0, name);
+    assert.equal(columns[name].byteOffset % 8, 0, name);
+  }
+});
+
+test("a file that is newer, foreign or damaged is refused", async () => {
+  const name = "perf-records/input.txt.gz";
+  await read(name);
+  const good = readFileSync(join(folder, `${name.replace("/", "-")}.nodescope`));
+  const broken = (byte, value) => {
+    const bytes = Uint8Array.from(good);
+    bytes[byte] = value;
+    return bytes;
+  };
+  const open = async (bytes) => {
+    for await (const _ of chunks(bytes));
+  };
+  await open(good);
+  await assert.rejects(open(broken(8, 2)), /newer/);
+  await assert.rejects(open(broken(0, 0)), /not a .nodescope file/);
+  await assert.rejects(open(broken(16, 0)), /damaged at byte 16/);
+  await assert.rejects(open(broken(good.length - 1, good.at(-1) ^ 1)), /checksum/);
+  await assert.rejects(open(good.subarray(0, good.length - 1)), /checksum/);
+});
