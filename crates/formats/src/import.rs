@@ -9,7 +9,7 @@ use profile::file::{self, FileError};
 use thiserror::Error;
 
 use crate::decompress::{Compression, Taken};
-use crate::{bpftrace, dtrace, folded, perf_script};
+use crate::{bpftrace, dtrace, folded, perf_script, pprof, speedscope};
 
 /// How much of an input is looked at to tell its format.
 const FIRST_BYTES: u64 = 64 << 10;
@@ -67,6 +67,8 @@ struct Reader {
 /// The formats, the surest signs first.
 const READERS: &[Reader] = &[
     Reader { looks_like: file::is_ours, read: |stream, taken, _| read_ours(stream, taken) },
+    Reader { looks_like: speedscope::looks_like, read: |stream, _, _| Ok(speedscope::read(stream)) },
+    Reader { looks_like: pprof::looks_like, read: |stream, _, _| Ok(pprof::read(stream)) },
     Reader {
         looks_like: perf_script::looks_like,
         read: |stream, _, threads| Ok(perf_script::read(stream, threads)),

@@ -3,14 +3,19 @@
 //! wrong with an input is an [`ImportError`] or a sentence in the profile's losses.
 
 pub mod bpftrace;
+mod code_place;
 mod decompress;
 pub mod dtrace;
 mod finish;
+pub mod firefox;
 pub mod folded;
 mod generated;
 mod import;
+mod json_text;
 pub mod naming;
 pub mod perf_script;
+pub mod pprof;
+pub mod speedscope;
 mod stack_text;
 pub mod svg;
 

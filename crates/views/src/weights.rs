@@ -35,21 +35,10 @@ pub struct Weights {
 pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     let mut weights = Weights { lane: selection.lane_in(profile), entries: Vec::new(), total: 0, samples: 0 };
     let Some(lane) = weights.lane.map(|id| profile.lane(id)) else { return weights };
-    let threads = selection.selected_threads(profile);
-    let stacks = selection.selected_stacks(profile);
-    let without_stack = selection.search.is_none() && selection.categories.is_none();
     let samples = &lane.samples;
     let mut index: FxHashMap<(ThreadId, StackId), usize> = FxHashMap::default();
-    for row in rows_in_range(&samples.time_ns, selection) {
+    for row in selected_rows(profile, selection) {
         let (thread, stack) = (samples.thread[row], samples.stack[row]);
-        let by_stack = match (stack.some(), &stacks) {
-            (Some(stack), Some(selected)) => selected[stack.index()],
-            (Some(_), None) => true,
-            (None, _) => without_stack,
-        };
-        if !by_stack || !threads[thread.index()] {
-            continue;
-        }
         let entry = *index.entry((thread, stack)).or_insert_with(|| {
             weights.entries.push(Entry { thread, stack, weight: 0, samples: 0 });
             weights.entries.len() - 1
@@ -62,6 +51,26 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
         weights.samples = weights.samples.saturating_add(count);
     }
     weights
+}
+
+/// The selected rows of the lane's samples, in the order of time.
+pub fn selected_rows<'a>(
+    profile: &'a Profile,
+    selection: &Selection,
+) -> impl Iterator<Item = usize> + use<'a> {
+    let lane = selection.lane_in(profile).map(|id| profile.lane(id));
+    let rows = lane.map_or(0..0, |lane| rows_in_range(&lane.samples.time_ns, selection));
+    let threads = selection.selected_threads(profile);
+    let stacks = selection.selected_stacks(profile);
+    rows.filter(move |row| {
+        let Some(lane) = lane else { return false };
+        let by_stack = match (lane.samples.stack[*row].some(), &stacks) {
+            (_, None) => true,
+            (Some(stack), Some(selected)) => selected[stack.index()],
+            (None, Some(_)) => false,
+        };
+        by_stack && threads[lane.samples.thread[*row].index()]
+    })
 }
 
 /// The part of a total, from 0 to 1.

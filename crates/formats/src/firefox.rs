@@ -1,0 +1,1 @@
+//! The processed profile of the Firefox Profiler (profiler.firefox.com), behind gzip.

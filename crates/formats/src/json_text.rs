@@ -1,0 +1,138 @@
+//! JSON as large as a recording: lists are read entry by entry instead of being kept, and a text that is cut
+//! off or damaged is read up to there.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer as _, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// How often a damaged text is cut a little further in front of what is wrong.
+const MOST_CUTS: usize = 4;
+/// Nothing of ours nests deeper.
+const DEEPEST: usize = 64;
+
+/// Hands each entry of a list to `take`; an entry of another type ends the list.
+pub(crate) fn each<'a, T: Deserialize<'a>>(
+    list: &'a RawValue,
+    take: impl FnMut(T),
+) -> serde_json::Result<()> {
+    serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each { take, of: PhantomData })
+}
+
+struct Each<T, F> {
+    take: F,
+    of: PhantomData<T>,
+}
+
+impl<'a, T: Deserialize<'a>, F: FnMut(T)> Visitor<'a> for Each<T, F> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(entry) = list.next_element()? {
+            (self.take)(entry);
+        }
+        Ok(())
+    }
+}
+
+/// Makes a text whole: where `check` finds it damaged, it is cut in front of that and its brackets are closed.
+/// Returns the sentence that says so.
+pub(crate) fn mend(text: &mut String, check: impl Fn(&str) -> serde_json::Result<()>) -> Option<String> {
+    let mut sentence = None;
+    for _ in 0..MOST_CUTS {
+        let Err(error) = check(text) else { break };
+        let at = byte_of(text, error.line(), error.column());
+        sentence.get_or_insert_with(|| format!("damaged at byte {at}: {}", reason(&error)));
+        let (end, closers) = last_whole(&text.as_bytes()[..at]);
+        text.truncate(end);
+        text.push_str(&closers);
+    }
+    sentence
+}
+
+/// serde's own words without its place, which counts lines of a file that has one.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+fn byte_of(text: &str, line: usize, column: usize) -> usize {
+    let before = line.saturating_sub(1);
+    let start = match before {
+        0 => 0,
+        _ => memchr::memchr_iter(b'\n', text.as_bytes()).nth(before - 1).map_or(0, |at| at + 1),
+    };
+    (start + column).min(text.len())
+}
+
+/// Where the last whole entry ends, and what closes the brackets that are open there.
+fn last_whole(text: &[u8]) -> (usize, String) {
+    let mut open: Vec<char> = Vec::new();
+    let mut whole = 0;
+    let (mut in_string, mut escaped) = (false, false);
+    for (at, byte) in text.iter().enumerate() {
+        if in_string {
+            in_string = escaped || *byte != b'"';
+            escaped = *byte == b'\\' && !escaped;
+            continue;
+        }
+        whole = match byte {
+            b'"' => {
+                in_string = true;
+                continue;
+            }
+            b'{' if open.len() < DEEPEST => {
+                open.push('}');
+                at + 1
+            }
+            b'[' if open.len() < DEEPEST => {
+                open.push(']');
+                at + 1
+            }
+            b'}' | b']' => {
+                open.pop();
+                at + 1
+            }
+            // What stands before a comma is whole; a serde error is found behind what is wrong.
+            b',' if at + 1 < text.len() => at,
+            _ => continue,
+        };
+    }
+    // Every bracket ends something whole, so none was met since.
+    (whole, open.iter().rev().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended(text: &str) -> (String, Option<String>) {
+        let mut text = text.to_owned();
+        let check = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).map(|_| ());
+        let sentence = mend(&mut text, check);
+        (text, sentence)
+    }
+
+    #[test]
+    fn cut_off_texts_are_closed() {
+        let rows = [
+            (r#"{"a":[1,2,34"#, r#"{"a":[1,2]}"#),
+            (r#"{"a":[1,2],"b":"x,["#, r#"{"a":[1,2]}"#),
+            (r#"{"a":[{"b":1},{"b""#, r#"{"a":[{"b":1},{}]}"#),
+            (r#"{"a":"\"],","b":[[1,2],[3"#, r#"{"a":"\"],","b":[[1,2],[]]}"#),
+            ("{\n\"a\":[1,\n2x,3]}", "{\n\"a\":[1]}"),
+            ("{", "{}"),
+        ];
+        for (damaged, whole) in rows {
+            let (text, sentence) = mended(damaged);
+            assert_eq!(text, whole, "{damaged}");
+            assert!(sentence.is_some_and(|sentence| sentence.starts_with("damaged at byte ")));
+        }
+        assert_eq!(mended(r#"{"a":1}"#), (r#"{"a":1}"#.into(), None));
+    }
+}

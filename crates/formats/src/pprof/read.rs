@@ -1,0 +1,299 @@
+//! pprof → Profile. Each sample type is a lane; the one that pprof shows by default is the main one. The file is
+//! walked once for each table instead of being decoded into a copy.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use profile::{
+    Builder, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, StringId, Thread, ThreadId,
+    Unit, classify,
+};
+use rustc_hash::FxHashMap;
+
+use super::fields::{label, profile as field, sample, value_type};
+use super::tables::{Tables, Texts, number_in};
+use super::wire::{Fields, Value};
+use crate::finish::{infer_roles, settle_quality};
+
+/// What the stacks of a file may add up to for each of its bytes, before it is taken for a bomb.
+const STACKS_PER_BYTE: usize = 4;
+const FREE_STACKS: usize = 1 << 20;
+
+/// Whether bytes are a profile.proto: whole fields of the known numbers and kinds, a sample type first or soon,
+/// and what is said of sizes fits. Text and other binaries fail within a few fields.
+pub fn looks_like(first_bytes: &[u8]) -> bool {
+    let mut fields = Fields::of(first_bytes);
+    let (mut seen, mut sample_types, mut tables) = (0u32, 0u32, 0u32);
+    for (number, value) in fields.by_ref().take(200) {
+        let is_message = matches!(value, Value::Bytes(_));
+        let fits = match number {
+            field::SAMPLE_TYPE | field::PERIOD_TYPE => is_message && is_value_type(value.bytes()),
+            field::SAMPLE | field::MAPPING | field::LOCATION | field::FUNCTION => {
+                is_message && is_message_of(value.bytes(), 10)
+            }
+            field::STRING => is_message,
+            field::TIME_NANOS..=field::LAST => number == field::COMMENT || !is_message,
+            7 | 8 => !is_message,
+            _ => false,
+        };
+        if !fits {
+            return false;
+        }
+        sample_types += u32::from(number == field::SAMPLE_TYPE);
+        tables += u32::from(matches!(number, field::SAMPLE..=field::STRING));
+        seen += 1;
+    }
+    // A field that does not end within the first bytes is no damage, but it is no sign either.
+    seen >= 2 && sample_types > 0 && tables > 0
+}
+
+fn is_value_type(message: &[u8]) -> bool {
+    message.len() <= 22 && is_message_of(message, value_type::UNIT)
+}
+
+fn is_message_of(message: &[u8], most_fields: u32) -> bool {
+    let mut fields = Fields::of(message);
+    fields.by_ref().all(|(number, _)| number <= most_fields) && fields.damaged_at.is_none()
+}
+
+/// Reads a pprof profile. A file that is cut off gives what came before.
+pub fn read(mut input: impl Read) -> Profile {
+    let mut bytes = Vec::new();
+    let broken = input.read_to_end(&mut bytes).err();
+    let mut builder = Builder::new();
+    builder.meta().format = "pprof".into();
+    let mut fields = Fields::of(&bytes);
+    fields.by_ref().for_each(drop);
+    let damage = match (broken, fields.damaged_at) {
+        (Some(error), _) => Some(format!("damaged after byte {}: {error}", bytes.len())),
+        (None, Some(at)) => {
+            Some(format!("damaged at byte {at}: it is cut off, or no protobuf from there on"))
+        }
+        (None, None) => None,
+    };
+    builder.meta().losses.damage.extend(damage);
+    let mut reader = Reader::new(builder, &bytes);
+    reader.read_meta();
+    reader.read_samples();
+    reader.finish()
+}
+
+struct Reader<'a> {
+    builder: Builder,
+    bytes: &'a [u8],
+    texts: Texts<'a>,
+    tables: Tables<'a>,
+    lanes: Vec<(LaneId, u64)>,
+    frames: FxHashMap<u64, Vec<FrameId>>,
+    /// The stack of a location above another stack.
+    stacks: FxHashMap<(StackId, u64), StackId>,
+    threads: FxHashMap<&'a [u8], ThreadId>,
+    stacks_left: usize,
+    negative: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(builder: Builder, bytes: &'a [u8]) -> Self {
+        Self {
+            builder,
+            bytes,
+            texts: Texts::of(bytes),
+            tables: Tables::of(bytes),
+            lanes: Vec::new(),
+            frames: FxHashMap::default(),
+            stacks: FxHashMap::default(),
+            threads: FxHashMap::default(),
+            stacks_left: bytes.len().saturating_mul(STACKS_PER_BYTE).saturating_add(FREE_STACKS),
+            negative: 0,
+        }
+    }
+
+    fn read_meta(&mut self) {
+        let number = |field| number_in(self.bytes, field);
+        let (start, duration_ns) = (number(field::TIME_NANOS), number(field::DURATION_NANOS));
+        let period = number(field::PERIOD);
+        let period_type = Fields::of(self.bytes).filter(|(number, _)| *number == field::PERIOD_TYPE).last();
+        let unit = period_type.map(|(_, value)| self.texts.get(number_in(value.bytes(), value_type::UNIT)));
+        let scale = unit.and_then(|unit| time_scale(&unit));
+        let meta = self.builder.meta();
+        meta.start_unix_ns = (start > 0).then(|| start.to_string());
+        meta.duration_ns = i64::try_from(duration_ns).map_or(0, |_| duration_ns);
+        meta.interval_ns = scale.map(|scale| period.saturating_mul(scale)).filter(|interval| *interval > 0);
+        self.add_lanes();
+    }
+
+    /// The main lane first: the default sample type, or the last, as pprof has it.
+    fn add_lanes(&mut self) {
+        let types: Vec<(u64, u64)> = Fields::of(self.bytes)
+            .filter(|(number, _)| *number == field::SAMPLE_TYPE)
+            .take(64)
+            .map(|(_, value)| {
+                let message = value.bytes();
+                (number_in(message, value_type::TYPE), number_in(message, value_type::UNIT))
+            })
+            .collect();
+        let default = number_in(self.bytes, field::DEFAULT_SAMPLE_TYPE);
+        let main = types.iter().position(|(name, _)| default > 0 && *name == default);
+        let main = main.unwrap_or(types.len().saturating_sub(1));
+        let mut order: Vec<usize> = (0..types.len()).collect();
+        order.sort_by_key(|row| *row != main);
+        let mut lanes = vec![(LaneId(0), 1); types.len()];
+        for row in order {
+            let (name, unit) = (self.texts.get(types[row].0), self.texts.get(types[row].1));
+            let (unit, scale) = unit_of(&name, &unit);
+            let name = if name.is_empty() { Cow::Owned(format!("value {}", row + 1)) } else { name };
+            let info = LaneInfo { name: &name, unit, timed: false, counted: false };
+            lanes[row] = (self.builder.lane(info), scale);
+        }
+        self.lanes = lanes;
+    }
+
+    fn read_samples(&mut self) {
+        let mut locations = Vec::new();
+        let mut values = Vec::new();
+        for (_, value) in Fields::of(self.bytes).filter(|(number, _)| *number == field::SAMPLE) {
+            locations.clear();
+            values.clear();
+            let message = value.bytes();
+            for (number, value) in Fields::of(message) {
+                match number {
+                    sample::LOCATION_ID => locations.extend(value.numbers()),
+                    sample::VALUE => values.extend(value.numbers().map(u64::cast_signed)),
+                    _ => {}
+                }
+            }
+            let thread = self.thread(message);
+            let Some(stack) = self.stack(&locations) else { return };
+            for ((lane, scale), value) in self.lanes.iter().zip(&values) {
+                self.negative += u64::from(*value < 0);
+                let weight = u64::try_from(*value).unwrap_or(0).saturating_mul(*scale);
+                if weight > 0 {
+                    self.builder.sample(*lane, Sample { time_ns: 0, thread, stack, weight });
+                }
+            }
+        }
+    }
+
+    /// Locations stand leaf first. `None` when the file swells beyond reason.
+    fn stack(&mut self, locations: &[u64]) -> Option<StackId> {
+        let mut stack = StackId::NONE;
+        for id in locations.iter().rev() {
+            if let Some(known) = self.stacks.get(&(stack, *id)) {
+                stack = *known;
+                continue;
+            }
+            let Reader { builder, texts, tables, frames, .. } = self;
+            let frames = frames.entry(*id).or_insert_with(|| tables.frames(builder, texts, *id));
+            self.stacks_left = self.stacks_left.checked_sub(frames.len()).or_else(|| {
+                builder
+                    .meta()
+                    .losses
+                    .damage
+                    .push("its stacks swell beyond reason: the rest is left out".into());
+                None
+            })?;
+            let caller = stack;
+            stack = frames.iter().fold(stack, |stack, frame| builder.stack(stack, *frame));
+            self.stacks.insert((caller, *id), stack);
+        }
+        Some(stack)
+    }
+
+    fn thread(&mut self, message: &'a [u8]) -> ThreadId {
+        // Labels stand together, so what is between the first and the last tells a thread from another.
+        let labels = labels_of(message);
+        if let Some(id) = self.threads.get(labels) {
+            return *id;
+        }
+        let who = Who::of(message, &self.texts);
+        let builder = &mut self.builder;
+        let container = builder.optional_string(who.container.as_deref());
+        let none = StringId::NONE;
+        let process = Process { pid: who.pid, inner_pid: None, name: none, container, node_version: none };
+        let name = who.thread.as_deref().unwrap_or_default();
+        let is_main = who.pid.and_then(|pid| Some(pid == who.tid?));
+        let role = classify::role_of_thread(name, is_main).unwrap_or(Role::Other);
+        let (process, name) = (builder.process(process), builder.string(name));
+        let id = builder.thread(Thread { process, tid: who.tid, name, role });
+        self.threads.insert(labels, id);
+        id
+    }
+
+    fn finish(mut self) -> Profile {
+        if self.negative > 0 {
+            let sentence = format!("{} negative values (is it a difference?) count as 0", self.negative);
+            self.builder.meta().losses.damage.push(sentence);
+        }
+        infer_roles(&mut self.builder);
+        settle_quality(&mut self.builder);
+        self.builder.finish()
+    }
+}
+
+/// From the first label of a sample to the end of it.
+fn labels_of(message: &[u8]) -> &[u8] {
+    let mut fields = Fields::of(message);
+    let mut rest = fields.rest();
+    while let Some((number, _)) = fields.next() {
+        if number == sample::LABEL {
+            return rest;
+        }
+        rest = fields.rest();
+    }
+    &[]
+}
+
+/// Whose sample it is, by its labels.
+#[derive(Default)]
+struct Who<'a> {
+    thread: Option<Cow<'a, str>>,
+    container: Option<Cow<'a, str>>,
+    pid: Option<u32>,
+    tid: Option<u32>,
+}
+
+impl<'a> Who<'a> {
+    fn of(message: &[u8], texts: &Texts<'a>) -> Self {
+        let mut who = Self::default();
+        for (_, value) in Fields::of(message).filter(|(number, _)| *number == sample::LABEL) {
+            let message = value.bytes();
+            let text = texts.get(number_in(message, label::STRING));
+            let number = match u32::try_from(number_in(message, label::NUMBER)) {
+                Ok(number) if number > 0 => Some(number),
+                _ => text.parse().ok(),
+            };
+            match &*texts.get(number_in(message, label::KEY)) {
+                "thread" | "thread name" | "thread_name" | "comm" => who.thread = Some(text),
+                "container" | "container_name" => who.container = Some(text),
+                "pid" | "process id" | "process_id" => who.pid = number,
+                "tid" | "thread id" | "thread_id" | "os thread id" => who.tid = number,
+                _ => {}
+            }
+        }
+        who
+    }
+}
+
+/// What a sample type counts, and how much of ours one of it is.
+fn unit_of(name: &str, unit: &str) -> (Unit, u64) {
+    if let Some(scale) = time_scale(unit) {
+        return (Unit::Ns, scale);
+    }
+    match unit {
+        "bytes" | "byte" | "B" => (Unit::Bytes, 1),
+        "kilobytes" | "KB" => (Unit::Bytes, 1 << 10),
+        "megabytes" | "MB" => (Unit::Bytes, 1 << 20),
+        _ if matches!(name, "samples" | "sample") => (Unit::Count, 1),
+        _ => (Unit::Event, 1),
+    }
+}
+
+fn time_scale(unit: &str) -> Option<u64> {
+    Some(match unit {
+        "nanoseconds" | "nanosecond" | "ns" => 1,
+        "microseconds" | "microsecond" | "us" => 1_000,
+        "milliseconds" | "millisecond" | "ms" => 1_000_000,
+        "seconds" | "second" | "s" => 1_000_000_000,
+        _ => return None,
+    })
+}

@@ -1,0 +1,318 @@
+//! speedscope JSON → Profile. Each profile of the file is a thread; those of one unit share a lane. Lists are
+//! read entry by entry, and stacks go straight into the table, so that a file costs little more than its text.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use profile::{
+    Builder, FrameId, LaneId, LaneInfo, NO_ADDRESS, Process, Profile, Role, Sample, StackId, StringId,
+    Thread, ThreadId, Unit, classify,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::events::{Event, OpenStack};
+use crate::code_place::{self, CodePlace};
+use crate::finish::{infer_roles, settle_quality};
+use crate::json_text::{each, mend};
+
+/// The file. `profiles` and `shared` come in any order.
+#[derive(Deserialize)]
+struct File<'a> {
+    #[serde(borrow)]
+    shared: Option<Shared<'a>>,
+    #[serde(borrow)]
+    profiles: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Shared<'a> {
+    #[serde(borrow)]
+    frames: Option<&'a RawValue>,
+}
+
+/// A shared frame; positions are numbers, where they are anything.
+#[derive(Deserialize)]
+struct FrameRow<'a> {
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    file: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    line: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    col: Option<&'a RawValue>,
+}
+
+/// One profile. Its lists stay text until the rest is known.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProfileRow<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    unit: Cow<'a, str>,
+    #[serde(default)]
+    start_value: f64,
+    #[serde(default)]
+    end_value: f64,
+    #[serde(borrow)]
+    samples: Option<&'a RawValue>,
+    #[serde(borrow)]
+    weights: Option<&'a RawValue>,
+    #[serde(borrow)]
+    events: Option<&'a RawValue>,
+}
+
+/// Whether a JSON text is speedscope's: it says so, or it has both of its lists. speedscope itself writes
+/// the address of the schema at the very end.
+pub fn looks_like(first_bytes: &[u8]) -> bool {
+    let has = |word: &str| memchr::memmem::find(first_bytes, word.as_bytes()).is_some();
+    let is_object = first_bytes.trim_ascii_start().starts_with(b"{");
+    let is_other = || has("\"traceEvents\"") || has("\"nodes\"") && has("\"callFrame\"");
+    let is_profile = || has("\"profiles\"") && (has("\"evented\"") || has("\"sampled\""));
+    let has_frames = || has("\"shared\"") && has("\"frames\"");
+    is_object
+        && (has("https://www.speedscope.app/file-format-schema.json")
+            || (has("\"exporter\":\"speedscope") || is_profile() || has_frames()) && !is_other())
+}
+
+/// Reads speedscope JSON. A text that is cut off gives what came before.
+pub fn read(mut input: impl Read) -> Profile {
+    let mut bytes = Vec::new();
+    let broken = input.read_to_end(&mut bytes).err();
+    let mut text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    };
+    let mut reader = Reader::new();
+    let damage = mend(&mut text, |text| serde_json::from_str::<File<'_>>(text).map(|_| ()));
+    let broken = broken.map(|error| format!("damaged after byte {}: {error}", text.len()));
+    reader.builder.meta().losses.damage.extend(broken.or(damage));
+    if let Ok(file) = serde_json::from_str::<File<'_>>(&text) {
+        reader.read(&file);
+    }
+    reader.finish()
+}
+
+struct Reader {
+    builder: Builder,
+    /// The frame of each shared row.
+    frames: Vec<FrameId>,
+    /// Frames that samples name and the file does not have.
+    missing_frames: u64,
+    /// Samples whose weight the file does not have.
+    unweighed: u64,
+    misfits: u64,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let mut builder = Builder::new();
+        builder.meta().format = "speedscope".into();
+        Self { builder, frames: Vec::new(), missing_frames: 0, unweighed: 0, misfits: 0 }
+    }
+
+    fn read(&mut self, file: &File<'_>) {
+        if let Some(list) = file.shared.as_ref().and_then(|shared| shared.frames) {
+            let (builder, frames) = (&mut self.builder, &mut self.frames);
+            let read = each(list, |row: FrameRow<'_>| frames.push(add_frame(builder, &row)));
+            self.note(read, "the shared frames");
+        }
+        if let Some(list) = file.profiles {
+            let read =
+                each(list, |text: &RawValue| match serde_json::from_str::<ProfileRow<'_>>(text.get()) {
+                    Ok(profile) => self.add_profile(&profile),
+                    Err(error) => self.note(Err(error), "a profile"),
+                });
+            self.note(read, "the profiles");
+        }
+    }
+
+    fn note(&mut self, read: serde_json::Result<()>, what: &str) {
+        if let Err(error) = read {
+            self.builder.meta().losses.damage.push(format!("{what} could not be read to the end: {error}"));
+        }
+    }
+
+    fn add_profile(&mut self, row: &ProfileRow<'_>) {
+        let scale = Scale::of(&row.unit);
+        let is_evented = row.kind == "evented" || row.kind.is_empty() && row.events.is_some();
+        let lane = self.builder.lane(LaneInfo {
+            name: scale.lane,
+            unit: scale.unit,
+            timed: scale.unit == Unit::Ns,
+            counted: scale.unit == Unit::Ns && !is_evented,
+        });
+        let thread = add_thread(&mut self.builder, &row.name);
+        if is_evented {
+            self.add_events(row, &scale, lane, thread);
+        } else {
+            self.add_samples(row, &scale, lane, thread);
+        }
+    }
+
+    /// Samples stand one behind another: each starts where the weights before it end.
+    fn add_samples(&mut self, row: &ProfileRow<'_>, scale: &Scale, lane: LaneId, thread: ThreadId) {
+        let mut weights: Vec<f64> = Vec::new();
+        if let Some(list) = row.weights {
+            let read = each(list, |weight| weights.push(weight));
+            self.note(read, "the weights");
+        }
+        let mut weights = weights.into_iter();
+        let mut now = row.start_value;
+        let Some(list) = row.samples else { return };
+        let mut broken = Ok(());
+        let read = each(list, |frames: &RawValue| {
+            let mut stack = StackId::NONE;
+            let frames = each(frames, |frame: f64| {
+                let frame = self.frame(frame);
+                stack = self.builder.stack(stack, frame);
+            });
+            if broken.is_ok() {
+                broken = frames;
+            }
+            let weight = weights.next().unwrap_or_else(|| {
+                self.unweighed += 1;
+                1.0
+            });
+            let sample = Sample { time_ns: scale.whole(now), thread, stack, weight: scale.whole(weight) };
+            self.builder.sample(lane, sample);
+            now += weight.max(0.0);
+        });
+        self.note(broken, "a sample");
+        self.note(read, "the samples");
+    }
+
+    fn add_events(&mut self, row: &ProfileRow<'_>, scale: &Scale, lane: LaneId, thread: ThreadId) {
+        let mut open = OpenStack::default();
+        let mut now = row.start_value;
+        let mut started = false;
+        let pass = |builder: &mut Builder, stack: StackId, from: f64, to: f64| {
+            // Both ends are rounded, not the length: nothing is lost between two events.
+            let (start_ns, weight) = (scale.whole(from), scale.whole(to).saturating_sub(scale.whole(from)));
+            if stack.some().is_some() && weight > 0 {
+                builder.sample(lane, Sample { time_ns: start_ns, thread, stack, weight });
+            }
+        };
+        if let Some(list) = row.events {
+            let read = each(list, |event: Event<'_>| {
+                if event.at < now && started {
+                    open.misfits += 1;
+                } else {
+                    pass(&mut self.builder, open.top(), now, event.at);
+                    now = event.at;
+                }
+                started = true;
+                let frame = self.frame(event.frame);
+                match event.kind {
+                    "O" => open.open(&mut self.builder, frame),
+                    "C" => open.close(frame),
+                    _ => open.misfits += 1,
+                }
+            });
+            self.note(read, "the events");
+        }
+        pass(&mut self.builder, open.top(), now, row.end_value.max(now));
+        self.misfits += open.misfits;
+        if open.left_open() > 0 {
+            let sentence = format!("{} frames of “{}” are never closed", open.left_open(), row.name);
+            self.builder.meta().losses.damage.push(sentence);
+        }
+    }
+
+    /// The frame of a shared row; one that is not there has no name.
+    fn frame(&mut self, number: f64) -> FrameId {
+        let row = if number >= 0.0 { number as usize } else { usize::MAX };
+        if let Some(frame) = self.frames.get(row) {
+            return *frame;
+        }
+        self.missing_frames += 1;
+        nameless(&mut self.builder)
+    }
+
+    fn finish(mut self) -> Profile {
+        let losses = &mut self.builder.meta().losses;
+        let sentences = [
+            (self.missing_frames, "frames of samples are not among the shared frames"),
+            (self.unweighed, "samples have no weight and count as 1"),
+            (self.misfits, "events do not fit the ones before them"),
+        ];
+        for (count, what) in sentences.iter().filter(|(count, _)| *count > 0) {
+            losses.damage.push(format!("{count} {what}"));
+        }
+        infer_roles(&mut self.builder);
+        settle_quality(&mut self.builder);
+        self.builder.finish()
+    }
+}
+
+fn add_frame(builder: &mut Builder, row: &FrameRow<'_>) -> FrameId {
+    let number = |text: Option<&RawValue>| -> u32 {
+        let number = text.and_then(|text| text.get().parse::<f64>().ok()).unwrap_or(0.0);
+        number as u32
+    };
+    let place = CodePlace {
+        name: &row.name,
+        file: row.file.as_deref().unwrap_or_default(),
+        module: "",
+        definition: (number(row.line), number(row.col)),
+        ran: (0, 0),
+        address: NO_ADDRESS,
+        inlined: false,
+    };
+    code_place::frame(builder, &place)
+}
+
+fn nameless(builder: &mut Builder) -> FrameId {
+    let (name, file, module) = ("[unknown]", "", "");
+    let (definition, ran, address) = ((0, 0), (0, 0), NO_ADDRESS);
+    code_place::frame(builder, &CodePlace { name, file, module, definition, ran, address, inlined: false })
+}
+
+/// `node pid: 12 tid: 13` is how speedscope itself names the threads of a perf recording.
+fn add_thread(builder: &mut Builder, name: &str) -> ThreadId {
+    let (rest, tid) = split_number(name, "tid: ");
+    let (comm, pid) = split_number(rest, "pid: ");
+    let none = StringId::NONE;
+    let process =
+        builder.process(Process { pid, inner_pid: None, name: none, container: none, node_version: none });
+    let is_main = pid.and_then(|pid| Some(pid == tid?));
+    let role = classify::role_of_thread(comm, is_main).unwrap_or(Role::Other);
+    let name = builder.string(comm);
+    builder.thread(Thread { process, tid, name, role })
+}
+
+fn split_number<'a>(text: &'a str, key: &str) -> (&'a str, Option<u32>) {
+    let parts =
+        text.rsplit_once(key).and_then(|(rest, digits)| Some((rest.trim_end(), digits.parse().ok()?)));
+    parts.map_or((text, None), |(rest, number)| (rest, Some(number)))
+}
+
+/// What a profile's numbers count.
+struct Scale {
+    unit: Unit,
+    lane: &'static str,
+    factor: f64,
+}
+
+impl Scale {
+    fn of(unit: &str) -> Self {
+        let (unit, lane, factor) = match unit {
+            "nanoseconds" => (Unit::Ns, "time", 1.0),
+            "microseconds" => (Unit::Ns, "time", 1e3),
+            "milliseconds" => (Unit::Ns, "time", 1e6),
+            "seconds" => (Unit::Ns, "time", 1e9),
+            "bytes" => (Unit::Bytes, "bytes", 1.0),
+            _ => (Unit::Count, "samples", 1.0),
+        };
+        Self { unit, lane, factor }
+    }
+
+    /// In the model's unit; what is negative counts nothing.
+    fn whole(&self, number: f64) -> u64 {
+        (number * self.factor).round() as u64
+    }
+}

@@ -1,0 +1,186 @@
+//! Profile → speedscope JSON: the selected samples of one lane, a profile for each thread, in the order of time.
+//! A frame is a function, so that speedscope's totals are those of the report.
+
+use std::io::{self, BufWriter, Write};
+
+use profile::{FrameId, FunctionId, Lane, Profile, StackId, ThreadId, Unit};
+use views::{Selection, selected_rows};
+
+/// Writes the selected samples; returns what speedscope's format cannot carry.
+pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {
+    let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else { return Ok(Vec::new()) };
+    let rows = by_thread(profile, selection, lane);
+    let mut writer = Writer { profile, selection, lane, numbers: Vec::new(), functions: Vec::new() };
+    writer.number_functions(&rows);
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    writer.write(&rows, &mut out)?;
+    out.flush()?;
+    Ok(notes(profile, lane))
+}
+
+/// The selected rows of each thread that has some.
+fn by_thread(profile: &Profile, selection: &Selection, lane: &Lane) -> Vec<(ThreadId, Vec<usize>)> {
+    let mut threads: Vec<Vec<usize>> = vec![Vec::new(); profile.threads().len()];
+    for row in selected_rows(profile, selection) {
+        threads[lane.samples.thread[row].index()].push(row);
+    }
+    let threads = threads.into_iter().enumerate().filter(|(_, rows)| !rows.is_empty());
+    threads.map(|(row, rows)| (ThreadId::from_index(row), rows)).collect()
+}
+
+struct Writer<'a> {
+    profile: &'a Profile,
+    selection: &'a Selection,
+    lane: &'a Lane,
+    /// The number of each function among the shared frames, or `NOT_SEEN`.
+    numbers: Vec<u32>,
+    functions: Vec<FunctionId>,
+}
+
+const NOT_SEEN: u32 = u32::MAX;
+
+impl Writer<'_> {
+    /// Numbers the functions that occur, in the order in which they first do.
+    fn number_functions(&mut self, rows: &[(ThreadId, Vec<usize>)]) {
+        let profile = self.profile;
+        self.numbers = vec![NOT_SEEN; profile.functions().len()];
+        let mut seen = vec![false; profile.stacks().len()];
+        for row in rows.iter().flat_map(|(_, rows)| rows) {
+            for stack in profile.ancestry(self.lane.samples.stack[*row]) {
+                if std::mem::replace(&mut seen[stack.index()], true) {
+                    break;
+                }
+                let function = self.function(stack);
+                if !self.selection.hides(profile, stack) && self.numbers[function.index()] == NOT_SEEN {
+                    self.numbers[function.index()] = FunctionId::from_index(self.functions.len()).0;
+                    self.functions.push(function);
+                }
+            }
+        }
+    }
+
+    fn function(&self, stack: StackId) -> FunctionId {
+        let frame: FrameId = self.profile.stacks().frame[stack.index()];
+        self.profile.frames().function[frame.index()]
+    }
+
+    fn write(&self, rows: &[(ThreadId, Vec<usize>)], out: &mut impl Write) -> io::Result<()> {
+        let meta = self.profile.meta();
+        write!(out, "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",")?;
+        write!(out, "\"exporter\":\"nodescope@{}\",", env!("CARGO_PKG_VERSION"))?;
+        write!(out, "\"name\":{},", json(meta.command.as_deref().unwrap_or(&meta.format)))?;
+        write!(out, "\"activeProfileIndex\":{},", self.busiest(rows))?;
+        // Frames first: a file that is cut off can still name what it has.
+        write!(out, "\"shared\":{{\"frames\":[")?;
+        for (row, function) in self.functions.iter().enumerate() {
+            self.write_frame(row, *function, out)?;
+        }
+        write!(out, "]}},\"profiles\":[")?;
+        for (place, (thread, rows)) in rows.iter().enumerate() {
+            self.write_thread(place, *thread, rows, out)?;
+        }
+        writeln!(out, "]}}")
+    }
+
+    /// The thread that speedscope opens on: the one with the most weight.
+    fn busiest(&self, rows: &[(ThreadId, Vec<usize>)]) -> usize {
+        let weight = |rows: &[usize]| {
+            rows.iter().fold(0u64, |sum, row| sum.saturating_add(self.lane.samples.weight[*row]))
+        };
+        let weights = rows.iter().map(|(_, rows)| weight(rows)).enumerate();
+        weights.max_by_key(|(place, weight)| (*weight, usize::MAX - place)).map_or(0, |(place, _)| place)
+    }
+
+    fn write_frame(&self, row: usize, id: FunctionId, out: &mut impl Write) -> io::Result<()> {
+        let profile = self.profile;
+        let function = profile.functions().row(id);
+        let comma = if row > 0 { "," } else { "" };
+        write!(out, "{comma}\n{{\"name\":{}", json(profile.text(function.name)))?;
+        let file = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
+        if let Some(file) = file {
+            write!(out, ",\"file\":{}", json(file))?;
+        }
+        for (key, number) in [("line", function.line), ("col", function.column)] {
+            if number > 0 {
+                write!(out, ",\"{key}\":{number}")?;
+            }
+        }
+        write!(out, "}}")
+    }
+
+    fn write_thread(
+        &self,
+        place: usize,
+        thread: ThreadId,
+        rows: &[usize],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let samples = &self.lane.samples;
+        let total = rows.iter().fold(0u64, |sum, row| sum.saturating_add(samples.weight[*row]));
+        let is_time = self.lane.unit == Unit::Ns && self.lane.timed;
+        let start = rows.first().filter(|_| is_time).map_or(0, |row| samples.time_ns[*row]);
+        let comma = if place > 0 { "," } else { "" };
+        write!(
+            out,
+            "{comma}\n{{\"type\":\"sampled\",\"name\":{},",
+            json(&thread_name(self.profile, thread))
+        )?;
+        write!(out, "\"unit\":\"{}\",", unit(self.lane.unit))?;
+        write!(out, "\"startValue\":{start},\"endValue\":{},", start.saturating_add(total))?;
+        write!(out, "\"weights\":[")?;
+        for (place, row) in rows.iter().enumerate() {
+            write!(out, "{}{}", if place > 0 { "," } else { "" }, samples.weight[*row])?;
+        }
+        write!(out, "],\"samples\":[")?;
+        let mut numbers = Vec::new();
+        for (place, row) in rows.iter().enumerate() {
+            let visible = self.profile.ancestry(samples.stack[*row]);
+            let visible = visible.filter(|stack| !self.selection.hides(self.profile, *stack));
+            numbers.extend(visible.map(|stack| self.numbers[self.function(stack).index()]));
+            write!(out, "{}[", if place > 0 { "," } else { "" })?;
+            for (depth, number) in numbers.drain(..).rev().enumerate() {
+                write!(out, "{}{number}", if depth > 0 { "," } else { "" })?;
+            }
+            write!(out, "]")?;
+        }
+        write!(out, "]}}")
+    }
+}
+
+/// As speedscope itself names the threads of a perf recording.
+fn thread_name(profile: &Profile, id: ThreadId) -> String {
+    let thread = profile.thread(id);
+    let mut parts = vec![profile.text(thread.name).to_owned()];
+    parts.extend(profile.process(thread.process).pid.map(|pid| format!("pid: {pid}")));
+    parts.extend(thread.tid.map(|tid| format!("tid: {tid}")));
+    parts.retain(|part| !part.is_empty());
+    parts.join(" ")
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Ns => "nanoseconds",
+        Unit::Bytes => "bytes",
+        Unit::Count | Unit::Event => "none",
+    }
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn notes(profile: &Profile, lane: &Lane) -> Vec<String> {
+    let mut notes = Vec::new();
+    if lane.timed {
+        notes.push(
+            "speedscope puts the samples of a thread one behind another: gaps between them are lost".into(),
+        );
+    }
+    if lane.unit == Unit::Event {
+        notes.push(format!("speedscope has no unit for {}: its weights have none", profile.text(lane.name)));
+    }
+    if !profile.markers().is_empty() {
+        notes.push("speedscope has no markers: pauses and context switches are left out".into());
+    }
+    notes
+}
