@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use formats::svg::{self, Colors, SvgError};
-use formats::{folded, svg::Options as SvgOptions};
+use formats::{firefox, folded, pprof, speedscope, svg::Options as SvgOptions};
 use profile::Profile;
 use views::{Selection, Weights};
 
@@ -20,6 +20,9 @@ enum Form {
     Nodescope,
     Svg,
     Folded,
+    Speedscope,
+    Pprof,
+    Firefox,
     Json,
 }
 
@@ -28,6 +31,9 @@ const FORMS: &[(Form, &str, &[&str])] = &[
     (Form::Nodescope, "nodescope", &[".nodescope"]),
     (Form::Svg, "svg", &[".svg"]),
     (Form::Folded, "folded", &[".folded", ".collapsed"]),
+    (Form::Speedscope, "speedscope", &[".speedscope.json", ".speedscope"]),
+    (Form::Pprof, "pprof", &[".pb.gz", ".pb", ".pprof"]),
+    (Form::Firefox, "firefox", &[".firefox.json.gz"]),
     (Form::Json, "json", &[".json"]),
 ];
 
@@ -41,7 +47,11 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
     let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
     note_other_events(&profile, &selection, form);
-    output::write_to(&arguments.output, form == Form::Nodescope, |out| match form {
+    let is_binary = matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox);
+    output::write_to(&arguments.output, is_binary, |out| match form {
+        Form::Speedscope => tell(speedscope::write(&profile, &selection, out)?),
+        Form::Pprof => tell(pprof::write(&profile, &selection, out)?),
+        Form::Firefox => tell(firefox::write(&profile, &selection, out)?),
         Form::Nodescope => profile::file::write(&profile, out),
         Form::Folded => {
             folded::write(&profile, &weights, &selection, &folded_options(&arguments.folded, label_pid), out)
@@ -49,6 +59,12 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         Form::Svg => write_svg(&profile, &weights, &selection, &svg_options, out),
         Form::Json => write_json(&Report::new(&profile, &weights, &selection), out),
     })
+}
+
+/// Says what a form cannot carry.
+fn tell(notes: Vec<String>) -> io::Result<()> {
+    notes.iter().for_each(|note| warn(note));
+    Ok(())
 }
 
 fn form(arguments: &Export) -> Result<Form, Failure> {
@@ -179,7 +195,7 @@ fn folded_options(typed: &Folded, label_pid: bool) -> folded::Options {
 
 /// One picture shows one event; the others are not lost silently.
 fn note_other_events(profile: &Profile, selection: &Selection, form: Form) {
-    if form == Form::Nodescope || selection.lane.is_some() {
+    if matches!(form, Form::Nodescope | Form::Pprof) || selection.lane.is_some() {
         return;
     }
     let names: Vec<String> = profile

@@ -32,8 +32,7 @@ fn write_to_stdout(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     if is_binary && io::stdout().is_terminal() {
-        return Err(Failure::usage("a .nodescope file is binary, and stdout is a terminal")
-            .hint("-o recording.nodescope"));
+        return Err(Failure::usage("this form is binary, and stdout is a terminal").hint("-o FILE"));
     }
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     write(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::writing("stdout", &error))
