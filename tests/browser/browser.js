@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const root = resolve(import.meta.dirname, "../..");
-const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nodescope");
+export const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nodescope");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-browser-"));
 let files = 0;
 

@@ -13,6 +13,8 @@ use crate::naming::{self, Named};
 pub(crate) struct CodePlace<'a> {
     /// The function's name.
     pub(crate) name: &'a str,
+    /// The symbol that the name was made from, where the format has a place for it.
+    pub(crate) symbol: &'a str,
     /// The script, the source file, or the binary.
     pub(crate) file: &'a str,
     /// The binary, where the format has a place for it.
@@ -36,14 +38,19 @@ pub(crate) fn frame(builder: &mut Builder, place: &CodePlace<'_>) -> FrameId {
     let module = if place.module.is_empty() && is_binary { file } else { place.module };
     let source = if is_binary { "" } else { file };
     let module = Some(module).filter(|module| !module.is_empty());
+    let mut written = name;
     let named = if is_script {
         let plain = if name == naming::ANONYMOUS { "" } else { name };
         naming::name_call_frame(plain, source, definition.0, definition.1, Tier::Unmarked)
     } else {
         let symbol = if name.is_empty() { "[unknown]" } else { name };
-        Named { line: definition.0, column: definition.1, ..naming::name(symbol, module) }.with_source(source)
+        // `LoadIC` may be anything, `Builtins_LoadIC` is V8's.
+        let by_symbol = Some(naming::name(place.symbol, module)).filter(|named| named.function == name);
+        let named = by_symbol.clone().unwrap_or_else(|| naming::name(symbol, module));
+        written = if by_symbol.is_some() { place.symbol } else { name };
+        Named { line: definition.0, column: definition.1, ..named }.with_source(source)
     };
-    let symbol = symbol(name, &named, is_script);
+    let symbol = symbol(written, &named, is_script);
     let function = Function {
         name: builder.string(&named.function),
         source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
@@ -117,8 +124,16 @@ mod tests {
     fn row(name: &str, file: &str, line: u32, column: u32) -> (String, Category, String) {
         let mut builder = Builder::new();
         let (definition, ran) = ((line, column), (0, 0));
-        let place =
-            CodePlace { name, file, module: "", definition, ran, address: NO_ADDRESS, inlined: false };
+        let place = CodePlace {
+            name,
+            symbol: "",
+            file,
+            module: "",
+            definition,
+            ran,
+            address: NO_ADDRESS,
+            inlined: false,
+        };
         let id = frame(&mut builder, &place);
         let row = builder.so_far().frames().row(id);
         let name = builder.so_far().functions().name[row.function.index()];

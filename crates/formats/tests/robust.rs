@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use cases::{Case, cases, import};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::{Compression, Crc};
-use formats::{folded, svg};
+use formats::{firefox, folded, pprof, speedscope, svg};
 use profile::{Profile, file};
 use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
 
@@ -149,6 +149,9 @@ fn examine(profile: &Profile) {
     }
     let options = folded::Options { tid: true, kernel: true, jit: true, addresses: true, pid: true };
     folded::write(profile, &weights, &selection, &options, std::io::sink()).unwrap();
+    speedscope::write(profile, &selection, std::io::sink()).unwrap();
+    pprof::write(profile, &selection, std::io::sink()).unwrap();
+    firefox::write(profile, &selection, std::io::sink()).unwrap();
     let mut picture = Vec::new();
     match svg::write(profile, &weights, &selection, &svg::Options::default(), &mut picture) {
         Ok(()) => {

@@ -89,6 +89,7 @@ impl<'a> Tables<'a> {
             };
             let place = CodePlace {
                 name: &name,
+                symbol: "",
                 file: "",
                 module: &module,
                 definition: (0, 0),
@@ -118,19 +119,26 @@ impl<'a> Tables<'a> {
         let file = texts.get(number_in(message, function::FILENAME));
         let start_line = small(number_in(message, function::START_LINE));
         let name = if name.is_empty() { &system_name } else { &name };
+        let is_state = file.is_empty() && module.is_empty();
+        let state = STATES.iter().find(|(theirs, _)| is_state && theirs == name);
+        let name: &str = state.map_or(name, |(_, ours)| ours);
         let (name, definition, ran) =
             match (place_of_anonymous(name), self.starts.get(&line.function).copied().flatten()) {
                 (Some(place), _) if place.0 == line.line => ("", place, (0, 0)),
                 (Some(place), _) => ("", place, (line.line, line.column)),
-                (None, Some(start)) => (&**name, start, (0, 0)),
-                (None, None) => (&**name, (start_line, 0), (line.line, line.column)),
+                (None, Some(start)) => (name, start, (0, 0)),
+                (None, None) => (name, (start_line, 0), (line.line, line.column)),
             };
         code_place::frame(
             builder,
-            &CodePlace { name, file: &file, module, definition, ran, address, inlined },
+            &CodePlace { name, symbol: &system_name, file: &file, module, definition, ran, address, inlined },
         )
     }
 }
+
+/// How @datadog/pprof calls the states of V8's profiler.
+const STATES: &[(&str, &str)] =
+    &[("Garbage Collection", "(garbage collector)"), ("Program", "(program)"), ("Idle", "(idle)")];
 
 /// A line of a location.
 #[derive(Clone, Copy)]

@@ -80,6 +80,8 @@ struct Writer<'a> {
     strings: FxHashMap<String, u64>,
     texts: Message,
     modules: FxHashMap<ModuleId, u64>,
+    /// A frame of each function, whose symbol is the function's.
+    symbols: Vec<Option<FrameId>>,
     functions: FxHashMap<FunctionId, u64>,
     /// Locations by their frames, the innermost first, and by the stack that they end in.
     locations: FxHashMap<Vec<FrameId>, u64>,
@@ -87,8 +89,13 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(profile: &'a Profile, selection: &'a Selection) -> Self {
+        let mut symbols = vec![None; profile.functions().len()];
+        for (frame, function) in profile.frames().ids().zip(&profile.frames().function) {
+            symbols[function.index()].get_or_insert(frame);
+        }
         let mut writer = Self {
             profile,
+            symbols,
             selection,
             message: Message::default(),
             strings: FxHashMap::default(),
@@ -182,14 +189,16 @@ impl<'a> Writer<'a> {
             ANONYMOUS if row.line > 0 => format!("(anonymous:L#{}:C#{})", row.line, row.column),
             _ => plain.to_owned(),
         };
-        let (name, plain) = (self.string(&name), self.string(plain));
+        let symbol = self.symbols[id.index()]
+            .map_or(plain, |frame| profile.text(profile.frames().symbol[frame.index()]));
+        let (name, symbol) = (self.string(&name), self.string(symbol));
         let file = self.string(profile.source_path(row.source).unwrap_or_default());
         let number = self.functions.len() as u64 + 1;
         let mut message = Message::default();
         message
             .number(function::ID, number)
             .number(function::NAME, name)
-            .number(function::SYSTEM_NAME, plain);
+            .number(function::SYSTEM_NAME, symbol);
         message.number(function::FILENAME, file).number(function::START_LINE, row.line.into());
         self.message.message(field::FUNCTION, &message);
         self.functions.insert(id, number);

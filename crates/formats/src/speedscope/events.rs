@@ -59,9 +59,9 @@ mod tests {
     fn events_that_do_not_fit_are_counted() {
         let mut builder = Builder::new();
         let mut named = |name| {
-            let (module, file, address) = ("", "", profile::NO_ADDRESS);
-            let place =
-                CodePlace { name, file, module, definition: (0, 0), ran: (0, 0), address, inlined: false };
+            let (symbol, module, file, address) = ("", "", "", profile::NO_ADDRESS);
+            let (definition, ran) = ((0, 0), (0, 0));
+            let place = CodePlace { name, symbol, file, module, definition, ran, address, inlined: false };
             frame(&mut builder, &place)
         };
         let (a, b, c) = (named("a"), named("b"), named("c"));

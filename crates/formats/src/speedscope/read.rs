@@ -256,6 +256,7 @@ fn add_frame(builder: &mut Builder, row: &FrameRow<'_>) -> FrameId {
     };
     let place = CodePlace {
         name: &row.name,
+        symbol: "",
         file: row.file.as_deref().unwrap_or_default(),
         module: "",
         definition: (number(row.line), number(row.col)),
@@ -267,9 +268,10 @@ fn add_frame(builder: &mut Builder, row: &FrameRow<'_>) -> FrameId {
 }
 
 fn nameless(builder: &mut Builder) -> FrameId {
-    let (name, file, module) = ("[unknown]", "", "");
+    let (name, symbol, file, module) = ("[unknown]", "", "", "");
     let (definition, ran, address) = ((0, 0), (0, 0), NO_ADDRESS);
-    code_place::frame(builder, &CodePlace { name, file, module, definition, ran, address, inlined: false })
+    let place = CodePlace { name, symbol, file, module, definition, ran, address, inlined: false };
+    code_place::frame(builder, &place)
 }
 
 /// `node pid: 12 tid: 13` is how speedscope itself names the threads of a perf recording.

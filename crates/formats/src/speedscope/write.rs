@@ -6,6 +6,8 @@ use std::io::{self, BufWriter, Write};
 use profile::{FrameId, FunctionId, Lane, Profile, StackId, ThreadId, Unit};
 use views::{Selection, selected_rows};
 
+use crate::naming;
+
 /// Writes the selected samples; returns what speedscope's format cannot carry.
 pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {
     let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else { return Ok(Vec::new()) };
@@ -34,7 +36,8 @@ struct Writer<'a> {
     lane: &'a Lane,
     /// The number of each function among the shared frames, or `NOT_SEEN`.
     numbers: Vec<u32>,
-    functions: Vec<FunctionId>,
+    /// The functions that occur, each with a frame of it.
+    functions: Vec<(FunctionId, FrameId)>,
 }
 
 const NOT_SEEN: u32 = u32::MAX;
@@ -53,7 +56,7 @@ impl Writer<'_> {
                 let function = self.function(stack);
                 if !self.selection.hides(profile, stack) && self.numbers[function.index()] == NOT_SEEN {
                     self.numbers[function.index()] = FunctionId::from_index(self.functions.len()).0;
-                    self.functions.push(function);
+                    self.functions.push((function, profile.stacks().frame[stack.index()]));
                 }
             }
         }
@@ -72,8 +75,8 @@ impl Writer<'_> {
         write!(out, "\"activeProfileIndex\":{},", self.busiest(rows))?;
         // Frames first: a file that is cut off can still name what it has.
         write!(out, "\"shared\":{{\"frames\":[")?;
-        for (row, function) in self.functions.iter().enumerate() {
-            self.write_frame(row, *function, out)?;
+        for (row, (function, frame)) in self.functions.iter().enumerate() {
+            self.write_frame(row, *function, *frame, out)?;
         }
         write!(out, "]}},\"profiles\":[")?;
         for (place, (thread, rows)) in rows.iter().enumerate() {
@@ -91,11 +94,17 @@ impl Writer<'_> {
         weights.max_by_key(|(place, weight)| (*weight, usize::MAX - place)).map_or(0, |(place, _)| place)
     }
 
-    fn write_frame(&self, row: usize, id: FunctionId, out: &mut impl Write) -> io::Result<()> {
+    fn write_frame(
+        &self,
+        row: usize,
+        id: FunctionId,
+        frame: FrameId,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let profile = self.profile;
         let function = profile.functions().row(id);
         let comma = if row > 0 { "," } else { "" };
-        write!(out, "{comma}\n{{\"name\":{}", json(profile.text(function.name)))?;
+        write!(out, "{comma}\n{{\"name\":{}", json(function_name(profile, id, frame)))?;
         let file = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
         if let Some(file) = file {
             write!(out, ",\"file\":{}", json(file))?;
@@ -144,6 +153,22 @@ impl Writer<'_> {
             write!(out, "]")?;
         }
         write!(out, "]}}")
+    }
+}
+
+/// The name of a function; where that alone would be read as something else, its symbol: `LoadIC` may be
+/// anything, `Builtins_LoadIC` is V8's.
+fn function_name(profile: &Profile, id: FunctionId, frame: FrameId) -> &str {
+    let function = profile.functions().row(id);
+    let name = profile.text(function.name);
+    let read = |text| naming::name(text, profile.module_name(function.module));
+    let category = profile.frames().category[frame.index()];
+    let symbol = profile.text(profile.frames().symbol[frame.index()]);
+    let is_native = function.source.some().is_none();
+    if is_native && read(name).category != category && read(symbol).category == category {
+        symbol
+    } else {
+        name
     }
 }
 

@@ -74,9 +74,9 @@ fn corpus() -> PathBuf {
 }
 
 fn read(folder: &Path) -> Option<Case> {
-    let bytes = ["input.txt", "input.txt.gz", "input.txt.zst"]
-        .iter()
-        .find_map(|name| fs::read(folder.join(name)).ok())?;
+    let is_input = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("input.");
+    let path = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).find(is_input)?;
+    let bytes = fs::read(path).unwrap();
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     Some(Case { name, bytes })
 }

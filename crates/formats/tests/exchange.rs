@@ -1,0 +1,197 @@
+//! Formats that we read and write: import → export → import keeps stacks and weights, and `go tool pprof` shows
+//! what the report shows.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod cases;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use cases::{cases, import};
+use formats::{firefox, pprof, speedscope};
+use profile::{LaneId, Profile, StackId, Unit};
+use serde_json::Value;
+use views::{Selection, TopBy, TopKey, selected_rows, top, weigh};
+
+type Write = fn(&Profile, &Selection, &mut Vec<u8>) -> io::Result<Vec<String>>;
+
+fn written(profile: &Profile, write: Write) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(profile, &Selection::default(), &mut bytes).unwrap();
+    bytes
+}
+
+/// Thread and stack, the root first, with where each function is.
+type Stack = (String, Vec<(String, String, u32)>);
+
+/// The weight of each stack of the main lane.
+fn stacks(profile: &Profile) -> BTreeMap<Stack, u64> {
+    let mut sums = BTreeMap::new();
+    for entry in weigh(profile, &Selection::default()).entries {
+        let thread = profile.thread(entry.thread);
+        let thread = format!("{} {:?}", profile.text(thread.name), thread.tid);
+        let place = |stack: StackId| {
+            let function = profile.function_of(profile.stacks().frame[stack.index()]);
+            let file = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
+            (profile.text(function.name).to_owned(), file.unwrap_or_default().to_owned(), function.line)
+        };
+        let mut frames: Vec<_> = profile.ancestry(entry.stack).map(place).collect();
+        frames.reverse();
+        *sums.entry((thread, frames)).or_insert(0) += entry.weight;
+    }
+    sums
+}
+
+/// Names of functions, for a difference that can be read.
+fn first_difference(one: &BTreeMap<Stack, u64>, two: &BTreeMap<Stack, u64>) -> Option<String> {
+    let lacks = one.iter().find(|(stack, weight)| two.get(*stack) != Some(*weight));
+    lacks.map(|(stack, weight)| format!("{weight} {stack:?}\nis {:?}", two.get(stack)))
+}
+
+fn assert_round_trip(format: &str, write: Write) {
+    for case in cases() {
+        let profile = case.import();
+        let bytes = written(&profile, write);
+        let again = import(&bytes, 1).unwrap_or_else(|error| panic!("{} as {format}: {error}", case.name));
+        assert_eq!(again.meta().format, format, "{}", case.name);
+        assert_eq!(again.meta().losses.damage, Vec::<String>::new(), "{} as {format}", case.name);
+        assert_eq!(again.check(), Ok(()));
+        if let Some(difference) = first_difference(&stacks(&profile), &stacks(&again)) {
+            panic!("{} as {format}: {difference}", case.name);
+        }
+        assert_eq!(written(&again, write), written(&import(&written(&again, write), 1).unwrap(), write));
+    }
+}
+
+#[test]
+fn speedscope_keeps_stacks_and_weights() {
+    assert_round_trip("speedscope", |profile, selection, out| speedscope::write(profile, selection, out));
+}
+
+#[test]
+fn pprof_keeps_stacks_and_weights() {
+    assert_round_trip("pprof", |profile, selection, out| pprof::write(profile, selection, out));
+}
+
+/// A lane in a unit of time has the start of each thread; its samples follow each other.
+#[test]
+fn speedscope_keeps_the_time_where_a_thread_starts() {
+    let profile = cases::case("perf-pidtid").import();
+    let again = import(&written(&profile, |p, s, out| speedscope::write(p, s, out)), 1).unwrap();
+    let lane = again.lane(LaneId(0));
+    assert!(lane.timed && lane.unit == Unit::Ns);
+    assert_eq!(lane.samples.len(), profile.lane(LaneId(0)).samples.len());
+    let starts = |profile: &Profile| -> BTreeMap<String, u64> {
+        let samples = &profile.lane(LaneId(0)).samples;
+        let mut starts = BTreeMap::new();
+        for row in selected_rows(profile, &Selection::default()) {
+            let thread = format!("{:?}", profile.thread(samples.thread[row]).tid);
+            starts.entry(thread).or_insert(samples.time_ns[row]);
+        }
+        starts
+    };
+    assert_eq!(starts(&profile), starts(&again));
+}
+
+/// Everything that the shared tables refer to is there, and each thread's samples add up.
+#[test]
+fn firefox_tables_are_whole() {
+    for case in cases() {
+        let profile = case.import();
+        let mut text = Vec::new();
+        let bytes = written(&profile, |p, s, out| firefox::write(p, s, out));
+        io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*bytes), &mut text).unwrap();
+        let file: Value = serde_json::from_slice(&text).unwrap();
+        let shared = &file["shared"];
+        let length = |table: &str| shared[table]["length"].as_u64().unwrap();
+        let within = |table: &str, column: &str, limit: u64| {
+            let column = shared[table][column].as_array().unwrap();
+            assert_eq!(column.len() as u64, length(table), "{}: {table}", case.name);
+            assert!(column.iter().filter_map(Value::as_u64).all(|id| id < limit), "{}: {table}", case.name);
+        };
+        let strings = shared["stringArray"].as_array().unwrap().len() as u64;
+        within("stackTable", "frame", length("frameTable"));
+        within("stackTable", "prefix", length("stackTable"));
+        within("frameTable", "func", length("funcTable"));
+        within("frameTable", "category", file["meta"]["categories"].as_array().unwrap().len() as u64);
+        within("funcTable", "name", strings);
+        within("funcTable", "source", length("sources"));
+        within("funcTable", "resource", length("resourceTable"));
+        within("resourceTable", "lib", file["libs"].as_array().unwrap().len() as u64);
+        let threads = file["threads"].as_array().unwrap();
+        let samples: u64 = threads.iter().map(|thread| thread["samples"]["length"].as_u64().unwrap()).sum();
+        assert_eq!(samples, profile.lane(LaneId(0)).samples.len() as u64, "{}", case.name);
+    }
+}
+
+/// The real client: `pprof -top` of what we write has the functions and values of our own top list.
+#[test]
+#[allow(clippy::print_stdout, reason = "skips are said")]
+fn go_tool_pprof_shows_the_same_top_list() {
+    let Some(program) = pprof_program() else {
+        return println!("skipped: go tool pprof: neither pprof nor go is installed");
+    };
+    for name in ["node22-http", "node22-known-shares", "node22-unicode", "perf-inline", "pprof-datadog-time"] {
+        let profile = cases::case(name).import();
+        let path = std::env::temp_dir().join(format!("nodescope-{}-{name}.pb.gz", std::process::id()));
+        std::fs::write(&path, written(&profile, |p, s, out| pprof::write(p, s, out))).unwrap();
+        let theirs = top_list(&program, &path);
+        std::fs::remove_file(&path).unwrap();
+        assert!(!theirs.is_empty(), "{name}");
+        assert_eq!(theirs, own_top_list(&profile), "{name}");
+    }
+}
+
+fn pprof_program() -> Option<Vec<String>> {
+    let runs = |words: &[&str]| Command::new(words[0]).args(&words[1..]).arg("-help").output().is_ok_and(|out| {
+        String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).contains("-top")
+    });
+    let candidates: [&[&str]; 2] = [&["pprof"], &["go", "tool", "pprof"]];
+    let found = candidates.iter().find(|words| runs(words))?;
+    Some(found.iter().map(|word| (*word).to_owned()).collect())
+}
+
+/// Function → self and total in nanoseconds, as pprof prints them.
+fn top_list(program: &[String], path: &Path) -> BTreeMap<String, (u64, u64)> {
+    let options = ["-top", "-unit=ns", "-nodecount=100000", "-nodefraction=0", "-symbolize=none"];
+    let mut command = Command::new(&program[0]);
+    let output = command.args(&program[1..]).args(options).arg(path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows = text.lines().skip_while(|line| !line.trim_start().starts_with("flat ")).skip(1);
+    rows.map(|line| {
+        let mut words = line.split_whitespace();
+        let mut number = |skip: usize| {
+            let word = words.nth(skip).unwrap();
+            word.trim_end_matches("ns").parse::<f64>().unwrap_or_else(|_| panic!("{line}")).round() as u64
+        };
+        let (own, total) = (number(0), number(2));
+        let name = line.trim_start().splitn(6, |letter: char| letter.is_whitespace()).last();
+        let name = name.map(|_| line.split("%  ").last().unwrap().trim().trim_end_matches(" (inline)"));
+        (name.unwrap().to_owned(), (own, total))
+    })
+    .collect()
+}
+
+/// The same from our own list; pprof merges functions of one name.
+fn own_top_list(profile: &Profile) -> BTreeMap<String, (u64, u64)> {
+    let selection = Selection::default();
+    let weights = weigh(profile, &selection);
+    let mut own: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for row in top(profile, &weights, &selection, TopBy::Function) {
+        let TopKey::Function(id) = row.key else { continue };
+        let function = profile.functions().row(id);
+        let name = match profile.text(function.name) {
+            "(anonymous)" if function.line > 0 => {
+                format!("(anonymous:L#{}:C#{})", function.line, function.column)
+            }
+            name => name.to_owned(),
+        };
+        let sums = own.entry(name).or_default();
+        *sums = (sums.0 + row.self_weight, sums.1 + row.total_weight);
+    }
+    own
+}
