@@ -5,6 +5,7 @@
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - Node 20.11 or newer, from npm, where the installed one is older
 #   - the npm packages of tests/browser
+#   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
 # Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,
 # which scripts/test.sh puts in front of PATH.
@@ -83,10 +84,26 @@ install_browser() {
   quiet node "$browser_tests/node_modules/playwright-core/cli.js" install "${with_libraries[@]}" chromium-headless-shell
 }
 
+# No root is needed, and nothing is installed: only the one program is taken out.
+install_pprof() {
+  [ -x "$tools/pprof" ] || command -v pprof go >/dev/null && return
+  command -v apt-get dpkg-deb >/dev/null || return
+  local package
+  package=$(apt-cache depends golang-go 2>/dev/null | awk '/Depends: golang-[0-9.]+-go$/ { print $2; exit }')
+  [ -n "$package" ] || { say 'apt knows no golang-go: no pprof'; return 1; }
+  say "taking pprof out of $package"
+  mkdir -p "$cache/go"
+  (cd "$cache/go" && quiet apt-get -q download "$package") || return 1
+  dpkg-deb --fsys-tarfile "$cache/go/$package"_*.deb | tar -xO --wildcards './usr/lib/go-*/pkg/tool/*/pprof' >"$tools/pprof.part" &&
+    [ -s "$tools/pprof.part" ] && chmod +x "$tools/pprof.part" && mv "$tools/pprof.part" "$tools/pprof"
+  rm -f "$cache/go/$package"_*.deb "$tools/pprof.part"
+}
+
 mkdir -p "$tools"
 install_node
 PATH=$tools:$PATH
 install_packages
 install_browser
+install_pprof
 command -v chromium >/dev/null || { browser=$(find_browser) && ln -sf "$browser" "$tools/chromium"; }
 exit 0

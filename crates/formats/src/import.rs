@@ -93,7 +93,7 @@ const NOT_YET: &[NotYet] = &[
     },
     NotYet {
         looks_like: looks_like_json,
-        what: "a JSON file (.cpuprofile, speedscope, trace …)",
+        what: "a JSON file (.cpuprofile, trace …)",
         hint: "export it as folded stacks with the tool that made it",
     },
     NotYet {

@@ -27,7 +27,7 @@ pub(crate) enum Command {
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads
 ///
 /// FILE is any recording that nodescope knows, told by its content: our own .nodescope, `perf script` text,
-/// folded stacks, DTrace or bpftrace stack text, each also behind gzip or zstd.
+/// folded stacks, DTrace or bpftrace stack text, pprof, speedscope JSON, each also behind gzip or zstd.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(crate) struct Export {
     /// Where to write; `-` is stdout
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The form: nodescope, svg, folded or json; without it, OUT's ending says
+    /// The form: nodescope, svg, folded, speedscope, pprof, firefox or json; without it, OUT's ending says
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -218,11 +218,11 @@ pub(crate) fn short_help() -> String {
 nodescope {version}: where the time of a Node.js process went
 
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
-  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .nodescope, .json
+  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .pb.gz, .speedscope.json, …
   nodescope completions SHELL      completion for bash, zsh, fish, …
   nodescope man                    the manual page
 
-FILE is `perf script` text, folded stacks, DTrace or bpftrace stacks, or a .nodescope recording;
+FILE is `perf script` text, folded stacks, pprof, speedscope JSON, or a .nodescope recording;
 gzip and zstd are seen through, and - is stdin. For example:
 
   perf record -F 99 -g -p PID -- sleep 30 && perf script | nodescope report -
