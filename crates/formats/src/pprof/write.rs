@@ -147,9 +147,9 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The mapping of a module; 0, as pprof wants it, for code of none.
     fn mapping(&mut self, id: ModuleId) -> u64 {
-        const MAIN: u64 = 1;
-        let Some(module) = id.some().map(|id| self.profile.modules()[id.index()]) else { return MAIN };
+        let Some(module) = id.some().map(|id| self.profile.modules()[id.index()]) else { return 0 };
         if !self.modules.contains_key(&id) {
             let profile = self.profile;
             self.add_mapping(id, profile.text(module.name), profile.text(module.build_id));

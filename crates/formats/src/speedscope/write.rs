@@ -1,6 +1,7 @@
 //! Profile → speedscope JSON: the selected samples of one lane, a profile for each thread, in the order of time.
 //! A frame is a function, so that speedscope's totals are those of the report.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
 use profile::{FrameId, FunctionId, Lane, Profile, StackId, ThreadId, Unit};
@@ -104,7 +105,7 @@ impl Writer<'_> {
         let profile = self.profile;
         let function = profile.functions().row(id);
         let comma = if row > 0 { "," } else { "" };
-        write!(out, "{comma}\n{{\"name\":{}", json(function_name(profile, id, frame)))?;
+        write!(out, "{comma}\n{{\"name\":{}", json(&function_name(profile, id, frame)))?;
         let file = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
         if let Some(file) = file {
             write!(out, ",\"file\":{}", json(file))?;
@@ -158,18 +159,19 @@ impl Writer<'_> {
 
 /// The name of a function; where that alone would be read as something else, its symbol: `LoadIC` may be
 /// anything, `Builtins_LoadIC` is V8's.
-fn function_name(profile: &Profile, id: FunctionId, frame: FrameId) -> &str {
+fn function_name(profile: &Profile, id: FunctionId, frame: FrameId) -> Cow<'_, str> {
     let function = profile.functions().row(id);
     let name = profile.text(function.name);
-    let read = |text| naming::name(text, profile.module_name(function.module));
-    let category = profile.frames().category[frame.index()];
-    let symbol = profile.text(profile.frames().symbol[frame.index()]);
-    let is_native = function.source.some().is_none();
-    if is_native && read(name).category != category && read(symbol).category == category {
-        symbol
-    } else {
-        name
+    let is_read_right = |text: &str| {
+        let named = naming::name(text, profile.module_name(function.module));
+        named.function == name && named.category == profile.frames().category[frame.index()]
+    };
+    if function.source.some().is_some() || is_read_right(name) {
+        return Cow::Borrowed(name);
     }
+    let symbol = profile.text(profile.frames().symbol[frame.index()]);
+    let spellings = [Cow::Borrowed(symbol), Cow::Owned(format!("Builtins_{name}"))];
+    spellings.into_iter().find(|text| is_read_right(text)).unwrap_or(Cow::Borrowed(name))
 }
 
 /// As speedscope itself names the threads of a perf recording.
