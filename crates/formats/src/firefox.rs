@@ -232,7 +232,7 @@ fn notes(profile: &Profile, lane: &Lane) -> Vec<String> {
     if lane.unit == Unit::Event {
         notes.push(format!("the Firefox Profiler shows {} as samples", profile.text(lane.name)));
     }
-    if profile.line_ticks().len() > 0 {
+    if !profile.line_ticks().is_empty() {
         notes.push("the Firefox Profiler has no place for ticks on lines: they are left out".into());
     }
     notes

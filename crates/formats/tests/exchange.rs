@@ -41,7 +41,8 @@ fn stacks(profile: &Profile) -> BTreeMap<Stack, u64> {
         };
         let mut frames: Vec<_> = profile.ancestry(entry.stack).map(place).collect();
         frames.reverse();
-        *sums.entry((thread, frames)).or_insert(0) += entry.weight;
+        // pprof's values are signed.
+        *sums.entry((thread, frames)).or_insert(0) += entry.weight.min(i64::MAX.cast_unsigned());
     }
     sums
 }

@@ -49,9 +49,9 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     note_other_events(&profile, &selection, form);
     let is_binary = matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox);
     output::write_to(&arguments.output, is_binary, |out| match form {
-        Form::Speedscope => tell(speedscope::write(&profile, &selection, out)?),
-        Form::Pprof => tell(pprof::write(&profile, &selection, out)?),
-        Form::Firefox => tell(firefox::write(&profile, &selection, out)?),
+        Form::Speedscope => tell(&speedscope::write(&profile, &selection, out)?),
+        Form::Pprof => tell(&pprof::write(&profile, &selection, out)?),
+        Form::Firefox => tell(&firefox::write(&profile, &selection, out)?),
         Form::Nodescope => profile::file::write(&profile, out),
         Form::Folded => {
             folded::write(&profile, &weights, &selection, &folded_options(&arguments.folded, label_pid), out)
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
 }
 
 /// Says what a form cannot carry.
-fn tell(notes: Vec<String>) -> io::Result<()> {
+fn tell(notes: &[String]) -> io::Result<()> {
     notes.iter().for_each(|note| warn(note));
     Ok(())
 }

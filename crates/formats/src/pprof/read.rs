@@ -257,11 +257,11 @@ impl<'a> Who<'a> {
         let mut who = Self::default();
         for (_, value) in Fields::of(message).filter(|(number, _)| *number == sample::LABEL) {
             let message = value.bytes();
-            let text = texts.get(number_in(message, label::STRING));
-            let number = match u32::try_from(number_in(message, label::NUMBER)) {
-                Ok(number) if number > 0 => Some(number),
-                _ => text.parse().ok(),
-            };
+            // A label without a text is a number, and 0 is not written.
+            let text = number_in(message, label::STRING);
+            let number = u32::try_from(number_in(message, label::NUMBER)).ok().filter(|_| text == 0);
+            let text = texts.get(text);
+            let number = number.or_else(|| text.parse().ok());
             match &*texts.get(number_in(message, label::KEY)) {
                 "thread" | "thread name" | "thread_name" | "comm" => who.thread = Some(text),
                 "container" | "container_name" => who.container = Some(text),

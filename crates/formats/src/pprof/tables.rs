@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::fields::{function, line, location, mapping, profile as field};
 use super::wire::Fields;
 use crate::code_place::{self, CodePlace};
+use crate::naming::ANONYMOUS;
 
 /// The texts of a profile, by number.
 pub(super) struct Texts<'a>(Vec<&'a [u8]>);
@@ -124,8 +125,8 @@ impl<'a> Tables<'a> {
         let name: &str = state.map_or(name, |(_, ours)| ours);
         let (name, definition, ran) =
             match (place_of_anonymous(name), self.starts.get(&line.function).copied().flatten()) {
-                (Some(place), _) if place.0 == line.line => ("", place, (0, 0)),
-                (Some(place), _) => ("", place, (line.line, line.column)),
+                (Some(place), _) if place.0 == line.line => (ANONYMOUS, place, (0, 0)),
+                (Some(place), _) => (ANONYMOUS, place, (line.line, line.column)),
                 (None, Some(start)) => (name, start, (0, 0)),
                 (None, None) => (name, (start_line, 0), (line.line, line.column)),
             };

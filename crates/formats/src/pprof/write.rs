@@ -290,7 +290,7 @@ impl<'a> Writer<'a> {
             labels.push(message);
         }
         for (key, number) in numbers {
-            if let Some(number) = number.filter(|number| *number > 0) {
+            if let Some(number) = number {
                 let mut message = Message::default();
                 message.number(label::KEY, self.string(key)).number(label::NUMBER, number.into());
                 labels.push(message);
