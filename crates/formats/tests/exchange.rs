@@ -35,7 +35,12 @@ fn stacks(profile: &Profile) -> BTreeMap<Stack, u64> {
         let thread = profile.thread(entry.thread);
         let thread = format!("{} {:?}", profile.text(thread.name), thread.tid);
         let place = |stack: StackId| {
-            let function = profile.function_of(profile.stacks().frame[stack.index()]);
+            let frame = profile.stacks().frame[stack.index()];
+            let function = profile.function_of(frame);
+            // What is inlined is in the binary of its caller, whether a recording says so or not.
+            if profile.frames().inlined[frame.index()] && function.source.some().is_none() {
+                return (profile.text(function.name).to_owned(), String::new(), function.line);
+            }
             let file = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
             (profile.text(function.name).to_owned(), file.unwrap_or_default().to_owned(), function.line)
         };
