@@ -18,6 +18,8 @@ use crate::finish::{infer_roles, settle_quality};
 /// What the stacks of a file may add up to for each of its bytes, before it is taken for a bomb.
 const STACKS_PER_BYTE: usize = 4;
 const FREE_STACKS: usize = 1 << 20;
+/// Nobody measures more at once.
+const MOST_TYPES: usize = 64;
 
 /// Whether bytes are a profile.proto: whole fields of the known numbers and kinds, a sample type first or soon,
 /// and what is said of sizes fits. Text and other binaries fail within a few fields.
@@ -108,44 +110,47 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Everything that is not a table, in one walk.
     fn read_meta(&mut self) {
-        let number = |field| number_in(self.bytes, field);
-        let (start, duration_ns) = (number(field::TIME_NANOS), number(field::DURATION_NANOS));
-        let period = number(field::PERIOD);
-        let period_type = Fields::of(self.bytes).filter(|(number, _)| *number == field::PERIOD_TYPE).last();
-        let unit = period_type.map(|(_, value)| self.texts.get(number_in(value.bytes(), value_type::UNIT)));
-        let scale = unit.and_then(|unit| time_scale(&unit));
+        let mut types: Vec<(u64, u64)> = Vec::new();
+        let (mut start, mut duration_ns, mut period, mut default, mut period_unit) = (0, 0, 0, 0, 0);
+        for (number, value) in Fields::of(self.bytes) {
+            match number {
+                field::SAMPLE_TYPE if types.len() < MOST_TYPES => {
+                    let part = |field| number_in(value.bytes(), field);
+                    types.push((part(value_type::TYPE), part(value_type::UNIT)));
+                }
+                field::TIME_NANOS => start = value.number(),
+                field::DURATION_NANOS => duration_ns = value.number(),
+                field::PERIOD_TYPE => period_unit = number_in(value.bytes(), value_type::UNIT),
+                field::PERIOD => period = value.number(),
+                field::DEFAULT_SAMPLE_TYPE => default = value.number(),
+                _ => {}
+            }
+        }
+        let scale = time_scale(&self.texts.get(period_unit));
         let meta = self.builder.meta();
         meta.start_unix_ns = (start > 0).then(|| start.to_string());
+        // A negative number is none.
         meta.duration_ns = i64::try_from(duration_ns).map_or(0, |_| duration_ns);
         meta.interval_ns = scale.map(|scale| period.saturating_mul(scale)).filter(|interval| *interval > 0);
-        self.add_lanes();
+        self.add_lanes(&types, default);
     }
 
     /// The main lane first: the default sample type, or the last, as pprof has it.
-    fn add_lanes(&mut self) {
-        let types: Vec<(u64, u64)> = Fields::of(self.bytes)
-            .filter(|(number, _)| *number == field::SAMPLE_TYPE)
-            .take(64)
-            .map(|(_, value)| {
-                let message = value.bytes();
-                (number_in(message, value_type::TYPE), number_in(message, value_type::UNIT))
-            })
-            .collect();
-        let default = number_in(self.bytes, field::DEFAULT_SAMPLE_TYPE);
+    fn add_lanes(&mut self, types: &[(u64, u64)], default: u64) {
         let main = types.iter().position(|(name, _)| default > 0 && *name == default);
         let main = main.unwrap_or(types.len().saturating_sub(1));
         let mut order: Vec<usize> = (0..types.len()).collect();
         order.sort_by_key(|row| *row != main);
-        let mut lanes = vec![(LaneId(0), 1); types.len()];
+        self.lanes = vec![(LaneId(0), 1); types.len()];
         for row in order {
             let (name, unit) = (self.texts.get(types[row].0), self.texts.get(types[row].1));
             let (unit, scale) = unit_of(&name, &unit);
             let name = if name.is_empty() { Cow::Owned(format!("value {}", row + 1)) } else { name };
             let info = LaneInfo { name: &name, unit, timed: false, counted: false };
-            lanes[row] = (self.builder.lane(info), scale);
+            self.lanes[row] = (self.builder.lane(info), scale);
         }
-        self.lanes = lanes;
     }
 
     fn read_samples(&mut self) {

@@ -48,7 +48,7 @@ fn columns<'a>(profile: &'a Profile, selection: &Selection) -> Vec<Column<'a>> {
         let (name, unit) = type_of(profile, lane);
         Column { lane: *id, name, unit, counts: false }
     };
-    let mut columns: Vec<Column<'_>> = lanes.iter().rev().map(column).collect();
+    let mut columns: Vec<Column<'_>> = lanes.iter().skip(1).chain(lanes.first()).map(column).collect();
     if let [lane] = *lanes
         && profile.lane(lane).counted
         && profile.lane(lane).unit != Unit::Count
