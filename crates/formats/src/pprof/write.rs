@@ -45,7 +45,7 @@ fn columns<'a>(profile: &'a Profile, selection: &Selection) -> Vec<Column<'a>> {
     };
     let column = |id: &LaneId| {
         let lane = profile.lane(*id);
-        let (name, unit) = type_of(profile, lane);
+        let (name, unit) = type_of(profile, lane, lanes.len() == 1 || *id == LaneId(0));
         Column { lane: *id, name, unit, counts: false }
     };
     let mut columns: Vec<Column<'_>> = lanes.iter().skip(1).chain(lanes.first()).map(column).collect();
@@ -58,18 +58,18 @@ fn columns<'a>(profile: &'a Profile, selection: &Selection) -> Vec<Column<'a>> {
     columns
 }
 
-/// Name and unit of a lane, in the words that profile stores know.
-fn type_of<'a>(profile: &'a Profile, lane: &Lane) -> (&'a str, &'static str) {
+/// Name and unit of a lane; of the main one in the words that profile stores know. Two lanes must not become one.
+fn type_of<'a>(profile: &'a Profile, lane: &Lane, is_main: bool) -> (&'a str, &'static str) {
     let name = profile.text(lane.name);
     let name = if name.is_empty() { "samples" } else { name };
     match lane.unit {
-        Unit::Ns if matches!(name.split(':').next(), Some("cpu-clock" | "task-clock")) => {
+        Unit::Ns if is_main && matches!(name.split(':').next(), Some("cpu-clock" | "task-clock")) => {
             ("cpu", "nanoseconds")
         }
         Unit::Ns => (name, "nanoseconds"),
         Unit::Bytes => (name, "bytes"),
-        Unit::Count => ("samples", "count"),
-        Unit::Event => (name, "count"),
+        Unit::Count if is_main => ("samples", "count"),
+        Unit::Count | Unit::Event => (name, "count"),
     }
 }
 
