@@ -1,7 +1,7 @@
 //! The built program as people and scripts meet it: what it prints where, its exit status, and what it does to
 //! files.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -377,11 +377,14 @@ fn damage_does_not_hide_what_came_before() {
 
 // ---- export ------------------------------------------------------------------------------------------------
 
+/// The word for --to, file names that mean the same, and how the bytes are told.
+type Form = (&'static str, &'static [&'static str], fn(&[u8]) -> bool);
+
 #[test]
 fn every_form_by_ending_and_by_name() {
     let scratch = Scratch::new("forms");
     let path = input("node22-gc");
-    let rows: &[(&str, &[&str], fn(&[u8]) -> bool)] = &[
+    let rows: &[Form] = &[
         ("svg", &["flame.svg", "FLAME.SVG"], |bytes| bytes.windows(4).any(|part| part == b"<svg")),
         ("folded", &["a.folded", "a.collapsed"], |bytes| bytes.starts_with(b"node;")),
         ("nodescope", &["a.nodescope"], |bytes| bytes.starts_with(b"nodescop")),
