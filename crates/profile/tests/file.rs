@@ -158,13 +158,13 @@ fn lies_are_refused() {
         ("column stacks.parent is missing", |chunk| chunk.column("stacks.parent")["name"] = json!("x")),
         ("column stacks.parent is missing", |chunk| chunk.column("stacks.parent")["type"] = json!("u8")),
         ("column stacks.parent is missing", |chunk| {
-            chunk.column("stacks.parent")["offset"] = json!(u64::MAX)
+            chunk.column("stacks.parent")["offset"] = json!(u64::MAX);
         }),
         ("the columns are larger than what is there", |chunk| {
             chunk.column("stacks.parent")["length"] = json!(u64::MAX);
         }),
         ("the columns of stacks differ in length", |chunk| {
-            chunk.column("stacks.parent")["length"] = json!(1)
+            chunk.column("stacks.parent")["length"] = json!(1);
         }),
         ("column frames.category is missing", |chunk| chunk.bytes_of("frames.category")[0] = 15),
         ("column frames.tier is missing", |chunk| chunk.bytes_of("frames.tier")[0] = 8),
