@@ -13,7 +13,9 @@ mod recent;
 
 use std::io::Read;
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use profile::Profile;
 
@@ -38,7 +40,10 @@ pub fn read(input: impl Read + Send, threads: NonZero<usize>) -> Profile {
         let run = &run;
         let others: Vec<_> = (1..threads.get()).map(|row| scope.spawn(move || run(row))).collect();
         let mut results = vec![run(0)];
-        results.extend(others.into_iter().filter_map(|handle| handle.join().ok()));
+        // A reader that panicked must not pass for one that found nothing.
+        let join =
+            |handle: ScopedJoinHandle<'_, _>| handle.join().unwrap_or_else(|panic| resume_unwind(panic));
+        results.extend(others.into_iter().map(join));
         results
     });
     let (readers, parts): (Vec<Reader>, Vec<Vec<Part>>) = results.into_iter().unzip();

@@ -2,7 +2,6 @@
 //! pages and shell completions are made from these definitions.
 
 use std::ffi::OsString;
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -87,8 +86,8 @@ pub(crate) struct Input {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// How many threads read it [default: one for each core]
-    #[arg(long, value_name = "N", global = false)]
-    pub(crate) threads: Option<NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
 }
 
 /// Which samples are meant.

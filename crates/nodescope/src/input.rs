@@ -17,8 +17,9 @@ const LARGE_FILE: u64 = 256 << 20;
 
 /// Reads the recording. Damage is said on stderr; what came before it is returned.
 pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
+    let typed = input.threads.and_then(|count| NonZero::new(usize::from(count)));
     let threads =
-        input.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+        typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
     let name = input.file.display().to_string();
     let imported = if input.file == Path::new("-") {
         refuse_terminal()?;

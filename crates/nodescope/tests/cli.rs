@@ -151,11 +151,18 @@ fn json_has_the_promised_shape() {
                 check_shares(row);
             }
         }
-        let own = |list: &str| -> f64 {
-            report[list].as_array().unwrap().iter().map(|row| row["self"].as_f64().unwrap()).sum()
+        let sum = |list: &str, column: &str| -> f64 {
+            report[list].as_array().unwrap().iter().map(|row| row[column].as_f64().unwrap()).sum()
         };
-        for whole in ["functions", "categories", "threads"] {
-            assert!(own(whole) < 1.0 + 1e-9, "{case}: {whole} have {} of the time", own(whole));
+        for (list, column) in [
+            ("functions", "self"),
+            ("categories", "self"),
+            ("threads", "self"),
+            ("own_functions", "caused"),
+            ("packages", "caused"),
+        ] {
+            let sum = sum(list, column);
+            assert!(sum < 1.0 + 1e-9, "{case}: {column} of {list} is {sum} of the time");
         }
         for row in report["threads"].as_array().unwrap() {
             assert!(row["name"].is_string() && row["role"].is_string(), "{case}: {row}");
@@ -259,6 +266,7 @@ fn wrong_narrowing_is_explained() {
         (&["--category", "idle"], 1, "no sample is left", "leave out"),
         (&["--event", "cycles"], 1, "no event cycles", "cpu-clock"),
         (&["--threads", "0"], 2, "0", ""),
+        (&["--threads", "100000"], 2, "100000", "256"),
         (&["--no-such-option"], 2, "--no-such-option", ""),
     ];
     for (arguments, status, sentence, hint) in rows {
