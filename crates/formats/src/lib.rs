@@ -14,4 +14,5 @@ pub mod perf_script;
 mod stack_text;
 pub mod svg;
 
+pub use finish::WITHOUT_MAP;
 pub use import::{ImportError, import};

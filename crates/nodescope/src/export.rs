@@ -1,6 +1,6 @@
 //! `nodescope export`: the recording in another form, whole or narrowed.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use formats::svg::{self, Colors, SvgError};
@@ -48,7 +48,17 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         }
         Form::Svg => write_svg(&profile, &weights, &selection, &svg_options, out),
         Form::Json => write_json(&Report::new(&profile, &weights, &selection), out),
-    })
+    })?;
+    say_where(&arguments.output, form);
+    Ok(())
+}
+
+/// A person at a terminal wants to know that it worked; a script does not.
+fn say_where(output: &Path, form: Form) {
+    if output != Path::new("-") && io::stderr().is_terminal() {
+        let next = if form == Form::Svg { "; open it in a browser" } else { "" };
+        warn(&format!("wrote {}{next}", output.display()));
+    }
 }
 
 fn form(arguments: &Export) -> Result<Form, Failure> {

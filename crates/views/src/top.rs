@@ -76,7 +76,7 @@ pub fn top(profile: &Profile, weights: &Weights, selection: &Selection, by: TopB
                 let visible = profile.ancestry(entry.stack).filter(|stack| !selection.hides(profile, *stack));
                 for (depth, stack) in visible.enumerate() {
                     if let Some(key) = keys[stack.index()] {
-                        let category = profile.stacks().category[stack.index()];
+                        let category = category_of(profile, stack, by);
                         sums.add(key, category, entry, stamp, depth == 0);
                     }
                 }
@@ -87,6 +87,14 @@ pub fn top(profile: &Profile, weights: &Weights, selection: &Selection, by: TopB
         sums.add_line_ticks(profile);
     }
     sums.into_rows()
+}
+
+/// A function has the category of its own code, wherever it was called from; the rest goes by the stack.
+fn category_of(profile: &Profile, stack: StackId, by: TopBy) -> Category {
+    match by {
+        TopBy::Function => profile.frames().category[profile.stacks().frame[stack.index()].index()],
+        _ => profile.stacks().category[stack.index()],
+    }
 }
 
 /// What a stack's topmost frame counts for.
