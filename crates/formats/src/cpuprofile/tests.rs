@@ -1,0 +1,1 @@
+//! Every form of a .cpuprofile, and every way in which one can be wrong.

@@ -1,0 +1,1 @@
+//! Traces of several threads, bare lists and broken chunks.
