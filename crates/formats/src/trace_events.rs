@@ -166,7 +166,7 @@ impl Names {
 /// How the names of threads begin in traces: Node's, then Chrome's.
 const THREADS: &[(&str, Role)] = &[
     ("JavaScriptMainThread", Role::MainLoop),
-    ("WorkerThread", Role::Worker),
+    ("[worker ", Role::Worker),
     ("CrRendererMain", Role::MainLoop),
     ("CrBrowserMain", Role::MainLoop),
     ("DedicatedWorker", Role::Worker),
