@@ -95,13 +95,10 @@ mod tests {
     use super::*;
 
     fn raw(start: f64, end: f64, time_deltas: &[f64], timestamps: &[f64]) -> RawProfile<'static> {
-        RawProfile {
-            start: Some(start),
-            end: Some(end),
-            time_deltas: time_deltas.to_vec(),
-            timestamps: timestamps.to_vec(),
-            ..RawProfile::default()
-        }
+        let mut raw = RawProfile::default();
+        (raw.start, raw.end) = (Some(start), Some(end));
+        (raw.time_deltas, raw.timestamps) = (time_deltas.to_vec(), timestamps.to_vec());
+        raw
     }
 
     #[test]
