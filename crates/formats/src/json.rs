@@ -60,7 +60,7 @@ pub(crate) fn outermost_keys(start: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Where the string that starts here ends: its closing quote, or the end of the text.
-fn string_end(text: &[u8], start: usize) -> usize {
+pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(byte) = text.get(at) {
         match byte {
