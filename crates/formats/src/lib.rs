@@ -11,6 +11,7 @@ mod generated;
 mod import;
 pub mod naming;
 pub mod perf_script;
+pub mod prof_log;
 mod stack_text;
 pub mod svg;
 

@@ -1,0 +1,1 @@
+//! A row for each tag of a log.
