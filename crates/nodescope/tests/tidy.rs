@@ -280,8 +280,7 @@ fn complain_of_name(path: &str) -> Option<String> {
 }
 
 fn complain_of_case(case: &str, files: &[&str]) -> Vec<String> {
-    let inputs =
-        files.iter().filter(|file| ["input.txt", "input.txt.gz", "input.txt.zst"].contains(file)).count();
+    let inputs = files.iter().filter(|file| file.starts_with("input.")).count();
     let mut complaints = Vec::new();
     if !files.contains(&"README.md") {
         complaints.push(format!("corpus/{case} has no README.md"));

@@ -57,8 +57,9 @@ impl CodeMap {
         self.code.remove(&start);
     }
 
+    /// A library is mapped. V8 writes a line for each of its parts, all with the start of the first.
     pub(super) fn add_library(&mut self, start: u64, end: u64, path: String) {
-        if start < end {
+        if start < end && self.libraries.get(&start).is_none_or(|known| known.end < end) {
             self.libraries.insert(start, Library { end, path, frame: None });
         }
     }

@@ -173,7 +173,8 @@ fn escape(text: &str) -> Option<(char, usize)> {
                 return Some((letter, 5));
             }
             let pair = low().filter(|low| high < 0xdc00 && (0xdc00..0xe000).contains(low));
-            let pair = pair.and_then(|low| char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)));
+            let pair =
+                pair.and_then(|low| char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)));
             Some(pair.map_or((char::REPLACEMENT_CHARACTER, 5), |letter| (letter, 11)))
         }
         _ => None,

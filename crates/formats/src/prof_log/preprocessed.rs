@@ -87,7 +87,8 @@ impl Reader {
             "SHARED_LIB" => Ticks::library_frame(builder, &row.name),
             "CPP" => Ticks::native_frame(builder, &row.name),
             "JS" => {
-                let marker = KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, marker)| marker);
+                let marker =
+                    KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, marker)| marker);
                 Ticks::code_frame(builder, &["JS:", marker, &row.name].concat())
             }
             _ => Ticks::code_frame(builder, &[&row.kind, ":", &*row.name].concat()),
@@ -116,7 +117,8 @@ impl<'de> Visitor<'de> for Document<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "code" => map.next_value_seed(Each::row(|row: CodeRow| self.0.code.push(Code { row, frame: None })))?,
+                "code" => map
+                    .next_value_seed(Each::row(|row: CodeRow| self.0.code.push(Code { row, frame: None })))?,
                 "ticks" => map.next_value_seed(Each::row(|tick: TickRow| self.0.add(&tick)))?,
                 _ => map.next_value::<IgnoredAny>().map(|_| ())?,
             }

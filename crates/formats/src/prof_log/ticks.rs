@@ -2,8 +2,8 @@
 //! ones before it says so. Shared by the log and by its JSON.
 
 use profile::{
-    Builder, Frame, FrameId, Function, LaneInfo, ModuleId, NO_ADDRESS, Process, Profile, Role,
-    Sample, SourceId, StackId, StringId, Thread, ThreadId, Unit,
+    Builder, Frame, FrameId, Function, LaneInfo, ModuleId, NO_ADDRESS, Process, Profile, Role, Sample,
+    SourceId, StackId, StringId, Thread, ThreadId, Unit,
 };
 use rustc_hash::FxHashMap;
 
@@ -95,7 +95,8 @@ impl Ticks {
     /// is a part of it, and the JavaScript that caused it.
     pub(super) fn add(&mut self, time_us: u64, state: State, frames: &[FrameId]) {
         let state = state.map(|name| self.state_frame(name));
-        let (inner, callers) = frames.split_first().map_or((None, frames), |(inner, rest)| (Some(*inner), rest));
+        let (inner, callers) =
+            frames.split_first().map_or((None, frames), |(inner, rest)| (Some(*inner), rest));
         let builder = &mut self.builder;
         let stack = callers.iter().rev().copied().chain(state).chain(inner);
         let stack = stack.fold(StackId::NONE, |stack, frame| builder.stack(stack, frame));
@@ -112,9 +113,8 @@ impl Ticks {
         let lane = LaneInfo { name: "ticks", unit: Unit::Ns, timed: true, counted: true };
         let lane = builder.lane(lane);
         let threads = threads(builder, &self.isolates);
-        let interval_ns = |isolate: &Isolate| {
-            isolate.interval_us.unwrap_or(DEFAULT_INTERVAL_US).saturating_mul(NS_PER_US)
-        };
+        let interval_ns =
+            |isolate: &Isolate| isolate.interval_us.unwrap_or(DEFAULT_INTERVAL_US).saturating_mul(NS_PER_US);
         for Tick { time_us, isolate, stack } in self.ticks {
             let time_ns = time_us.saturating_mul(NS_PER_US);
             let weight = interval_ns(&self.isolates[isolate]);
