@@ -1,6 +1,7 @@
 //! Follows a log line by line: keeps the map of code, and turns ticks into stacks with what stands there at
 //! that moment. Events that say nothing of time or code are passed over.
 
+use memchr::memmem;
 use profile::{FrameId, Profile};
 
 use super::code::{CodeMap, Found};
@@ -8,6 +9,9 @@ use super::fields::{Fields, code_text, frame_address};
 use super::lines::Line;
 use super::states::{NEWEST, Version, state};
 use super::ticks::Ticks;
+
+/// What every log starts with.
+const VERSION: &[u8] = b"v8-version,";
 
 /// The script that Node starts a worker with, in whichever folder of its version.
 const WORKER_SCRIPT: &str = "internal/main/worker_thread";
@@ -32,8 +36,20 @@ impl Reader {
         }
     }
 
-    /// Reads a line.
+    /// Reads a line. Where one log ended inside a line and another was put behind it, these are two: inside a
+    /// text V8 writes no comma.
     pub(super) fn take(&mut self, line: &Line<'_>) {
+        match memmem::find(line.text, VERSION).filter(|start| *start > 0) {
+            Some(start) => {
+                let (end, text) = line.text.split_at(start);
+                self.take_one(&Line { number: line.number, text: end, is_whole: false });
+                self.take_one(&Line { text, ..*line });
+            }
+            None => self.take_one(line),
+        }
+    }
+
+    fn take_one(&mut self, line: &Line<'_>) {
         let mut fields = Fields::of(line.text);
         let tag = fields.next().unwrap_or_default();
         let Some((_, event)) = EVENTS.iter().find(|(name, _)| name.as_bytes() == tag) else {

@@ -214,6 +214,17 @@ fn several_isolates() {
     assert_eq!(profile.lanes()[0].samples.weight, [1_000_000, 500_000, 500_000]);
 }
 
+/// `cat` puts the next log behind a line that was cut off.
+#[test]
+fn isolates_behind_a_cut_line() {
+    let profile = log(
+        "tick,0x1010,4000,0,0x0,0\ntick,0x1010,50v8-version,12,4,254,21,-node.57,0\ntick,0x1010,4000,0,0x0,0\n",
+    );
+    assert_eq!(stacks(&profile), ["hot", "[unknown]"]);
+    assert_eq!(profile.threads().len(), 2);
+    assert_eq!(profile.meta().losses.damage, ["line 9 is cut off: “tick,0x1010,50”"]);
+}
+
 #[test]
 fn damage_is_told_with_its_line() {
     for (lines, sentence) in [
