@@ -54,8 +54,7 @@ fn a_report_fits_the_width() {
 #[test]
 fn a_report_says_what_there_is() {
     let text = succeeds(&["report", &input("node22-http")]);
-    for part in
-        ["695 samples of cpu-clock", "3.0 s", "Where the time went", "Functions", "npm packages", "Threads"]
+    for part in ["695 samples of cpu-clock", "3.0 s", "Where the time went", "Functions", "npm packages", "Threads"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -76,8 +75,7 @@ fn no_control_byte_but_the_newline() {
             let is_harmless = |byte: &u8| *byte == b'\n' || (*byte >= b' ' && *byte != 0x7f);
             assert!(output.stdout.iter().all(is_harmless), "{case} {arguments:?}");
             assert!(output.stderr.iter().all(is_harmless), "{case} {arguments:?} on stderr");
-            let hostile =
-                |character: char| matches!(character, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}');
+            let hostile = |character: char| matches!(character, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}');
             if arguments != ["--json"] {
                 assert!(!stdout(&output).contains(hostile), "{case} {arguments:?}");
             }
@@ -92,10 +90,7 @@ fn colours_are_for_terminals_and_on_demand() {
     assert!(!has_colours(&mut nodescope(&["report", &path])), "a pipe is no terminal");
     assert!(!has_colours(&mut nodescope(&["report", &path, "--color", "never"])));
     assert!(has_colours(&mut nodescope(&["report", &path, "--color", "always"])));
-    assert!(
-        has_colours(nodescope(&["report", &path, "--color", "always"]).env("NO_COLOR", "1")),
-        "typed wins"
-    );
+    assert!(has_colours(nodescope(&["report", &path, "--color", "always"]).env("NO_COLOR", "1")), "typed wins");
     let coloured = succeeds(&["report", &path, "--color", "always"]);
     assert_eq!(without_colours(&coloured), succeeds(&["report", &path, "--color", "never"]));
     fails(&["report", &path, "--color", "sometimes"], 2, "sometimes", "always");
@@ -133,11 +128,9 @@ fn json_has_the_promised_shape() {
         assert!(report["losses"]["damage"].is_array() && report["losses"]["unnamed"].is_object(), "{case}");
         for row in report["functions"].as_array().unwrap() {
             assert!(row["name"].is_string() && row["category"].is_string(), "{case}: {row}");
-            for (key, is_right) in [
-                ("file", Value::is_string as fn(&Value) -> bool),
-                ("line", Value::is_u64),
-                ("package", Value::is_string),
-            ] {
+            for (key, is_right) in
+                [("file", Value::is_string as fn(&Value) -> bool), ("line", Value::is_u64), ("package", Value::is_string)]
+            {
                 let value = row.get(key).unwrap_or_else(|| panic!("{case}: no {key} in {row}"));
                 assert!(value.is_null() || is_right(value), "{case}: {row}");
             }
@@ -260,12 +253,7 @@ fn wrong_narrowing_is_explained() {
     for (arguments, status, sentence, hint) in rows {
         fails(&[&["report", &http], *arguments].concat(), *status, sentence, hint);
         if *arguments != ["--pid", "me"] {
-            fails(
-                &[&["export", &http, "--to", "svg", "-o", "-"], *arguments].concat(),
-                *status,
-                sentence,
-                hint,
-            );
+            fails(&[&["export", &http, "--to", "svg", "-o", "-"], *arguments].concat(), *status, sentence, hint);
         }
     }
     fails(&["export", &http, "--to", "svg", "-o", "-", "--pid=me"], 2, "--pid me is not a pid", "4140");
@@ -291,8 +279,7 @@ fn stdin_and_compression_change_nothing() {
 #[test]
 fn inputs_that_cannot_be_opened_say_why() {
     let scratch = Scratch::new("inputs");
-    let garbage: Vec<u8> =
-        (0..4096u32).map(|row| (row.wrapping_mul(2_654_435_761) >> 13) as u8 | 0x80).collect();
+    let garbage: Vec<u8> = (0..4096u32).map(|row| (row.wrapping_mul(2_654_435_761) >> 13) as u8 | 0x80).collect();
     let mut newer = recording();
     newer[8] = 9;
     let mut damaged = recording();
@@ -347,11 +334,7 @@ fn damage_does_not_hide_what_came_before() {
     assert!(report["losses"]["damage"][0].as_str().unwrap().contains(&position));
 
     let output = run(&["report", &input("perf-cut")]);
-    assert!(
-        output.status.success() && stderr(&output).contains("line 332 is cut off"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(output.status.success() && stderr(&output).contains("line 332 is cut off"), "{}", stderr(&output));
 
     let output = run(&["report", &input("folded-odd")]);
     assert!(output.status.success());
@@ -380,9 +363,7 @@ fn every_form_by_ending_and_by_name() {
         ("svg", &["flame.svg", "FLAME.SVG"], |bytes| bytes.windows(4).any(|part| part == b"<svg")),
         ("folded", &["a.folded", "a.collapsed"], |bytes| bytes.starts_with(b"node;")),
         ("nodescope", &["a.nodescope"], |bytes| bytes.starts_with(b"nodescop")),
-        ("json", &["a.json"], |bytes| {
-            serde_json::from_slice::<Value>(bytes).is_ok_and(|json| json["samples"] == 514)
-        }),
+        ("json", &["a.json"], |bytes| serde_json::from_slice::<Value>(bytes).is_ok_and(|json| json["samples"] == 514)),
     ];
     for (form, names, is_right) in rows {
         let streamed = run(&["export", &path, "-o", "-", "--to", form]);
@@ -497,12 +478,7 @@ fn flame_graph_options_show_in_the_picture() {
     for flags in [&["--inverted"][..], &["--reverse"], &["--colors", "hot"], &["--search", "churn"]] {
         assert_ne!(draw(flags), plain, "{flags:?}");
     }
-    fails(
-        &["export", &input("folded-odd"), "-o", "-", "--to", "svg", "--search", "zero"],
-        1,
-        "no sample",
-        "",
-    );
+    fails(&["export", &input("folded-odd"), "-o", "-", "--to", "svg", "--search", "zero"], 1, "no sample", "");
 }
 
 #[test]
@@ -564,25 +540,14 @@ fn what_cannot_be_written_says_where() {
 fn a_full_disk_is_an_error_that_names_the_place() {
     let path = input("node22-http");
     for form in ["svg", "folded", "nodescope", "json"] {
-        fails(
-            &["export", &path, "-o", "/dev/full", "--to", form],
-            1,
-            "cannot write /dev/full: No space left",
-            "",
-        );
+        fails(&["export", &path, "-o", "/dev/full", "--to", form], 1, "cannot write /dev/full: No space left", "");
         let command = ["export", &path, "-o", "-", "--to", form];
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = nodescope(&command).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{form}");
         assert!(stderr(&output).contains("cannot write stdout: No space left"), "{}", stderr(&output));
     }
-    for command in [
-        &["report", path.as_str()][..],
-        &["report", &path, "--json"],
-        &["man"],
-        &["completions", "bash"],
-        &[],
-    ] {
+    for command in [&["report", path.as_str()][..], &["report", &path, "--json"], &["man"], &["completions", "bash"], &[]] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = nodescope(command).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{command:?}");
@@ -661,8 +626,7 @@ fn manual_pages() {
         let page = fs::read_to_string(scratch.0.join(name)).unwrap();
         let title = name.strip_suffix(".1").unwrap();
         assert!(page.contains(&format!(".TH {title} 1")), "{name}: {page}");
-        match Command::new("man").args(["--warnings", "-E", "UTF-8", "-l"]).arg(scratch.0.join(name)).output()
-        {
+        match Command::new("man").args(["--warnings", "-E", "UTF-8", "-l"]).arg(scratch.0.join(name)).output() {
             Ok(output) => assert!(output.status.success(), "{name}: {}", stderr(&output)),
             Err(_) => println!("skipped: rendering {name}: man is not here"),
         }
@@ -703,10 +667,7 @@ fn fails(arguments: &[&str], status: i32, sentence: &str, hint: &str) {
     let lines: Vec<&str> = said.lines().collect();
     // clap's own messages have a form of their own, and say how to learn more.
     if lines[0].starts_with("error: ") {
-        assert!(
-            said.contains(sentence) && said.contains(hint) && said.contains("--help"),
-            "{arguments:?}: {said}"
-        );
+        assert!(said.contains(sentence) && said.contains(hint) && said.contains("--help"), "{arguments:?}: {said}");
         return;
     }
     assert!(lines[0].starts_with("nodescope: ") && lines[0].contains(sentence), "{arguments:?}: {said}");
