@@ -13,6 +13,7 @@ mod import;
 mod json;
 pub mod naming;
 pub mod perf_script;
+pub mod prof_log;
 mod stack_text;
 pub mod svg;
 pub mod trace_events;

@@ -183,8 +183,14 @@ fn small_compressed(case: &Case) -> Vec<u8> {
 
 /// Recordings of our own, made from inputs of each format.
 fn small_recordings() -> Vec<Case> {
-    let names =
-        ["perf-records", "perf-srcline", "folded-odd", "dtrace-stacks", "bpftrace-kstack-ustack-comm"];
+    let names = [
+        "perf-records",
+        "perf-srcline",
+        "folded-odd",
+        "dtrace-stacks",
+        "bpftrace-kstack-ustack-comm",
+        "node24-prof",
+    ];
     let of = |name: &&str| {
         let mut text = cases::case(name).text();
         text.truncate(TEXT_BYTES);

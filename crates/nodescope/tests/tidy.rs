@@ -281,11 +281,7 @@ fn complain_of_name(path: &str) -> Option<String> {
 }
 
 fn complain_of_case(case: &str, files: &[&str]) -> Vec<String> {
-    let is_input = |file: &&&str| {
-        let plain = file.strip_suffix(".gz").or_else(|| file.strip_suffix(".zst")).unwrap_or(file);
-        ["input.txt", "input.cpuprofile", "input.json"].contains(&plain)
-    };
-    let inputs = files.iter().filter(is_input).count();
+    let inputs = files.iter().filter(|file| file.starts_with("input.")).count();
     let mut complaints = Vec::new();
     if !files.contains(&"README.md") {
         complaints.push(format!("corpus/{case} has no README.md"));

@@ -79,9 +79,9 @@ fn corpus() -> PathBuf {
 }
 
 fn read(folder: &Path) -> Option<Case> {
-    let names = ["input.txt", "input.cpuprofile", "input.json"];
-    let names = names.iter().flat_map(|name| ["", ".gz", ".zst"].map(|ending| format!("{name}{ending}")));
-    let bytes = names.into_iter().find_map(|name| fs::read(folder.join(name)).ok())?;
+    let files = folder.read_dir().ok()?.map(|entry| entry.unwrap().path());
+    let is_input = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("input.");
+    let bytes = fs::read(files.filter(is_input).min()?).unwrap();
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     Some(Case { name, bytes })
 }
