@@ -1,7 +1,7 @@
 //! The built program as people and scripts meet it: what it prints where, its exit status, and what it says of an
 //! input. What it writes is in export.rs.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
 
 mod program;
 

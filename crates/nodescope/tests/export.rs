@@ -1,6 +1,6 @@
 //! `nodescope export`: every form, what it does to files, and what it refuses.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
 
 mod program;
 
