@@ -1,6 +1,6 @@
 //! The selected samples, summed by thread and stack: what every tree and list starts from.
 
-use profile::{LaneId, Profile, StackId, ThreadId};
+use profile::{LaneId, Profile, RowId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::selection::Selection;
@@ -39,12 +39,8 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     let stacks = selection.selected_stacks(profile);
     let without_stack = selection.search.is_none() && selection.categories.is_none();
     let samples = &lane.samples;
-    let mut index: FxHashMap<(ThreadId, StackId), usize> = FxHashMap::default();
-    let rows = rows_in_range(&samples.time_ns, selection);
-    let most = rows.len().min(profile.stacks().len());
-    weights.entries.reserve(most);
-    index.reserve(most);
-    for row in rows {
+    let mut index = EntryIndex::new(profile.stacks().len());
+    for row in rows_in_range(&samples.time_ns, selection) {
         let (thread, stack) = (samples.thread[row], samples.stack[row]);
         let by_stack = match (stack.some(), &stacks) {
             (Some(stack), Some(selected)) => selected[stack.index()],
@@ -54,11 +50,7 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
         if !by_stack || !threads[thread.index()] {
             continue;
         }
-        let entry = *index.entry((thread, stack)).or_insert_with(|| {
-            weights.entries.push(Entry { thread, stack, weight: 0, samples: 0 });
-            weights.entries.len() - 1
-        });
-        let entry = &mut weights.entries[entry];
+        let entry = index.entry(&mut weights.entries, thread, stack);
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
         entry.weight = entry.weight.saturating_add(weight);
         entry.samples = entry.samples.saturating_add(count);
@@ -66,6 +58,35 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
         weights.samples = weights.samples.saturating_add(count);
     }
     weights
+}
+
+/// Finds a thread's entry of a stack. Few stacks are seen on more than one thread, so the first thread's
+/// entry is found by the stack alone.
+struct EntryIndex {
+    first: Vec<RowId>,
+    others: FxHashMap<(ThreadId, StackId), RowId>,
+}
+
+impl EntryIndex {
+    fn new(stacks: usize) -> Self {
+        Self { first: vec![RowId::NONE; stacks], others: FxHashMap::default() }
+    }
+
+    fn entry<'a>(&mut self, entries: &'a mut Vec<Entry>, thread: ThreadId, stack: StackId) -> &'a mut Entry {
+        let new = RowId::from_index(entries.len());
+        let row = match self.first.get_mut(stack.index()) {
+            Some(first) if *first == RowId::NONE => {
+                *first = new;
+                new
+            }
+            Some(first) if entries[first.index()].thread == thread => *first,
+            _ => *self.others.entry((thread, stack)).or_insert(new),
+        };
+        if row == new {
+            entries.push(Entry { thread, stack, weight: 0, samples: 0 });
+        }
+        &mut entries[row.index()]
+    }
 }
 
 /// The part of a total, from 0 to 1.
