@@ -1,10 +1,13 @@
 //! Profile → folded stacks, sorted as bytes, line for line what stackcollapse-perf.pl gives for the same
 //! recording.
 
+use std::fmt::Write as _;
+use std::hash::BuildHasher;
 use std::io::{self, Write};
 
+use hashbrown::HashTable;
 use profile::{FrameId, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, StringId, ThreadId, Unclosed};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use views::{Entry, Selection, Weights};
 
 pub use super::rules::Options;
@@ -39,13 +42,22 @@ struct Speller<'a> {
     options: &'a Options,
     tree: Tree,
     /// The names of frames that share symbol and module; addresses stand beside them when they are shown.
-    spellings: FxHashMap<FrameKey, u32>,
-    names: Vec<Vec<u32>>,
-    /// The row of `names` for each frame, of threads that are not Java's and of those that are.
-    frames: [Vec<Option<u32>>; 2],
+    spellings: FxHashMap<FrameKey, Spelt>,
+    /// The names of frames that stand for several.
+    lists: Vec<Vec<u32>>,
+    /// The names of each frame, of threads that are not Java's and of those that are.
+    frames: [Vec<Option<Spelt>>; 2],
     /// For each stack, the root that it was last looked up for, and its node there.
     stacks: Vec<(u32, u32)>,
     missing: Vec<StackId>,
+}
+
+/// The names of a frame: nearly always one.
+#[derive(Clone, Copy)]
+enum Spelt {
+    Name(u32),
+    /// A row of the lists: `a->b` is two.
+    Names(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,25 +72,27 @@ impl<'a> Speller<'a> {
     fn new(profile: &'a Profile, selection: &'a Selection, options: &'a Options) -> Self {
         let stacks = vec![(u32::MAX, ROOT); profile.stacks().len()];
         let tree = Tree::with_capacity(stacks.len());
-        let (spellings, names, missing) = (FxHashMap::default(), Vec::new(), Vec::new());
+        let (spellings, lists, missing) = (FxHashMap::default(), Vec::new(), Vec::new());
         let frames = [vec![None; profile.frames().len()], Vec::new()];
-        Self { profile, selection, options, tree, spellings, names, frames, stacks, missing }
+        Self { profile, selection, options, tree, spellings, lists, frames, stacks, missing }
     }
 
     /// Adds all entries, root after root, so that one memory of stacks serves all of them.
     fn add(&mut self, entries: &[Entry]) {
         let mut roots: FxHashMap<ThreadId, (u32, bool)> = FxHashMap::default();
-        let mut sorted: Vec<(u32, bool, &Entry)> = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let (root, java) = *roots.entry(entry.thread).or_insert_with(|| {
+        let mut sorted: Vec<(u32, u32)> = Vec::with_capacity(entries.len());
+        for (entry_row, entry) in entries.iter().enumerate() {
+            let (root, _) = *roots.entry(entry.thread).or_insert_with(|| {
                 let name = self.thread_name(entry.thread);
                 let root = if name.is_empty() { ROOT } else { self.tree.child_named(ROOT, &name) };
                 (root, name.starts_with("java"))
             });
-            sorted.push((root, java, entry));
+            sorted.push((root, row(entry_row)));
         }
-        sorted.sort_by_key(|(root, ..)| *root);
-        for (root, java, entry) in sorted {
+        sorted.sort_unstable();
+        for (root, entry) in sorted {
+            let entry = &entries[entry as usize];
+            let (_, java) = roots[&entry.thread];
             let node = self.node(entry.stack, root, java);
             if node != ROOT {
                 let weight =
@@ -103,10 +117,13 @@ impl<'a> Speller<'a> {
         }
         for stack in missing.drain(..).rev() {
             if !self.selection.hides(profile, stack) {
-                let names = self.spell(profile.stacks().frame[stack.index()], java);
-                for name in &self.names[names as usize] {
-                    node = self.tree.child(node, *name);
-                }
+                node = match self.spell(profile.stacks().frame[stack.index()], java) {
+                    Spelt::Name(name) => self.tree.child(node, name),
+                    Spelt::Names(list) => {
+                        let names = &self.lists[list as usize];
+                        names.iter().fold(node, |node, name| self.tree.child(node, *name))
+                    }
+                };
             }
             self.stacks[stack.index()] = (root, node);
         }
@@ -127,14 +144,13 @@ impl<'a> Speller<'a> {
         }
     }
 
-    /// The row of a frame's names.
-    fn spell(&mut self, id: FrameId, java: bool) -> u32 {
+    fn spell(&mut self, id: FrameId, java: bool) -> Spelt {
         let known = &mut self.frames[usize::from(java)];
-        known.resize(self.profile.frames().len(), None);
-        if let Some(row) = known[id.index()] {
-            return row;
+        if let Some(Some(spelt)) = known.get(id.index()) {
+            return *spelt;
         }
-        let Self { profile, options, tree, spellings, names: all_names, .. } = self;
+        known.resize(self.profile.frames().len(), None);
+        let Self { profile, options, tree, spellings, lists, .. } = self;
         let (symbol, address) = (profile.frames().symbol[id.index()], profile.frames().address[id.index()]);
         let module = profile.functions().module[profile.frames().function[id.index()].index()];
         let shown_address = if options.addresses || address == NO_ADDRESS { address } else { 0 };
@@ -148,8 +164,12 @@ impl<'a> Speller<'a> {
                 let module = profile.module_name(module).unwrap_or_default();
                 names(&Spelling { symbol, module, address, java }, options)
             };
-            all_names.push(spelt.iter().map(|name| tree.name(name)).collect());
-            row(all_names.len() - 1)
+            let names: Vec<u32> = spelt.iter().map(|name| tree.name(name)).collect();
+            if let [name] = names[..] {
+                return Spelt::Name(name);
+            }
+            lists.push(names);
+            Spelt::Names(row(lists.len() - 1))
         });
         known[id.index()] = Some(found);
         found
@@ -161,7 +181,8 @@ const ROOT: u32 = 0;
 /// The folded stacks as a tree of names.
 struct Tree {
     nodes: Vec<Node>,
-    children: FxHashMap<(u32, u32), u32>,
+    /// The row of each node, by its parent and name.
+    children: HashTable<u32>,
     /// Each name with a `;` behind it.
     names: Vec<String>,
     name_index: FxHashMap<String, u32>,
@@ -176,8 +197,7 @@ struct Node {
 
 impl Tree {
     fn with_capacity(nodes: usize) -> Self {
-        let mut children = FxHashMap::default();
-        children.reserve(nodes);
+        let children = HashTable::with_capacity(nodes);
         let mut rows = Vec::with_capacity(nodes + 1);
         rows.push(Node { parent: ROOT, name: 0, weight: 0, is_caller: true });
         Self { nodes: rows, children, names: Vec::new(), name_index: FxHashMap::default() }
@@ -200,11 +220,17 @@ impl Tree {
 
     fn child(&mut self, parent: u32, name: u32) -> u32 {
         let nodes = &mut self.nodes;
-        *self.children.entry((parent, name)).or_insert_with(|| {
-            nodes[parent as usize].is_caller = true;
-            nodes.push(Node { parent, name, weight: 0, is_caller: false });
-            row(nodes.len() - 1)
-        })
+        let key_of = |node: &Node| (node.parent, node.name);
+        let hash = |key: (u32, u32)| FxBuildHasher.hash_one(key);
+        let key = (parent, name);
+        if let Some(&found) = self.children.find(hash(key), |&id| key_of(&nodes[id as usize]) == key) {
+            return found;
+        }
+        nodes[parent as usize].is_caller = true;
+        nodes.push(Node { parent, name, weight: 0, is_caller: false });
+        let id = row(nodes.len() - 1);
+        self.children.insert_unique(hash(key), id, |&id| hash(key_of(&nodes[id as usize])));
+        id
     }
 
     /// Writes the lines in the order of their bytes without sorting whole lines: among the children of a
@@ -227,7 +253,8 @@ impl Tree {
                 follow(step.node, line.len(), &mut pending);
             } else {
                 line.pop();
-                line.push_str(&format!(" {}\n", node.weight));
+                // Writing into a string cannot fail.
+                let _ = writeln!(line, " {}", node.weight);
                 out.write_all(line.as_bytes())?;
             }
         }
