@@ -5,13 +5,13 @@
 #   bench/run.sh          the 87 MB recording (made once by bench/record.sh)
 #   bench/run.sh large    also the 1.2 GB one: linear time, bounded memory
 #
-# ROUNDS=9 bench/run.sh measures more often. Peers: inferno comes by cargo install into the cache folder;
+# ROUNDS=31 bench/run.sh measures more often. Peers: inferno comes by cargo install into the cache folder;
 # perf's text and FlameGraph's Perl scripts are used where they are present (FLAMEGRAPH=folder).
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
-rounds=${ROUNDS:-7}
+rounds=${ROUNDS:-15}
 flamegraph=${FLAMEGRAPH:-}
 inferno_version=0.12.8
 work=$(mktemp -d)
@@ -32,13 +32,14 @@ build() {
   [ -n "$flamegraph" ] || flamegraph=$(dirname "$(command -v stackcollapse-perf.pl 2>/dev/null)" 2>/dev/null) || true
 }
 
-# Runs a command once and prints its wall time in milliseconds.
+# Runs a command once and prints its wall time in milliseconds. The clock runs inside the shell, so that the
+# shell's own start does not count for either side.
 once() {
-  local start end
-  start=${EPOCHREALTIME/./}
-  bash -c "exec $1" >/dev/null 2>"$work/err" || { cat "$work/err" >&2; exit 1; }
-  end=${EPOCHREALTIME/./}
-  echo $(((end - start) / 100)) | sed 's/.$/.&/'
+  bash -c 'set -e -o pipefail
+    start=${EPOCHREALTIME/./}
+    eval "$1" >/dev/null 2>"$2"
+    end=${EPOCHREALTIME/./}
+    echo $(((end - start) / 100))' bash "$1" "$work/err" | sed 's/.$/.&/' || { cat "$work/err" >&2; exit 1; }
 }
 
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }

@@ -5,6 +5,7 @@
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - Node 20.11 or newer, from npm, where the installed one is older
 #   - the npm packages of tests/browser
+#   - zsh, fish and man by apt (as root): they judge our completions and manual
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
 # Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,
@@ -84,6 +85,14 @@ install_browser() {
   quiet node "$browser_tests/node_modules/playwright-core/cli.js" install "${with_libraries[@]}" chromium-headless-shell
 }
 
+# No test fails without them.
+install_judges() {
+  local name missing=()
+  for name in zsh fish; do command -v "$name" >/dev/null || missing+=("$name"); done
+  command -v man >/dev/null || missing+=(man-db)
+  [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
+}
+
 # No root is needed, and nothing is installed: only the one program is taken out.
 install_pprof() {
   [ -x "$tools/pprof" ] || command -v pprof go >/dev/null && return
@@ -100,6 +109,7 @@ install_pprof() {
 }
 
 mkdir -p "$tools"
+install_judges
 install_node
 PATH=$tools:$PATH
 install_packages

@@ -24,9 +24,9 @@ has() {
 # Advisories need a database from the network; the rest does not.
 check_dependencies() {
   has cargo-deny 'cargo install --locked cargo-deny' || return
-  check 'cargo deny' cargo deny check licenses bans sources
+  check 'cargo deny' cargo deny check --hide-inclusion-graph licenses bans sources
   if cargo deny fetch db >/dev/null 2>&1; then
-    check 'cargo deny: advisories' cargo deny check advisories
+    check 'cargo deny: advisories' cargo deny check --hide-inclusion-graph advisories
   else
     echo 'skipped: the advisory database cannot be reached'
   fi

@@ -7,6 +7,9 @@ use profile::classify::{self, Home, home_of};
 use profile::{Builder, Category, FrameId, FunctionId, Role, ThreadId};
 use rustc_hash::FxHashMap;
 
+/// Why JavaScript has no name when perf found no map.
+pub const WITHOUT_MAP: &str = "generated code without a perf map";
+
 /// How many frames from the root can tell what a thread is for.
 const ROOT_FRAMES: u8 = 8;
 
@@ -96,9 +99,7 @@ fn unnamed_reason(builder: &Builder, frame: FrameId) -> Option<String> {
     let module = module.some().map(|id| builder.text(profile.modules()[id.index()].name));
     Some(match (module, frame.category) {
         (None | Some("[unknown]"), _) => "nothing is mapped at the address".into(),
-        (Some(module), Category::Unknown) if home_of(module) == Home::Generated => {
-            "generated code without a perf map".into()
-        }
+        (Some(module), Category::Unknown) if home_of(module) == Home::Generated => WITHOUT_MAP.into(),
         (Some(module), _) => format!("no symbol in {module}"),
     })
 }

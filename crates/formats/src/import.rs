@@ -9,7 +9,7 @@ use profile::file::{self, FileError};
 use thiserror::Error;
 
 use crate::decompress::{Compression, Taken};
-use crate::{bpftrace, dtrace, folded, perf_script, pprof, speedscope};
+use crate::{bpftrace, cpuprofile, dtrace, folded, perf_script, pprof, prof_log, speedscope, trace_events};
 
 /// How much of an input is looked at to tell its format.
 const FIRST_BYTES: u64 = 64 << 10;
@@ -69,6 +69,13 @@ const READERS: &[Reader] = &[
     Reader { looks_like: file::is_ours, read: |stream, taken, _| read_ours(stream, taken) },
     Reader { looks_like: speedscope::looks_like, read: |stream, _, _| Ok(speedscope::read(stream)) },
     Reader { looks_like: pprof::looks_like, read: |stream, _, _| Ok(pprof::read(stream)) },
+    Reader { looks_like: cpuprofile::looks_like, read: |stream, _, _| Ok(cpuprofile::read(stream)) },
+    Reader { looks_like: trace_events::looks_like, read: |stream, _, _| Ok(trace_events::read(stream)) },
+    Reader { looks_like: prof_log::looks_like, read: |stream, _, _| Ok(prof_log::read(stream)) },
+    Reader {
+        looks_like: prof_log::looks_like_preprocessed,
+        read: |stream, _, _| Ok(prof_log::read_preprocessed(stream)),
+    },
     Reader {
         looks_like: perf_script::looks_like,
         read: |stream, _, threads| Ok(perf_script::read(stream, threads)),
@@ -93,13 +100,8 @@ const NOT_YET: &[NotYet] = &[
     },
     NotYet {
         looks_like: looks_like_json,
-        what: "a JSON file (.cpuprofile, trace …)",
+        what: "a JSON file, and neither a .cpuprofile nor a Chrome trace nor speedscope's",
         hint: "export it as folded stacks with the tool that made it",
-    },
-    NotYet {
-        looks_like: |bytes| bytes.starts_with(b"v8-version,"),
-        what: "a V8 --prof log",
-        hint: "node --prof-process FILE shows it as text",
     },
 ];
 

@@ -4,6 +4,7 @@
 
 pub mod bpftrace;
 mod code_place;
+pub mod cpuprofile;
 mod decompress;
 pub mod dtrace;
 mod finish;
@@ -11,12 +12,15 @@ pub mod firefox;
 pub mod folded;
 mod generated;
 mod import;
-mod json_text;
+mod json;
 pub mod naming;
 pub mod perf_script;
 pub mod pprof;
+pub mod prof_log;
 pub mod speedscope;
 mod stack_text;
 pub mod svg;
+pub mod trace_events;
 
+pub use finish::WITHOUT_MAP;
 pub use import::{ImportError, import};

@@ -1,5 +1,5 @@
 //! `perf script` text → Profile. The stream is cut into chunks of whole samples ([`chunks`]), read on all
-//! cores ([`reader`]) and joined in order ([`merge`]). Memory grows with the number of distinct lines and of
+//! cores ([`reader`]) and joined in order while others are still read ([`merge`]). Memory grows with the number of distinct lines and of
 //! samples, not with the bytes of the input.
 
 mod chunks;
@@ -10,6 +10,7 @@ mod lines;
 mod merge;
 mod reader;
 mod recent;
+mod rows;
 
 use std::io::Read;
 use std::num::NonZero;
@@ -18,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 use profile::Profile;
 
 use chunks::{Buffer, Chunks};
-use merge::Part;
+use merge::{Merger, Part};
 use reader::Reader;
 
 /// Reads `perf script` text on that many threads. The input never fails: what cannot be understood is
@@ -27,23 +28,21 @@ pub fn read(input: impl Read + Send, threads: NonZero<usize>) -> Profile {
     let chunks = Mutex::new(Chunks::new(input));
     // The lock must be free again before the chunk is read: only the cutting is done in turn.
     let next = |buffer: &mut Buffer| chunks.lock().unwrap_or_else(PoisonError::into_inner).next(buffer);
+    let merger = Merger::new(threads);
     let run = |reader_row: usize| {
-        let (mut reader, mut parts, mut buffer) = (Reader::new(), Vec::new(), Buffer::default());
+        let (mut reader, mut buffer) = (Reader::new(), Buffer::default());
         while let Some(index) = next(&mut buffer) {
-            parts.push(Part { reader: reader_row, data: reader.read(index, buffer.text()) });
+            merger.add(Part { reader: reader_row, data: reader.read(index, buffer.text()) });
         }
-        (reader, parts)
     };
-    let results: Vec<(Reader, Vec<Part>)> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let run = &run;
-        let others: Vec<_> = (1..threads.get()).map(|row| scope.spawn(move || run(row))).collect();
-        let mut results = vec![run(0)];
-        results.extend(others.into_iter().filter_map(|handle| handle.join().ok()));
-        results
+        for row in 1..threads.get() {
+            scope.spawn(move || run(row));
+        }
+        run(0);
     });
-    let (readers, parts): (Vec<Reader>, Vec<Vec<Part>>) = results.into_iter().unzip();
-    let read_error = chunks.into_inner().unwrap_or_else(PoisonError::into_inner).into_read_error();
-    merge::merge(&readers, parts.into_iter().flatten().collect(), read_error)
+    merger.finish(chunks.into_inner().unwrap_or_else(PoisonError::into_inner).into_read_error())
 }
 
 /// Whether a text's first lines look like `perf script`: some line starts a sample and the next is a frame,

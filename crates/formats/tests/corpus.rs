@@ -17,6 +17,8 @@ use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top, weigh};
 const FUNCTIONS: usize = 12;
 const PACKAGES: usize = 6;
 const THREADS: usize = 12;
+/// Characters of a name that a snapshot shows.
+const LONGEST_NAME: usize = 120;
 
 #[test]
 fn what_we_read() {
@@ -212,7 +214,8 @@ fn row_name(profile: &Profile, row: &TopRow) -> String {
     match row.key {
         TopKey::Function(id) => {
             let function = profile.functions().row(id);
-            let mut name = format!("{} · {}", profile.text(function.name), row.category.word());
+            let short: String = profile.text(function.name).chars().take(LONGEST_NAME).collect();
+            let mut name = format!("{short} · {}", row.category.word());
             let place = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
             if let Some(place) = place {
                 let _ = write!(name, " · {place}");

@@ -2,7 +2,6 @@
 //! pages and shell completions are made from these definitions.
 
 use std::ffi::OsString;
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -66,7 +65,7 @@ pub(crate) struct Export {
     /// Where to write; `-` is stdout
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The form: nodescope, svg, folded, speedscope, pprof, firefox or json; without it, OUT's ending says
+    /// The form: nodescope, svg, folded, cpuprofile, speedscope, pprof, firefox or json; without it, OUT's ending says
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -87,8 +86,8 @@ pub(crate) struct Input {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// How many threads read it [default: one for each core]
-    #[arg(long, value_name = "N", global = false)]
-    pub(crate) threads: Option<NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
 }
 
 /// Which samples are meant.
@@ -218,11 +217,12 @@ pub(crate) fn short_help() -> String {
 nodescope {version}: where the time of a Node.js process went
 
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
-  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .pb.gz, .speedscope.json, …
+  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .cpuprofile, .pb.gz, .speedscope.json, …
   nodescope completions SHELL      completion for bash, zsh, fish, …
   nodescope man                    the manual page
 
-FILE is `perf script` text, folded stacks, pprof, speedscope JSON, or a .nodescope recording;
+FILE is a .cpuprofile, a Chrome or Node trace, a V8 --prof log, `perf script` text, folded stacks, DTrace or bpftrace stacks, pprof,
+speedscope JSON, or a .nodescope recording;
 gzip and zstd are seen through, and - is stdin. For example:
 
   perf record -F 99 -g -p PID -- sleep 30 && perf script | nodescope report -

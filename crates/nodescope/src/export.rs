@@ -1,10 +1,10 @@
 //! `nodescope export`: the recording in another form, whole or narrowed.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use formats::svg::{self, Colors, SvgError};
-use formats::{firefox, folded, pprof, speedscope, svg::Options as SvgOptions};
+use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg::Options as SvgOptions};
 use profile::Profile;
 use views::{Selection, Weights};
 
@@ -20,6 +20,7 @@ enum Form {
     Nodescope,
     Svg,
     Folded,
+    Cpuprofile,
     Speedscope,
     Pprof,
     Firefox,
@@ -31,6 +32,7 @@ const FORMS: &[(Form, &str, &[&str])] = &[
     (Form::Nodescope, "nodescope", &[".nodescope"]),
     (Form::Svg, "svg", &[".svg"]),
     (Form::Folded, "folded", &[".folded", ".collapsed"]),
+    (Form::Cpuprofile, "cpuprofile", &[".cpuprofile"]),
     (Form::Speedscope, "speedscope", &[".speedscope.json", ".speedscope"]),
     (Form::Pprof, "pprof", &[".pb.gz", ".pb", ".pprof"]),
     (Form::Firefox, "firefox", &[".firefox.json.gz"]),
@@ -48,23 +50,34 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
     note_other_events(&profile, &selection, form);
     let is_binary = matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox);
-    output::write_to(&arguments.output, is_binary, |out| match form {
-        Form::Speedscope => tell(&speedscope::write(&profile, &selection, out)?),
-        Form::Pprof => tell(&pprof::write(&profile, &selection, out)?),
-        Form::Firefox => tell(&firefox::write(&profile, &selection, out)?),
-        Form::Nodescope => profile::file::write(&profile, out),
-        Form::Folded => {
-            folded::write(&profile, &weights, &selection, &folded_options(&arguments.folded, label_pid), out)
+    let mut notes = Vec::new();
+    output::write_to(&arguments.output, is_binary, |out| {
+        match form {
+            Form::Nodescope => profile::file::write(&profile, out)?,
+            Form::Folded => {
+                let options = folded_options(&arguments.folded, label_pid);
+                folded::write(&profile, &weights, &selection, &options, out)?;
+            }
+            Form::Svg => write_svg(&profile, &weights, &selection, &svg_options, out)?,
+            Form::Cpuprofile => notes = cpuprofile::write(&profile, &selection, out)?,
+            Form::Speedscope => notes = speedscope::write(&profile, &selection, out)?,
+            Form::Pprof => notes = pprof::write(&profile, &selection, out)?,
+            Form::Firefox => notes = firefox::write(&profile, &selection, out)?,
+            Form::Json => write_json(&Report::new(&profile, &weights, &selection), out)?,
         }
-        Form::Svg => write_svg(&profile, &weights, &selection, &svg_options, out),
-        Form::Json => write_json(&Report::new(&profile, &weights, &selection), out),
-    })
+        Ok(())
+    })?;
+    notes.iter().for_each(|note| warn(note));
+    say_where(&arguments.output, form);
+    Ok(())
 }
 
-/// Says what a form cannot carry.
-fn tell(notes: &[String]) -> io::Result<()> {
-    notes.iter().for_each(|note| warn(note));
-    Ok(())
+/// A person at a terminal wants to know that it worked; a script does not.
+fn say_where(output: &Path, form: Form) {
+    if output != Path::new("-") && io::stderr().is_terminal() {
+        let next = if form == Form::Svg { "; open it in a browser" } else { "" };
+        warn(&format!("wrote {}{next}", output.display()));
+    }
 }
 
 fn form(arguments: &Export) -> Result<Form, Failure> {

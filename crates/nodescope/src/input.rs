@@ -17,8 +17,9 @@ const LARGE_FILE: u64 = 256 << 20;
 
 /// Reads the recording. Damage is said on stderr; what came before it is returned.
 pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
+    let typed = input.threads.and_then(|count| NonZero::new(usize::from(count)));
     let threads =
-        input.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+        typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
     let name = input.file.display().to_string();
     let imported = if input.file == Path::new("-") {
         refuse_terminal()?;
@@ -67,7 +68,9 @@ fn explain(name: &str, error: &ImportError) -> Failure {
     match error {
         ImportError::NotYet { hint, .. } => failure.hint(hint.replace("FILE", name)),
         ImportError::Unrecognised { .. } => {
-            failure.hint("nodescope reads .nodescope, perf script text, folded, DTrace and bpftrace stacks, pprof, speedscope")
+            failure.hint(
+                "nodescope reads .nodescope, .cpuprofile, Chrome traces, V8 --prof logs, perf script text, folded, DTrace and bpftrace stacks, pprof, speedscope",
+            )
         }
         ImportError::Empty | ImportError::NoSamples { .. } => {
             failure.hint("was the recorded process idle? perf record -F 99 -g -p PID -- sleep 30")

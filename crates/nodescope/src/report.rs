@@ -61,6 +61,9 @@ pub(crate) struct Report {
     pub(crate) threads: Vec<ThreadRow>,
     #[serde(skip)]
     pub(crate) timed: bool,
+    /// Whether samples were really counted; folded stacks may hold anything.
+    #[serde(skip)]
+    pub(crate) counted: bool,
     #[serde(skip)]
     pub(crate) processes: usize,
 }
@@ -176,6 +179,7 @@ impl Report {
                 .filter_map(|row| thread_row(profile, row, weights.total))
                 .collect(),
             timed: lane.is_some_and(|lane| lane.timed),
+            counted: lane.is_some_and(|lane| lane.counted),
             processes: rows(TopBy::Process).len(),
         }
     }
@@ -310,7 +314,9 @@ fn unnamed_function(times: Times) -> FunctionRow {
 
 fn file_of(profile: &Profile, id: FunctionId) -> Option<&str> {
     let function = profile.functions().row(id);
-    profile.source_path(function.source).or_else(|| profile.module_name(function.module))
+    // Code of an eval has a position but no script: "[JIT]:1" would say nothing.
+    let module = profile.module_name(function.module).filter(|_| function.line == 0);
+    profile.source_path(function.source).or(module)
 }
 
 fn key_name(profile: &Profile, key: TopKey) -> String {

@@ -116,7 +116,10 @@ fn threads(profile: &Profile, words: &[String]) -> Result<Option<Vec<ThreadId>>,
         }));
         if ids.len() == before {
             return Err(Failure::failed(format!("no thread is called {word}, has that id or that role"))
-                .hint(format!("the threads are {}", thread_names(profile))));
+                .hint(format!(
+                    "the threads are {}; the roles main, worker, pool, v8",
+                    thread_names(profile)
+                )));
         }
     }
     Ok(Some(ids))

@@ -17,11 +17,12 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// Breaks a text between its words so that every line fits. A word that is longer than a line is broken, too.
+/// Breaks a text between its words so that every line fits, and never before a percent sign. A word that is longer
+/// than a line is broken, too.
 pub(crate) fn wrap(text: &str, columns: usize) -> String {
     let mut lines = String::new();
     let mut taken = 0;
-    for word in text.split(' ') {
+    for word in text.replace(" %", "\u{a0}%").split(' ') {
         if taken > 0 && taken + 1 + width(word) > columns {
             lines.push('\n');
             taken = 0;
@@ -29,7 +30,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
             lines.push(' ');
             taken += 1;
         }
-        for character in word.chars() {
+        for character in word.chars().map(|character| if character == '\u{a0}' { ' ' } else { character }) {
             let wide = character.width().unwrap_or(0);
             if taken > 0 && taken + wide > columns {
                 lines.push('\n');
@@ -131,6 +132,7 @@ mod tests {
         assert_eq!(wrap("one two three", 80), "one two three");
         assert_eq!(wrap("a /srv/app/server.js:1", 8), "a\n/srv/app\n/server.\njs:1");
         assert_eq!(wrap("漢字 漢字", 5), "漢字\n漢字");
+        assert_eq!(wrap("most: 8.4 %.", 9), "most:\n8.4 %.");
         assert_eq!(wrap("", 5), "");
     }
 

@@ -56,11 +56,18 @@ impl Builder {
 
     /// Makes room for that many more frames and stacks.
     pub fn reserve(&mut self, frames: usize, stacks: usize) {
-        let profile = &self.profile;
-        self.frames.reserve(frames, |&id| hash(&profile.frames.row(id)));
-        self.stacks.reserve(stacks, |&id| {
-            hash(&(profile.stacks.parent[id.index()], profile.stacks.frame[id.index()]))
-        });
+        let profile = &mut self.profile;
+        profile.frames.reserve(frames);
+        profile.stacks.reserve(stacks);
+        let Profile { frames: frame_rows, stacks: stack_rows, .. } = profile;
+        self.frames.reserve(frames, |&id| hash(&frame_rows.row(id)));
+        self.stacks
+            .reserve(stacks, |&id| hash(&(stack_rows.parent[id.index()], stack_rows.frame[id.index()])));
+    }
+
+    /// Makes room for that many more samples in a lane.
+    pub fn reserve_samples(&mut self, lane: LaneId, samples: usize) {
+        self.profile.lanes[lane.index()].samples.reserve(samples);
     }
 
     /// What is known of the recording as a whole.

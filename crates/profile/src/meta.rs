@@ -9,7 +9,7 @@ use crate::ids::{StackId, ThreadId};
 
 /// What is known of a recording as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub struct Meta {
     /// The format it was read from, as people call it: `perf script`, `folded stacks`.
     pub format: String,
@@ -42,7 +42,7 @@ pub struct Meta {
 
 /// What a recording misses. A profile always says how good it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub struct Losses {
     /// Samples that the kernel had no room for.
     pub lost: u64,

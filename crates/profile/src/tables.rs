@@ -93,6 +93,11 @@ macro_rules! table {
                 id
             }
 
+            #[allow(dead_code, reason = "small tables grow by themselves")]
+            pub(crate) fn reserve(&mut self, rows: usize) {
+                $(self.$field.reserve(rows);)*
+            }
+
             pub(crate) fn columns_are_equally_long(&self) -> bool {
                 $(self.$field.len() == self.len())&&*
             }

@@ -158,13 +158,13 @@ fn lies_are_refused() {
         ("column stacks.parent is missing", |chunk| chunk.column("stacks.parent")["name"] = json!("x")),
         ("column stacks.parent is missing", |chunk| chunk.column("stacks.parent")["type"] = json!("u8")),
         ("column stacks.parent is missing", |chunk| {
-            chunk.column("stacks.parent")["offset"] = json!(u64::MAX)
+            chunk.column("stacks.parent")["offset"] = json!(u64::MAX);
         }),
         ("the columns are larger than what is there", |chunk| {
             chunk.column("stacks.parent")["length"] = json!(u64::MAX);
         }),
         ("the columns of stacks differ in length", |chunk| {
-            chunk.column("stacks.parent")["length"] = json!(1)
+            chunk.column("stacks.parent")["length"] = json!(1);
         }),
         ("column frames.category is missing", |chunk| chunk.bytes_of("frames.category")[0] = 15),
         ("column frames.tier is missing", |chunk| chunk.bytes_of("frames.tier")[0] = 8),
@@ -216,9 +216,9 @@ fn lies_are_refused() {
         ("the times of lane 0 go backwards at sample 2", |chunk| {
             chunk.bytes_of("lanes.0.time_ns")[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
         }),
-        ("row 0 of line ticks refers to stack 1000", |chunk| chunk.set_u32("lineTicks.stack", 0, 1000)),
+        ("row 0 of line ticks refers to stack 1000", |chunk| chunk.set_u32("line_ticks.stack", 0, 1000)),
         ("row 0 of line ticks refers to stack 4294967295", |chunk| {
-            chunk.set_u32("lineTicks.stack", 0, u32::MAX);
+            chunk.set_u32("line_ticks.stack", 0, u32::MAX);
         }),
         ("row 0 of markers refers to thread 1000", |chunk| chunk.set_u32("markers.thread", 0, 1000)),
         ("row 0 of markers refers to string 1000", |chunk| chunk.set_u32("markers.text", 0, 1000)),

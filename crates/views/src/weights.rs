@@ -1,6 +1,6 @@
 //! The selected samples, summed by thread and stack: what every tree and list starts from.
 
-use profile::{LaneId, Profile, StackId, ThreadId};
+use profile::{LaneId, Profile, RowId, Samples, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::selection::Selection;
@@ -36,14 +36,10 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     let mut weights = Weights { lane: selection.lane_in(profile), entries: Vec::new(), total: 0, samples: 0 };
     let Some(lane) = weights.lane.map(|id| profile.lane(id)) else { return weights };
     let samples = &lane.samples;
-    let mut index: FxHashMap<(ThreadId, StackId), usize> = FxHashMap::default();
+    let mut index = EntryIndex::new(profile.stacks().len());
     for row in selected_rows(profile, selection) {
         let (thread, stack) = (samples.thread[row], samples.stack[row]);
-        let entry = *index.entry((thread, stack)).or_insert_with(|| {
-            weights.entries.push(Entry { thread, stack, weight: 0, samples: 0 });
-            weights.entries.len() - 1
-        });
-        let entry = &mut weights.entries[entry];
+        let entry = index.entry(&mut weights.entries, thread, stack);
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
         entry.weight = entry.weight.saturating_add(weight);
         entry.samples = entry.samples.saturating_add(count);
@@ -53,24 +49,51 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     weights
 }
 
-/// The selected rows of the lane's samples, in the order of time.
-pub fn selected_rows<'a>(
-    profile: &'a Profile,
-    selection: &Selection,
-) -> impl Iterator<Item = usize> + use<'a> {
-    let lane = selection.lane_in(profile).map(|id| profile.lane(id));
-    let rows = lane.map_or(0..0, |lane| rows_in_range(&lane.samples.time_ns, selection));
+/// The rows of the lane that are selected, in the order of time.
+pub fn selected_rows(profile: &Profile, selection: &Selection) -> impl Iterator<Item = usize> {
     let threads = selection.selected_threads(profile);
     let stacks = selection.selected_stacks(profile);
-    rows.filter(move |row| {
-        let Some(lane) = lane else { return false };
-        let by_stack = match (lane.samples.stack[*row].some(), &stacks) {
-            (_, None) => true,
+    let without_stack = selection.search.is_none() && selection.categories.is_none();
+    let samples = selection.lane_in(profile).map(|id| &profile.lane(id).samples);
+    let is_selected = move |samples: &Samples, row: usize| {
+        let by_stack = match (samples.stack[row].some(), &stacks) {
             (Some(stack), Some(selected)) => selected[stack.index()],
-            (None, Some(_)) => false,
+            (Some(_), None) => true,
+            (None, _) => without_stack,
         };
-        by_stack && threads[lane.samples.thread[*row].index()]
-    })
+        by_stack && threads[samples.thread[row].index()]
+    };
+    let rows = samples.map_or(0..0, |samples| rows_in_range(&samples.time_ns, selection));
+    rows.filter(move |row| samples.is_some_and(|samples| is_selected(samples, *row)))
+}
+
+/// Finds a thread's entry of a stack. Few stacks are seen on more than one thread, so the first thread's
+/// entry is found by the stack alone.
+struct EntryIndex {
+    first: Vec<RowId>,
+    others: FxHashMap<(ThreadId, StackId), RowId>,
+}
+
+impl EntryIndex {
+    fn new(stacks: usize) -> Self {
+        Self { first: vec![RowId::NONE; stacks], others: FxHashMap::default() }
+    }
+
+    fn entry<'a>(&mut self, entries: &'a mut Vec<Entry>, thread: ThreadId, stack: StackId) -> &'a mut Entry {
+        let new = RowId::from_index(entries.len());
+        let row = match self.first.get_mut(stack.index()) {
+            Some(first) if *first == RowId::NONE => {
+                *first = new;
+                new
+            }
+            Some(first) if entries[first.index()].thread == thread => *first,
+            _ => *self.others.entry((thread, stack)).or_insert(new),
+        };
+        if row == new {
+            entries.push(Entry { thread, stack, weight: 0, samples: 0 });
+        }
+        &mut entries[row.index()]
+    }
 }
 
 /// The part of a total, from 0 to 1.

@@ -63,9 +63,12 @@ fn a_range_that_goes_backwards_is_empty() {
     assert_eq!(weight(&select(|selection| selection.range_ns = Some(50..20))), (0, 0));
 }
 
+/// Rows of threads, rows of processes, and the weight that both leave.
+type Narrowed = (Option<&'static [u32]>, Option<&'static [u32]>, u64);
+
 #[test]
 fn threads_and_processes_narrow_together() {
-    let rows: &[(Option<&[u32]>, Option<&[u32]>, u64)] = &[
+    let rows: &[Narrowed] = &[
         (Some(&[0]), None, 60),
         (Some(&[1]), None, 10),
         (Some(&[0, 2]), None, 90),

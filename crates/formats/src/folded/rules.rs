@@ -2,6 +2,8 @@
 //! They damage some names (everything behind the first parenthesis goes), so they live here and nowhere
 //! else: the model keeps names whole.
 
+use profile::classify::module_file_name;
+
 use crate::generated::{JIT_MODULE, is_generated_code};
 
 /// A frame as the recording wrote it.
@@ -50,7 +52,7 @@ pub(super) fn names(frame: &Spelling<'_>, options: &Options) -> Vec<String> {
 fn unknown(frame: &Spelling<'_>, options: &Options) -> String {
     let name = match frame.module {
         "[unknown]" | "" => "unknown",
-        path => path.rsplit('/').next().unwrap_or(path),
+        path => module_file_name(path),
     };
     if options.addresses { format!("[{name} <{:x}>]", frame.address) } else { format!("[{name}]") }
 }
@@ -116,6 +118,7 @@ mod tests {
         let rows = [
             ("foo", "/usr/bin/node", "foo"),
             ("[unknown]", "/usr/lib/libc.so.6", "[libc.so.6]"),
+            ("[unknown]", "/usr/bin/node (deleted)", "[node]"),
             ("[unknown]", "[unknown]", "[unknown]"),
             ("tcp_sendmsg", "[kernel.kallsyms]", "tcp_sendmsg_[k]"),
             ("tcp_sendmsg", "/lib/modules/4.3/build/vmlinux", "tcp_sendmsg_[k]"),

@@ -1,10 +1,13 @@
 //! Profile → folded stacks, sorted as bytes, line for line what stackcollapse-perf.pl gives for the same
 //! recording.
 
+use std::fmt::Write as _;
+use std::hash::BuildHasher;
 use std::io::{self, Write};
 
+use hashbrown::HashTable;
 use profile::{FrameId, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, StringId, ThreadId, Unclosed};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use views::{Entry, Selection, Weights};
 
 pub use super::rules::Options;
@@ -39,9 +42,22 @@ struct Speller<'a> {
     options: &'a Options,
     tree: Tree,
     /// The names of frames that share symbol and module; addresses stand beside them when they are shown.
-    frames: FxHashMap<FrameKey, Vec<u32>>,
+    spellings: FxHashMap<FrameKey, Spelt>,
+    /// The names of frames that stand for several.
+    lists: Vec<Vec<u32>>,
+    /// The names of each frame, of threads that are not Java's and of those that are.
+    frames: [Vec<Option<Spelt>>; 2],
     /// For each stack, the root that it was last looked up for, and its node there.
     stacks: Vec<(u32, u32)>,
+    missing: Vec<StackId>,
+}
+
+/// The names of a frame: nearly always one.
+#[derive(Clone, Copy)]
+enum Spelt {
+    Name(u32),
+    /// A row of the lists: `a->b` is two.
+    Names(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,23 +71,28 @@ struct FrameKey {
 impl<'a> Speller<'a> {
     fn new(profile: &'a Profile, selection: &'a Selection, options: &'a Options) -> Self {
         let stacks = vec![(u32::MAX, ROOT); profile.stacks().len()];
-        Self { profile, selection, options, tree: Tree::new(), frames: FxHashMap::default(), stacks }
+        let tree = Tree::with_capacity(stacks.len());
+        let (spellings, lists, missing) = (FxHashMap::default(), Vec::new(), Vec::new());
+        let frames = [vec![None; profile.frames().len()], Vec::new()];
+        Self { profile, selection, options, tree, spellings, lists, frames, stacks, missing }
     }
 
     /// Adds all entries, root after root, so that one memory of stacks serves all of them.
     fn add(&mut self, entries: &[Entry]) {
         let mut roots: FxHashMap<ThreadId, (u32, bool)> = FxHashMap::default();
-        let mut sorted: Vec<(u32, bool, &Entry)> = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let (root, java) = *roots.entry(entry.thread).or_insert_with(|| {
+        let mut sorted: Vec<(u32, u32)> = Vec::with_capacity(entries.len());
+        for (entry_row, entry) in entries.iter().enumerate() {
+            let (root, _) = *roots.entry(entry.thread).or_insert_with(|| {
                 let name = self.thread_name(entry.thread);
                 let root = if name.is_empty() { ROOT } else { self.tree.child_named(ROOT, &name) };
                 (root, name.starts_with("java"))
             });
-            sorted.push((root, java, entry));
+            sorted.push((root, row(entry_row)));
         }
-        sorted.sort_by_key(|(root, ..)| *root);
-        for (root, java, entry) in sorted {
+        sorted.sort_unstable();
+        for (root, entry) in sorted {
+            let entry = &entries[entry as usize];
+            let (_, java) = roots[&entry.thread];
             let node = self.node(entry.stack, root, java);
             if node != ROOT {
                 let weight =
@@ -84,7 +105,7 @@ impl<'a> Speller<'a> {
 
     fn node(&mut self, stack: StackId, root: u32, java: bool) -> u32 {
         let profile = self.profile;
-        let mut missing = Vec::new();
+        let mut missing = std::mem::take(&mut self.missing);
         let mut node = root;
         for stack in profile.ancestry(stack) {
             let (known_root, known) = self.stacks[stack.index()];
@@ -94,12 +115,19 @@ impl<'a> Speller<'a> {
             }
             missing.push(stack);
         }
-        for stack in missing.into_iter().rev() {
+        for stack in missing.drain(..).rev() {
             if !self.selection.hides(profile, stack) {
-                node = self.spell(node, profile.stacks().frame[stack.index()], java);
+                node = match self.spell(profile.stacks().frame[stack.index()], java) {
+                    Spelt::Name(name) => self.tree.child(node, name),
+                    Spelt::Names(list) => {
+                        let names = &self.lists[list as usize];
+                        names.iter().fold(node, |node, name| self.tree.child(node, *name))
+                    }
+                };
             }
             self.stacks[stack.index()] = (root, node);
         }
+        self.missing = missing;
         node
     }
 
@@ -116,27 +144,35 @@ impl<'a> Speller<'a> {
         }
     }
 
-    /// Goes from a node to that of a frame under it.
-    fn spell(&mut self, mut node: u32, id: FrameId, java: bool) -> u32 {
-        let Self { profile, options, tree, frames, .. } = self;
+    fn spell(&mut self, id: FrameId, java: bool) -> Spelt {
+        let known = &mut self.frames[usize::from(java)];
+        if let Some(Some(spelt)) = known.get(id.index()) {
+            return *spelt;
+        }
+        known.resize(self.profile.frames().len(), None);
+        let Self { profile, options, tree, spellings, lists, .. } = self;
         let (symbol, address) = (profile.frames().symbol[id.index()], profile.frames().address[id.index()]);
         let module = profile.functions().module[profile.frames().function[id.index()].index()];
         let shown_address = if options.addresses || address == NO_ADDRESS { address } else { 0 };
         let key = FrameKey { symbol, module, address: shown_address, java };
-        let names = frames.entry(key).or_insert_with(|| {
+        let found = *spellings.entry(key).or_insert_with(|| {
             let symbol = profile.text(symbol);
-            if address == NO_ADDRESS {
+            let spelt = if address == NO_ADDRESS {
                 // Not from perf: the text is already as people want it.
-                return vec![tree.name(&without_control(symbol.replace(';', ":")))];
+                vec![without_control(symbol.replace(';', ":"))]
+            } else {
+                let module = profile.module_name(module).unwrap_or_default();
+                names(&Spelling { symbol, module, address, java }, options)
+            };
+            let names: Vec<u32> = spelt.iter().map(|name| tree.name(name)).collect();
+            if let [name] = names[..] {
+                return Spelt::Name(name);
             }
-            let module = profile.module_name(module).unwrap_or_default();
-            let spelling = Spelling { symbol, module, address, java };
-            names(&spelling, options).iter().map(|name| tree.name(name)).collect()
+            lists.push(names);
+            Spelt::Names(row(lists.len() - 1))
         });
-        for name in names {
-            node = tree.child(node, *name);
-        }
-        node
+        known[id.index()] = Some(found);
+        found
     }
 }
 
@@ -145,7 +181,8 @@ const ROOT: u32 = 0;
 /// The folded stacks as a tree of names.
 struct Tree {
     nodes: Vec<Node>,
-    children: FxHashMap<(u32, u32), u32>,
+    /// The row of each node, by its parent and name.
+    children: HashTable<u32>,
     /// Each name with a `;` behind it.
     names: Vec<String>,
     name_index: FxHashMap<String, u32>,
@@ -159,14 +196,11 @@ struct Node {
 }
 
 impl Tree {
-    fn new() -> Self {
-        let root = Node { parent: ROOT, name: 0, weight: 0, is_caller: true };
-        Self {
-            nodes: vec![root],
-            children: FxHashMap::default(),
-            names: Vec::new(),
-            name_index: FxHashMap::default(),
-        }
+    fn with_capacity(nodes: usize) -> Self {
+        let children = HashTable::with_capacity(nodes);
+        let mut rows = Vec::with_capacity(nodes + 1);
+        rows.push(Node { parent: ROOT, name: 0, weight: 0, is_caller: true });
+        Self { nodes: rows, children, names: Vec::new(), name_index: FxHashMap::default() }
     }
 
     fn name(&mut self, name: &str) -> u32 {
@@ -186,11 +220,17 @@ impl Tree {
 
     fn child(&mut self, parent: u32, name: u32) -> u32 {
         let nodes = &mut self.nodes;
-        *self.children.entry((parent, name)).or_insert_with(|| {
-            nodes[parent as usize].is_caller = true;
-            nodes.push(Node { parent, name, weight: 0, is_caller: false });
-            row(nodes.len() - 1)
-        })
+        let key_of = |node: &Node| (node.parent, node.name);
+        let hash = |key: (u32, u32)| FxBuildHasher.hash_one(key);
+        let key = (parent, name);
+        if let Some(&found) = self.children.find(hash(key), |&id| key_of(&nodes[id as usize]) == key) {
+            return found;
+        }
+        nodes[parent as usize].is_caller = true;
+        nodes.push(Node { parent, name, weight: 0, is_caller: false });
+        let id = row(nodes.len() - 1);
+        self.children.insert_unique(hash(key), id, |&id| hash(key_of(&nodes[id as usize])));
+        id
     }
 
     /// Writes the lines in the order of their bytes without sorting whole lines: among the children of a
@@ -213,7 +253,8 @@ impl Tree {
                 follow(step.node, line.len(), &mut pending);
             } else {
                 line.pop();
-                line.push_str(&format!(" {}\n", node.weight));
+                // Writing into a string cannot fail.
+                let _ = writeln!(line, " {}", node.weight);
                 out.write_all(line.as_bytes())?;
             }
         }
@@ -226,15 +267,18 @@ impl Tree {
         let mut steps = Vec::with_capacity(self.nodes.len() * 2);
         for (row_of, node) in self.nodes.iter().enumerate().skip(1) {
             let (end, go_on) = ranks[node.name as usize];
-            let step = Step { parent: node.parent, rank: end, node: row(row_of), goes_on: false };
+            let step = |rank: u32, goes_on| {
+                let order = u64::from(node.parent) << 32 | u64::from(rank);
+                Step { order, node: row(row_of), goes_on }
+            };
             if node.weight > 0 {
-                steps.push(step);
+                steps.push(step(end, false));
             }
             if node.is_caller {
-                steps.push(Step { rank: go_on, goes_on: true, ..step });
+                steps.push(step(go_on, true));
             }
         }
-        steps.sort_unstable();
+        steps.sort_unstable_by_key(|step| step.order);
         steps
     }
 
@@ -242,7 +286,7 @@ impl Tree {
     fn step_starts(&self, steps: &[Step]) -> Vec<usize> {
         let mut starts = vec![0; self.nodes.len() + 1];
         for step in steps {
-            starts[step.parent as usize + 1] += 1;
+            starts[step.parent() as usize + 1] += 1;
         }
         for row in 1..starts.len() {
             starts[row] += starts[row - 1];
@@ -267,12 +311,18 @@ impl Tree {
 }
 
 /// From a node to one of its children: to its end, or through it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 struct Step {
-    parent: u32,
-    rank: u32,
+    /// The node that it leaves in the higher half, the rank of the name in the lower.
+    order: u64,
     node: u32,
     goes_on: bool,
+}
+
+impl Step {
+    fn parent(self) -> u32 {
+        (self.order >> 32) as u32
+    }
 }
 
 fn row(index: usize) -> u32 {

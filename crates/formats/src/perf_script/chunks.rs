@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 /// What a chunk aims to hold: large enough to make the lock cheap, small enough to stay in a core's cache.
-const CHUNK_BYTES: usize = 512 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 /// A sample larger than this is no sample.
 const LIMIT_BYTES: usize = 16 << 20;
 

@@ -34,6 +34,8 @@ struct Line {
 }
 
 const NONE: u32 = u32::MAX;
+/// What a line of a Node's call chain takes, as a rule.
+const LINE_BYTES: usize = 128;
 
 /// A [`Meaning`] in four bytes: what it is in the highest two bits, the row in the others.
 #[derive(Clone, Copy)]
@@ -74,7 +76,11 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn with_capacity(lines: usize) -> Self {
-        Self { text: Vec::new(), lines: Vec::with_capacity(lines), index: HashTable::with_capacity(lines) }
+        Self {
+            text: Vec::with_capacity(lines * LINE_BYTES),
+            lines: Vec::with_capacity(lines),
+            index: HashTable::with_capacity(lines),
+        }
     }
 
     /// The line that followed `line` the last time, if `text` starts with it again, and its length.

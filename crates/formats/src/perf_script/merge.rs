@@ -2,6 +2,9 @@
 //! does not depend on how many readers there were. Every distinct symbol is named here, once.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use profile::{
     Builder, Category, Frame, FrameId, Function, FunctionId, LaneId, LaneInfo, Marker, MarkerKind, ModuleId,
@@ -12,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::comments;
 use super::frame::NAMELESS;
-use super::reader::{ChunkData, NONE, RawSwitch, RawThread, Reader};
+use super::rows::{ChunkData, NONE, RawSample, RawStack, RawSwitch, RawSymbol, RawThread, Rows};
 use crate::finish::{infer_roles, settle_quality};
 use crate::generated::module_of;
 use crate::naming;
@@ -23,15 +26,88 @@ pub(super) struct Part {
     pub(super) data: ChunkData,
 }
 
-/// Where the rows of one reader's tables went; filled when they are first met.
+/// Room for a minute of a busy Node, which a small recording does not touch.
+const ROOM: Room = Room { frames: 1 << 14, stacks: 1 << 16, samples: 1 << 16 };
+
+struct Room {
+    frames: usize,
+    stacks: usize,
+    samples: usize,
+}
+
+/// Takes chunks as they are read, in any order, and joins those that are in turn: whichever reader finds
+/// the profile free does it, the others go on reading.
+pub(super) struct Merger {
+    arrived: Mutex<BTreeMap<usize, Part>>,
+    joined: Mutex<Joined>,
+}
+
+impl Merger {
+    pub(super) fn new(readers: NonZero<usize>) -> Self {
+        Self { arrived: Mutex::default(), joined: Mutex::new(Joined::new(readers.get())) }
+    }
+
+    pub(super) fn add(&self, part: Part) {
+        self.arrived().insert(part.data.index, part);
+        let Ok(mut joined) = self.joined.try_lock() else { return };
+        while let Some(part) = self.next_in_turn(&joined) {
+            joined.join(part);
+        }
+    }
+
+    /// Joins what is left and closes the profile.
+    pub(super) fn finish(self, read_error: Option<String>) -> Profile {
+        let mut joined = self.joined.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let arrived = self.arrived.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut parts: Vec<Part> = arrived.into_values().collect();
+        if !joined.has_samples {
+            integrate_deltas(&mut parts);
+        }
+        for part in parts {
+            joined.join(part);
+        }
+        joined.finish(read_error)
+    }
+
+    /// The next chunk of the input, if it is here. A first time of 0 may be one of `--deltatime`, which only
+    /// the whole input can tell: then everything waits for the end.
+    fn next_in_turn(&self, joined: &Joined) -> Option<Part> {
+        let mut arrived = self.arrived();
+        let first = arrived.first_entry().filter(|first| *first.key() == joined.parts)?;
+        let starts_at_zero =
+            |part: &Part| part.data.samples.first().is_some_and(|sample| sample.time_ns == 0);
+        let waits = !joined.has_samples && starts_at_zero(first.get());
+        (!waits).then(|| first.remove())
+    }
+
+    fn arrived(&self) -> MutexGuard<'_, BTreeMap<usize, Part>> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The profile of the chunks so far.
+struct Joined {
+    builder: Builder,
+    /// What each reader handed over so far.
+    readers: Vec<Arrived>,
+    /// What is named already, by any reader.
+    named: FxHashMap<Arc<RawSymbol>, NamedSymbol>,
+    switches: Vec<(ThreadId, RawSwitch)>,
+    parts: usize,
+    lines: u64,
+    has_samples: bool,
+}
+
+/// The rows of one reader, and where they went: stacks at once, the others when they are first met, since a
+/// frame that gets a source line is never used without it.
 #[derive(Default)]
-struct Moved {
+struct Arrived {
+    rows: Rows,
     threads: Vec<Option<ThreadId>>,
     events: Vec<Option<LaneId>>,
     symbols: Vec<Option<NamedSymbol>>,
-    frames: Vec<Option<FrameId>>,
-    stacks: Vec<Option<StackId>>,
-    missing_stacks: Vec<u32>,
+    frames: Vec<FrameId>,
+    stacks: Vec<StackId>,
 }
 
 #[derive(Clone, Copy)]
@@ -42,80 +118,84 @@ struct NamedSymbol {
     symbol: StringId,
 }
 
-pub(super) fn merge(readers: &[Reader], mut parts: Vec<Part>, read_error: Option<String>) -> Profile {
-    parts.sort_by_key(|part| part.data.index);
-    integrate_deltas(&mut parts);
-    let mut builder = Builder::new();
-    builder.meta().format = "perf script".into();
-    reserve(&mut builder, readers);
-    let mut moved: Vec<Moved> = readers.iter().map(Moved::for_reader).collect();
-    let mut switches = Vec::new();
-    let mut lines_before = 0;
-    let last_part = parts.len().saturating_sub(1);
-    for (part, Part { reader: row, data }) in parts.iter().enumerate() {
-        let mut move_in = MoveIn { builder: &mut builder, reader: &readers[*row], moved: &mut moved[*row] };
+impl Joined {
+    fn new(readers: usize) -> Self {
+        let mut builder = Builder::new();
+        builder.meta().format = "perf script".into();
+        builder.reserve(ROOM.frames, ROOM.stacks);
+        Self {
+            builder,
+            readers: (0..readers).map(|_| Arrived::default()).collect(),
+            named: FxHashMap::default(),
+            switches: Vec::new(),
+            parts: 0,
+            lines: 0,
+            has_samples: false,
+        }
+    }
+
+    fn join(&mut self, Part { reader, mut data }: Part) {
+        let Self { builder, readers, named, switches, .. } = self;
+        let arrived = &mut readers[reader];
+        let stacks = std::mem::take(&mut data.new_rows.stacks);
+        arrived.append(std::mem::take(&mut data.new_rows));
+        let mut move_in = MoveIn { builder, arrived, named };
+        move_in.add_stacks(&stacks);
+        let mut last = None;
         for sample in &data.samples {
             let lane = move_in.lane(sample.event);
             let (thread, stack) = (move_in.thread(sample.thread), move_in.stack(sample.stack));
-            move_in
-                .builder
-                .sample(lane, Sample { time_ns: sample.time_ns, thread, stack, weight: sample.weight });
-        }
-        if let Some(sample) = data.samples.last().filter(|_| part == last_part && data.unclosed) {
-            let (thread, stack) = (move_in.thread(sample.thread), move_in.stack(sample.stack));
-            let in_main_lane = move_in.lane(sample.event) == LaneId(0);
-            let unclosed = in_main_lane.then_some(Unclosed { thread, stack, weight: sample.weight });
-            move_in.builder.meta().losses.unclosed = unclosed;
+            let RawSample { time_ns, weight, .. } = *sample;
+            move_in.builder.sample(lane, Sample { time_ns, thread, stack, weight });
+            last = Some((lane, Unclosed { thread, stack, weight }));
         }
         switches.extend(data.switches.iter().map(|switch| (move_in.thread(switch.thread), *switch)));
+        // Only the input's last chunk can end inside a sample.
+        let unclosed = last.filter(|(lane, _)| data.unclosed && *lane == LaneId(0));
+        builder.meta().losses.unclosed = unclosed.map(|(_, unclosed)| unclosed);
         comments::apply(&data.comments, builder.meta());
-        note_losses(&mut builder, data, lines_before);
-        lines_before += data.lines;
+        note_losses(builder, &data, self.lines);
+        self.lines += data.lines;
+        self.parts += 1;
+        self.has_samples |= !data.samples.is_empty();
     }
-    if let Some(error) = read_error {
-        let note = format!("damaged after line {lines_before}: {error}");
-        builder.meta().losses.damage.push(note);
-    }
-    add_off_cpu_markers(&mut builder, &switches);
-    infer_roles(&mut builder);
-    settle_quality(&mut builder);
-    settle_clock(&mut builder);
-    builder.finish()
-}
 
-/// Readers of one input see much the same, so the largest is a good guess for all.
-fn reserve(builder: &mut Builder, readers: &[Reader]) {
-    let frames = readers.iter().map(|reader| reader.frames.frames.len()).max().unwrap_or(0);
-    let stacks = readers.iter().map(|reader| reader.stacks.len()).max().unwrap_or(0);
-    builder.reserve(frames, stacks);
-}
-
-impl Moved {
-    fn for_reader(reader: &Reader) -> Self {
-        Self {
-            threads: vec![None; reader.threads.len()],
-            events: vec![None; reader.events.len()],
-            symbols: vec![None; reader.frames.symbols.len()],
-            frames: vec![None; reader.frames.frames.len()],
-            stacks: vec![None; reader.stacks.len()],
-            missing_stacks: Vec::new(),
+    fn finish(self, read_error: Option<String>) -> Profile {
+        let Self { mut builder, switches, lines, .. } = self;
+        if let Some(error) = read_error {
+            builder.meta().losses.damage.push(format!("damaged after line {lines}: {error}"));
         }
+        add_off_cpu_markers(&mut builder, &switches);
+        infer_roles(&mut builder);
+        settle_quality(&mut builder);
+        settle_clock(&mut builder);
+        builder.finish()
+    }
+}
+
+impl Arrived {
+    fn append(&mut self, rows: Rows) {
+        self.rows.append(rows);
+        self.threads.resize(self.rows.threads.len(), None);
+        self.events.resize(self.rows.events.len(), None);
+        self.symbols.resize(self.rows.symbols.len(), None);
+        self.frames.resize(self.rows.frames.len(), FrameId::NONE);
     }
 }
 
 /// Brings rows of one reader into the profile.
 struct MoveIn<'a> {
     builder: &'a mut Builder,
-    reader: &'a Reader,
-    moved: &'a mut Moved,
+    arrived: &'a mut Arrived,
+    named: &'a mut FxHashMap<Arc<RawSymbol>, NamedSymbol>,
 }
 
 impl MoveIn<'_> {
     fn lane(&mut self, row: u32) -> LaneId {
-        if let Some(id) = self.moved.events[row as usize] {
+        if let Some(id) = self.arrived.events[row as usize] {
             return id;
         }
-        let event = &self.reader.events[row as usize];
+        let event = &self.arrived.rows.events[row as usize];
         let name = text(&event.name);
         let unit = match (event.has_period, base_event(&name)) {
             (false, _) => Unit::Count,
@@ -124,84 +204,78 @@ impl MoveIn<'_> {
         };
         let name = if name.is_empty() { "samples" } else { &name };
         let id = self.builder.lane(LaneInfo { name, unit, timed: event.has_time, counted: true });
-        self.moved.events[row as usize] = Some(id);
+        if self.builder.so_far().lane(id).samples.is_empty() {
+            self.builder.reserve_samples(id, ROOM.samples);
+        }
+        self.arrived.events[row as usize] = Some(id);
         id
     }
 
     fn thread(&mut self, row: u32) -> ThreadId {
-        if let Some(id) = self.moved.threads[row as usize] {
+        if let Some(id) = self.arrived.threads[row as usize] {
             return id;
         }
-        let id = add_thread(self.builder, &self.reader.threads[row as usize]);
-        self.moved.threads[row as usize] = Some(id);
+        let id = add_thread(self.builder, &self.arrived.rows.threads[row as usize]);
+        self.arrived.threads[row as usize] = Some(id);
         id
     }
 
-    fn stack(&mut self, row: u32) -> StackId {
-        if row == NONE {
-            return StackId::NONE;
+    /// Each stack comes behind its caller.
+    fn add_stacks(&mut self, stacks: &[RawStack]) {
+        for RawStack { parent, frame } in stacks {
+            let frame = self.frame(*frame);
+            let stack = self.builder.stack(self.stack(*parent), frame);
+            self.arrived.stacks.push(stack);
         }
-        // Callers first: down to the first one that is there already, then up again.
-        let mut missing = std::mem::take(&mut self.moved.missing_stacks);
-        let mut at = row;
-        let mut stack = StackId::NONE;
-        while at != NONE {
-            if let Some(id) = self.moved.stacks[at as usize] {
-                stack = id;
-                break;
-            }
-            missing.push(at);
-            at = self.reader.stacks[at as usize].parent;
-        }
-        for row in missing.drain(..).rev() {
-            let frame = self.frame(self.reader.stacks[row as usize].frame);
-            stack = self.builder.stack(stack, frame);
-            self.moved.stacks[row as usize] = Some(stack);
-        }
-        self.moved.missing_stacks = missing;
-        stack
+    }
+
+    fn stack(&self, row: u32) -> StackId {
+        if row == NONE { StackId::NONE } else { self.arrived.stacks[row as usize] }
     }
 
     fn frame(&mut self, row: u32) -> FrameId {
-        if let Some(id) = self.moved.frames[row as usize] {
+        if let Some(id) = self.arrived.frames[row as usize].some() {
             return id;
         }
-        let raw = self.reader.frames.frames[row as usize];
+        let raw = self.arrived.rows.frames[row as usize];
         let named = self.symbol(raw.symbol);
         let mut function = named.function;
         let mut line = 0;
         if raw.source_line != NONE {
-            let (file, number) = &self.reader.frames.source_lines[raw.source_line as usize];
+            let (file, number) = &self.arrived.rows.source_lines[raw.source_line as usize];
             line = *number;
-            function = self.function_in(function, &text(file));
+            function = function_in(self.builder, function, &text(file));
         }
         let NamedSymbol { category, tier, symbol, .. } = named;
         let (address, inlined) = (if raw.address == NO_ADDRESS { 0 } else { raw.address }, raw.inlined);
         let frame = Frame { function, line, column: 0, category, tier, inlined, address, symbol };
         let id = self.builder.frame(frame);
-        self.moved.frames[row as usize] = Some(id);
+        self.arrived.frames[row as usize] = id;
         id
     }
 
-    /// The same function, now that its file is known.
-    fn function_in(&mut self, function: FunctionId, file: &str) -> FunctionId {
-        let row = self.builder.so_far().functions().row(function);
-        if row.source.some().is_some() {
-            return function;
-        }
-        let source = self.builder.source(file);
-        self.builder.function(Function { source, ..row })
-    }
-
     fn symbol(&mut self, row: u32) -> NamedSymbol {
-        if let Some(named) = self.moved.symbols[row as usize] {
+        if let Some(named) = self.arrived.symbols[row as usize] {
             return named;
         }
-        let raw = &self.reader.frames.symbols[row as usize];
-        let named = add_symbol(self.builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref());
-        self.moved.symbols[row as usize] = Some(named);
+        let raw = &self.arrived.rows.symbols[row as usize];
+        let builder = &mut *self.builder;
+        let named = *self.named.entry(Arc::clone(raw)).or_insert_with(|| {
+            add_symbol(builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref())
+        });
+        self.arrived.symbols[row as usize] = Some(named);
         named
     }
+}
+
+/// The same function, now that its file is known.
+fn function_in(builder: &mut Builder, function: FunctionId, file: &str) -> FunctionId {
+    let row = builder.so_far().functions().row(function);
+    if row.source.some().is_some() {
+        return function;
+    }
+    let source = builder.source(file);
+    builder.function(Function { source, ..row })
 }
 
 fn add_symbol(builder: &mut Builder, symbol: &str, module: Option<&str>) -> NamedSymbol {

@@ -5,122 +5,61 @@
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use super::frame::{self, FrameWords, SourceLine};
 use super::header::{self, Header, ThreadWords};
 use super::lines::{LineId, Lines, Meaning};
 use super::recent::RecentHeaders;
+use super::rows::{
+    ChunkData, NONE, RawEvent, RawFrame, RawSample, RawStack, RawSwitch, RawSymbol, RawThread, Rows,
+};
 
 /// perf's own header has some thirty lines.
 const MOST_COMMENTS: usize = 1000;
 
-/// No row, in this module's own tables.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// A thread as a sample's first line names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RawThread {
-    pub(super) comm: Vec<u8>,
-    pub(super) pid: Option<u32>,
-    pub(super) tid: Option<u32>,
-}
-
-/// A symbol and its module, as written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RawSymbol {
-    pub(super) symbol: Vec<u8>,
-    pub(super) module: Option<Vec<u8>>,
-}
-
-/// A frame of a call chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct RawFrame {
-    pub(super) address: u64,
-    pub(super) symbol: u32,
-    pub(super) inlined: bool,
-    /// A row of the source lines, or [`NONE`].
-    pub(super) source_line: u32,
-}
-
-/// An event: its name and whether its samples have periods.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RawEvent {
-    pub(super) name: Vec<u8>,
-    pub(super) has_period: bool,
-    pub(super) has_time: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RawSample {
-    pub(super) time_ns: u64,
-    pub(super) weight: u64,
-    pub(super) thread: u32,
-    pub(super) stack: u32,
-    pub(super) event: u32,
-}
-
-/// A thread left a CPU or came back.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RawSwitch {
-    pub(super) time_ns: u64,
-    pub(super) thread: u32,
-    pub(super) out: bool,
-}
-
-/// What a reader learnt from one chunk.
-#[derive(Default, Debug)]
-pub(super) struct ChunkData {
-    pub(super) index: usize,
-    pub(super) samples: Vec<RawSample>,
-    pub(super) switches: Vec<RawSwitch>,
-    pub(super) comments: Vec<Vec<u8>>,
-    pub(super) lost: u64,
-    pub(super) throttled: u64,
-    pub(super) lines: u64,
-    pub(super) skipped: u64,
-    /// The first line that was not understood: its number in the chunk, and its text.
-    pub(super) first_skipped: Option<(u64, Vec<u8>)>,
-    pub(super) cut_off: bool,
-    /// Whether the chunk ended inside its last sample, at the end of a line.
-    pub(super) unclosed: bool,
-}
-
 /// The frames of all chains, with what they refer to.
 #[derive(Default)]
-pub(super) struct FrameTable {
-    pub(super) symbols: Vec<RawSymbol>,
+struct FrameTable {
+    symbols: Vec<Arc<RawSymbol>>,
     symbol_index: HashTable<u32>,
-    pub(super) source_lines: Vec<(Vec<u8>, u32)>,
-    pub(super) frames: Vec<RawFrame>,
+    source_lines: Vec<(Vec<u8>, u32)>,
+    frames: Vec<RawFrame>,
     placed: FxHashMap<(u32, u32), u32>,
 }
 
 #[derive(Default)]
 pub(super) struct Reader {
     lines: Lines,
-    pub(super) threads: Vec<RawThread>,
+    threads: Vec<RawThread>,
     thread_index: HashTable<u32>,
-    pub(super) frames: FrameTable,
-    pub(super) events: Vec<RawEvent>,
+    frames: FrameTable,
+    events: Vec<RawEvent>,
     /// The rows of each name: without and with time, without and with period.
     event_index: FxHashMap<Vec<u8>, [u32; 4]>,
-    pub(super) stacks: Vec<RawStack>,
+    stacks: Vec<RawStack>,
     stack_index: HashTable<u32>,
+    /// For each stack the frame that was called last from it, and its stack: the best guess for the next time.
+    last_called: Vec<(u32, u32)>,
     /// The call chain that is being read, its leaf first.
     chain: Vec<u32>,
     /// What each thread ran last.
     last_chains: Vec<LastChain>,
     last_thread: u32,
     recent: RecentHeaders,
+    /// How many rows the chunks so far have carried.
+    handed_over: RowCounts,
 }
 
-/// A frame and the stack that called it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RawStack {
-    pub(super) parent: u32,
-    pub(super) frame: u32,
-    /// The frame that was called last from here, and its stack: the best guess for the next time.
-    last_called: (u32, u32),
+/// How many rows each table has.
+#[derive(Default)]
+struct RowCounts {
+    threads: usize,
+    events: usize,
+    symbols: usize,
+    source_lines: usize,
+    frames: usize,
+    stacks: usize,
 }
 
 /// A thread's last call chain, and the stack at each depth from the root.
@@ -163,9 +102,9 @@ impl FrameTable {
         if let Some(&id) = self.symbol_index.find(hash, |&id| is(&symbols[id as usize])) {
             return id;
         }
-        symbols.push(RawSymbol { symbol: symbol.to_vec(), module: module.map(<[u8]>::to_vec) });
+        symbols.push(Arc::new(RawSymbol { symbol: symbol.to_vec(), module: module.map(<[u8]>::to_vec) }));
         let hash_of = |&id: &u32| {
-            let RawSymbol { symbol, module } = &symbols[id as usize];
+            let RawSymbol { symbol, module } = &*symbols[id as usize];
             FxBuildHasher.hash_one((symbol.as_slice(), module.as_deref()))
         };
         *self.symbol_index.insert_unique(hash, last_row(symbols), hash_of).get()
@@ -182,13 +121,15 @@ impl FrameTable {
 }
 
 impl Reader {
-    /// A reader with room for a recording of some seconds.
+    /// A reader with room for a minute of a busy Node.
     pub(super) fn new() -> Self {
         let (lines, stacks) = (1 << 14, 1 << 15);
         Self {
             lines: Lines::with_capacity(lines),
+            frames: FrameTable { frames: Vec::with_capacity(lines), ..FrameTable::default() },
             stacks: Vec::with_capacity(stacks),
             stack_index: HashTable::with_capacity(stacks),
+            last_called: Vec::with_capacity(stacks),
             ..Self::default()
         }
     }
@@ -213,7 +154,30 @@ impl Reader {
         }
         data.unclosed = !self.chain.is_empty() && text.ends_with(b"\n");
         self.close(&mut open, &mut data);
+        data.new_rows = self.new_rows();
         data
+    }
+
+    /// The rows that no chunk has carried yet.
+    fn new_rows(&mut self) -> Rows {
+        let FrameTable { symbols, source_lines, frames, .. } = &self.frames;
+        let now = RowCounts {
+            threads: self.threads.len(),
+            events: self.events.len(),
+            symbols: symbols.len(),
+            source_lines: source_lines.len(),
+            frames: frames.len(),
+            stacks: self.stacks.len(),
+        };
+        let before = std::mem::replace(&mut self.handed_over, now);
+        Rows {
+            threads: self.threads[before.threads..].to_vec(),
+            events: self.events[before.events..].to_vec(),
+            symbols: symbols[before.symbols..].to_vec(),
+            source_lines: source_lines[before.source_lines..].to_vec(),
+            frames: frames[before.frames..].to_vec(),
+            stacks: self.stacks[before.stacks..].to_vec(),
+        }
     }
 
     /// Takes frames as long as each line is followed by the one that followed it the last time: nine of ten
@@ -353,26 +317,24 @@ impl Reader {
     }
 
     fn stack(&mut self, parent: u32, frame: u32) -> u32 {
-        let stacks = &mut self.stacks;
-        if let Some(caller) = stacks.get(parent as usize)
-            && caller.last_called.0 == frame
-        {
-            return caller.last_called.1;
+        if let Some(guess) = self.last_called.get(parent as usize).filter(|guess| guess.0 == frame) {
+            return guess.1;
         }
+        let stacks = &mut self.stacks;
         let hash_of = |stack: &RawStack| FxBuildHasher.hash_one((stack.parent, stack.frame));
-        let is = |stack: &RawStack| stack.parent == parent && stack.frame == frame;
-        let stack = RawStack { parent, frame, last_called: (NONE, NONE) };
-        let found = self.stack_index.find(hash_of(&stack), |&id| is(&stacks[id as usize]));
+        let stack = RawStack { parent, frame };
+        let found = self.stack_index.find(hash_of(&stack), |&id| stacks[id as usize] == stack);
         let id = match found {
             Some(&id) => id,
             None => {
                 stacks.push(stack);
+                self.last_called.push((NONE, NONE));
                 let hash_of_row = |&id: &u32| hash_of(&stacks[id as usize]);
                 *self.stack_index.insert_unique(hash_of(&stack), last_row(stacks), hash_of_row).get()
             }
         };
-        if let Some(caller) = stacks.get_mut(parent as usize) {
-            caller.last_called = (frame, id);
+        if let Some(guess) = self.last_called.get_mut(parent as usize) {
+            *guess = (frame, id);
         }
         id
     }

@@ -2,7 +2,7 @@
 //! event) repeats from sample to sample, so a comparison replaces most of the parsing.
 
 use super::header;
-use super::reader::RawSample;
+use super::rows::RawSample;
 
 /// Threads times CPUs that are busy at one time, as a rule.
 const MOST: usize = 16;

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::events::{Event, OpenStack};
 use crate::code_place::{self, CodePlace};
 use crate::finish::{infer_roles, settle_quality};
-use crate::json_text::{each, mend};
+use crate::json::{self, each, mend};
 
 /// The file. `profiles` and `shared` come in any order.
 #[derive(Deserialize)]
@@ -80,16 +80,10 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
 }
 
 /// Reads speedscope JSON. A text that is cut off gives what came before.
-pub fn read(mut input: impl Read) -> Profile {
-    let mut bytes = Vec::new();
-    let broken = input.read_to_end(&mut bytes).err();
-    let mut text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
+pub fn read(input: impl Read) -> Profile {
+    let (mut text, broken) = json::read_text(input);
     let mut reader = Reader::new();
     let damage = mend(&mut text, |text| serde_json::from_str::<File<'_>>(text).map(|_| ()));
-    let broken = broken.map(|error| format!("damaged after byte {}: {error}", text.len()));
     reader.builder.meta().losses.damage.extend(broken.or(damage));
     if let Ok(file) = serde_json::from_str::<File<'_>>(&text) {
         reader.read(&file);

@@ -57,13 +57,13 @@ const LEAST: usize = 12;
 
 /// Renders rows under their titles.
 pub(super) fn render(columns: &[Column], rows: &[Vec<Cell>], style: &Style) -> String {
-    let widths = fit(columns, rows, style.width);
+    let fitting = fit(columns, rows, style.width);
     let mut text = String::new();
     let titles: Vec<Cell> = columns.iter().map(|column| Cell::dim(column.title())).collect();
     for row in std::iter::once(&titles).chain(rows) {
-        let cells = columns.iter().zip(row).zip(&widths);
+        let cells = fitting.iter().map(|(index, width)| (columns[*index], &row[*index], *width));
         let line: Vec<String> =
-            cells.map(|((column, cell), width)| render_cell(*column, cell, *width, style)).collect();
+            cells.map(|(column, cell, width)| render_cell(column, cell, width, style)).collect();
         text.push_str("  ");
         text.push_str(line.join(&" ".repeat(GAP)).trim_end());
         text.push('\n');
@@ -86,20 +86,38 @@ fn render_cell(column: Column, cell: &Cell, columns: usize, style: &Style) -> St
     if matches!(column, Column::Figure(_)) { room + &painted } else { painted + &room }
 }
 
-/// The width of each column. What is missing is taken from the widest flexible column, again and again.
-fn fit(columns: &[Column], rows: &[Vec<Cell>], total: usize) -> Vec<usize> {
-    let wanted = |index: usize| {
-        let cells = rows.iter().map(|row| width(&row[index].text)).max().unwrap_or(0);
-        cells.max(width(columns[index].title()))
+/// The columns that are shown, and their widths. Where names cannot give way far enough, the last column of words
+/// goes: figures and names say more.
+fn fit(columns: &[Column], rows: &[Vec<Cell>], total: usize) -> Vec<(usize, usize)> {
+    let mut shown: Vec<usize> = (0..columns.len()).collect();
+    loop {
+        let fitting = squeeze(columns, rows, &shown, total);
+        let last_word = shown.iter().rposition(|index| matches!(columns[*index], Column::Word(_)));
+        match last_word.filter(|_| row_width(&fitting) > total) {
+            Some(word) => shown.remove(word),
+            None => return fitting,
+        };
+    }
+}
+
+/// What is missing is taken from the widest flexible column, again and again.
+fn squeeze(columns: &[Column], rows: &[Vec<Cell>], shown: &[usize], total: usize) -> Vec<(usize, usize)> {
+    let wanted = |index: &usize| {
+        let cells = rows.iter().map(|row| width(&row[*index].text)).max().unwrap_or(0);
+        (*index, cells.max(width(columns[*index].title())))
     };
-    let mut widths: Vec<usize> = (0..columns.len()).map(wanted).collect();
-    let room = total.saturating_sub(2 + GAP * columns.len().saturating_sub(1));
-    while widths.iter().sum::<usize>() > room {
-        let flexible = (0..columns.len()).filter(|index| columns[*index].is_flexible());
-        match flexible.max_by_key(|index| widths[*index]).filter(|index| widths[*index] > LEAST) {
-            Some(widest) => widths[widest] -= 1,
+    let mut fitting: Vec<(usize, usize)> = shown.iter().map(wanted).collect();
+    while row_width(&fitting) > total {
+        let flexible = fitting.iter_mut().filter(|(index, _)| columns[*index].is_flexible());
+        match flexible.max_by_key(|(_, width)| *width).filter(|(_, width)| *width > LEAST) {
+            Some((_, widest)) => *widest -= 1,
             None => break,
         }
     }
-    widths
+    fitting
+}
+
+fn row_width(fitting: &[(usize, usize)]) -> usize {
+    let cells: usize = fitting.iter().map(|(_, width)| width).sum();
+    2 + cells + GAP * fitting.len().saturating_sub(1)
 }

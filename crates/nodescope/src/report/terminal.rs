@@ -72,7 +72,7 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
         Section { title: "Lines", columns: LINE_COLUMNS, rows: report.lines.iter().map(line).collect() },
         Section {
             title: "Threads",
-            columns: THREAD_COLUMNS,
+            columns: if has_pids(report) { THREAD_COLUMNS } else { WITHOUT_PIDS },
             rows: report.threads.iter().map(thread).collect(),
         },
     ]
@@ -85,8 +85,7 @@ fn headline(report: &Report) -> String {
     if report.timed {
         parts.push(duration((report.duration_s * 1e9) as u64));
     }
-    parts
-        .push(format!("{} of {}", plural(report.samples, "sample"), report.event).replace(" of samples", ""));
+    parts.push(extent(report));
     if report.unit == "ns" && report.duration_s > 0.1 {
         parts.push(format!("{:.2} cores busy", report.weight as f64 / 1e9 / report.duration_s));
     }
@@ -94,6 +93,15 @@ fn headline(report: &Report) -> String {
         parts.push(plural(report.processes as u64, "process").replace("processs", "processes"));
     }
     parts.join(" · ")
+}
+
+/// How much was recorded. Folded stacks hold samples, nanoseconds or anything else.
+fn extent(report: &Report) -> String {
+    match report.event.as_str() {
+        _ if !report.counted => format!("counts add up to {}", thousands(report.samples)),
+        "" | "samples" => plural(report.samples, "sample"),
+        event => format!("{} of {event}", plural(report.samples, "sample")),
+    }
 }
 
 /// What a person would say who has read the tables.
@@ -105,7 +113,8 @@ fn sentences(report: &Report) -> Vec<String> {
             others.map(|event| format!("{} ({})", event.name, thousands(event.samples))).collect();
         sentences.push(format!("Other events: {}; --event shows them.", others.join(", ")));
     }
-    if report.samples < 100 {
+    sentences.extend(missing_map(report));
+    if report.samples < 100 && report.counted {
         sentences.push(format!("Only {}: the shares below are rough.", plural(report.samples, "sample")));
     }
     sentences.extend(gc_sentence(report));
@@ -134,6 +143,16 @@ fn quality(report: &Report) -> String {
         }
     }
     text
+}
+
+/// The most common reason for nameless JavaScript has a remedy.
+fn missing_map(report: &Report) -> Option<String> {
+    let count = *report.losses.unnamed.get(formats::WITHOUT_MAP)?;
+    let share = count as f64 / report.losses.frames.max(1) as f64;
+    (share >= 0.01).then(|| {
+        let flags = "--perf-basic-prof --interpreted-frames-native-stack";
+        format!("[JIT] is JavaScript without names: start Node with {flags} to see them.")
+    })
 }
 
 fn gc_sentence(report: &Report) -> Option<String> {
@@ -216,7 +235,8 @@ fn place(row: &FunctionRow) -> String {
     match (&row.file, row.line) {
         (Some(file), Some(line)) => format!("{file}:{line}"),
         (Some(file), None) => file.clone(),
-        (None, _) => String::new(),
+        (None, Some(line)) => format!("(eval):{line}"),
+        (None, None) => String::new(),
     }
 }
 
@@ -234,9 +254,16 @@ const THREAD_COLUMNS: &[Column] = &[
     Column::Figure("samples"),
     Column::Name("thread"),
     Column::Word("role"),
-    Column::Figure("pid"),
     Column::Figure("tid"),
+    Column::Figure("pid"),
 ];
+
+/// Plain `perf script` prints no pids; the last column stays away.
+const WITHOUT_PIDS: &[Column] = THREAD_COLUMNS.split_at(THREAD_COLUMNS.len() - 1).0;
+
+fn has_pids(report: &Report) -> bool {
+    report.threads.iter().any(|row| row.pid.is_some())
+}
 
 fn thread(row: &ThreadRow) -> Vec<Cell> {
     let id = |id: Option<u32>| Cell::dim(&id.map(|id| id.to_string()).unwrap_or_default());
@@ -247,8 +274,8 @@ fn thread(row: &ThreadRow) -> Vec<Cell> {
         Cell::new(&thousands(row.samples)),
         Cell::new(name),
         Cell::new(role),
-        id(row.pid),
         id(row.tid),
+        id(row.pid),
     ]
 }
 

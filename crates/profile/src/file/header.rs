@@ -13,7 +13,6 @@ use crate::tables::{
 };
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Header {
     meta: Meta,
     strings: Vec<String>,
@@ -65,7 +64,7 @@ pub(super) fn encode(profile: &Profile) -> serde_json::Result<Vec<u8>> {
     for (index, lane) in profile.lanes.iter().enumerate() {
         write_samples(&lane.samples, &lane_prefix(index), &mut writer);
     }
-    write_line_ticks(&profile.line_ticks, "lineTicks", &mut writer);
+    write_line_ticks(&profile.line_ticks, "line_ticks", &mut writer);
     write_markers(&profile.markers, "markers", &mut writer);
     let header = serde_json::to_vec(&Header {
         meta: profile.meta.clone(),
@@ -100,7 +99,7 @@ pub(super) fn decode(payload: &[u8]) -> Result<Profile, ChunkError> {
         frames: read_frames("frames", &reader)?,
         stacks: read_stacks("stacks", &reader)?,
         lanes: read_lanes(&header.lanes, &reader)?,
-        line_ticks: read_line_ticks("lineTicks", &reader)?,
+        line_ticks: read_line_ticks("line_ticks", &reader)?,
         markers: read_markers("markers", &reader)?,
         meta: header.meta,
         strings,

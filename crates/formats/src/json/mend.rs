@@ -1,44 +1,12 @@
-//! JSON as large as a recording: lists are read entry by entry instead of being kept, and a text that is cut
-//! off or damaged is read up to there.
+//! A JSON text that is cut off or damaged is made whole up to there, so that a reader that needs a whole text
+//! still shows what came before.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::{Deserialize, Deserializer as _, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use super::{damage, damaged_byte};
 
 /// How often a damaged text is cut a little further in front of what is wrong.
 const MOST_CUTS: usize = 4;
 /// Nothing of ours nests deeper.
 const DEEPEST: usize = 64;
-
-/// Hands each entry of a list to `take`; an entry of another type ends the list.
-pub(crate) fn each<'a, T: Deserialize<'a>>(
-    list: &'a RawValue,
-    take: impl FnMut(T),
-) -> serde_json::Result<()> {
-    serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each { take, of: PhantomData })
-}
-
-struct Each<T, F> {
-    take: F,
-    of: PhantomData<T>,
-}
-
-impl<'a, T: Deserialize<'a>, F: FnMut(T)> Visitor<'a> for Each<T, F> {
-    type Value = ();
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(mut self, mut list: A) -> Result<(), A::Error> {
-        while let Some(entry) = list.next_element()? {
-            (self.take)(entry);
-        }
-        Ok(())
-    }
-}
 
 /// Makes a text whole: where `check` finds it damaged, it is cut in front of that and its brackets are closed.
 /// Returns the sentence that says so.
@@ -46,28 +14,13 @@ pub(crate) fn mend(text: &mut String, check: impl Fn(&str) -> serde_json::Result
     let mut sentence = None;
     for _ in 0..MOST_CUTS {
         let Err(error) = check(text) else { break };
-        let at = byte_of(text, error.line(), error.column());
-        sentence.get_or_insert_with(|| format!("damaged at byte {at}: {}", reason(&error)));
+        sentence.get_or_insert_with(|| damage(text, &error));
+        let at = damaged_byte(text, &error);
         let (end, closers) = last_whole(&text.as_bytes()[..at]);
         text.truncate(end);
         text.push_str(&closers);
     }
     sentence
-}
-
-/// serde's own words without its place, which counts lines of a file that has one.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or_default().to_owned()
-}
-
-fn byte_of(text: &str, line: usize, column: usize) -> usize {
-    let before = line.saturating_sub(1);
-    let start = match before {
-        0 => 0,
-        _ => memchr::memchr_iter(b'\n', text.as_bytes()).nth(before - 1).map_or(0, |at| at + 1),
-    };
-    (start + column).min(text.len())
 }
 
 /// Where the last whole entry ends, and what closes the brackets that are open there.

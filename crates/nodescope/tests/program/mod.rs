@@ -1,0 +1,132 @@
+//! Runs the built program, and keeps what a test needs for it: corpus inputs, scratch folders.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The program with these arguments, in a plain environment.
+pub fn nodescope(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nodescope"));
+    command.args(arguments).stdin(Stdio::null());
+    for variable in ["COLUMNS", "NO_COLOR", "TERM", "SUDO_UID", "SUDO_GID"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+pub fn run(arguments: &[&str]) -> Output {
+    nodescope(arguments).output().unwrap()
+}
+
+/// What a command prints that must succeed.
+pub fn succeeds(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// A command must fail with that status, nothing on stdout, and on stderr one sentence and perhaps one hint.
+pub fn fails(arguments: &[&str], status: i32, sentence: &str, hint: &str) {
+    let output = run(arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
+    assert_eq!(stdout(&output), "", "{arguments:?}: stdout is for data");
+    let lines: Vec<&str> = said.lines().collect();
+    // clap's own messages have a form of their own, and say how to learn more.
+    if lines[0].starts_with("error: ") {
+        assert!(
+            said.contains(sentence) && said.contains(hint) && said.contains("--help"),
+            "{arguments:?}: {said}"
+        );
+        return;
+    }
+    assert!(lines[0].starts_with("nodescope: ") && lines[0].contains(sentence), "{arguments:?}: {said}");
+    assert!(lines.len() <= 2, "{arguments:?}: one sentence and one hint: {said}");
+    match lines.get(1) {
+        Some(line) => assert!(line.starts_with("hint: ") && line.contains(hint), "{arguments:?}: {said}"),
+        None => assert_eq!(hint, "", "{arguments:?} has no hint: {said}"),
+    }
+}
+
+pub fn with_stdin(arguments: &[&str], bytes: &[u8]) -> Output {
+    let mut command = nodescope(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes = bytes.to_vec();
+    // It may refuse early and read no further.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+pub fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeeds(arguments)).unwrap()
+}
+
+/// How many samples a report is about.
+pub fn samples(arguments: &[&str]) -> u64 {
+    json(&[&["report", "--json"], arguments].concat())["samples"].as_u64().unwrap()
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub fn without_colours(text: &str) -> String {
+    let mut plain = String::new();
+    for (row, part) in text.split('\u{1b}').enumerate() {
+        plain.push_str(if row == 0 { part } else { part.split_once('m').unwrap().1 });
+    }
+    plain
+}
+
+/// The input of a corpus case.
+pub fn input(case: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(case);
+    let names = ["input.txt", "input.txt.gz", "input.txt.zst"];
+    let path = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    path.unwrap_or_else(|| panic!("corpus/{case} has no input")).display().to_string()
+}
+
+/// A recording of our own, of 514 samples.
+pub fn recording() -> Vec<u8> {
+    run(&["export", &input("node22-gc"), "-o", "-", "--to", "nodescope"]).stdout
+}
+
+/// A folder that goes when the test ends.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("nodescope-test-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    pub fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,42 @@
+//! What must hold of every profile, whatever bytes it was made of: it is whole, the views add it up, and the
+//! writers take it. Each fuzz target reads bytes with one reader and hands the result here.
+
+use formats::folded;
+use profile::{Profile, file};
+use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
+
+/// Panics when a profile breaks a promise.
+pub fn examine(profile: &Profile) {
+    assert_eq!(profile.check(), Ok(()));
+    let selection = Selection::default();
+    let weights = weigh(profile, &selection);
+    let tree = call_tree(profile, &weights, &selection, Direction::FromRoots, Grouping::ThreadName);
+    assert_eq!(tree.nodes[0].total_weight, weights.total);
+    for row in top(profile, &weights, &selection, TopBy::Function) {
+        assert!(row.self_weight <= row.total_weight && row.total_weight <= weights.total);
+    }
+    fold(profile, true);
+}
+
+/// The folded stacks of a profile, with all marks or without.
+pub fn fold(profile: &Profile, marked: bool) -> Vec<u8> {
+    let selection = Selection::default();
+    let weights = weigh(profile, &selection);
+    let options = folded::Options {
+        pid: marked,
+        tid: marked,
+        kernel: marked,
+        jit: marked,
+        addresses: marked,
+    };
+    let mut out = Vec::new();
+    folded::write(profile, &weights, &selection, &options, &mut out).expect("a Vec takes everything");
+    out
+}
+
+/// A profile survives our own file.
+pub fn survives_our_file(profile: &Profile) {
+    let mut bytes = Vec::new();
+    file::write(profile, &mut bytes).expect("a Vec takes everything");
+    assert!(file::read(&bytes).is_ok_and(|again| again == *profile), "our own file changed it");
+}
