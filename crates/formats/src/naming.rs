@@ -61,6 +61,11 @@ pub fn name_call_frame<'a>(
     tier: Tier,
 ) -> Named<'a> {
     let source = (!source.is_empty()).then_some(source);
+    if source.is_none()
+        && let Some(parts) = v8_name::parse(function).filter(|parts| parts.kind == v8_name::CodeKind::Regexp)
+    {
+        return name_generated(function, &parts);
+    }
     let kind = match (source, line) {
         (None, 0) if is_meta(function) => CodeKind::Meta,
         (None, 0) => CodeKind::Binding,
@@ -69,6 +74,11 @@ pub fn name_call_frame<'a>(
     let tier = if kind == CodeKind::JavaScript { tier } else { Tier::None };
     let name = readable(function, source, starts_script(line, column));
     Named { source, line, column, tier, ..classified(kind, Cow::Borrowed(name), function, source) }
+}
+
+/// The pattern of a regular expression, from the name that we give it.
+pub(crate) fn pattern_of(function: &str) -> Option<&str> {
+    function.strip_prefix('/')?.strip_suffix('/')
 }
 
 fn name_in<'a>(symbol: &'a str, module: Option<&'a str>) -> Named<'a> {

@@ -95,6 +95,10 @@ pub fn parse(symbol: &str) -> Option<CodeName<'_>> {
         Some(&(_, kind @ (CodeKind::Function | CodeKind::Script | CodeKind::Eval), tier)) => {
             Some(javascript(kind, tier, text))
         }
+        // V8's own profiler puts a blank behind the tag.
+        Some(&(_, kind @ CodeKind::Regexp, _)) => {
+            Some(nameless(kind, text.strip_prefix(' ').unwrap_or(text)))
+        }
         Some(&(_, kind, _)) => Some(nameless(kind, text)),
         None => INLINE_CACHES.contains(&tag).then(|| nameless(CodeKind::InlineCache, text)),
     }

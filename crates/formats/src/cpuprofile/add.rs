@@ -165,6 +165,7 @@ fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
     let Call { name, url, line, column } = call;
     let named = name_call_frame(&name.0, &url.0, *line, *column, Tier::Unmarked);
     let symbol = match (named.line, named.column) {
+        _ if url.0.is_empty() && !name.0.is_empty() => name.0.to_string(),
         _ if url.0.is_empty() => named.function.to_string(),
         (0, _) => format!("{} {}", named.function, url.0),
         (line, 0) => format!("{} {}:{line}", named.function, url.0),

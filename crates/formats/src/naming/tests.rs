@@ -230,6 +230,7 @@ fn call_frames() {
         ("", "", 1, 1, "(eval)", Tier::Turbofan, Category::App),
         ("emit", "node:events", 471, 44, "emit", Tier::Turbofan, Category::NodeCore),
         ("writev", "", 0, 0, "writev", Tier::None, Category::NodeCore),
+        ("RegExp: ^a$", "", 0, 0, "/^a$/", Tier::None, Category::Regexp),
         ("(program)", "", 0, 0, "(program)", Tier::None, Category::Unknown),
         ("(program)", "/srv/a.js", 3, 5, "(program)", Tier::Turbofan, Category::App),
         ("(garbage collector)", "", 0, 0, "(garbage collector)", Tier::None, Category::Gc),

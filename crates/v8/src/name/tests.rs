@@ -200,6 +200,7 @@ fn other_kinds() {
         ("StorePreMonomorphic:0", InlineCache, Unmarked, "0", None, 0, 0),
         ("RegExp:^foo (bar)+ [/]baz:3$", Regexp, Unmarked, "^foo (bar)+ [/]baz:3$", None, 0, 0),
         ("RegExp:*", Regexp, Unmarked, "*", None, 0, 0),
+        ("RegExp: ^foo$", Regexp, Unmarked, "^foo$", None, 0, 0),
         ("RegExp.> src: '[&<>'\"]' flags: 'g'", Regexp, Unmarked, "[&<>'\"]", None, 0, 0),
         ("RegExp.< src: '^' flags: ''", Regexp, Unmarked, "^", None, 0, 0),
         ("RegExp.< src: 'cut", Regexp, Unmarked, "cut", None, 0, 0),

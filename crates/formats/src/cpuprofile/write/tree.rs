@@ -1,5 +1,6 @@
 //! The call tree of the samples that are written, merged by function, with ids from 1 and `(root)` first.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use profile::{FunctionId, Profile, StackId, Tier};
@@ -7,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use views::Selection;
 
-use crate::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame};
+use crate::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame, pattern_of};
 
 /// V8's name for a thread that waits.
 pub(super) const IDLE: &str = "(idle)";
@@ -29,7 +30,7 @@ pub(super) struct WrittenNode<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallFrame<'a> {
-    function_name: &'a str,
+    function_name: Cow<'a, str>,
     script_id: String,
     url: &'a str,
     line_number: i64,
@@ -167,7 +168,8 @@ impl<'a> Tree<'a> {
 
 impl<'a> CallFrame<'a> {
     fn named(name: &'a str) -> Self {
-        Self { function_name: name, script_id: "0".into(), url: "", line_number: -1, column_number: -1 }
+        let (function_name, script_id) = (Cow::Borrowed(name), "0".into());
+        Self { function_name, script_id, url: "", line_number: -1, column_number: -1 }
     }
 
     fn of(profile: &'a Profile, id: FunctionId) -> Self {
@@ -177,8 +179,13 @@ impl<'a> CallFrame<'a> {
         // V8 writes no name where we write words; its readers have words of their own.
         let is_ours = [ANONYMOUS, TOP_LEVEL, EVAL].contains(&name)
             && name_call_frame("", url, function.line, function.column, Tier::Unmarked).function == name;
+        let pattern = pattern_of(name).filter(|_| url.is_empty());
+        let function_name = match pattern {
+            Some(pattern) => Cow::Owned(format!("RegExp: {pattern}")),
+            None => Cow::Borrowed(if is_ours { "" } else { name }),
+        };
         Self {
-            function_name: if is_ours { "" } else { name },
+            function_name,
             script_id: function.source.some().map_or(0, |source| source.index() + 1).to_string(),
             url,
             line_number: i64::from(function.line) - 1,
