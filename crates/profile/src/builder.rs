@@ -19,6 +19,10 @@ use crate::tables::{
     Frame, Function, Lane, LineTick, Marker, Module, Process, Sample, Samples, Source, Stack, Thread, Unit,
 };
 
+/// The most frames of a stack. Recorders stop far earlier; a file that claims more would make every walk from
+/// a stack to its root a long one.
+pub const DEEPEST_STACK: u16 = 4096;
+
 /// What a lane is, before it has samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneInfo<'a> {
@@ -42,6 +46,10 @@ pub struct Builder {
     functions: FxHashMap<Function, FunctionId>,
     frames: HashTable<FrameId>,
     stacks: HashTable<StackId>,
+    /// How many frames each stack has.
+    depths: Vec<u16>,
+    /// Frames that were left out because their stacks are too deep.
+    too_deep: u64,
     processes: FxHashMap<Process, ProcessId>,
     threads: FxHashMap<Thread, ThreadId>,
     lanes: FxHashMap<(StringId, Unit), LaneId>,
@@ -129,7 +137,8 @@ impl Builder {
         id
     }
 
-    /// The stack of a frame called by `parent`, with its category.
+    /// The stack of a frame called by `parent`, with its category. Beyond [`DEEPEST_STACK`] frames it is `parent`
+    /// itself.
     pub fn stack(&mut self, parent: StackId, frame: FrameId) -> StackId {
         let table = &mut self.profile.stacks;
         let key = (parent, frame);
@@ -137,6 +146,12 @@ impl Builder {
         if let Some(&id) = self.stacks.find(hash(&key), |&id| key_of(id, table) == key) {
             return id;
         }
+        let depth = parent.some().map_or(0, |id| self.depths[id.index()]);
+        if depth >= DEEPEST_STACK {
+            self.too_deep += 1;
+            return parent;
+        }
+        self.depths.push(depth + 1);
         let caller = parent.some().map(|id| table.category[id.index()]);
         let frames = &self.profile.frames;
         let category = stack_category(caller, frames.category[frame.index()], frames.tier[frame.index()]);
@@ -228,6 +243,11 @@ impl Builder {
         let markers = &mut profile.markers;
         for time in markers.start_ns.iter_mut().chain(&mut markers.end_ns) {
             *time = time.saturating_sub(origin_ns);
+        }
+        if self.too_deep > 0 {
+            let sentence =
+                format!("stacks have more than {DEEPEST_STACK} frames: {} are left out", self.too_deep);
+            profile.meta.losses.damage.push(sentence);
         }
         profile.meta.duration_ns = profile.meta.duration_ns.max(latest_ns(&profile));
         debug_assert_eq!(profile.check(), Ok(()));

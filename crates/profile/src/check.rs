@@ -3,6 +3,7 @@
 
 use thiserror::Error;
 
+use crate::builder::DEEPEST_STACK;
 use crate::model::Profile;
 use crate::tables::Lane;
 
@@ -26,6 +27,9 @@ pub enum CheckError {
     /// A stack stands before its parent.
     #[error("stack {0} stands before its parent")]
     ParentAfterChild(usize),
+    /// A stack has more frames than [`DEEPEST_STACK`].
+    #[error("stack {0} has more than {DEEPEST_STACK} frames")]
+    TooDeep(usize),
     /// Columns of one table differ in length.
     #[error("the columns of {0} differ in length")]
     UnequalColumns(&'static str),
@@ -43,8 +47,8 @@ pub enum CheckError {
 }
 
 impl Profile {
-    /// Proves that every id is in range, parents stand before their children, columns are equally long and
-    /// times are sorted.
+    /// Proves that every id is in range, parents stand before their children, no stack is too
+    /// deep, columns are equally long and times are sorted.
     pub fn check(&self) -> Result<(), CheckError> {
         self.check_columns()?;
         self.check_small_tables()?;
@@ -99,12 +103,18 @@ impl Profile {
     fn check_stacks(&self) -> Result<(), CheckError> {
         let stacks = &self.stacks;
         required("stacks", "frame", stacks.frame.iter().map(|id| id.0), self.frames.len())?;
-        let misplaced =
-            |(row, parent): (usize, &crate::StackId)| parent.some().is_some_and(|id| id.index() >= row);
-        match stacks.parent.iter().enumerate().position(misplaced) {
-            Some(row) => Err(CheckError::ParentAfterChild(row)),
-            None => Ok(()),
+        let mut depths: Vec<u16> = Vec::with_capacity(stacks.parent.len());
+        for (row, parent) in stacks.parent.iter().enumerate() {
+            let depth = match parent.some() {
+                None => 0,
+                Some(id) => *depths.get(id.index()).ok_or(CheckError::ParentAfterChild(row))?,
+            };
+            if depth >= DEEPEST_STACK {
+                return Err(CheckError::TooDeep(row));
+            }
+            depths.push(depth + 1);
         }
+        Ok(())
     }
 
     fn check_lane(&self, index: usize, lane: &Lane) -> Result<(), CheckError> {

@@ -66,22 +66,16 @@ pub struct TopRow {
 
 /// The list of the selected samples, most self weight first.
 pub fn top(profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) -> Vec<TopRow> {
-    let keys: Vec<Option<TopKey>> = profile.stacks().ids().map(|id| key_of(profile, id, by)).collect();
     let mut sums = Sums::default();
-    for (stamp, entry) in weights.entries.iter().enumerate() {
-        match by {
-            TopBy::Thread => sums.add_whole(TopKey::Thread(entry.thread), entry),
-            TopBy::Process => sums.add_whole(TopKey::Process(profile.thread(entry.thread).process), entry),
-            _ => {
-                let visible = profile.ancestry(entry.stack).filter(|stack| !selection.hides(profile, *stack));
-                for (depth, stack) in visible.enumerate() {
-                    if let Some(key) = keys[stack.index()] {
-                        let category = category_of(profile, stack, by);
-                        sums.add(key, category, entry, stamp, depth == 0);
-                    }
-                }
-            }
+    match by {
+        TopBy::Thread => {
+            weights.entries.iter().for_each(|entry| sums.add_whole(TopKey::Thread(entry.thread), entry));
         }
+        TopBy::Process => {
+            let process = |entry: &Entry| TopKey::Process(profile.thread(entry.thread).process);
+            weights.entries.iter().for_each(|entry| sums.add_whole(process(entry), entry));
+        }
+        _ => sums.add_stacks(profile, weights, selection, by),
     }
     if by == TopBy::Line && sums.rows.is_empty() {
         sums.add_line_ticks(profile, weights);
@@ -118,42 +112,90 @@ fn key_of(profile: &Profile, stack: StackId, by: TopBy) -> Option<TopKey> {
     }
 }
 
+/// What ended in a stack or above it.
+#[derive(Clone, Copy)]
+struct Share {
+    weight: u64,
+    samples: u64,
+    /// The first entry of it.
+    first: usize,
+}
+
+impl Share {
+    const NOTHING: Self = Self { weight: 0, samples: 0, first: usize::MAX };
+
+    fn add(&mut self, other: Self) {
+        self.weight = self.weight.saturating_add(other.weight);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.first = self.first.min(other.first);
+    }
+}
+
 #[derive(Default)]
 struct Sums {
     rows: Vec<TopRow>,
-    /// The entry that each row was last counted for, so that recursion counts once.
-    stamps: Vec<usize>,
     index: FxHashMap<TopKey, usize>,
 }
 
 impl Sums {
-    fn row(&mut self, key: TopKey, category: Category) -> usize {
+    fn row(&mut self, key: TopKey) -> usize {
         *self.index.entry(key).or_insert_with(|| {
             let (self_weight, total_weight, self_samples, total_samples) = (0, 0, 0, 0);
+            let category = Category::Unknown;
             self.rows.push(TopRow { key, category, self_weight, total_weight, self_samples, total_samples });
-            self.stamps.push(usize::MAX);
             self.rows.len() - 1
         })
     }
 
-    fn add(&mut self, key: TopKey, category: Category, entry: &Entry, stamp: usize, ran: bool) {
-        let index = self.row(key, category);
-        let row = &mut self.rows[index];
-        if ran {
-            row.self_weight = row.self_weight.saturating_add(entry.weight);
-            row.self_samples = row.self_samples.saturating_add(entry.samples);
+    fn add_self(&mut self, row: usize, share: Share) {
+        let row = &mut self.rows[row];
+        row.self_weight = row.self_weight.saturating_add(share.weight);
+        row.self_samples = row.self_samples.saturating_add(share.samples);
+    }
+
+    fn add_total(&mut self, row: usize, share: Share) {
+        let row = &mut self.rows[row];
+        row.total_weight = row.total_weight.saturating_add(share.weight);
+        row.total_samples = row.total_samples.saturating_add(share.samples);
+    }
+
+    /// Adds up the table of stacks instead of walking each entry's callers: deep recursion costs no more than
+    /// its stacks.
+    fn add_stacks(&mut self, profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) {
+        let stacks = profile.stacks();
+        let own = own_shares(profile, weights, selection);
+        let mut all = own.clone();
+        for id in stacks.ids().rev() {
+            if let Some(parent) = stacks.parent[id.index()].some() {
+                let share = all[id.index()];
+                all[parent.index()].add(share);
+            }
         }
-        if self.stamps[index] != stamp {
-            self.stamps[index] = stamp;
-            row.total_weight = row.total_weight.saturating_add(entry.weight);
-            row.total_samples = row.total_samples.saturating_add(entry.samples);
+        let mut seen_first: Vec<(usize, StackId)> = Vec::new();
+        let mut rows: Vec<Option<usize>> = Vec::with_capacity(stacks.len());
+        for id in stacks.ids() {
+            let is_seen = all[id.index()].first != usize::MAX && !selection.hides(profile, id);
+            let row = key_of(profile, id, by).filter(|_| is_seen).map(|key| self.row(key));
+            rows.push(row);
+            let Some(row) = row else { continue };
+            self.add_self(row, own[id.index()]);
+            seen_first.resize(self.rows.len(), (usize::MAX, id));
+            // Of the callers in one entry the last: it stands next to the function that ran.
+            if all[id.index()].first <= seen_first[row].0 {
+                seen_first[row] = (all[id.index()].first, id);
+            }
         }
+        for (row, (_, stack)) in self.rows.iter_mut().zip(seen_first) {
+            row.category = category_of(profile, stack, by);
+        }
+        outermost(profile, &rows, |row, id| self.add_total(row, all[id.index()]));
     }
 
     fn add_whole(&mut self, key: TopKey, entry: &Entry) {
-        self.add(key, Category::Unknown, entry, usize::MAX - 1, true);
-        let index = self.row(key, Category::Unknown);
-        self.stamps[index] = usize::MAX;
+        let row = self.row(key);
+        let share = Share { weight: entry.weight, samples: entry.samples, first: 0 };
+        self.add_self(row, share);
+        self.add_total(row, share);
     }
 
     /// Ticks have no time and no thread: they share out the weight of their stack.
@@ -189,5 +231,58 @@ impl Sums {
             weights(b).cmp(&weights(a)).then_with(|| a.key.cmp(&b.key))
         });
         self.rows
+    }
+}
+
+/// What ended in each stack, or in hidden ones above it.
+fn own_shares(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<Share> {
+    let stacks = profile.stacks();
+    let mut visible: Vec<StackId> = Vec::with_capacity(stacks.len());
+    for id in stacks.ids() {
+        let caller = stacks.parent[id.index()].some().map_or(StackId::NONE, |parent| visible[parent.index()]);
+        visible.push(if selection.hides(profile, id) { caller } else { id });
+    }
+    let mut shares = vec![Share::NOTHING; stacks.len()];
+    for (first, entry) in weights.entries.iter().enumerate() {
+        let visible = entry.stack.some().and_then(|id| visible[id.index()].some());
+        if let Some(id) = visible {
+            shares[id.index()].add(Share { weight: entry.weight, samples: entry.samples, first });
+        }
+    }
+    shares
+}
+
+/// Calls `take` for each row's stacks that no caller of the same row has below it: recursion counts once.
+fn outermost(profile: &Profile, rows: &[Option<usize>], mut take: impl FnMut(usize, StackId)) {
+    let stacks = profile.stacks();
+    let mut next: Vec<StackId> = vec![StackId::NONE; stacks.len()];
+    let mut callee: Vec<StackId> = vec![StackId::NONE; stacks.len()];
+    let mut root = StackId::NONE;
+    for id in stacks.ids().rev() {
+        let first = match stacks.parent[id.index()].some() {
+            Some(parent) => &mut callee[parent.index()],
+            None => &mut root,
+        };
+        next[id.index()] = std::mem::replace(first, id);
+    }
+    let mut open = vec![false; rows.iter().flatten().max().map_or(0, |row| row + 1)];
+    // What to enter next, and which row was opened for the stack that was left.
+    let mut path: Vec<(StackId, Option<usize>)> = Vec::new();
+    let mut at = root;
+    loop {
+        if let Some(id) = at.some() {
+            let opened = rows[id.index()].filter(|row| !std::mem::replace(&mut open[*row], true));
+            if let Some(row) = opened {
+                take(row, id);
+            }
+            path.push((next[id.index()], opened));
+            at = callee[id.index()];
+        } else {
+            let Some((next, opened)) = path.pop() else { return };
+            if let Some(row) = opened {
+                open[row] = false;
+            }
+            at = next;
+        }
     }
 }

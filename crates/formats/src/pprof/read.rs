@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use profile::{
-    Builder, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, StringId, Thread, ThreadId,
-    Unit, classify,
+    Builder, DEEPEST_STACK, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, StringId,
+    Thread, ThreadId, Unit, classify,
 };
 use rustc_hash::FxHashMap;
 
@@ -92,6 +92,7 @@ struct Reader<'a> {
     threads: FxHashMap<&'a [u8], ThreadId>,
     stacks_left: usize,
     negative: u64,
+    too_deep: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -107,6 +108,7 @@ impl<'a> Reader<'a> {
             threads: FxHashMap::default(),
             stacks_left: bytes.len().saturating_mul(STACKS_PER_BYTE).saturating_add(FREE_STACKS),
             negative: 0,
+            too_deep: 0,
         }
     }
 
@@ -157,16 +159,23 @@ impl<'a> Reader<'a> {
         let mut locations = Vec::new();
         let mut values = Vec::new();
         for (_, value) in Fields::of(self.bytes).filter(|(number, _)| *number == field::SAMPLE) {
-            locations.clear();
-            values.clear();
             let message = value.bytes();
-            for (number, value) in Fields::of(message) {
-                match number {
-                    sample::LOCATION_ID => locations.extend(value.numbers()),
-                    sample::VALUE => values.extend(value.numbers().map(u64::cast_signed)),
-                    _ => {}
-                }
+            let numbers = |field| {
+                Fields::of(message)
+                    .filter(move |(number, _)| *number == field)
+                    .flat_map(|(_, value)| value.numbers())
+            };
+            values.clear();
+            values.extend(numbers(sample::VALUE).take(self.lanes.len()).map(u64::cast_signed));
+            if values.iter().all(|value| *value == 0) {
+                continue;
             }
+            // Locations stand leaf first. What is too far from the root is counted, not kept.
+            let too_many = numbers(sample::LOCATION_ID).count().saturating_sub(DEEPEST_STACK.into());
+            self.too_deep += too_many as u64;
+            locations.clear();
+            let ids = numbers(sample::LOCATION_ID).skip(too_many);
+            locations.extend(ids.map(|id| self.tables.location_or_none(id)));
             let thread = self.thread(message);
             let Some(stack) = self.stack(&locations) else { return };
             for ((lane, scale), value) in self.lanes.iter().zip(&values) {
@@ -227,6 +236,11 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> Profile {
         if self.negative > 0 {
             let sentence = format!("{} negative values (is it a difference?) count as 0", self.negative);
+            self.builder.meta().losses.damage.push(sentence);
+        }
+        if self.too_deep > 0 {
+            let sentence =
+                format!("samples have more than {DEEPEST_STACK} locations: {} are left out", self.too_deep);
             self.builder.meta().losses.damage.push(sentence);
         }
         infer_roles(&mut self.builder);

@@ -1,6 +1,6 @@
 //! pprof's tables by their ids, which may be any number, and the frames that a location stands for.
 
-use profile::{Builder, FrameId, NO_ADDRESS};
+use profile::{Builder, DEEPEST_STACK, FrameId, NO_ADDRESS};
 use rustc_hash::FxHashMap;
 
 use super::fields::{function, line, location, mapping, profile as field};
@@ -73,6 +73,11 @@ impl<'a> Tables<'a> {
         }
     }
 
+    /// The id of a location; one for all that are not there.
+    pub(super) fn location_or_none(&self, id: u64) -> u64 {
+        if self.locations.contains_key(&id) { id } else { u64::MAX }
+    }
+
     /// The frames of a location, the outermost first: a location has a line for each inlined function.
     pub(super) fn frames(&self, builder: &mut Builder, texts: &Texts<'_>, id: u64) -> Vec<FrameId> {
         let message = self.locations.get(&id).copied().unwrap_or_default();
@@ -81,7 +86,8 @@ impl<'a> Tables<'a> {
         let binary =
             self.mappings.get(&number_in(message, location::MAPPING_ID)).copied().unwrap_or_default();
         let module = texts.get(number_in(binary, mapping::FILENAME));
-        let lines: Vec<Line> = lines_of(message).map(|(_, value)| Line::of(value)).collect();
+        let lines = lines_of(message).take(DEEPEST_STACK.into());
+        let lines: Vec<Line> = lines.map(|(_, value)| Line::of(value)).collect();
         if lines.is_empty() {
             let name = if module.is_empty() && address != NO_ADDRESS {
                 format!("{address:#x}")

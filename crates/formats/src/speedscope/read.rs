@@ -32,7 +32,7 @@ struct Shared<'a> {
 }
 
 /// A shared frame; positions are numbers, where they are anything.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct FrameRow<'a> {
     #[serde(borrow, default)]
     name: Cow<'a, str>,
@@ -97,16 +97,25 @@ struct Reader {
     frames: Vec<FrameId>,
     /// Frames that samples name and the file does not have.
     missing_frames: u64,
+    /// The frame that stands for those.
+    nameless: Option<FrameId>,
     /// Samples whose weight the file does not have.
     unweighed: u64,
     misfits: u64,
+    /// What could not be read, beyond the first few of which each has a sentence.
+    other_damage: u64,
 }
+
+/// How many sentences say what could not be read: a file may hold millions of broken profiles.
+const MOST_SENTENCES: usize = 8;
 
 impl Reader {
     fn new() -> Self {
         let mut builder = Builder::new();
         builder.meta().format = "speedscope".into();
-        Self { builder, frames: Vec::new(), missing_frames: 0, unweighed: 0, misfits: 0 }
+        let (frames, nameless) = (Vec::new(), None);
+        let (missing_frames, unweighed, misfits, other_damage) = (0, 0, 0, 0);
+        Self { builder, frames, missing_frames, nameless, unweighed, misfits, other_damage }
     }
 
     fn read(&mut self, file: &File<'_>) {
@@ -127,11 +136,23 @@ impl Reader {
 
     fn note(&mut self, read: serde_json::Result<()>, what: &str) {
         if let Err(error) = read {
-            self.builder.meta().losses.damage.push(format!("{what} could not be read to the end: {error}"));
+            self.say(|| format!("{what} could not be read to the end: {error}"));
+        }
+    }
+
+    fn say(&mut self, sentence: impl FnOnce() -> String) {
+        let damage = &mut self.builder.meta().losses.damage;
+        if damage.len() < MOST_SENTENCES {
+            damage.push(sentence());
+        } else {
+            self.other_damage += 1;
         }
     }
 
     fn add_profile(&mut self, row: &ProfileRow<'_>) {
+        if row.samples.is_none() && row.events.is_none() {
+            return;
+        }
         let scale = Scale::of(&row.unit);
         let is_evented = row.kind == "evented" || row.kind.is_empty() && row.events.is_some();
         let lane = self.builder.lane(LaneInfo {
@@ -212,8 +233,7 @@ impl Reader {
         pass(&mut self.builder, open.top(), now, row.end_value.max(now));
         self.misfits += open.misfits;
         if open.left_open() > 0 {
-            let sentence = format!("{} frames of “{}” are never closed", open.left_open(), row.name);
-            self.builder.meta().losses.damage.push(sentence);
+            self.say(|| format!("{} frames of “{}” are never closed", open.left_open(), row.name));
         }
     }
 
@@ -224,7 +244,7 @@ impl Reader {
             return *frame;
         }
         self.missing_frames += 1;
-        nameless(&mut self.builder)
+        *self.nameless.get_or_insert_with(|| add_frame(&mut self.builder, &FrameRow::default()))
     }
 
     fn finish(mut self) -> Profile {
@@ -233,6 +253,7 @@ impl Reader {
             (self.missing_frames, "frames of samples are not among the shared frames"),
             (self.unweighed, "samples have no weight and count as 1"),
             (self.misfits, "events do not fit the ones before them"),
+            (self.other_damage, "other parts could not be read"),
         ];
         for (count, what) in sentences.iter().filter(|(count, _)| *count > 0) {
             losses.damage.push(format!("{count} {what}"));
@@ -258,13 +279,6 @@ fn add_frame(builder: &mut Builder, row: &FrameRow<'_>) -> FrameId {
         address: NO_ADDRESS,
         inlined: false,
     };
-    code_place::frame(builder, &place)
-}
-
-fn nameless(builder: &mut Builder) -> FrameId {
-    let (name, symbol, file, module) = ("[unknown]", "", "", "");
-    let (definition, ran, address) = ((0, 0), (0, 0), NO_ADDRESS);
-    let place = CodePlace { name, symbol, file, module, definition, ran, address, inlined: false };
     code_place::frame(builder, &place)
 }
 
