@@ -1,6 +1,7 @@
 //! [`RawProfile`] → rows of the model: ids become rows, the tree becomes stacks, callers first. Ids that lead
 //! nowhere, twice to something or round in a circle are counted, not believed.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use profile::{
@@ -245,33 +246,42 @@ fn add_timed(raw: &RawProfile<'_>, times: &Times, target: &Target<'_>, builder: 
         builder.meta().losses.damage.push(sentence);
     }
     let mut unknown = 0;
-    let mut samples: Vec<(u64, StackId)> = times
-        .samples_ns
-        .iter()
-        .zip(&raw.samples)
-        .map(|(time_ns, id)| (*time_ns, target.stack(*id, &mut unknown)))
-        .collect();
+    let mut stacks: Vec<StackId> = raw.samples.iter().map(|id| target.stack(*id, &mut unknown)).collect();
     note(builder, unknown, "name nodes that are not there", "samples");
-    if !samples.is_sorted_by_key(|sample| sample.0) {
+    let mut times_ns = Cow::Borrowed(&*times.samples_ns);
+    if !times_ns.is_sorted() {
+        let mut samples: Vec<(u64, StackId)> = times_ns.iter().copied().zip(stacks).collect();
         samples.sort_by_key(|sample| sample.0);
+        stacks = samples.iter().map(|sample| sample.1).collect();
+        times_ns = Cow::Owned(samples.iter().map(|sample| sample.0).collect());
     }
-    let sorted_ns: Vec<u64> = samples.iter().map(|sample| sample.0).collect();
-    let durations = durations(&sorted_ns, times.end_ns);
-    for (&(time_ns, stack), &weight) in samples.iter().zip(&durations) {
+    let times_ns = &times_ns[..times_ns.len().min(stacks.len())];
+    let durations = durations(times_ns, times.end_ns);
+    let interval_ns = median(&durations);
+    builder.reserve_samples(lane, durations.len());
+    for ((&time_ns, &stack), &weight) in times_ns.iter().zip(&stacks).zip(&durations) {
         builder.sample(lane, Sample { time_ns, thread: target.thread, stack, weight });
     }
-    let start_ns = sorted_ns.first().map_or(times.start_ns, |first| times.start_ns.min(*first));
-    let last_ns = samples.last().zip(durations.last()).map_or(start_ns, |(sample, rest)| sample.0 + rest);
-    Added { span_ns: Some((start_ns, last_ns)), interval_ns: median(&durations) }
+    let start_ns = times_ns.first().map_or(times.start_ns, |first| times.start_ns.min(*first));
+    let last_ns = times_ns.last().zip(durations.last()).map_or(start_ns, |(time_ns, rest)| time_ns + rest);
+    Added { span_ns: Some((start_ns, last_ns)), interval_ns }
 }
 
-/// Samples without times.
+/// Samples without times: those of one stack are one row.
 fn add_untimed(raw: &RawProfile<'_>, target: &Target<'_>, builder: &mut Builder) -> Added {
     let lane = lane(builder, Unit::Count);
     let mut unknown = 0;
+    let mut counts: FxHashMap<StackId, u64> = FxHashMap::default();
+    let mut order = Vec::new();
     for id in &raw.samples {
         let stack = target.stack(*id, &mut unknown);
-        builder.sample(lane, Sample { time_ns: 0, thread: target.thread, stack, weight: 1 });
+        *counts.entry(stack).or_insert_with(|| {
+            order.push(stack);
+            0
+        }) += 1;
+    }
+    for stack in order {
+        builder.sample(lane, Sample { time_ns: 0, thread: target.thread, stack, weight: counts[&stack] });
     }
     note(builder, unknown, "name nodes that are not there", "samples");
     Added::default()

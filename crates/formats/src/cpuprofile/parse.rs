@@ -178,9 +178,11 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         let raw = self.0;
+        let mut is_empty = true;
         let (mut id, mut parent, mut hits) = (None, None, Number(0.0));
         let mut frame = CallFrame::default();
         while let Some(key) = object.next_key()? {
+            is_empty = false;
             match key {
                 NodeKey::Id => id = object.next_value::<Number>()?.as_u32(),
                 NodeKey::Parent => parent = object.next_value::<Number>()?.as_u32(),
@@ -192,6 +194,9 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
                     object.next_value::<IgnoredAny>()?;
                 }
             }
+        }
+        if is_empty {
+            return Ok(());
         }
         let call = raw.call(frame.call(0));
         raw.node(id, parent, call, hits);

@@ -16,7 +16,7 @@ use super::wire::{Fields, Value};
 use crate::finish::{infer_roles, settle_quality};
 
 /// What the stacks of a file may add up to for each of its bytes, before it is taken for a bomb.
-const STACKS_PER_BYTE: usize = 4;
+const STACKS_PER_BYTE: usize = 1;
 const FREE_STACKS: usize = 1 << 20;
 /// Nobody measures more at once.
 const MOST_TYPES: usize = 64;

@@ -2,6 +2,7 @@
 //! are not always balanced; what was meant is guessed, and how often is counted.
 
 use profile::{Builder, FrameId, StackId};
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 /// A frame opens (`O`) or closes (`C`).
@@ -19,6 +20,8 @@ pub(super) struct Event<'a> {
 #[derive(Default)]
 pub(super) struct OpenStack {
     open: Vec<(FrameId, StackId)>,
+    /// How often each frame is open: one that is not needs no search.
+    counts: FxHashMap<FrameId, u32>,
     /// Events that do not fit the ones before them.
     pub(super) misfits: u64,
 }
@@ -32,16 +35,22 @@ impl OpenStack {
     pub(super) fn open(&mut self, builder: &mut Builder, frame: FrameId) {
         let stack = builder.stack(self.top(), frame);
         self.open.push((frame, stack));
+        *self.counts.entry(frame).or_default() += 1;
     }
 
     /// Closes a frame. One that is not on top takes along what it called; one that is not open is passed over.
     pub(super) fn close(&mut self, frame: FrameId) {
-        let Some(place) = self.open.iter().rposition(|(open, _)| *open == frame) else {
+        if self.counts.get(&frame).is_none_or(|count| *count == 0) {
             self.misfits += 1;
             return;
-        };
-        self.misfits += (self.open.len() - 1 - place) as u64;
-        self.open.truncate(place);
+        }
+        while let Some((top, _)) = self.open.pop() {
+            self.counts.entry(top).and_modify(|count| *count -= 1);
+            if top == frame {
+                return;
+            }
+            self.misfits += 1;
+        }
     }
 
     /// How many frames nobody closed.

@@ -44,6 +44,12 @@ struct FrameRow<'a> {
     col: Option<&'a RawValue>,
 }
 
+impl FrameRow<'_> {
+    fn is_empty(&self) -> bool {
+        self.name.is_empty() && self.file.is_none() && self.line.is_none() && self.col.is_none()
+    }
+}
+
 /// One profile. Its lists stay text until the rest is known.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -120,18 +126,29 @@ impl Reader {
 
     fn read(&mut self, file: &File<'_>) {
         if let Some(list) = file.shared.as_ref().and_then(|shared| shared.frames) {
-            let (builder, frames) = (&mut self.builder, &mut self.frames);
-            let read = each(list, |row: FrameRow<'_>| frames.push(add_frame(builder, &row)));
+            let read = each(list, |row: FrameRow<'_>| {
+                let frame = if row.is_empty() { self.nameless() } else { add_frame(&mut self.builder, &row) };
+                self.frames.push(frame);
+            });
             self.note(read, "the shared frames");
         }
         if let Some(list) = file.profiles {
-            let read =
-                each(list, |text: &RawValue| match serde_json::from_str::<ProfileRow<'_>>(text.get()) {
+            let read = each(list, |text: &RawValue| {
+                if !text.get().starts_with('{') {
+                    self.say(|| "a profile is no object".into());
+                    return;
+                }
+                match serde_json::from_str::<ProfileRow<'_>>(text.get()) {
                     Ok(profile) => self.add_profile(&profile),
                     Err(error) => self.note(Err(error), "a profile"),
-                });
+                }
+            });
             self.note(read, "the profiles");
         }
+    }
+
+    fn nameless(&mut self) -> FrameId {
+        *self.nameless.get_or_insert_with(|| add_frame(&mut self.builder, &FrameRow::default()))
     }
 
     fn note(&mut self, read: serde_json::Result<()>, what: &str) {
@@ -244,7 +261,7 @@ impl Reader {
             return *frame;
         }
         self.missing_frames += 1;
-        *self.nameless.get_or_insert_with(|| add_frame(&mut self.builder, &FrameRow::default()))
+        self.nameless()
     }
 
     fn finish(mut self) -> Profile {
