@@ -39,9 +39,14 @@ seed() {
 # The start of every text of corpus/, for the reader of its format, and all kinds for `import` and our own file.
 write_seeds() {
   local input name target
-  for input in corpus/*/input.txt*; do
+  for input in corpus/*/input.*; do
     name=$(basename "$(dirname "$input")")
     case $name in
+      cpuprofile-*) target=cpuprofile ;;
+      trace-*) target=trace_events ;;
+      *-prof | *-prof-*) target=prof_log ;;
+      speedscope-*) target=speedscope ;;
+      pprof-*) target=pprof ;;
       folded-*) target=folded ;;
       dtrace-*) target=dtrace ;;
       bpftrace-*) target=bpftrace ;;

@@ -6,11 +6,13 @@
 mod cases;
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use cases::import;
 use flate2::write::GzEncoder;
 use flate2::{Compression, Crc};
-use profile::file;
+use profile::{DEEPEST_STACK, Profile, file};
+use views::{Selection, TopBy, top, weigh};
 
 /// What opening a small file may take, whatever it claims.
 const MOST_MEMORY_KB: u64 = 512 << 10;
@@ -97,6 +99,137 @@ fn texts_of_one_thing_only() {
         assert_eq!(profile.check(), Ok(()));
     }
     stays_within_memory();
+}
+
+/// What a text of `FILLED` bytes may take here; in a release build it is a tenth of it.
+const MOST_TIME: Duration = Duration::from_secs(10);
+const FILLED: usize = 12 << 20;
+
+/// Start, what is repeated, end.
+type Filled = (&'static str, &'static str, &'static str);
+
+const SPEEDSCOPE: &str = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},"profiles":["#;
+const NODE: &str = r#"{"nodes":[{"id":1,"callFrame":{"functionName":"a","url":"/a.js"}"#;
+const LOG: &str = "v8-version,12,4,254,21,-node.22,0\ncode-creation,JS,10,1,0x10000,100,f /a.js:1:1,0x1,*\n";
+
+/// JSON and logs of nothing but one thing: linear in time, and in memory not many times the text.
+#[test]
+fn lists_of_one_thing_only() {
+    let speedscope: &[Filled] = &[
+        (r#"{"type":"sampled","unit":"none","weights":[],"samples":["#, "[],", "[0]]}]}"),
+        (r#"{"type":"sampled","unit":"none","weights":[],"samples":["#, "[0],", "[0]]}]}"),
+        (r#"{"type":"sampled","unit":"none","weights":[1],"samples":[["#, "0,", "1]]}]}"),
+        (r#"{"type":"sampled","unit":"none","weights":[1],"samples":[["#, "7,", "1]]}]}"),
+        (r#"{"type":"sampled","samples":[[0]]},"#, "{},", "{}]}"),
+        (r#"{"type":"sampled","samples":[[0]]},"#, "7,", "7]}"),
+        (r#"{"type":"sampled","samples":[[0]]},"#, r#"{"name":7},"#, "7]}"),
+        (
+            r#"{"type":"evented","endValue":9,"events":["#,
+            r#"{"type":"O","at":1,"frame":0},{"type":"C","at":2,"frame":1},"#,
+            r#"{"type":"O","at":3,"frame":0}]}]}"#,
+        ),
+        (r#"{"type":"sampled","samples":[[0]]}],"shared":{"frames":["#, "{},", "{}]}}"),
+    ];
+    let others: &[Filled] = &[
+        (r#"}],"startTime":0,"endTime":9,"samples":["#, "1,", r#"1],"timeDeltas":[1]}"#),
+        (r#"}],"startTime":0,"endTime":9,"samples":["#, "1,", ""),
+        (r#"}],"samples":[1],"timeDeltas":["#, "1,", "1]}"),
+        ("},", "{},", r#"{}],"samples":[1],"timeDeltas":[1]}"#),
+        (r#","children":["#, "1,", r#"1]}],"samples":[1],"timeDeltas":[1]}"#),
+        (r#","positionTicks":["#, "{},", r#"{}]}],"samples":[1],"timeDeltas":[1]}"#),
+    ];
+    let logs: &[Filled] = &[
+        ("tick,0x10010,1,0,0x0,0\n", "tick,0x10010,1,0,0x0,0\n", ""),
+        ("tick,0x10010,1,0,0x0,0", ",0x10010", "\ntick,0x10010,1,0,0x0,0\n"),
+        ("", "code-move,0x10000,0x20000\ncode-move,0x20000,0x10000\n", "tick,0x10010,1,0,0x0,0\n"),
+        ("tick,0x10010,1,0,0x0,0\n", "x\n", ""),
+        ("tick,0x10010,1,0,0x0,0\n", "v8-version,1\n", ""),
+    ];
+    for (format, rows) in [(SPEEDSCOPE, speedscope), (NODE, others), (LOG, logs)] {
+        for (start, filler, end) in rows {
+            let text = format.to_owned() + start + &filler.repeat(FILLED / filler.len()) + end;
+            opens_in_time(text.as_bytes(), &format!("{start}{filler}"));
+        }
+    }
+    let events = r#"{"traceEvents":["#.to_owned() + &"{},".repeat(FILLED / 3) + "{}]}";
+    assert!(import(&gzip(events.as_bytes()), 1).is_err(), "a trace without a profile");
+    stays_within_memory();
+}
+
+/// Events that open and never close, a tree that is one long chain: every stack is one deeper than the last.
+#[test]
+fn stacks_of_every_depth() {
+    let events: String = (0..200_000).map(|at| format!(r#"{{"type":"O","at":{at},"frame":0}},"#)).collect();
+    let events = format!(
+        r#"{SPEEDSCOPE}{{"type":"evented","endValue":9,"events":[{}]}}]}}"#,
+        &events[..events.len() - 1]
+    );
+    opens_in_time(events.as_bytes(), "events that open");
+    let node =
+        |id: u32| format!(r#"{{"id":{id},"callFrame":{{"functionName":"a"}},"children":[{}]}}"#, id + 1);
+    let nodes: Vec<String> = (1..100_000).map(node).collect();
+    let samples: Vec<String> = (1..100_000).map(|id: u32| id.to_string()).collect();
+    let chain = format!(r#"{{"nodes":[{}],"samples":[{}]}}"#, nodes.join(","), samples.join(","));
+    let profile = opens_in_time(chain.as_bytes(), "a chain of nodes");
+    assert_eq!(profile.stacks().len(), usize::from(DEEPEST_STACK));
+    stays_within_memory();
+}
+
+/// pprof of nothing but one field.
+#[test]
+fn messages_of_one_thing_only() {
+    let base = [
+        field(1, &[8, 1, 16, 2]),
+        [&b""[..], b"cpu", b"nanoseconds"].iter().flat_map(|text| field(6, text)).collect(),
+        field(4, &[8, 1, 34, 4, 8, 1, 16, 3]),
+        field(5, &[8, 1, 16, 1]),
+        field(2, &[10, 1, 1, 18, 1, 5]),
+    ]
+    .concat();
+    for number in 1..=6 {
+        // The first sample type is the default one.
+        let many = [base.clone(), field(number, b"").repeat(FILLED / 2), vec![14 << 3, 1]].concat();
+        opens_in_time(&many, &format!("field {number}"));
+    }
+    let half = FILLED / 2;
+    let rows = [
+        field(2, &[field(1, &vec![1; FILLED]), vec![18, 1, 5]].concat()),
+        field(2, &[field(1, &vec![9; FILLED]), vec![18, 1, 5]].concat()),
+        field(2, &[[8, 1].repeat(half), vec![18, 1, 5]].concat()),
+        field(2, &[vec![10, 1, 1], field(2, &vec![5; FILLED])].concat()),
+        field(2, &[vec![10, 1, 1, 18, 1, 5], field(3, b"").repeat(half)].concat()),
+        [field(4, &[vec![8, 2], field(4, b"").repeat(half)].concat()), field(2, &[10, 1, 2, 18, 1, 5])]
+            .concat(),
+    ];
+    for (number, row) in rows.iter().enumerate() {
+        opens_in_time(&[&*base, row].concat(), &format!("message {number}"));
+    }
+    stays_within_memory();
+}
+
+/// A field with bytes, as protobuf writes it.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    let mut length = bytes.len();
+    while length >= 0x80 {
+        field.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    field.push(length as u8);
+    field.extend_from_slice(bytes);
+    field
+}
+
+fn opens_in_time(bytes: &[u8], what: &str) -> Profile {
+    let start = Instant::now();
+    let profile = import(&gzip(bytes), 1).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(profile.check(), Ok(()), "{what}");
+    let selection = Selection::default();
+    let rows = top(&profile, &weigh(&profile, &selection), &selection, TopBy::Function);
+    assert!(!rows.is_empty(), "{what}: nothing is shown");
+    assert!(profile.meta().losses.damage.len() < 20, "{what}: too many sentences");
+    assert!(start.elapsed() < MOST_TIME, "{what}: it took {:?}", start.elapsed());
+    profile
 }
 
 /// The first sentence that says what is wrong with what opened.

@@ -198,10 +198,17 @@ fn small_recordings() -> Vec<Case> {
         "dtrace-stacks",
         "bpftrace-kstack-ustack-comm",
         "node24-prof",
+        "cpuprofile-head",
+        "trace-list",
+        "speedscope-evented",
+        "pprof-datadog-time",
     ];
     let of = |name: &&str| {
-        let mut text = cases::case(name).text();
-        text.truncate(TEXT_BYTES);
+        let case = cases::case(name);
+        let mut text = case.text();
+        if !case.is_json() {
+            text.truncate(TEXT_BYTES);
+        }
         let profile = import(&text, 1).unwrap();
         Case { name: format!("{name} as .nodescope"), bytes: recording(&profile) }
     };
