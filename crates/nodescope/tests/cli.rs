@@ -138,6 +138,8 @@ fn a_terminal_is_treated_as_one() {
     assert!(empty_no_color.contains("\u{1b}[1m"), "an empty NO_COLOR counts as not set");
     for (arguments, sentence) in [
         (format!("export {path} --to nodescope -o -"), "binary, and stdout is a terminal"),
+        (format!("export {path} --to pprof -o -"), "binary, and stdout is a terminal"),
+        (format!("export {path} --to firefox -o -"), "binary, and stdout is a terminal"),
         ("report -".to_owned(), "stdin is a terminal"),
     ] {
         let refused = on_terminal(&arguments, &[]).unwrap();
@@ -430,6 +432,21 @@ fn help_is_at_hand() {
     }
     for command in [&["--help"][..], &["report", "--help"], &["export", "--help"], &["man", "--help"]] {
         assert!(succeeds(command).contains("Usage: nodescope"), "{command:?}");
+    }
+    let forms = ["nodescope", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];
+    let scratch = Scratch::new("help");
+    succeeds(&["man", "--dir", &scratch.0.display().to_string()]);
+    let help = succeeds(&["export", "--help"]);
+    let page = fs::read_to_string(scratch.0.join("nodescope-export.1")).unwrap();
+    let completions = succeeds(&["completions", "fish"]);
+    for form in forms {
+        assert!(help.contains(form) && page.contains(form) && completions.contains(form), "{form}: {help}");
+    }
+    for input in
+        ["perf script", ".cpuprofile", "trace", "--prof", "folded", "pprof", "speedscope", ".nodescope"]
+    {
+        assert!(bare.contains(input), "{input}: {bare}");
+        fails(&["report", &scratch.file("prose.txt", b"Dear diary,\n")], 1, "does not look like", input);
     }
     assert!(succeeds(&["--version"]).starts_with("nodescope "));
     fails(&["fly"], 2, "fly", "");

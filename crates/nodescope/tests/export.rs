@@ -12,25 +12,55 @@ use std::process::Stdio;
 use program::{Scratch, fails, input, json, nodescope, recording, run, stderr, stdout, succeeds};
 use serde_json::Value;
 
-/// The word for --to, file names that mean the same, and how the bytes are told.
-type Form = (&'static str, &'static [&'static str], fn(&[u8]) -> bool);
+/// The word for --to, file names that mean the same, how the bytes are told, and what is said on stderr.
+type Form = (&'static str, &'static [&'static str], fn(&[u8]) -> bool, &'static [&'static str]);
+
+/// What --to takes.
+const FORMS: &[&str] =
+    &["nodescope", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];
 
 #[test]
 fn every_form_by_ending_and_by_name() {
     let scratch = Scratch::new("forms");
     let path = input("node22-gc");
     let rows: &[Form] = &[
-        ("svg", &["flame.svg", "FLAME.SVG"], |bytes| bytes.windows(4).any(|part| part == b"<svg")),
-        ("folded", &["a.folded", "a.collapsed"], |bytes| bytes.starts_with(b"node;")),
-        ("nodescope", &["a.nodescope"], |bytes| bytes.starts_with(b"nodescop")),
-        ("json", &["a.json"], |bytes| {
-            serde_json::from_slice::<Value>(bytes).is_ok_and(|json| json["samples"] == 514)
-        }),
+        ("svg", &["flame.svg", "FLAME.SVG"], |bytes| bytes.windows(4).any(|part| part == b"<svg"), &[]),
+        ("folded", &["a.folded", "a.collapsed"], |bytes| bytes.starts_with(b"node;"), &[]),
+        ("nodescope", &["a.nodescope"], |bytes| bytes.starts_with(b"nodescop"), &[]),
+        ("json", &["a.json"], |bytes| parsed(bytes)["samples"] == 514, &[]),
+        (
+            "cpuprofile",
+            &["a.cpuprofile", "A.CpuProfile"],
+            |bytes| parsed(bytes)["nodes"][0]["callFrame"]["functionName"] == "(root)",
+            &["a .cpuprofile holds one thread", "addresses, modules and V8 tiers are left out"],
+        ),
+        (
+            "speedscope",
+            &["a.speedscope.json", "a.speedscope"],
+            |bytes| parsed(bytes)["$schema"] == "https://www.speedscope.app/file-format-schema.json",
+            &["speedscope puts the samples of a thread one behind another"],
+        ),
+        (
+            "pprof",
+            &["a.pb.gz", "a.pb", "a.pprof"],
+            |bytes| unpacked(bytes).windows(11).any(|part| part == b"nanoseconds"),
+            &["pprof has no times"],
+        ),
+        (
+            "firefox",
+            &["a.firefox.json.gz"],
+            |bytes| parsed(&unpacked(bytes))["meta"]["preprocessedProfileVersion"] == 60,
+            &[],
+        ),
     ];
-    for (form, names, is_right) in rows {
+    for (form, names, is_right, notes) in rows {
         let streamed = run(&["export", &path, "-o", "-", "--to", form]);
         assert!(streamed.status.success() && is_right(&streamed.stdout), "{form}: {}", stderr(&streamed));
-        assert_eq!(stderr(&streamed), "", "{form}");
+        let said = stderr(&streamed);
+        assert_eq!(said.lines().count(), notes.len(), "{form}: {said}");
+        for note in *notes {
+            assert_eq!(said.matches(note).count(), 1, "{form}: {note}: {said}");
+        }
         for name in *names {
             let out = scratch.path(name);
             assert_eq!(succeeds(&["export", &path, "-o", &out]), "", "{form} prints nothing on stdout");
@@ -45,6 +75,69 @@ fn every_form_by_ending_and_by_name() {
     }
     let left: Vec<_> = scratch.0.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains(".part")), "{left:?}");
+}
+
+fn parsed(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap()
+}
+
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(bytes).read_to_end(&mut unpacked).unwrap();
+    unpacked
+}
+
+/// What one form writes, another command opens: the report stays, but for what the form cannot carry.
+#[test]
+fn what_is_exported_opens_again() {
+    let scratch = Scratch::new("again");
+    for case in ["node22-http", "cpuprofile-node22-known-shares", "node22-prof", "pprof-datadog-time"] {
+        let busiest = |path: &str| {
+            let report: Value = serde_json::from_str(&stdout(&run(&["report", path, "--json"]))).unwrap();
+            let row = &report["functions"][0];
+            (row["name"].clone(), row["file"].clone(), row["self"].clone())
+        };
+        for name in ["a.speedscope.json", "a.pb.gz", "a.nodescope"] {
+            let out = scratch.path(name);
+            assert!(run(&["export", &input(case), "-o", &out]).status.success(), "{case} as {name}");
+            assert_eq!(busiest(&out), busiest(&input(case)), "{case} as {name}");
+        }
+        let out = scratch.path("a.cpuprofile");
+        assert!(run(&["export", &input(case), "-o", &out]).status.success(), "{case}");
+        assert!(run(&["report", &out]).status.success(), "{case}");
+    }
+}
+
+/// Each once: other events, what has no unit or times, markers.
+#[test]
+fn what_a_form_cannot_carry_is_said_once() {
+    let rows: &[(&str, &str, &[&str])] = &[
+        (
+            "perf-multi-event",
+            "speedscope",
+            &["showing context-switches", "one behind another", "no unit for context-switches"],
+        ),
+        ("perf-multi-event", "pprof", &["pprof has no times"]),
+        ("perf-multi-event", "firefox", &["showing context-switches"]),
+        ("perf-multi-event", "cpuprofile", &["showing context-switches", "addresses, modules"]),
+        ("folded-simple", "firefox", &["the recording has no times"]),
+        ("folded-simple", "cpuprofile", &["the recording has no times"]),
+        ("folded-simple", "pprof", &[]),
+        ("perf-records", "speedscope", &["one behind another", "speedscope has no markers"]),
+        ("perf-records", "pprof", &["pprof has no times", "pprof has no markers"]),
+        ("cpuprofile-node22-known-shares", "firefox", &["no place for ticks on lines"]),
+    ];
+    for (case, form, notes) in rows {
+        let output = run(&["export", &input(case), "-o", "-", "--to", form]);
+        assert!(output.status.success(), "{case} as {form}: {}", stderr(&output));
+        let said = stderr(&output);
+        for note in *notes {
+            assert_eq!(said.matches(note).count(), 1, "{case} as {form}: {note}: {said}");
+        }
+        let lines: std::collections::BTreeSet<&str> = said.lines().collect();
+        assert_eq!(lines.len(), said.lines().count(), "{case} as {form}: twice: {said}");
+        assert!(!notes.is_empty() || said.is_empty(), "{case} as {form}: {said}");
+    }
 }
 
 #[test]
@@ -122,7 +215,10 @@ fn options_of_another_form_are_refused() {
     let scratch = Scratch::new("endings");
     for name in ["flame.png", "flame", "svg"] {
         let out = scratch.path(name);
-        fails(&["export", &path, "-o", &out], 2, "does not say what to write", "--to");
+        for word in FORMS {
+            fails(&["export", &path, "-o", &out], 2, "does not say what to write", word);
+            fails(&["export", &path, "-o", &out, "--to", "png"], 2, "cannot write png", word);
+        }
         assert!(!Path::new(&out).exists());
     }
     fails(&["export", &path], 2, "--output", "");
