@@ -1,5 +1,5 @@
-//! Formats that we read and write: import → export → import keeps stacks and weights, and `go tool pprof` shows
-//! what the report shows.
+//! Formats that we read and write: import → export → import keeps stacks and weights, and times where the format
+//! can; and `go tool pprof` shows what the report shows.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::Command;
 
 use cases::{cases, import};
-use formats::{firefox, pprof, speedscope};
-use profile::{LaneId, Profile, StackId, Unit};
+use formats::{cpuprofile, firefox, pprof, speedscope};
+use profile::{LaneId, Profile, StackId, Unit, file};
 use regex::Regex;
 use serde_json::Value;
 use views::{Selection, TopBy, TopKey, selected_rows, top, weigh};
@@ -97,6 +97,39 @@ fn pprof_keeps_stacks_and_weights() {
     assert_round_trip("pprof", |profile, selection, out| pprof::write(profile, selection, out));
 }
 
+/// Our own file keeps everything.
+#[test]
+fn nodescope_keeps_everything() {
+    for case in cases() {
+        let profile = case.import();
+        let mut bytes = Vec::new();
+        file::write(&profile, &mut bytes).unwrap();
+        assert!(import(&bytes, 1).unwrap() == profile, "{}", case.name);
+    }
+}
+
+/// V8's own recordings are one thread whose samples stand until the next: stacks, weights and times stay in
+/// every format that has times.
+#[test]
+fn recordings_without_gaps_keep_their_times() {
+    let formats: [(&str, Write); 2] = [
+        (".cpuprofile", |profile, selection, out| cpuprofile::write(profile, selection, out)),
+        ("speedscope", |profile, selection, out| speedscope::write(profile, selection, out)),
+    ];
+    for name in ["cpuprofile-node18-http", "cpuprofile-node22-known-shares", "cpuprofile-node26-gc"] {
+        let profile = cases::case(name).import();
+        for (format, write) in formats {
+            let again = import(&written(&profile, write), 1).unwrap();
+            assert_eq!(again.meta().format, format);
+            assert_eq!(first_difference(&stacks(&profile), &stacks(&again)), None, "{name} as {format}");
+            let (one, two) = (&profile.lane(LaneId(0)).samples, &again.lane(LaneId(0)).samples);
+            assert_eq!(one.weight, two.weight, "{name} as {format}");
+            let since_first = |times: &[u64]| times.iter().map(|time| time - times[0]).collect::<Vec<_>>();
+            assert_eq!(since_first(&one.time_ns), since_first(&two.time_ns), "{name} as {format}");
+        }
+    }
+}
+
 /// A lane in a unit of time has the start of each thread; its samples follow each other.
 #[test]
 fn speedscope_keeps_the_time_where_a_thread_starts() {
@@ -155,8 +188,16 @@ fn go_tool_pprof_shows_the_same_top_list() {
     let Some(program) = pprof_program() else {
         return println!("skipped: go tool pprof: neither pprof nor go is installed");
     };
-    for name in ["node22-http", "node22-known-shares", "node22-unicode", "perf-inline", "pprof-datadog-time"]
-    {
+    let names = [
+        "node22-http",
+        "node22-known-shares",
+        "node22-unicode",
+        "perf-inline",
+        "pprof-datadog-time",
+        "cpuprofile-node18-http",
+        "node22-prof",
+    ];
+    for name in names {
         let profile = cases::case(name).import();
         let path = std::env::temp_dir().join(format!("nodescope-{}-{name}.pb.gz", std::process::id()));
         std::fs::write(&path, written(&profile, |p, s, out| pprof::write(p, s, out))).unwrap();
