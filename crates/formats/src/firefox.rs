@@ -214,7 +214,7 @@ fn meta(profile: &Profile, lane: &Lane) -> Value {
         "interval": milliseconds(interval_ns),
         "categories": COLORS.iter().map(category).collect::<Vec<_>>(),
         "markerSchema": [],
-        "oscpu": meta.system,
+        "oscpu": meta.system.as_deref().unwrap_or_default(),
         "sampleUnits": { "time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns" },
         "usesOnlyOneStackType": false,
         "sourceCodeIsNotOnSearchfox": true,
