@@ -233,16 +233,19 @@ impl Reader {
             let read = each(list, |event: Event<'_>| {
                 if event.at < now && started {
                     open.misfits += 1;
-                } else {
-                    pass(&mut self.builder, open.top(), now, event.at);
-                    now = event.at;
                 }
+                let at = if started { event.at.max(now) } else { event.at };
                 started = true;
-                let frame = self.frame(event.frame);
+                let (before, frame) = (open.top(), self.frame(event.frame));
                 match event.kind {
                     "O" => open.open(&mut self.builder, frame),
                     "C" => open.close(frame),
                     _ => open.misfits += 1,
+                }
+                // An event that changes nothing ends no sample.
+                if open.top() != before || before == StackId::NONE {
+                    pass(&mut self.builder, before, now, at);
+                    now = at;
                 }
             });
             self.note(read, "the events");

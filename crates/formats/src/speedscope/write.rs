@@ -13,12 +13,30 @@ use crate::naming;
 pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {
     let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else { return Ok(Vec::new()) };
     let rows = by_thread(profile, selection, lane);
+    if frames_in(profile, lane, &rows) > MOST_FRAMES {
+        return Err(io::Error::other(
+            "speedscope repeats the whole stack in every sample: with stacks this deep that is more than a gigabyte",
+        ));
+    }
     let mut writer = Writer { profile, selection, lane, numbers: Vec::new(), functions: Vec::new() };
     writer.number_functions(&rows);
     let mut out = BufWriter::with_capacity(1 << 16, out);
     writer.write(&rows, &mut out)?;
     out.flush()?;
     Ok(notes(profile, lane))
+}
+
+/// The most frames in all samples together, a few bytes each: speedscope opens no larger files.
+const MOST_FRAMES: u64 = 1 << 28;
+
+fn frames_in(profile: &Profile, lane: &Lane, rows: &[(ThreadId, Vec<usize>)]) -> u64 {
+    let stacks = profile.stacks();
+    let mut depths: Vec<u16> = Vec::with_capacity(stacks.len());
+    for parent in &stacks.parent {
+        depths.push(parent.some().map_or(1, |parent| depths[parent.index()] + 1));
+    }
+    let depth = |row: &usize| lane.samples.stack[*row].some().map_or(0, |stack| depths[stack.index()]);
+    rows.iter().flat_map(|(_, rows)| rows).map(|row| u64::from(depth(row))).sum()
 }
 
 /// The selected rows of each thread that has some.
