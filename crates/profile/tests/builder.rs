@@ -5,8 +5,8 @@
 mod sample;
 
 use profile::{
-    Builder, Category, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, StringId, Thread, ThreadId,
-    Tier, Unit,
+    Builder, Category, DEEPEST_STACK, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, StringId,
+    Thread, ThreadId, Tier, Unit,
 };
 use sample::{frame, function};
 
@@ -152,4 +152,18 @@ fn one_thread(builder: &mut Builder, name: &str) -> ThreadId {
     let process = builder.process(process);
     let name = builder.string(name);
     builder.thread(Thread { process, tid: Some(1), name, role: Role::MainLoop })
+}
+
+/// What is beyond the deepest stack is left out and said; the stacks below it stay.
+#[test]
+fn no_stack_is_too_deep() {
+    let mut builder = Builder::new();
+    let row = function(&mut builder, "f", None, None);
+    let frame = frame(&mut builder, row, App, JS);
+    let deep = (0..DEEPEST_STACK).fold(StackId::NONE, |stack, _| builder.stack(stack, frame));
+    assert_eq!(builder.stack(deep, frame), deep);
+    let profile = builder.finish();
+    assert_eq!(profile.check(), Ok(()));
+    assert_eq!(profile.ancestry(deep).count(), usize::from(DEEPEST_STACK));
+    assert_eq!(profile.meta().losses.damage, ["stacks have more than 16384 frames: 1 are left out"]);
 }
