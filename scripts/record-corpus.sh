@@ -537,6 +537,70 @@ case_dtrace_stacks() {
   [ -z "$flamegraph" ] || perl "$flamegraph/stackcollapse.pl" "$corpus/dtrace-stacks/input.txt" >"$corpus/dtrace-stacks/expected.folded"
 }
 
+# --- node --prof --------------------------------------------------------------------------
+
+# trim CASE MAJOR EVERY: the case's input.log from its v8.log, and the self ticks that Node counts in it, without nm.
+trim() {
+  local dir=$corpus/$1
+  mkdir -p "$dir"
+  "$(node 20)" "$root/scripts/trim-prof-log.js" "$3" <"$work/$1.v8.log" >"$dir/input.log"
+  (PATH='' "$(node "$2")" --prof-process --separate-bytecodes=true "$dir/input.log" 2>/dev/null) |
+    awk '/^ \[/ { part = $1 }
+      part == "[JavaScript]:" && $1 ~ /^[0-9]+$/ { ticks = $1; sub(/^ *[0-9]+ +[0-9.]+% +[0-9.]+% +/, ""); print ticks "\t" $0 }' >"$dir/expected.ticks"
+  gzip -9nf "$dir/input.log"
+}
+
+# prof CASE MAJOR: the program with known shares.
+prof() {
+  place shares /srv/shares
+  cd /srv/shares
+  "$(node "$2")" --prof --no-logfile-per-isolate --logfile="$work/$1.v8.log" shares.js 1200 >/dev/null
+  trim "$1" "$2" 8
+}
+case_node8_prof() { prof node8-prof 8; }
+case_node10_prof() { prof node10-prof 10; }
+case_node14_prof() { prof node14-prof 14; }
+case_node18_prof() { prof node18-prof 18; }
+case_node22_prof() { prof node22-prof 22; }
+case_node24_prof() { prof node24-prof 24; }
+
+# prof_http CASE MAJOR DIR ROUTES: server.js of DIR under load, killed at the end.
+prof_http() {
+  local server load
+  port=$((port + 1))
+  cd "$3"
+  PORT=$port "$(node "$2")" --prof --no-logfile-per-isolate --logfile="$work/$1.v8.log" server.js >/dev/null &
+  server=$!
+  sleep 0.7
+  "$(node 20)" load.js "$port" 8 "$4" &
+  load=$!
+  sleep 2.5
+  kill "$load" "$server"
+  wait "$load" "$server" 2>/dev/null || true
+  trim "$1" "$2" 6
+}
+case_node12_prof_http() { prof_http node12-prof-http 12 /srv/shop-es5 "$old_routes"; }
+case_node20_prof_http() { prof_http node20-prof-http 20 /srv/shop "$shop_routes"; }
+case_node22_prof_http() { prof_http node22-prof-http 22 /srv/shop "$shop_routes"; }
+case_node26_prof_http() { prof_http node26-prof-http 26 /srv/shop "$shop_routes"; }
+
+case_node22_prof_preprocessed() {
+  local dir=$corpus/node22-prof-preprocessed
+  mkdir -p "$dir"
+  zcat "$corpus/node22-prof-http/input.log.gz" >"$work/v8.log"
+  (PATH='' "$(node 22)" --prof-process --preprocess "$work/v8.log" 2>/dev/null) | gzip -9n >"$dir/input.json.gz"
+}
+
+case_node24_prof_workers() {
+  local dir=$corpus/node24-prof-workers log
+  place threads /srv/threads
+  mkdir -p "$dir" "$work/isolates"
+  cd "$work/isolates"
+  rm -f isolate-*
+  "$(node 24)" --prof /srv/threads/main.js
+  for log in isolate-*-v8.log; do "$(node 20)" "$root/scripts/trim-prof-log.js" 40 <"$log"; done | gzip -9n >"$dir/input.log.gz"
+}
+
 # --- main ---------------------------------------------------------------------------------
 
 all_cases() { declare -F | sed -n 's/^declare -f case_//p' | tr _ -; }

@@ -9,7 +9,7 @@ use profile::file::{self, FileError};
 use thiserror::Error;
 
 use crate::decompress::{Compression, Taken};
-use crate::{bpftrace, dtrace, folded, perf_script};
+use crate::{bpftrace, cpuprofile, dtrace, folded, perf_script, prof_log, trace_events};
 
 /// How much of an input is looked at to tell its format.
 const FIRST_BYTES: u64 = 64 << 10;
@@ -67,6 +67,13 @@ struct Reader {
 /// The formats, the surest signs first.
 const READERS: &[Reader] = &[
     Reader { looks_like: file::is_ours, read: |stream, taken, _| read_ours(stream, taken) },
+    Reader { looks_like: cpuprofile::looks_like, read: |stream, _, _| Ok(cpuprofile::read(stream)) },
+    Reader { looks_like: trace_events::looks_like, read: |stream, _, _| Ok(trace_events::read(stream)) },
+    Reader { looks_like: prof_log::looks_like, read: |stream, _, _| Ok(prof_log::read(stream)) },
+    Reader {
+        looks_like: prof_log::looks_like_preprocessed,
+        read: |stream, _, _| Ok(prof_log::read_preprocessed(stream)),
+    },
     Reader {
         looks_like: perf_script::looks_like,
         read: |stream, _, threads| Ok(perf_script::read(stream, threads)),
@@ -91,13 +98,8 @@ const NOT_YET: &[NotYet] = &[
     },
     NotYet {
         looks_like: looks_like_json,
-        what: "a JSON file (.cpuprofile, speedscope, trace …)",
+        what: "a JSON file, and neither a .cpuprofile nor a Chrome trace",
         hint: "export it as folded stacks with the tool that made it",
-    },
-    NotYet {
-        looks_like: |bytes| bytes.starts_with(b"v8-version,"),
-        what: "a V8 --prof log",
-        hint: "node --prof-process FILE shows it as text",
     },
 ];
 

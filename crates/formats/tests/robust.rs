@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use cases::{Case, cases, import};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::{Compression, Crc};
-use formats::{folded, svg};
+use formats::{cpuprofile, folded, svg};
 use profile::{Profile, file};
 use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
 
@@ -21,6 +21,8 @@ const CUTS: usize = 64;
 const FLIPS: usize = 256;
 /// Of larger inputs, only so much is damaged: parsers see nothing new behind it.
 const TEXT_BYTES: usize = 12 << 10;
+/// The samples of a .cpuprofile stand behind its nodes.
+const JSON_BYTES: usize = 64 << 10;
 const COMPRESSED_BYTES: usize = 16 << 10;
 /// One mutant in so many goes through every view and writer.
 const EXAMINED: usize = 24;
@@ -29,9 +31,15 @@ const EXAMINED: usize = 24;
 fn damaged_texts_return() {
     for case in cases() {
         let mut text = case.text();
-        text.truncate(TEXT_BYTES);
+        // JSON that ends early is no JSON: only flips inside a whole one can still open.
+        let least = match case.is_json() {
+            true if text.len() > JSON_BYTES => 0,
+            true => 2,
+            false => CUTS + 1,
+        };
+        text.truncate(if case.is_json() { JSON_BYTES } else { TEXT_BYTES });
         let opened = try_mutants(&case.name, &text, |mutant| mutant);
-        assert!(opened > CUTS, "{}: only {opened} mutants opened", case.name);
+        assert!(opened >= least, "{}: only {opened} mutants opened", case.name);
     }
 }
 
@@ -39,7 +47,11 @@ fn damaged_texts_return() {
 fn damaged_compressed_inputs_return() {
     for case in cases().iter().filter(|case| case.is_compressed()) {
         let opened = try_mutants(&case.name, &small_compressed(case), |mutant| mutant);
-        assert!(opened > 0, "{}: not one mutant showed what came before the damage", case.name);
+        assert!(
+            opened > 0 || case.is_json(),
+            "{}: not one mutant showed what came before the damage",
+            case.name
+        );
     }
 }
 
@@ -149,6 +161,7 @@ fn examine(profile: &Profile) {
     }
     let options = folded::Options { tid: true, kernel: true, jit: true, addresses: true, pid: true };
     folded::write(profile, &weights, &selection, &options, std::io::sink()).unwrap();
+    cpuprofile::write(profile, &selection, std::io::sink()).unwrap();
     let mut picture = Vec::new();
     match svg::write(profile, &weights, &selection, &svg::Options::default(), &mut picture) {
         Ok(()) => {
@@ -175,8 +188,14 @@ fn small_compressed(case: &Case) -> Vec<u8> {
 
 /// Recordings of our own, made from inputs of each format.
 fn small_recordings() -> Vec<Case> {
-    let names =
-        ["perf-records", "perf-srcline", "folded-odd", "dtrace-stacks", "bpftrace-kstack-ustack-comm"];
+    let names = [
+        "perf-records",
+        "perf-srcline",
+        "folded-odd",
+        "dtrace-stacks",
+        "bpftrace-kstack-ustack-comm",
+        "node24-prof",
+    ];
     let of = |name: &&str| {
         let mut text = cases::case(name).text();
         text.truncate(TEXT_BYTES);

@@ -317,3 +317,81 @@ fn stated_comms(readme: &str) -> Option<BTreeMap<String, u64>> {
     let comm = |text: &str| text.replace("\\x1b", "\u{1b}");
     Some(parts.captures_iter(line).map(|part| (comm(&part[1]), part[2].parse().unwrap())).collect())
 }
+
+/// Functions and regular expressions have the self ticks that V8's own tick processor counts. It numbers
+/// functions of one name (`next {1}`), spells nameless ones, knows no marker but
+/// the four oldest, and gives builtins inside Node's binary to it.
+#[test]
+fn prof_logs_have_the_ticks_of_prof_process() {
+    let number = Regex::new(r" \{\d+\}$").unwrap();
+    let marker = Regex::new(r"^JS:o?([+*])'?").unwrap();
+    let mut rows = 0;
+    for case in cases() {
+        let Some(text) = expected_ticks(&case) else { continue };
+        let mut expected: BTreeMap<String, u64> = BTreeMap::new();
+        for line in text.lines() {
+            let (ticks, name) = line.split_once('\t').unwrap();
+            let name = number.replace(name, "").replacen(": ", ":", 1).replace("<anonymous> ", " ");
+            *expected.entry(name).or_default() += ticks.parse::<u64>().unwrap();
+        }
+        let is_compared = |name: &str| !name.starts_with("Builtin:") && !name.starts_with("BytecodeHandler:");
+        expected.retain(|name, _| is_compared(name));
+        rows += expected.len();
+        let mut ours: BTreeMap<String, u64> = BTreeMap::new();
+        for (name, ticks) in generated_self_samples(&case.import()) {
+            if is_compared(&name) {
+                *ours.entry(marker.replace(&name, "JS:$1").into_owned()).or_default() += ticks;
+            }
+        }
+        assert_eq!(ours, expected, "{}", case.name);
+    }
+    assert!(rows >= 80, "only {rows} functions were compared");
+}
+
+/// The JSON that Node makes of a log tells the same as the log.
+#[test]
+fn a_preprocessed_log_tells_the_same() {
+    let (log, json) = (case("node22-prof-http").import(), case("node22-prof-preprocessed").import());
+    assert_eq!(log.lanes()[0].samples.time_ns, json.lanes()[0].samples.time_ns);
+    let untagged = |profile: &Profile| -> BTreeMap<String, u64> {
+        let mut samples = BTreeMap::new();
+        for (name, count) in generated_self_samples(profile) {
+            *samples.entry(name.split_once(':').unwrap().1.to_owned()).or_default() += count;
+        }
+        samples
+    };
+    assert_eq!(untagged(&log), untagged(&json));
+    for category in [Category::Gc, Category::Compiler, Category::Regexp, Category::Idle, Category::App] {
+        assert_eq!(self_share(&log, category), self_share(&json, category), "{category:?}");
+    }
+}
+
+#[test]
+fn isolates_behind_each_other_stay_apart() {
+    let profile = case("node24-prof-workers").import();
+    for (role, mine, not_mine) in
+        [(Role::Worker, "resizeImage", "hash"), (Role::MainLoop, "hash", "resizeImage")]
+    {
+        let selection = Selection { threads: Some(threads(&profile, role)), ..Selection::default() };
+        let rows = functions(&profile, &selection);
+        assert!(rows.contains_key(mine) && !rows.contains_key(not_mine), "{role:?}");
+    }
+    assert_eq!(threads(&profile, Role::Worker).len(), 3);
+}
+
+/// The self samples of V8's code by the name as it was written.
+fn generated_self_samples(profile: &Profile) -> BTreeMap<String, u64> {
+    let mut samples = BTreeMap::new();
+    for stack in profile.lanes()[0].samples.stack.iter().filter_map(|stack| stack.some()) {
+        let symbol = profile.text(profile.frames().row(profile.stacks().row(stack).frame).symbol);
+        if v8::name::parse(symbol).is_some() {
+            *samples.entry(symbol.to_owned()).or_default() += 1;
+        }
+    }
+    samples
+}
+
+fn expected_ticks(case: &Case) -> Option<String> {
+    let folder = format!("{}/../../corpus/{}", env!("CARGO_MANIFEST_DIR"), case.name);
+    std::fs::read_to_string(format!("{folder}/expected.ticks")).ok()
+}

@@ -65,7 +65,7 @@ pub(crate) struct Export {
     /// Where to write; `-` is stdout
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The form: nodescope, svg, folded or json; without it, OUT's ending says
+    /// The form: nodescope, svg, folded, cpuprofile or json; without it, OUT's ending says
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -217,11 +217,11 @@ pub(crate) fn short_help() -> String {
 nodescope {version}: where the time of a Node.js process went
 
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
-  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .nodescope, .json
+  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .cpuprofile, .nodescope, .json
   nodescope completions SHELL      completion for bash, zsh, fish, …
   nodescope man                    the manual page
 
-FILE is `perf script` text, folded stacks, DTrace or bpftrace stacks, or a .nodescope recording;
+FILE is a .cpuprofile, a Chrome or Node trace, `perf script` text, folded stacks, DTrace or bpftrace stacks, or a .nodescope recording;
 gzip and zstd are seen through, and - is stdin. For example:
 
   perf record -F 99 -g -p PID -- sleep 30 && perf script | nodescope report -

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use formats::svg::{self, Colors, SvgError};
-use formats::{folded, svg::Options as SvgOptions};
+use formats::{cpuprofile, folded, svg::Options as SvgOptions};
 use profile::Profile;
 use views::{Selection, Weights};
 
@@ -20,6 +20,7 @@ enum Form {
     Nodescope,
     Svg,
     Folded,
+    Cpuprofile,
     Json,
 }
 
@@ -28,6 +29,7 @@ const FORMS: &[(Form, &str, &[&str])] = &[
     (Form::Nodescope, "nodescope", &[".nodescope"]),
     (Form::Svg, "svg", &[".svg"]),
     (Form::Folded, "folded", &[".folded", ".collapsed"]),
+    (Form::Cpuprofile, "cpuprofile", &[".cpuprofile"]),
     (Form::Json, "json", &[".json"]),
 ];
 
@@ -41,14 +43,20 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
     let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
     note_other_events(&profile, &selection, form);
+    let mut notes = Vec::new();
     output::write_to(&arguments.output, form == Form::Nodescope, |out| match form {
         Form::Nodescope => profile::file::write(&profile, out),
         Form::Folded => {
             folded::write(&profile, &weights, &selection, &folded_options(&arguments.folded, label_pid), out)
         }
         Form::Svg => write_svg(&profile, &weights, &selection, &svg_options, out),
+        Form::Cpuprofile => {
+            notes = cpuprofile::write(&profile, &selection, out)?;
+            Ok(())
+        }
         Form::Json => write_json(&Report::new(&profile, &weights, &selection), out),
     })?;
+    notes.iter().for_each(|note| warn(note));
     say_where(&arguments.output, form);
     Ok(())
 }

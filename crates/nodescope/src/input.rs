@@ -68,7 +68,7 @@ fn explain(name: &str, error: &ImportError) -> Failure {
     match error {
         ImportError::NotYet { hint, .. } => failure.hint(hint.replace("FILE", name)),
         ImportError::Unrecognised { .. } => {
-            failure.hint("nodescope reads .nodescope, perf script text, folded, DTrace and bpftrace stacks")
+            failure.hint("nodescope reads .nodescope, .cpuprofile, Chrome traces, V8 --prof logs, perf script text, folded, DTrace and bpftrace stacks")
         }
         ImportError::Empty | ImportError::NoSamples { .. } => {
             failure.hint("was the recorded process idle? perf record -F 99 -g -p PID -- sleep 30")

@@ -360,7 +360,7 @@ fn inputs_that_cannot_be_opened_say_why() {
         ("cut.nodescope", &recording()[..100], "damaged at byte 16: the file ends", ""),
         ("perf.data", b"PERFILE2 and so on", "perf.data", "perf script -i"),
         ("a.cpuprofile", b"{\"nodes\": []}", "JSON", "folded"),
-        ("v8.log", b"v8-version,12,4\n", "--prof", "--prof-process"),
+        ("v8.log", b"v8-version,12,4\n", "V8 --prof log, but there is not one sample in it (line 1", "idle?"),
         ("header.txt", b"# ========\n# captured on : today\n", "does not look like", ""),
         ("cut.gz", &gzipped[..8], "broken near byte 8", ""),
     ];

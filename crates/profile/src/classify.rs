@@ -92,14 +92,19 @@ impl Class<'_> {
     }
 }
 
-/// The states of V8's profiler. `(root)` has no time of its own, `(program)` is native code that V8 cannot
-/// see into.
+/// The states of V8's profiler, and those of its --prof log. `(root)` has no time of its own, `(program)` is
+/// native code that V8 cannot see into.
 const META: &[(&str, Category)] = &[
     ("(root)", Category::Unknown),
     ("(program)", Category::Unknown),
     ("(idle)", Category::Idle),
     ("(garbage collector)", Category::Gc),
     ("(unresolved function)", Category::Unknown),
+    ("(parser)", Category::Compiler),
+    ("(bytecode compiler)", Category::Compiler),
+    ("(compiler)", Category::Compiler),
+    ("(atomics wait)", Category::Idle),
+    ("(logging)", Category::Runtime),
 ];
 
 fn category_of_meta(name: &str) -> Category {
@@ -131,6 +136,11 @@ mod tests {
             (CodeKind::Meta, "(idle)", Category::Idle),
             (CodeKind::Meta, "(garbage collector)", Category::Gc),
             (CodeKind::Meta, "(unresolved function)", Category::Unknown),
+            (CodeKind::Meta, "(parser)", Category::Compiler),
+            (CodeKind::Meta, "(bytecode compiler)", Category::Compiler),
+            (CodeKind::Meta, "(compiler)", Category::Compiler),
+            (CodeKind::Meta, "(atomics wait)", Category::Idle),
+            (CodeKind::Meta, "(logging)", Category::Runtime),
             (CodeKind::Meta, "(what V8 may add)", Category::Unknown),
         ];
         for (kind, name, category) in rows {

@@ -14,4 +14,4 @@ mod weights;
 pub use selection::Selection;
 pub use top::{TopBy, TopKey, TopRow, top};
 pub use tree::{CallTree, Direction, Grouping, Label, Node, NodeId, call_tree};
-pub use weights::{Entry, Weights, share, weigh};
+pub use weights::{Entry, Weights, selected_rows, share, weigh};

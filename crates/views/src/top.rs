@@ -84,7 +84,7 @@ pub fn top(profile: &Profile, weights: &Weights, selection: &Selection, by: TopB
         }
     }
     if by == TopBy::Line && sums.rows.is_empty() {
-        sums.add_line_ticks(profile);
+        sums.add_line_ticks(profile, weights);
     }
     sums.into_rows()
 }
@@ -156,15 +156,28 @@ impl Sums {
         self.stamps[index] = usize::MAX;
     }
 
-    /// Ticks have no time and no thread: they count for the whole profile.
-    fn add_line_ticks(&mut self, profile: &Profile) {
+    /// Ticks have no time and no thread: they share out the weight of their stack.
+    fn add_line_ticks(&mut self, profile: &Profile, weights: &Weights) {
         let ticks = profile.line_ticks();
+        let mut all_ticks: FxHashMap<StackId, u64> = FxHashMap::default();
+        for (stack, ticks) in ticks.stack.iter().zip(&ticks.ticks) {
+            *all_ticks.entry(*stack).or_default() += u64::from(*ticks);
+        }
+        let mut sums: FxHashMap<StackId, (u64, u64)> = FxHashMap::default();
+        for entry in &weights.entries {
+            let (weight, samples) = sums.entry(entry.stack).or_default();
+            *weight = weight.saturating_add(entry.weight);
+            *samples = samples.saturating_add(entry.samples);
+        }
         for id in ticks.ids() {
             let tick = ticks.row(id);
-            let stack = profile.stacks().row(tick.stack);
-            if let Some(source) = profile.function_of(stack.frame).source.some() {
-                let weight = u64::from(tick.ticks);
-                let entry = Entry { thread: ThreadId(0), stack: tick.stack, weight, samples: weight };
+            let (weight, samples) = sums.get(&tick.stack).copied().unwrap_or_default();
+            let all = all_ticks.get(&tick.stack).copied().unwrap_or(0).max(1);
+            let part = |sum: u64| (u128::from(sum) * u128::from(tick.ticks) / u128::from(all)) as u64;
+            let source = profile.function_of(profile.stacks().frame[tick.stack.index()]).source;
+            if let Some(source) = source.some().filter(|_| weight > 0) {
+                let (weight, samples) = (part(weight), part(samples));
+                let entry = Entry { thread: ThreadId(0), stack: tick.stack, weight, samples };
                 self.add_whole(TopKey::Line(source, tick.line), &entry);
             }
         }

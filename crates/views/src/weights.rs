@@ -1,6 +1,6 @@
 //! The selected samples, summed by thread and stack: what every tree and list starts from.
 
-use profile::{LaneId, Profile, RowId, StackId, ThreadId};
+use profile::{LaneId, Profile, RowId, Samples, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::selection::Selection;
@@ -35,21 +35,10 @@ pub struct Weights {
 pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     let mut weights = Weights { lane: selection.lane_in(profile), entries: Vec::new(), total: 0, samples: 0 };
     let Some(lane) = weights.lane.map(|id| profile.lane(id)) else { return weights };
-    let threads = selection.selected_threads(profile);
-    let stacks = selection.selected_stacks(profile);
-    let without_stack = selection.search.is_none() && selection.categories.is_none();
     let samples = &lane.samples;
     let mut index = EntryIndex::new(profile.stacks().len());
-    for row in rows_in_range(&samples.time_ns, selection) {
+    for row in selected_rows(profile, selection) {
         let (thread, stack) = (samples.thread[row], samples.stack[row]);
-        let by_stack = match (stack.some(), &stacks) {
-            (Some(stack), Some(selected)) => selected[stack.index()],
-            (Some(_), None) => true,
-            (None, _) => without_stack,
-        };
-        if !by_stack || !threads[thread.index()] {
-            continue;
-        }
         let entry = index.entry(&mut weights.entries, thread, stack);
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
         entry.weight = entry.weight.saturating_add(weight);
@@ -58,6 +47,24 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
         weights.samples = weights.samples.saturating_add(count);
     }
     weights
+}
+
+/// The rows of the lane that are selected, in the order of time.
+pub fn selected_rows(profile: &Profile, selection: &Selection) -> impl Iterator<Item = usize> {
+    let threads = selection.selected_threads(profile);
+    let stacks = selection.selected_stacks(profile);
+    let without_stack = selection.search.is_none() && selection.categories.is_none();
+    let samples = selection.lane_in(profile).map(|id| &profile.lane(id).samples);
+    let is_selected = move |samples: &Samples, row: usize| {
+        let by_stack = match (samples.stack[row].some(), &stacks) {
+            (Some(stack), Some(selected)) => selected[stack.index()],
+            (Some(_), None) => true,
+            (None, _) => without_stack,
+        };
+        by_stack && threads[samples.thread[row].index()]
+    };
+    let rows = samples.map_or(0..0, |samples| rows_in_range(&samples.time_ns, selection));
+    rows.filter(move |row| samples.is_some_and(|samples| is_selected(samples, *row)))
 }
 
 /// Finds a thread's entry of a stack. Few stacks are seen on more than one thread, so the first thread's

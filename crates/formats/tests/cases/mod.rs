@@ -40,6 +40,11 @@ impl Case {
         matches!(*self.bytes, [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..])
     }
 
+    /// JSON shows nothing before its last bracket, or little.
+    pub fn is_json(&self) -> bool {
+        matches!(self.text().first(), Some(b'{' | b'['))
+    }
+
     pub fn import(&self) -> Profile {
         import(&self.bytes, 1).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
@@ -74,9 +79,9 @@ fn corpus() -> PathBuf {
 }
 
 fn read(folder: &Path) -> Option<Case> {
-    let bytes = ["input.txt", "input.txt.gz", "input.txt.zst"]
-        .iter()
-        .find_map(|name| fs::read(folder.join(name)).ok())?;
+    let files = folder.read_dir().ok()?.map(|entry| entry.unwrap().path());
+    let is_input = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("input.");
+    let bytes = fs::read(files.filter(is_input).min()?).unwrap();
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     Some(Case { name, bytes })
 }

@@ -1,0 +1,67 @@
+//! .cpuprofile: what V8's own profiler writes, from `node --cpu-prof`, Chrome DevTools and the inspector, in
+//! today's form and in the older ones (a `head` tree, times in seconds, `timestamps`, `parent` instead of
+//! `children`). Samples weigh the time until the next one, because the profiler does not tick evenly.
+//!
+//! `(root)` is no frame. `(program)`, `(idle)` and `(garbage collector)` stay stacks of their own, as the file
+//! has them: DevTools draws GC on top of the stack before it, which is a guess at who caused it, and its
+//! tables count GC by itself as we do.
+
+mod add;
+mod head;
+mod parse;
+mod raw;
+mod times;
+mod write;
+
+use std::io::Read;
+
+use profile::{Builder, Process, Profile, Role, StringId, Thread};
+
+use crate::finish::settle_quality;
+use crate::json::{self, outermost_keys};
+pub(crate) use add::{Added, add, settle_meta};
+pub(crate) use parse::{NodesSeed, NumbersSeed, id_of, time_of};
+pub(crate) use raw::RawProfile;
+pub use write::write;
+
+/// Reads a profile. What cannot be understood is a sentence among the losses; what came before it is kept.
+pub fn read(input: impl Read) -> Profile {
+    let (text, broken) = json::read_text(input);
+    let mut builder = Builder::new();
+    builder.meta().format = ".cpuprofile".into();
+    let mut raw = RawProfile::default();
+    let damage = parse::parse(&text, &mut raw);
+    builder.meta().losses.damage.extend(broken.or(damage));
+    let none = StringId::NONE;
+    let process = builder.process(Process {
+        pid: None,
+        inner_pid: None,
+        name: none,
+        container: none,
+        node_version: none,
+    });
+    let name = builder.string("main");
+    let thread = builder.thread(Thread { process, tid: None, name, role: Role::MainLoop });
+    let added = add(&raw, thread, &mut builder);
+    settle_meta(&[added], &mut builder);
+    settle_quality(&mut builder);
+    builder.finish()
+}
+
+/// Whether a text starts like a .cpuprofile. A heap snapshot has nodes, too, and a heap profile has a head.
+pub fn looks_like(first_bytes: &[u8]) -> bool {
+    let start = first_bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first_bytes).trim_ascii_start();
+    if !start.starts_with(b"{") {
+        return false;
+    }
+    let keys = outermost_keys(start);
+    let has = |key: &str| keys.contains(&key.as_bytes());
+    let says = |word: &str| memchr::memmem::find(start, word.as_bytes()).is_some();
+    let is_other = has("$schema") || has("traceEvents") || has("snapshot") || says("\"selfSize\"");
+    let has_tree = (has("nodes") || has("head")) && says("\"functionName\"");
+    let has_samples = has("samples") && ["timeDeltas", "timestamps", "startTime"].iter().any(|key| has(key));
+    !is_other && (has_tree || has_samples)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,291 @@
+//! [`RawProfile`] → rows of the model: ids become rows, the tree becomes stacks, callers first. Ids that lead
+//! nowhere, twice to something or round in a circle are counted, not believed.
+
+use std::fmt::Write;
+
+use profile::{
+    Builder, Frame, FrameId, Function, LaneId, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Sample, SourceId,
+    StackId, ThreadId, Tier, Unit,
+};
+use rustc_hash::FxHashMap;
+
+use super::raw::{Call, NO_ID, RawProfile};
+use super::times::{Times, durations, median, times};
+use crate::naming::name_call_frame;
+
+/// What one profile gave.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Added {
+    /// When it began and ended, on the profiler's clock; `None` without times.
+    pub(crate) span_ns: Option<(u64, u64)>,
+    interval_ns: Option<u64>,
+}
+
+/// Adds a profile as the samples of a thread.
+pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder) -> Added {
+    let rows = NodeRows::new(raw);
+    let stacks = stacks(raw, &rows, builder);
+    add_line_ticks(raw, &rows, &stacks, builder);
+    match times(raw) {
+        _ if raw.samples.is_empty() => add_hits(raw, &stacks, thread, builder),
+        Some(times) => add_timed(raw, &times, &Target { rows: &rows, stacks: &stacks, thread }, builder),
+        None => add_untimed(raw, &Target { rows: &rows, stacks: &stacks, thread }, builder),
+    }
+}
+
+/// Says what is known of all profiles of a file together.
+pub(crate) fn settle_meta(added: &[Added], builder: &mut Builder) {
+    let spans = || added.iter().filter_map(|added| added.span_ns);
+    let meta = builder.meta();
+    meta.way_in = "V8 CPU profiler".into();
+    meta.interval_ns = added.iter().filter_map(|added| added.interval_ns).min();
+    if let Some(start_ns) = spans().map(|(start, _)| start).min() {
+        let end_ns = spans().map(|(_, end)| end).max().unwrap_or(start_ns);
+        meta.start_clock_s = Some(start_ns as f64 / 1e9);
+        meta.duration_ns = end_ns - start_ns;
+        builder.set_origin_ns(start_ns);
+    }
+}
+
+/// From a node's id to its row. V8 counts ids from 1; others may do what they want.
+enum NodeRows {
+    Dense(Vec<u32>),
+    Sparse(FxHashMap<u32, u32>),
+}
+
+impl NodeRows {
+    fn new(raw: &RawProfile<'_>) -> Self {
+        let ids = || raw.nodes.iter().map(|node| node.id).filter(|id| *id != NO_ID);
+        let numbered = || (0u32..).zip(&raw.nodes).filter(|(_, node)| node.id != NO_ID);
+        let largest = ids().max().unwrap_or(0) as usize;
+        if largest > 2 * raw.nodes.len() + 1024 {
+            let mut rows = FxHashMap::default();
+            for (row, node) in numbered() {
+                rows.entry(node.id).or_insert(row);
+            }
+            return Self::Sparse(rows);
+        }
+        let mut rows = vec![NO_ID; largest + 1];
+        for (row, node) in numbered() {
+            let place = &mut rows[node.id as usize];
+            if *place == NO_ID {
+                *place = row;
+            }
+        }
+        Self::Dense(rows)
+    }
+
+    fn row(&self, id: u32) -> Option<usize> {
+        let row = match self {
+            Self::Dense(rows) => rows.get(id as usize).copied().unwrap_or(NO_ID),
+            Self::Sparse(rows) => rows.get(&id).copied().unwrap_or(NO_ID),
+        };
+        (row != NO_ID).then_some(row as usize)
+    }
+}
+
+/// The stack of each node.
+fn stacks(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<StackId> {
+    let parents = parents(raw, rows, builder);
+    let frames: Vec<Option<FrameId>> =
+        raw.calls.iter().map(|call| (!is_root(call)).then(|| add_frame(call, builder))).collect();
+    builder.reserve(0, raw.nodes.len());
+    let mut stacks: Vec<Option<StackId>> = vec![None; raw.nodes.len()];
+    let mut is_waiting = vec![false; raw.nodes.len()];
+    let mut waiting = Vec::new();
+    let mut circles = 0;
+    for row in 0..raw.nodes.len() {
+        // Up to a caller that is known, then down again.
+        let (mut at, mut stack) = (row, StackId::NONE);
+        loop {
+            if let Some(known) = stacks[at] {
+                stack = known;
+                break;
+            }
+            if is_waiting[at] {
+                circles += 1;
+                break;
+            }
+            is_waiting[at] = true;
+            waiting.push(at);
+            if parents[at] == NO_ID {
+                break;
+            }
+            at = parents[at] as usize;
+        }
+        while let Some(at) = waiting.pop() {
+            if let Some(frame) = frames[raw.nodes[at].call as usize] {
+                stack = builder.stack(stack, frame);
+            }
+            stacks[at] = Some(stack);
+        }
+    }
+    note(builder, circles, "call themselves in a circle", "nodes");
+    stacks.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The row of each node's parent, said by the node itself or by the parent.
+fn parents(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<u32> {
+    let row_of = |id: u32| rows.row(id).map(|row| row as u32);
+    let mut parents: Vec<u32> = raw.nodes.iter().map(|node| row_of(node.parent).unwrap_or(NO_ID)).collect();
+    let (mut start, mut unknown, mut twice) = (0, 0, 0);
+    for (row, node) in (0u32..).zip(&raw.nodes) {
+        let end = node.children_end as usize;
+        for child in &raw.children[start..end] {
+            match row_of(*child) {
+                Some(child) if parents[child as usize] == NO_ID => parents[child as usize] = row,
+                Some(child) => twice += u64::from(parents[child as usize] != row),
+                None => unknown += 1,
+            }
+        }
+        start = end;
+        twice += u64::from(row_of(node.id) != Some(row));
+    }
+    unknown +=
+        raw.nodes.iter().filter(|node| node.parent != NO_ID && row_of(node.parent).is_none()).count() as u64;
+    note(builder, unknown, "are named as child or parent and are not there", "nodes");
+    note(builder, twice, "stand in two places: the first counts", "nodes");
+    parents
+}
+
+fn note(builder: &mut Builder, count: u64, what: &str, things: &str) {
+    if count > 0 {
+        let mut sentence = String::new();
+        let _ = write!(sentence, "{count} {things} {what}");
+        builder.meta().losses.damage.push(sentence);
+    }
+}
+
+/// The root of V8's tree has no time and is no function.
+fn is_root(call: &Call<'_>) -> bool {
+    call.name.0 == "(root)" && call.url.0.is_empty()
+}
+
+fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
+    let Call { name, url, line, column } = call;
+    let named = name_call_frame(&name.0, &url.0, *line, *column, Tier::Unmarked);
+    let symbol = match (named.line, named.column) {
+        _ if url.0.is_empty() => named.function.to_string(),
+        (0, _) => format!("{} {}", named.function, url.0),
+        (line, 0) => format!("{} {}:{line}", named.function, url.0),
+        (line, column) => format!("{} {}:{line}:{column}", named.function, url.0),
+    };
+    let function = Function {
+        name: builder.string(&named.function),
+        source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
+        line: named.line,
+        column: named.column,
+        module: ModuleId::NONE,
+        package: builder.optional_string(named.package),
+    };
+    let frame = Frame {
+        function: builder.function(function),
+        line: 0,
+        column: 0,
+        category: named.category,
+        tier: named.tier,
+        inlined: false,
+        address: NO_ADDRESS,
+        symbol: builder.string(&symbol),
+    };
+    builder.frame(frame)
+}
+
+/// Nodes count their own lines; samples of a trace name theirs.
+fn add_line_ticks(raw: &RawProfile<'_>, rows: &NodeRows, stacks: &[StackId], builder: &mut Builder) {
+    let mut add = |stack: StackId, line: u32, ticks: u32| {
+        if stack.some().is_some() && line > 0 && ticks > 0 {
+            builder.line_tick(LineTick { stack, line, ticks });
+        }
+    };
+    let mut start = 0;
+    for (node, stack) in raw.nodes.iter().zip(stacks) {
+        let end = node.ticks_end as usize;
+        for (line, ticks) in &raw.ticks[start..end] {
+            add(*stack, *line, *ticks);
+        }
+        start = end;
+    }
+    let mut by_line: Vec<(StackId, u32)> = raw
+        .samples
+        .iter()
+        .zip(&raw.lines)
+        .filter_map(|(id, line)| Some((stacks[rows.row(*id)?], *line)))
+        .collect();
+    by_line.sort_unstable();
+    for same in by_line.chunk_by(|one, two| one == two) {
+        add(same[0].0, same[0].1, u32::try_from(same.len()).unwrap_or(u32::MAX));
+    }
+}
+
+/// What samples become rows of.
+struct Target<'a> {
+    rows: &'a NodeRows,
+    stacks: &'a [StackId],
+    thread: ThreadId,
+}
+
+impl Target<'_> {
+    /// The stack of a sample; unknown nodes are counted.
+    fn stack(&self, id: u32, unknown: &mut u64) -> StackId {
+        let row = self.rows.row(id);
+        *unknown += u64::from(row.is_none());
+        row.map_or(StackId::NONE, |row| self.stacks[row])
+    }
+}
+
+/// Samples with times: sorted, each weighing the time until the next.
+fn add_timed(raw: &RawProfile<'_>, times: &Times, target: &Target<'_>, builder: &mut Builder) -> Added {
+    let lane = lane(builder, Unit::Ns);
+    if times.samples_ns.len() != raw.samples.len() {
+        let (samples, known) = (raw.samples.len(), times.samples_ns.len());
+        let sentence =
+            format!("there are {samples} samples and {known} times: what has no partner is left out");
+        builder.meta().losses.damage.push(sentence);
+    }
+    let mut unknown = 0;
+    let mut samples: Vec<(u64, StackId)> = times
+        .samples_ns
+        .iter()
+        .zip(&raw.samples)
+        .map(|(time_ns, id)| (*time_ns, target.stack(*id, &mut unknown)))
+        .collect();
+    note(builder, unknown, "name nodes that are not there", "samples");
+    if !samples.is_sorted_by_key(|sample| sample.0) {
+        samples.sort_by_key(|sample| sample.0);
+    }
+    let sorted_ns: Vec<u64> = samples.iter().map(|sample| sample.0).collect();
+    let durations = durations(&sorted_ns, times.end_ns);
+    for (&(time_ns, stack), &weight) in samples.iter().zip(&durations) {
+        builder.sample(lane, Sample { time_ns, thread: target.thread, stack, weight });
+    }
+    let start_ns = sorted_ns.first().map_or(times.start_ns, |first| times.start_ns.min(*first));
+    let last_ns = samples.last().zip(durations.last()).map_or(start_ns, |(sample, rest)| sample.0 + rest);
+    Added { span_ns: Some((start_ns, last_ns)), interval_ns: median(&durations) }
+}
+
+/// Samples without times.
+fn add_untimed(raw: &RawProfile<'_>, target: &Target<'_>, builder: &mut Builder) -> Added {
+    let lane = lane(builder, Unit::Count);
+    let mut unknown = 0;
+    for id in &raw.samples {
+        let stack = target.stack(*id, &mut unknown);
+        builder.sample(lane, Sample { time_ns: 0, thread: target.thread, stack, weight: 1 });
+    }
+    note(builder, unknown, "name nodes that are not there", "samples");
+    Added::default()
+}
+
+/// No samples: the nodes know how often they were hit.
+fn add_hits(raw: &RawProfile<'_>, stacks: &[StackId], thread: ThreadId, builder: &mut Builder) -> Added {
+    let lane = lane(builder, Unit::Count);
+    for (node, stack) in raw.nodes.iter().zip(stacks).filter(|(node, _)| node.hits > 0) {
+        builder.sample(lane, Sample { time_ns: 0, thread, stack: *stack, weight: node.hits.into() });
+    }
+    Added::default()
+}
+
+/// The only lane, timed when its unit is time.
+fn lane(builder: &mut Builder, unit: Unit) -> LaneId {
+    builder.lane(LaneInfo { name: "cpu profile", unit, timed: unit == Unit::Ns, counted: true })
+}

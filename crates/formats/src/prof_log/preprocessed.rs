@@ -1,0 +1,160 @@
+//! The JSON of `node --prof-process --preprocess`: `{code: […], functions: […], ticks: [{tm, vm, s: […]}]}`.
+//! A tick's `s` holds pairs of a row of `code` and an offset, the innermost first. Read as a stream, so that a
+//! file that is cut off still shows what came before.
+
+use std::fmt;
+use std::io::{BufReader, Read};
+use std::marker::PhantomData;
+
+use profile::{FrameId, Profile};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::states::{NEWEST, state};
+use super::ticks::Ticks;
+
+/// Reads the JSON. The input never fails: what cannot be understood is told in the profile's losses.
+pub fn read(input: impl Read) -> Profile {
+    let mut reader = Reader { ticks: Ticks::new("V8 --prof log, preprocessed"), code: Vec::new() };
+    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 20, input));
+    if let Err(error) = Document(&mut reader).deserialize(&mut json) {
+        reader.ticks.builder.meta().losses.damage.push(format!("damaged: {error}"));
+    }
+    reader.ticks.finish()
+}
+
+/// Whether these are the first bytes of such a file: an object whose first key is `code`, a list.
+pub fn looks_like(first_bytes: &[u8]) -> bool {
+    let mut rest = first_bytes.trim_ascii_start();
+    [&b"{"[..], b"\"code\"", b":", b"["].iter().all(|part| {
+        let found = rest.strip_prefix(*part);
+        rest = found.unwrap_or_default().trim_ascii_start();
+        found.is_some()
+    })
+}
+
+struct Reader {
+    ticks: Ticks,
+    code: Vec<Code>,
+}
+
+/// A row of `code`, and its frame once a tick was seen in it.
+struct Code {
+    row: CodeRow,
+    frame: Option<FrameId>,
+}
+
+#[derive(Deserialize)]
+struct CodeRow {
+    #[serde(default)]
+    name: String,
+    #[serde(rename = "type", default)]
+    origin: String,
+    #[serde(default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct TickRow {
+    tm: f64,
+    vm: u64,
+    s: Vec<f64>,
+}
+
+/// How the JSON calls V8's tiers, and how a perf map marks them.
+const KINDS: &[(&str, &str)] = &[
+    ("Unopt", "~"),
+    ("Ignition", "~"),
+    ("Sparkplug", "^"),
+    ("Baseline", "^"),
+    ("Turboprop", "+"),
+    ("Maglev", "+"),
+    ("Opt", "*"),
+];
+
+impl Reader {
+    fn add(&mut self, tick: &TickRow) {
+        // An unknown address has the row -1, which becomes one that no table has.
+        let frames: Vec<FrameId> = tick.s.chunks(2).map(|pair| self.frame(pair[0])).collect();
+        self.ticks.add(tick.tm.max(0.0) as u64, state(NEWEST, tick.vm), &frames);
+    }
+
+    fn frame(&mut self, row: f64) -> FrameId {
+        let code = if row < 0.0 { None } else { self.code.get_mut(row as usize) };
+        let Some(Code { row, frame }) = code else { return self.ticks.nothing() };
+        let builder = &mut self.ticks.builder;
+        *frame.get_or_insert_with(|| match row.origin.as_str() {
+            "SHARED_LIB" => Ticks::library_frame(builder, &row.name),
+            "CPP" => Ticks::native_frame(builder, &row.name),
+            "JS" => {
+                let marker =
+                    KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, marker)| marker);
+                Ticks::code_frame(builder, &["JS:", marker, &row.name].concat())
+            }
+            _ => Ticks::code_frame(builder, &[&row.kind, ":", &*row.name].concat()),
+        })
+    }
+}
+
+/// The whole file.
+struct Document<'a>(&'a mut Reader);
+
+impl<'de> DeserializeSeed<'de> for Document<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with code and ticks")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "code" => map
+                    .next_value_seed(Each::row(|row: CodeRow| self.0.code.push(Code { row, frame: None })))?,
+                "ticks" => map.next_value_seed(Each::row(|tick: TickRow| self.0.add(&tick)))?,
+                _ => map.next_value::<IgnoredAny>().map(|_| ())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A list whose rows are handed on one by one.
+struct Each<Row, F>(F, PhantomData<Row>);
+
+impl<Row, F: FnMut(Row)> Each<Row, F> {
+    fn row(take: F) -> Self {
+        Self(take, PhantomData)
+    }
+}
+
+impl<'de, Row: Deserialize<'de>, F: FnMut(Row)> DeserializeSeed<'de> for Each<Row, F> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, Row: Deserialize<'de>, F: FnMut(Row)> Visitor<'de> for Each<Row, F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(row) = list.next_element()? {
+            (self.0)(row);
+        }
+        Ok(())
+    }
+}
