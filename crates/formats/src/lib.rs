@@ -12,6 +12,7 @@ mod generated;
 mod import;
 mod json;
 pub mod naming;
+pub mod perf_data;
 pub mod perf_script;
 pub mod prof_log;
 mod stack_text;

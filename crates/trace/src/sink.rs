@@ -5,7 +5,7 @@ use crate::record::{About, BuildId, Comm, Event, Exit, Fork, Mmap, Sample, Switc
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
 /// of the input. What a sink does not care for it need not mention.
 pub trait Sink {
-    /// An event, before its first sample.
+    /// An event, before its first sample; told again when its name is known better, which may be at the end.
     fn event(&mut self, event: &Event<'_>);
 
     /// A thread was seen.
@@ -29,7 +29,8 @@ pub trait Sink {
     /// The build id of a file, told apart from its mappings; may come after all samples.
     fn build_id(&mut self, _path: &[u8], _build_id: BuildId<'_>) {}
 
-    /// What the recording says of itself; may come after all samples.
+    /// What the recording says of itself, piece by piece: `None` is what this piece does not say. May come after
+    /// all samples.
     fn about(&mut self, _about: &About<'_>) {}
 
     /// That many samples were lost.
