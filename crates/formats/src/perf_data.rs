@@ -37,7 +37,8 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
 pub fn read(input: impl Read, sink: &mut dyn Sink) {
     let mut reader = Reader::new(input, sink);
     let end = reader.run();
-    reader.finish();
+    reader.flush();
+    reader.deliver.finish();
     if let Err(Damage(sentence)) = end {
         reader.deliver.damage(sentence);
     }
@@ -133,6 +134,7 @@ impl<'a, R: Read> Reader<'a, R> {
             return self.read_records(None);
         }
         self.read_records(Some(header.data.end()))?;
+        self.flush();
         self.read_features(&header.features)
     }
 
@@ -199,11 +201,10 @@ impl<'a, R: Read> Reader<'a, R> {
     }
 
     /// Hands over whatever is still waiting.
-    fn finish(&mut self) {
+    fn flush(&mut self) {
         let Self { order, rounds, compressed, deliver, .. } = self;
         take_plain_records(compressed.finish(), *order, rounds, deliver);
         rounds.flush_all(|record| deliver.record(record));
-        deliver.finish();
     }
 
     /// What stands behind the data: a table of sections, one for each feature, and their bytes.
