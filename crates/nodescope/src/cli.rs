@@ -82,9 +82,9 @@ pub(crate) struct Export {
 /// The recording to read.
 #[derive(Args, Debug)]
 pub(crate) struct Input {
-    /// The recording; `-` is stdin
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// The recording; `-` is stdin; several are joined into one, such as the logs of all isolates
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// How many threads read it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use formats::ImportError;
-use profile::Profile;
+use profile::{Builder, Joining, Profile};
 
 use crate::cli::Input;
 use crate::failure::{Failure, warn};
@@ -15,23 +15,57 @@ use crate::text::thousands;
 /// Files from this size on show their progress.
 const LARGE_FILE: u64 = 256 << 20;
 
-/// Reads the recording. Damage is said on stderr; what came before it is returned.
+/// Reads the recording, or joins several. Damage is said on stderr; what came before it is returned.
 pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     let typed = input.threads.and_then(|count| NonZero::new(usize::from(count)));
     let threads =
         typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    let name = input.file.display().to_string();
-    let imported = if input.file == Path::new("-") {
+    if input.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Failure::usage("stdin is one recording: `-` cannot be given twice")
+            .hint("only one FILE can be -"));
+    }
+    let mut profiles = Vec::new();
+    for file in &input.files {
+        profiles.push(open_one(file, threads)?);
+    }
+    if profiles.len() == 1
+        && let Some(profile) = profiles.pop()
+    {
+        return Ok(profile);
+    }
+    Ok(join(&profiles, &input.files))
+}
+
+fn open_one(file: &Path, threads: NonZero<usize>) -> Result<Profile, Failure> {
+    let name = file.display().to_string();
+    let imported = if file == Path::new("-") {
         refuse_terminal()?;
         formats::import(io::stdin(), threads)
     } else {
-        formats::import(open_file(&input.file)?, threads)
+        formats::import(open_file(file)?, threads)
     };
     let profile = imported.map_err(|error| explain(&name, &error))?;
     for sentence in warnings(&profile) {
         warn(&format!("{name}: {sentence}"));
     }
     Ok(profile)
+}
+
+/// Recordings that know their clock keep their distance; the others start together.
+fn join(profiles: &[Profile], files: &[PathBuf]) -> Profile {
+    let start_ns = |profile: &Profile| profile.meta().start_clock_s.map(|seconds| (seconds * 1e9) as u64);
+    let starts: Option<Vec<u64>> = profiles.iter().map(start_ns).collect();
+    let first_ns = starts.iter().flatten().min().copied().unwrap_or(0);
+    let mut builder = Builder::new();
+    for (row, (profile, file)) in profiles.iter().zip(files).enumerate() {
+        let later_ns = starts.as_ref().map_or(0, |starts| starts[row] - first_ns);
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        builder.append(profile, Joining { later_ns, process_name: Some(&name) });
+    }
+    if starts.is_some() {
+        builder.meta().start_clock_s = Some(first_ns as f64 / 1e9);
+    }
+    builder.finish()
 }
 
 fn refuse_terminal() -> Result<(), Failure> {

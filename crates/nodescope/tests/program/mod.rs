@@ -94,8 +94,10 @@ pub fn without_colours(text: &str) -> String {
 /// The input of a corpus case.
 pub fn input(case: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(case);
-    let names = ["input.txt", "input.txt.gz", "input.txt.zst"];
-    let path = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    let files = folder.read_dir().into_iter().flatten().map(|entry| entry.unwrap().path());
+    let is_input =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("input."));
+    let path = files.filter(is_input).min();
     path.unwrap_or_else(|| panic!("corpus/{case} has no input")).display().to_string()
 }
 
