@@ -59,13 +59,19 @@ fn join(profiles: &[Profile], files: &[PathBuf]) -> Profile {
     let mut builder = Builder::new();
     for (row, (profile, file)) in profiles.iter().zip(files).enumerate() {
         let later_ns = starts.as_ref().map_or(0, |starts| starts[row] - first_ns);
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        builder.append(profile, Joining { later_ns, process_name: Some(&name) });
+        builder.append(profile, Joining { later_ns, process_name: Some(&short_name(file, files)) });
     }
     if starts.is_some() {
         builder.meta().start_clock_s = Some(first_ns as f64 / 1e9);
     }
     builder.finish()
+}
+
+/// A file's own name, or its whole path where another has the same name.
+fn short_name(file: &Path, files: &[PathBuf]) -> String {
+    let is_one_of_many = files.iter().filter(|other| other.file_name() == file.file_name()).count() > 1;
+    let name = file.file_name().filter(|_| !is_one_of_many).unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 fn refuse_terminal() -> Result<(), Failure> {
