@@ -17,7 +17,7 @@ use std::io::Read;
 
 use profile::{Builder, Process, Profile, Role, StringId, Thread};
 
-use crate::finish::settle_quality;
+use symbols::finish::settle_quality;
 use crate::json::{self, outermost_keys};
 pub(crate) use add::{Added, add, settle_meta};
 pub(crate) use parse::{NodesSeed, NumbersSeed, id_of, time_of};

@@ -6,17 +6,14 @@ pub mod bpftrace;
 pub mod cpuprofile;
 mod decompress;
 pub mod dtrace;
-mod finish;
 pub mod folded;
-mod generated;
 mod import;
 mod json;
-pub mod naming;
 pub mod perf_script;
 pub mod prof_log;
 mod stack_text;
 pub mod svg;
 pub mod trace_events;
 
-pub use finish::WITHOUT_MAP;
+pub use symbols::finish::WITHOUT_MAP;
 pub use import::{ImportError, import};

@@ -10,7 +10,7 @@ use profile::{Builder, Process, Profile, Role, StringId, Thread, ThreadId, class
 use rustc_hash::FxHashMap;
 
 use crate::cpuprofile::{Added, RawProfile, add, settle_meta};
-use crate::finish::settle_quality;
+use symbols::finish::settle_quality;
 use crate::json::{self, outermost_keys};
 use event::{Event, Kind};
 

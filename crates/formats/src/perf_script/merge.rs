@@ -16,9 +16,9 @@ use rustc_hash::FxHashMap;
 use super::comments;
 use super::frame::NAMELESS;
 use super::rows::{ChunkData, NONE, RawSample, RawStack, RawSwitch, RawSymbol, RawThread, Rows};
-use crate::finish::{infer_roles, settle_quality};
-use crate::generated::module_of;
-use crate::naming;
+use symbols::finish::{infer_roles, settle_quality};
+use symbols::generated::module_of;
+use symbols::naming;
 
 /// A chunk's data and the reader whose tables it refers to.
 pub(super) struct Part {

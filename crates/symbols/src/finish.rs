@@ -15,7 +15,7 @@ const ROOT_FRAMES: u8 = 8;
 
 /// Gives threads that their names do not explain a role, from the functions near the roots of their stacks:
 /// older Nodes call every thread `node`.
-pub(crate) fn infer_roles(builder: &mut Builder) {
+pub fn infer_roles(builder: &mut Builder) {
     let profile = builder.so_far();
     if profile.threads().iter().all(|thread| thread.role != Role::Other) {
         return;
@@ -53,7 +53,7 @@ pub(crate) fn infer_roles(builder: &mut Builder) {
 }
 
 /// Counts the frames in samples, and those without a name by reason.
-pub(crate) fn settle_quality(builder: &mut Builder) {
+pub fn settle_quality(builder: &mut Builder) {
     let profile = builder.so_far();
     let stacks = profile.stacks();
     let mut seen = vec![0u64; stacks.len()];

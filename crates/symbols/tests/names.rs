@@ -2,7 +2,7 @@
 //! (corpus/names.expected.tsv), so that a changed rule shows as a diff. To accept one, run this test with
 //! UPDATE_NAMES=1 and read what `git diff` says.
 
-use formats::naming::{Named, name};
+use symbols::naming::{Named, name};
 use std::fs;
 use std::path::PathBuf;
 

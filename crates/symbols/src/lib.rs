@@ -1,0 +1,5 @@
+//! Names for what was recorded.
+
+pub mod finish;
+pub mod generated;
+pub mod naming;
