@@ -10,4 +10,4 @@ mod symbols;
 pub use demangle::demangle;
 pub use image::{Elf, ElfError};
 pub use notes::build_id_of_notes;
-pub use symbols::{Symbol, Symbols};
+pub use symbols::{Finder, Symbol, Symbols};

@@ -86,21 +86,19 @@ impl<'a> Symbols<'a> {
         self.rows.len()
     }
 
+    /// Whether only what the loader needs is left.
+    pub fn is_stripped(&self) -> bool {
+        self.names[0].is_empty()
+    }
+
     /// The innermost function at an address.
     pub fn find(&self, address: u64, demangled: bool) -> Option<Symbol<'a>> {
-        let mut end = self.rows.partition_point(|row| row.start <= address);
-        for _ in 0..MOST_NESTED {
-            if end == 0 || self.reach[end - 1] <= address {
-                return None;
-            }
-            let aliases = self.aliases_before(end);
-            let best = self.best_of(aliases.clone(), demangled)?;
-            if address < best.end {
-                return Some(best);
-            }
-            end = aliases.start;
-        }
-        None
+        self.finder(demangled).find(address).cloned()
+    }
+
+    /// For many addresses: in ascending order they cost little, because neighbours share a function.
+    pub fn finder(&self, demangled: bool) -> Finder<'_, 'a> {
+        Finder { symbols: self, demangled, last: None }
     }
 
     /// Every function under its best name, by address.
@@ -146,6 +144,38 @@ impl<'a> Symbols<'a> {
         let raw = name_at(self.names[usize::from(row.table != Table::Full)], row.name);
         let name = if demangled { demangle(raw) } else { String::from_utf8_lossy(raw) };
         if row.table == Table::Plt { Cow::Owned(name.into_owned() + "@plt") } else { name }
+    }
+}
+
+/// Finds functions, and remembers the last one.
+#[derive(Clone, Debug)]
+pub struct Finder<'s, 'a> {
+    symbols: &'s Symbols<'a>,
+    demangled: bool,
+    /// The first of the rows that compete for an address, and who won.
+    last: Option<(usize, Symbol<'a>)>,
+}
+
+impl<'a> Finder<'_, 'a> {
+    /// The innermost function at an address.
+    pub fn find(&mut self, address: u64) -> Option<&Symbol<'a>> {
+        let Symbols { rows, reach, .. } = self.symbols;
+        let mut end = rows.partition_point(|row| row.start <= address);
+        for _ in 0..MOST_NESTED {
+            if end == 0 || reach[end - 1] <= address {
+                return None;
+            }
+            let aliases = self.symbols.aliases_before(end);
+            let first = aliases.start;
+            if self.last.as_ref().is_none_or(|(last, _)| *last != first) {
+                self.last = Some((first, self.symbols.best_of(aliases, self.demangled)?));
+            }
+            if self.last.as_ref().is_some_and(|(_, symbol)| address < symbol.end) {
+                return self.last.as_ref().map(|(_, symbol)| symbol);
+            }
+            end = first;
+        }
+        None
     }
 }
 

@@ -15,5 +15,5 @@ mod stack_text;
 pub mod svg;
 pub mod trace_events;
 
-pub use symbols::finish::WITHOUT_MAP;
 pub use import::{ImportError, import};
+pub use symbols::finish::WITHOUT_MAP;
