@@ -80,7 +80,10 @@ mod tests {
         let mut maps = Maps::default();
         maps.insert(100, 200, PlaceId(1));
         maps.insert(300, 400, PlaceId(2));
-        assert_eq!(found(&maps, &[99, 100, 199, 200, 300, 400]), [None, Some(1), Some(1), None, Some(2), None]);
+        assert_eq!(
+            found(&maps, &[99, 100, 199, 200, 300, 400]),
+            [None, Some(1), Some(1), None, Some(2), None]
+        );
         maps.insert(150, 350, PlaceId(3));
         assert_eq!(found(&maps, &[149, 150, 250, 349, 350]), [Some(1), Some(3), Some(3), Some(3), Some(2)]);
         maps.insert(200, 210, PlaceId(4));

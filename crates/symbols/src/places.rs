@@ -69,8 +69,17 @@ impl Modules {
 }
 
 /// How the kernel names memory without a file. Only code that was generated runs there.
-const GENERATED: &[&[u8]] =
-    &[b"//anon", b"[anon", b"anon_inode:", b"/anon_hugepage", b"/memfd:", b"/dev/zero", b"/SYSV", b"[heap]", b"[stack"];
+const GENERATED: &[&[u8]] = &[
+    b"//anon",
+    b"[anon",
+    b"anon_inode:",
+    b"/anon_hugepage",
+    b"/memfd:",
+    b"/dev/zero",
+    b"/SYSV",
+    b"[heap]",
+    b"[stack",
+];
 
 /// Whether a mapping of this name holds code that was generated at run time.
 pub(crate) fn is_generated(path: &[u8]) -> bool {
@@ -96,7 +105,9 @@ mod tests {
         for path in ["/usr/bin/node", "[vdso]", "[vsyscall]", "/anon/x.so"] {
             assert!(!is_generated(path.as_bytes()), "{path}");
         }
-        for (path, is) in [("/tmp/jit-12.dump", true), ("jit-1.dump", true), ("/tmp/jit-.dump", false), ("/x", false)] {
+        for (path, is) in
+            [("/tmp/jit-12.dump", true), ("jit-1.dump", true), ("/tmp/jit-.dump", false), ("/x", false)]
+        {
             assert_eq!(is_jitdump(path.as_bytes()), is, "{path}");
         }
     }

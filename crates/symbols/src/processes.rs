@@ -23,6 +23,8 @@ pub(crate) struct Process {
     pub(crate) frames: FxHashMap<u64, u32>,
     /// Where the process writes its generated code to, where it does and until it is read.
     pub(crate) dump: Option<Vec<u8>>,
+    /// Whether that was looked for.
+    pub(crate) dump_is_known: bool,
     /// Which generated code stood where when.
     pub(crate) timeline: Option<Timeline>,
 }
@@ -94,7 +96,7 @@ impl Processes {
         let row = self.row(Some(pid));
         self.set_maps(row, Arc::default());
         let process = self.get(row);
-        (process.dump, process.timeline) = (None, None);
+        (process.dump, process.dump_is_known, process.timeline) = (None, false, None);
     }
 
     fn set_maps(&mut self, row: u32, maps: Arc<Maps>) {
