@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use views::Selection;
 
-use crate::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame};
+use symbols::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame};
 
 /// V8's name for a thread that waits.
 pub(super) const IDLE: &str = "(idle)";

@@ -1,0 +1,126 @@
+//! The only door to the disk. Only regular files are opened: a pipe would block, a device may do anything.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+/// Where files come from: the disk, or what a test makes up.
+pub trait Files: Send {
+    /// Opens a file. With a root, the path and its links are those that a process with this root would see.
+    fn open(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn Read>>;
+
+    /// The whole of a file that is not longer than `most` bytes.
+    fn read(&self, root: Option<&Path>, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.open(root, path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
+    }
+}
+
+/// The files of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+/// What the kernel allows, too.
+const MOST_LINKS: usize = 40;
+
+impl Files for Disk {
+    fn open(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(open_regular(root, path)?))
+    }
+
+    fn read(&self, root: Option<&Path>, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let file = open_regular(root, path)?;
+        let length = file.metadata()?.len();
+        if length > most {
+            return Err(too_long());
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0).saturating_add(1));
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
+    let path = match root {
+        Some(root) => &inside(root, path)?,
+        None => path,
+    };
+    let refuse = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+    // Before it is opened, because opening a pipe waits for its writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(refuse());
+    }
+    let file = File::open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
+}
+
+fn too_long() -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, "the file is too long")
+}
+
+/// The path that a process with that root means. A link of a container must not lead to a file of ours.
+fn inside(root: &Path, path: &Path) -> io::Result<PathBuf> {
+    let mut found = PathBuf::new();
+    let mut rest = parts_reversed(path);
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            found.pop();
+            continue;
+        }
+        match fs::read_link(root.join(&found).join(&part)) {
+            Err(_) => found.push(part),
+            Ok(_) if links == MOST_LINKS => return Err(io::Error::other("too many links")),
+            Ok(target) => {
+                links += 1;
+                if target.is_absolute() {
+                    found.clear();
+                }
+                rest.extend(parts_reversed(&target));
+            }
+        }
+    }
+    Ok(root.join(found))
+}
+
+fn parts_reversed(path: &Path) -> Vec<OsString> {
+    let counts = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+    path.components().rev().filter(counts).map(|part| part.as_os_str().to_owned()).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_stay_inside_their_root() {
+        let folder = std::env::temp_dir().join(format!("nodescope-root-{}", std::process::id()));
+        let root = folder.join("container");
+        fs::create_dir_all(root.join("usr/lib")).unwrap();
+        fs::write(root.join("usr/lib/a.so"), "theirs").unwrap();
+        fs::write(folder.join("a.so"), "ours").unwrap();
+        symlink("/usr/lib", root.join("lib")).unwrap();
+        symlink("../../../a.so", root.join("up.so")).unwrap();
+        symlink(folder.join("a.so"), root.join("out.so")).unwrap();
+        symlink("loop.so", root.join("loop.so")).unwrap();
+        let read = |path: &str| Disk.read(Some(&root), Path::new(path), 100).ok();
+        assert_eq!(read("/lib/a.so").as_deref(), Some(&b"theirs"[..]));
+        assert_eq!(read("/../../usr/lib/../lib/a.so").as_deref(), Some(&b"theirs"[..]));
+        assert_eq!(
+            [read("/up.so"), read("/out.so"), read("/loop.so"), read("/usr")],
+            [None, None, None, None]
+        );
+        assert!(Disk.read(Some(&root), Path::new("/lib/a.so"), 3).is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn devices_and_folders_are_not_opened() {
+        for path in ["/dev/zero", "/tmp", "/does/not/exist"] {
+            assert!(Disk.open(None, Path::new(path)).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! From a recording that has arrived to a profile.
+
+use profile::{Builder, LaneId, LaneInfo, Profile, Sample, StackId, ThreadId, Unit};
+use rustc_hash::FxHashMap;
+
+use crate::add;
+use crate::finish::{CpuSwitch, add_off_cpu_markers, infer_roles, settle_clock, settle_quality_with};
+use crate::namer::{Namer, RawEvent, RawSwitch};
+use crate::resolve::resolve;
+use crate::stacks::{NONE, RawStack};
+
+pub(crate) fn profile_of(mut namer: Namer) -> Profile {
+    let mut builder = Builder::new();
+    builder.meta().format = std::mem::take(&mut namer.format);
+    builder.meta().way_in = "perf events".into();
+    builder.reserve(namer.frames.rows.len(), namer.stacks.rows.len());
+    let resolved = resolve(&mut builder, &namer);
+    let mut stacks: Vec<StackId> = Vec::with_capacity(namer.stacks.rows.len());
+    for RawStack { parent, frame } in &namer.stacks.rows {
+        let parent = stack_at(&stacks, *parent);
+        stacks.push(builder.stack(parent, resolved.frames[*frame as usize]));
+    }
+    let threads: Vec<ThreadId> = add_threads(&mut builder, &namer);
+    add_samples(&mut builder, &namer, &threads, &stacks);
+    let switch = |&RawSwitch { time_ns, thread, out }: &RawSwitch| CpuSwitch {
+        thread: threads[thread as usize],
+        time_ns,
+        out,
+    };
+    add_off_cpu_markers(&mut builder, namer.switches.iter().map(switch));
+    infer_roles(&mut builder);
+    note_losses(&mut builder, &mut namer);
+    settle_quality_with(&mut builder, |frame| resolved.reason(frame));
+    settle_clock(&mut builder);
+    settle_meta(&mut builder, &namer);
+    builder.finish()
+}
+
+fn stack_at(stacks: &[StackId], row: u32) -> StackId {
+    if row == NONE { StackId::NONE } else { stacks[row as usize] }
+}
+
+fn add_threads(builder: &mut Builder, namer: &Namer) -> Vec<ThreadId> {
+    let rows = namer.threads.rows.iter();
+    rows.map(|row| add::thread(builder, row.pid, row.tid, &String::from_utf8_lossy(&row.name))).collect()
+}
+
+fn add_samples(builder: &mut Builder, namer: &Namer, threads: &[ThreadId], stacks: &[StackId]) {
+    let mut lanes: FxHashMap<u32, LaneId> = FxHashMap::default();
+    let mut last = None;
+    for row in &namer.samples {
+        let lane = match last {
+            Some((event, lane)) if event == row.event => lane,
+            _ => *lanes.entry(row.event).or_insert_with(|| add_lane(builder, namer.events.get(&row.event))),
+        };
+        if last.is_none() {
+            builder.reserve_samples(lane, namer.samples.len());
+        }
+        last = Some((row.event, lane));
+        let (thread, stack) = (threads[row.thread as usize], stack_at(stacks, row.stack));
+        builder.sample(lane, Sample { time_ns: row.time_ns, thread, stack, weight: row.weight });
+    }
+}
+
+fn add_lane(builder: &mut Builder, event: Option<&RawEvent>) -> LaneId {
+    let unannounced = RawEvent { timed: true, ..RawEvent::default() };
+    let event = event.unwrap_or(&unannounced);
+    let unit = match (event.has_period, event.in_ns) {
+        (false, _) => Unit::Count,
+        (true, true) => Unit::Ns,
+        (true, false) => Unit::Event,
+    };
+    let name = if event.name.is_empty() { "samples" } else { &event.name };
+    builder.lane(LaneInfo { name, unit, timed: event.timed, counted: true })
+}
+
+fn note_losses(builder: &mut Builder, namer: &mut Namer) {
+    let losses = &mut builder.meta().losses;
+    losses.lost = namer.losses.lost;
+    losses.throttled = namer.losses.throttled;
+    losses.damage.append(&mut namer.losses.damage);
+    if namer.processes.overflowed {
+        losses.damage.push("too many mappings: some were left out".into());
+    }
+}
+
+fn settle_meta(builder: &mut Builder, namer: &Namer) {
+    let interval_ns = namer.samples.first().and_then(|first| namer.events.get(&first.event)?.interval_ns);
+    let start_ns = first_ns(builder);
+    let meta = builder.meta();
+    meta.interval_ns = interval_ns.or(meta.interval_ns);
+    meta.host.clone_from(&namer.about.host);
+    meta.system = namer.about.os_release.as_ref().map(|release| format!("Linux {release}"));
+    meta.command.clone_from(&namer.about.command);
+    meta.start_unix_ns = namer.about.wall_clock.and_then(|(wall_ns, clock_ns)| {
+        let start_ns = i128::from(wall_ns) - i128::from(clock_ns) + i128::from(start_ns?);
+        (start_ns >= 0).then(|| start_ns.to_string())
+    });
+}
+
+/// The time that becomes 0.
+fn first_ns(builder: &Builder) -> Option<u64> {
+    let profile = builder.so_far();
+    let lanes = profile.lanes().iter().filter(|lane| lane.timed);
+    let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
+    samples.chain(profile.markers().start_ns.iter().min()).min().copied()
+}
