@@ -2,15 +2,15 @@
 
 use object::elf::{FileHeader32, FileHeader64, PF_X, PT_LOAD, PT_NOTE, SHT_NOTE};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
-use object::{Endianness, FileKind};
+use object::{Endianness, FileKind, ReadRef};
 
 use crate::notes::build_id_of_notes_in;
 use crate::symbols::{self, Symbols};
 
-/// An ELF file in memory.
+/// An ELF file.
 #[derive(Clone, Debug)]
-pub struct Elf<'a> {
-    data: &'a [u8],
+pub struct Elf<'a, R = &'a [u8]> {
+    data: R,
     is_64: bool,
     build_id: Option<&'a [u8]>,
     segments: Vec<Segment>,
@@ -39,12 +39,16 @@ struct Segment {
 /// Real files have fewer than ten; a made-up one must not make each lookup slow.
 const MOST_SEGMENTS: usize = 256;
 
-impl<'a> Elf<'a> {
+/// The build id is among the first notes, and notes are short.
+const MOST_NOTE_PARTS: usize = 8;
+const MOST_NOTES: u64 = 1 << 20;
+
+impl<'a, R: ReadRef<'a>> Elf<'a, R> {
     /// Looks at the headers.
-    pub fn parse(data: &'a [u8]) -> Result<Self, ElfError> {
+    pub fn parse(data: R) -> Result<Self, ElfError> {
         match FileKind::parse(data) {
-            Ok(FileKind::Elf32) => read::<FileHeader32<Endianness>>(data, false),
-            Ok(FileKind::Elf64) => read::<FileHeader64<Endianness>>(data, true),
+            Ok(FileKind::Elf32) => read::<FileHeader32<Endianness>, R>(data, false),
+            Ok(FileKind::Elf64) => read::<FileHeader64<Endianness>, R>(data, true),
             _ => Err(ElfError::NotElf),
         }
     }
@@ -73,15 +77,19 @@ impl<'a> Elf<'a> {
     /// The functions. Empty where the file has none or where its tables are damaged.
     pub fn symbols(&self) -> Symbols<'a> {
         let symbols = if self.is_64 {
-            symbols::read::<FileHeader64<Endianness>>(self.data)
+            symbols::read::<FileHeader64<Endianness>, R>(self.data)
         } else {
-            symbols::read::<FileHeader32<Endianness>>(self.data)
+            symbols::read::<FileHeader32<Endianness>, R>(self.data)
         };
         symbols.unwrap_or_default()
     }
 }
 
-fn read<H: FileHeader<Endian = Endianness>>(data: &[u8], is_64: bool) -> Result<Elf<'_>, ElfError> {
+fn read<'a, H, R>(data: R, is_64: bool) -> Result<Elf<'a, R>, ElfError>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
     let header = H::parse(data)?;
     let endian = header.endian()?;
     let headers = header.program_headers(endian, data).unwrap_or_default();
@@ -93,18 +101,19 @@ fn read<H: FileHeader<Endian = Endianness>>(data: &[u8], is_64: bool) -> Result<
         executable: header.p_flags(endian).0 & PF_X.0 != 0,
     };
     let segments = loads.take(MOST_SEGMENTS).map(segment).collect();
-    Ok(Elf { data, is_64, build_id: build_id::<H>(header, endian, data), segments })
+    Ok(Elf { data, is_64, build_id: build_id(header, endian, data), segments })
 }
 
 /// From the segments, which a stripped file keeps, else from the sections, which an object file has.
-fn build_id<'a, H>(header: &'a H, endian: Endianness, data: &'a [u8]) -> Option<&'a [u8]>
+fn build_id<'a, H, R>(header: &'a H, endian: Endianness, data: R) -> Option<&'a [u8]>
 where
     H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
 {
     let segments = header.program_headers(endian, data).unwrap_or_default().iter();
     let mut in_segments = segments
-        .filter(|header| header.p_type(endian) == PT_NOTE)
-        .take(MOST_SEGMENTS)
+        .filter(|header| header.p_type(endian) == PT_NOTE && header.p_filesz(endian).into() <= MOST_NOTES)
+        .take(MOST_NOTE_PARTS)
         .filter_map(|header| Some((header.data(endian, data).ok()?, header.p_align(endian).into())));
     let found = in_segments.find_map(|(notes, align)| build_id_of_notes_in(notes, align, endian));
     found.or_else(|| {

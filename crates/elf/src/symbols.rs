@@ -10,7 +10,7 @@ use object::elf::{
     STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL,
 };
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
-use object::{Endianness, SymbolIndex};
+use object::{Endianness, ReadRef, SectionIndex, SymbolIndex};
 
 use crate::demangle::demangle;
 use crate::plt;
@@ -68,6 +68,8 @@ pub(crate) enum Table {
 
 /// Real names are shorter; without a limit a table without zeros would be walked for every symbol.
 const LONGEST_NAME: usize = 64 << 10;
+
+const LONGEST_SECTION_NAME: usize = 64;
 
 /// How many functions before an address are looked at for one that reaches over the others.
 const MOST_NESTED: usize = 256;
@@ -197,25 +199,64 @@ fn name_at(names: &[u8], at: u32) -> &[u8] {
     &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]
 }
 
-pub(crate) fn read<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::read::Result<Symbols<'_>> {
+/// The sections of a file, and what is needed to read them.
+pub(crate) struct Sections<'a, H: FileHeader, R: ReadRef<'a>> {
+    pub(crate) table: SectionTable<'a, H, R>,
+    names: &'a [u8],
+    pub(crate) endian: Endianness,
+    pub(crate) data: R,
+}
+
+impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Sections<'a, H, R> {
+    fn read(header: &H, data: R) -> object::read::Result<Self> {
+        let endian = header.endian()?;
+        let table = header.sections(endian, data)?;
+        let names = header.shstrndx(endian, data).ok().map(|index| SectionIndex(index as usize));
+        let names = names.and_then(|index| table.section(index).ok()?.data(endian, data).ok());
+        Ok(Self { table, names: names.unwrap_or_default(), endian, data })
+    }
+
+    pub(crate) fn by_name(&self, name: &[u8]) -> Option<&'a H::SectionHeader> {
+        self.table.iter().find(|section| self.name(section) == name)
+    }
+
+    fn name(&self, section: &H::SectionHeader) -> &'a [u8] {
+        let rest = self.names.get(section.sh_name(self.endian) as usize..).unwrap_or_default();
+        name_at(&rest[..rest.len().min(LONGEST_SECTION_NAME)], 0)
+    }
+
+    /// The names of a table of symbols.
+    fn names_of(&self, symbols: &SymbolTable<'a, H, R>) -> &'a [u8] {
+        let section = self.table.section(symbols.string_section()).ok();
+        section.and_then(|section| section.data(self.endian, self.data).ok()).unwrap_or_default()
+    }
+}
+
+pub(crate) fn read<'a, H, R>(data: R) -> object::read::Result<Symbols<'a>>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
     let header = H::parse(data)?;
-    let endian = header.endian()?;
-    let sections = header.sections(endian, data)?;
-    let is_arm = [EM_ARM, EM_AARCH64].contains(&header.e_machine(endian));
+    let sections = Sections::read(header, data)?;
+    let endian = sections.endian;
+    let machine = header.e_machine(endian);
+    let is_arm = [EM_ARM, EM_AARCH64].contains(&machine);
     let mut symbols = Symbols::default();
     for (row, (kind, table)) in
         [(SHT_SYMTAB, Table::Full), (SHT_DYNSYM, Table::Dynamic)].into_iter().enumerate()
     {
         // One damaged table does not spoil the other.
-        let Ok(found) = sections.symbols(endian, data, kind) else { continue };
-        symbols.names[row] = names_of::<H>(&sections, &found, endian, data);
-        let reader = Reader { sections: &sections, endian, is_arm, names: symbols.names[row], table };
+        let Ok(found) = sections.table.symbols(endian, data, kind) else { continue };
+        symbols.names[row] = sections.names_of(&found);
+        let reader = Reader { sections: &sections, is_arm, names: symbols.names[row], table };
         reader.read(&found, &mut symbols.rows);
     }
     // Stable: aliases keep the order of the file.
     symbols.rows.sort_by_key(|row| row.start);
+    drop_inner_labels(&mut symbols.rows);
     settle_ends(&mut symbols.rows);
-    symbols.rows.extend(plt::rows::<H>(header, &sections, endian, data));
+    symbols.rows.extend(plt::rows(machine, &sections));
     symbols.rows.sort_by_key(|row| row.start);
     symbols.reach = symbols.rows.iter().map(|row| row.end).collect();
     for row in 1..symbols.reach.len() {
@@ -224,35 +265,24 @@ pub(crate) fn read<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::r
     Ok(symbols)
 }
 
-fn names_of<'a, H: FileHeader<Endian = Endianness>>(
-    sections: &SectionTable<'a, H>,
-    table: &SymbolTable<'a, H>,
-    endian: Endianness,
-    data: &'a [u8],
-) -> &'a [u8] {
-    let section = sections.section(table.string_section()).ok();
-    section.and_then(|section| section.data(endian, data).ok()).unwrap_or_default()
-}
-
 /// Takes the functions out of one table.
-struct Reader<'a, 's, H: FileHeader> {
-    sections: &'s SectionTable<'a, H>,
-    endian: Endianness,
+struct Reader<'a, 's, H: FileHeader, R: ReadRef<'a>> {
+    sections: &'s Sections<'a, H, R>,
     is_arm: bool,
     names: &'a [u8],
     table: Table,
 }
 
-impl<'a, H: FileHeader<Endian = Endianness>> Reader<'a, '_, H> {
-    fn read(&self, table: &SymbolTable<'a, H>, rows: &mut Vec<Row>) {
+impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Reader<'a, '_, H, R> {
+    fn read(&self, table: &SymbolTable<'a, H, R>, rows: &mut Vec<Row>) {
         let holds_code: Vec<(bool, bool)> =
-            self.sections.iter().map(|section| self.section_kind(section)).collect();
+            self.sections.table.iter().map(|section| self.section_kind(section)).collect();
         let kind = |index: SymbolIndex, symbol: &H::Sym| {
-            let section = table.symbol_section(self.endian, symbol, index).ok()??;
+            let section = table.symbol_section(self.sections.endian, symbol, index).ok()??;
             holds_code.get(section.0).copied()
         };
         rows.extend(table.enumerate().filter_map(|(index, symbol)| {
-            let name = symbol.st_name(self.endian);
+            let name = symbol.st_name(self.sections.endian);
             let (executable, is_text) = kind(index, symbol).filter(|_| name != 0)?;
             let is_label = symbol.st_type() == STT_NOTYPE;
             let counts =
@@ -262,21 +292,21 @@ impl<'a, H: FileHeader<Endian = Endianness>> Reader<'a, '_, H> {
     }
 
     fn row(&self, symbol: &H::Sym, is_label: bool) -> Row {
-        let start: u64 = symbol.st_value(self.endian).into();
-        let size: u64 = symbol.st_size(self.endian).into();
+        let start: u64 = symbol.st_value(self.sections.endian).into();
+        let size: u64 = symbol.st_size(self.sections.endian).into();
         let rank = Rank {
             is_label,
             is_weak: symbol.st_bind() == STB_WEAK,
             is_local: symbol.st_bind() != STB_GLOBAL,
         };
-        let (end, name) = (start.saturating_add(size), symbol.st_name(self.endian));
+        let (end, name) = (start.saturating_add(size), symbol.st_name(self.sections.endian));
         Row { start, end, name, table: self.table, rank }
     }
 
     /// Whether a section holds code, and whether its name says so: perf takes labels from the latter only.
     fn section_kind(&self, section: &H::SectionHeader) -> (bool, bool) {
-        let executable = section.sh_flags(self.endian).0 & SHF_EXECINSTR.0 != 0;
-        let name = self.sections.section_name(self.endian, section).unwrap_or_default();
+        let executable = section.sh_flags(self.sections.endian).0 & SHF_EXECINSTR.0 != 0;
+        let name = self.sections.name(section);
         (executable, executable && name.windows(4).any(|part| part == b"text"))
     }
 
@@ -294,6 +324,18 @@ impl<'a, H: FileHeader<Endian = Endianness>> Reader<'a, '_, H> {
 /// Data among the code counts, too: an address inside it is no part of the function before.
 fn is_code(symbol: &impl Sym) -> bool {
     [STT_FUNC, STT_GNU_IFUNC, STT_OBJECT].contains(&symbol.st_type())
+}
+
+/// A label inside a function is a place to jump to, such as where V8 comes back from deoptimised code.
+fn drop_inner_labels(rows: &mut Vec<Row>) {
+    let mut reach = 0;
+    rows.retain(|row| {
+        let is_inner = row.rank.is_label && row.start == row.end && row.start < reach;
+        if !row.rank.is_label {
+            reach = reach.max(row.end);
+        }
+        !is_inner
+    });
 }
 
 /// A function without a size reaches to the next one.

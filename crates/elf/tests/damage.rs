@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and a skipped one says so")]
 
 use std::fs;
+use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::Command;
 
-use elf::Elf;
+use elf::{Elf, Parts};
 
 #[test]
 fn cut_files_do_no_harm() {
@@ -38,18 +39,25 @@ fn flipped_bytes_do_no_harm() {
 #[test]
 fn the_small_file_is_understood() {
     let Some(bytes) = small_file() else { return };
-    let elf = Elf::parse(&bytes).unwrap();
+    let elf = Elf::parse(&bytes[..]).unwrap();
     let symbols = elf.symbols();
     let main = symbols.iter(true).find(|symbol| symbol.name == "twice").unwrap();
     assert_eq!(symbols.find(main.start, true).unwrap().name, "twice");
     assert_eq!(symbols.find(main.end - 1, false).unwrap().name, "twice");
     assert!(symbols.iter(true).any(|symbol| symbol.name == "puts@plt"), "no jump to puts");
+    let parts = Parts::new(Cursor::new(&bytes)).unwrap();
+    let in_parts = Elf::parse(&parts).unwrap();
+    assert_eq!((in_parts.symbols().len(), in_parts.build_id()), (symbols.len(), elf.build_id()));
     assert!(elf.executable_parts().any(|(start, size)| main.start >= start && main.start < start + size));
 }
 
 fn read_all(bytes: &[u8]) {
-    let Ok(elf) = Elf::parse(bytes) else { return };
+    let parts = Parts::new(Cursor::new(bytes)).unwrap();
+    let (elf, in_parts) = (Elf::parse(bytes), Elf::parse(&parts));
+    assert_eq!(elf.is_ok(), in_parts.is_ok());
+    let (Ok(elf), Ok(in_parts)) = (elf, in_parts) else { return };
     let symbols = elf.symbols();
+    assert!(in_parts.symbols().len() <= symbols.len());
     for address in [0, 1, 0x1000, 0x1130, 0x401000, u64::MAX] {
         elf.address_of(address);
         symbols.find(address, true);

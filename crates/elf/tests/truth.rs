@@ -14,7 +14,7 @@ const ADDRESSES: usize = 2000;
 fn addresses_of_node_have_the_names_that_nm_gives() {
     let Some((path, names)) = node_and_names() else { return };
     let bytes = fs::read(&path).unwrap();
-    let elf = Elf::parse(&bytes).unwrap();
+    let elf = Elf::parse(&bytes[..]).unwrap();
     let symbols = elf.symbols();
     let starts: Vec<u64> = names.keys().copied().collect();
     let mut state = 0x9e37_79b9_7f4a_7c15u64;

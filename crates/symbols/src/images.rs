@@ -4,13 +4,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use elf::Elf;
+use elf::{Elf, Parts};
 
+use crate::files::OpenFile;
 use crate::places::Module;
 use crate::sources::{Sources, path_of};
 
-/// The largest file that is read.
-const LARGEST_FILE: u64 = 2 << 30;
+/// A file that is read where it matters.
+type Image = Parts<Box<dyn OpenFile>>;
 
 /// Where distributions put what they stripped from their files.
 const DEBUG_FOLDER: &str = "/usr/lib/debug";
@@ -26,11 +27,11 @@ pub(crate) fn name_offsets(
     wanted: &[u64],
     mut take: impl FnMut(usize, &str),
 ) -> Result<(), String> {
-    let Some(bytes) = find_file(sources, module)? else { return Ok(()) };
-    let Ok(image) = Elf::parse(&bytes) else { return Ok(()) };
+    let Some(file) = find_file(sources, module)? else { return Ok(()) };
+    let Ok(image) = Elf::parse(&file) else { return Ok(()) };
     let symbols = image.symbols();
     let debug = if symbols.is_stripped() { find_debug_file(sources, image.build_id()) } else { None };
-    let debug = debug.as_deref().and_then(|bytes| Elf::parse(bytes).ok()).map(|elf| elf.symbols());
+    let debug = debug.as_ref().and_then(|file| Elf::parse(file).ok()).map(|elf| elf.symbols());
     let mut debug = debug.as_ref().map(|symbols| symbols.finder(sources.demangle));
     let mut finder = symbols.finder(sources.demangle);
     for (row, offset) in wanted.iter().enumerate() {
@@ -44,7 +45,7 @@ pub(crate) fn name_offsets(
 }
 
 /// The file that was mapped. `None` for what is no file.
-fn find_file(sources: &Sources, module: &Module) -> Result<Option<Vec<u8>>, String> {
+fn find_file(sources: &Sources, module: &Module) -> Result<Option<Image>, String> {
     if !module.path.starts_with(b"/") {
         return Ok(None);
     }
@@ -53,19 +54,18 @@ fn find_file(sources: &Sources, module: &Module) -> Result<Option<Vec<u8>>, Stri
     let was_replaced = path.len() < module.path.len();
     let (path, mut reason) = (path_of(path), None);
     for (root, candidate) in candidates(sources, &path, recorded) {
-        let bytes = match sources.files.read(root, &candidate, LARGEST_FILE) {
-            Ok(bytes) => bytes,
+        let file = match sources.files.open(root, &candidate).and_then(Parts::new) {
+            Ok(file) => file,
             Err(error) if is_absence(&error) => continue,
             Err(error) => {
                 reason = Some(format!("the file {} cannot be read: {error}", candidate.display()));
                 continue;
             }
         };
-        let found = Elf::parse(&bytes).ok();
-        let build_id = found.as_ref().and_then(Elf::build_id);
+        let build_id = Elf::parse(&file).ok().and_then(|elf| elf.build_id());
         let fits = if recorded.is_some() { same_build(recorded, build_id) } else { !was_replaced };
         if fits {
-            return Ok(Some(bytes));
+            return Ok(Some(file));
         }
         reason = Some(format!("the file {} has changed since the recording", path.display()));
     }
@@ -105,12 +105,12 @@ fn by_build_id(folder: &Path, build_id: &[u8], ending: &str) -> Option<PathBuf> 
     Some(folder.join(format!(".build-id/{start}/{rest}{ending}")))
 }
 
-fn find_debug_file(sources: &Sources, build_id: Option<&[u8]>) -> Option<Vec<u8>> {
+fn find_debug_file(sources: &Sources, build_id: Option<&[u8]>) -> Option<Image> {
     let path = by_build_id(DEBUG_FOLDER.as_ref(), build_id?, ".debug")?;
     let read = |root: Option<&Path>| {
-        let bytes = sources.files.read(root, &path, LARGEST_FILE).ok()?;
-        let fits = same_build(build_id, Elf::parse(&bytes).ok()?.build_id());
-        fits.then_some(bytes)
+        let file = Parts::new(sources.files.open(root, &path).ok()?).ok()?;
+        let fits = same_build(build_id, Elf::parse(&file).ok()?.build_id());
+        fits.then_some(file)
     };
     sources.root.as_deref().and_then(|root| read(Some(root))).or_else(|| read(None))
 }

@@ -1,6 +1,8 @@
 //! What the recording says about the kernel: where its modules are, and where a function of it was, which tells
 //! whether a list of names belongs to the kernel that was recorded.
 
+use std::io::Read;
+
 use trace::Mmap;
 
 use crate::kallsyms::{KERNEL, Kallsyms};
@@ -19,6 +21,9 @@ pub(crate) struct KernelMaps {
 
 /// More modules than any kernel has.
 const MOST_MODULES: usize = 100_000;
+
+/// The kernel's notes have a few hundred bytes.
+const MOST_NOTES: u64 = 1 << 20;
 
 impl KernelMaps {
     pub(crate) fn map(&mut self, mmap: &Mmap<'_>) {
@@ -70,7 +75,8 @@ pub(crate) fn read_names(
         return Err(format!("{} names no functions", path.display()));
     }
     let is_other_build = || {
-        let notes = files.read(None, "/sys/kernel/notes".as_ref(), 1 << 20).ok()?;
+        let (file, mut notes) = (files.open(None, "/sys/kernel/notes".as_ref()).ok()?, Vec::new());
+        file.take(MOST_NOTES).read_to_end(&mut notes).ok()?;
         Some(elf::build_id_of_notes(&notes)? != build_id?)
     };
     let moved = maps

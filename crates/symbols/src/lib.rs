@@ -24,6 +24,6 @@ mod stacks;
 mod threads;
 mod timeline;
 
-pub use files::{Disk, Files};
+pub use files::{Disk, Files, OpenFile};
 pub use namer::Namer;
 pub use sources::{ForProcess, KernelNames, Sources};

@@ -124,10 +124,9 @@ impl Namer {
             self.read_dump(process, &path);
         }
         let timed = self.events.get(&sample.event).is_none_or(|event| event.timed);
-        let process = self.processes.get(process);
-        let Some(timeline) = &mut process.timeline else { return };
+        let Some(timeline) = &mut self.processes.get(process).timeline else { return };
         if timeline.advance(if timed { sample.time_ns } else { u64::MAX }) {
-            process.forget_frames();
+            self.processes.forget_frames(process);
         }
     }
 

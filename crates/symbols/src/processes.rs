@@ -17,7 +17,7 @@ pub(crate) struct Process {
     pub(crate) pid: Option<u32>,
     /// Shared with the parent until one of them changes: most children run another program at once.
     maps: Arc<Maps>,
-    /// Grows whenever an address may mean something else than before.
+    /// Another number whenever an address may mean something else than before, or than in another process.
     pub(crate) generation: u32,
     /// The frames of user addresses, as long as the generation lasts.
     pub(crate) frames: FxHashMap<u64, u32>,
@@ -35,8 +35,9 @@ impl Process {
     }
 
     /// Addresses may mean something else from now on.
-    pub(crate) fn forget_frames(&mut self) {
-        self.generation += 1;
+    fn forget_frames(&mut self, generations: &mut u32) {
+        *generations = generations.wrapping_add(1);
+        self.generation = *generations;
         self.frames.clear();
     }
 }
@@ -47,17 +48,26 @@ pub(crate) struct Processes {
     pub(crate) rows: Vec<Process>,
     by_pid: FxHashMap<Option<u32>, u32>,
     mappings: usize,
+    /// How many generations there were, of all processes.
+    generations: u32,
     /// Whether mappings were left out, because there were too many.
     pub(crate) overflowed: bool,
 }
 
 impl Processes {
     pub(crate) fn row(&mut self, pid: Option<u32>) -> u32 {
-        let rows = &mut self.rows;
+        let (rows, generations) = (&mut self.rows, &mut self.generations);
         *self.by_pid.entry(pid).or_insert_with(|| {
-            rows.push(Process { pid, ..Process::default() });
+            let mut process = Process { pid, ..Process::default() };
+            process.forget_frames(generations);
+            rows.push(process);
             (rows.len() - 1) as u32
         })
+    }
+
+    /// Addresses of a process may mean something else from now on.
+    pub(crate) fn forget_frames(&mut self, row: u32) {
+        self.rows[row as usize].forget_frames(&mut self.generations);
     }
 
     pub(crate) fn get(&mut self, row: u32) -> &mut Process {
@@ -80,7 +90,7 @@ impl Processes {
         let maps = Arc::make_mut(&mut process.maps);
         maps.insert(start, end, place);
         self.mappings = (self.mappings + maps.len()).saturating_sub(before);
-        process.forget_frames();
+        process.forget_frames(&mut self.generations);
     }
 
     /// A child sees what its parent saw.
@@ -105,7 +115,7 @@ impl Processes {
             self.mappings = self.mappings.saturating_sub(process.maps.len());
         }
         process.maps = maps;
-        process.forget_frames();
+        process.forget_frames(&mut self.generations);
     }
 }
 

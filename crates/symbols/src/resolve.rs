@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
+use std::thread;
 
 use profile::{Builder, Frame, FrameId, StringId};
 use rustc_hash::FxHashMap;
@@ -11,7 +12,7 @@ use crate::add::{self, NamedSymbol};
 use crate::finish::WITHOUT_MAP;
 use crate::generated::JIT_MODULE;
 use crate::images::{self, hex};
-use crate::kallsyms::KERNEL;
+use crate::kallsyms::{KERNEL, Kallsyms};
 use crate::kernel::read_names;
 use crate::namer::Namer;
 use crate::perf_map::{self, Found};
@@ -20,7 +21,8 @@ use crate::sources::given_for;
 
 const UNKNOWN: &str = "[unknown]";
 
-/// A wanted address or file offset, and the frame's row.
+/// An address that wants a name, and the row of its frame. In a file it is the offset there, as `perf script`
+/// writes it, too: so the workers of a cluster share their frames wherever their libraries were loaded.
 type Wanted = (u64, u32);
 
 /// The frames of a profile, from those of a recording.
@@ -71,10 +73,17 @@ pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
     let done = Resolved { frames: vec![FrameId::NONE; namer.frames.rows.len()], ..Resolved::default() };
     let mut all = Resolver { builder, done, named: FxHashMap::default(), ambiguous: 0 };
     let groups = Groups::of(namer);
-    for (module, wanted) in &groups.modules {
-        all.name_module(namer, *module, wanted);
+    // The kernel writes its list while it is read, which takes as long as all the files.
+    let kernel = thread::scope(|scope| {
+        let kernel = scope.spawn(|| (!groups.kernel.is_empty()).then(|| read_kernel(namer)));
+        for (module, wanted) in &groups.modules {
+            all.name_module(namer, *module, wanted);
+        }
+        kernel.join().ok().flatten()
+    });
+    if let Some(names) = kernel {
+        all.name_kernel(namer, &names, &groups.kernel);
     }
-    all.name_kernel(namer, &groups.kernel);
     for (process, (generated, unmapped)) in &groups.processes {
         all.name_generated(namer, namer.processes.rows[*process as usize].pid, generated, unmapped);
     }
@@ -99,24 +108,16 @@ impl Resolver<'_> {
         let build_id = build_id.as_deref();
         let offsets: Vec<u64> = wanted.iter().map(|(offset, _)| *offset).collect();
         let outcome = images::name_offsets(&namer.sources, &known, &offsets, |at, symbol| {
-            let (_, frame) = wanted[at];
-            let address = namer.frames.rows[frame as usize].address;
-            self.give((address, frame), Name { symbol, module: &path, build_id });
+            self.give(wanted[at], Name { symbol, module: &path, build_id });
         });
-        for (_, frame) in wanted {
-            if self.done.frames[*frame as usize].some().is_none() {
-                let address = namer.frames.rows[*frame as usize].address;
-                self.refuse((address, *frame), &path, build_id, outcome.as_ref().err().map(String::as_str));
+        for wanted in wanted {
+            if self.done.frames[wanted.1 as usize].some().is_none() {
+                self.refuse(*wanted, &path, build_id, outcome.as_ref().err().map(String::as_str));
             }
         }
     }
 
-    fn name_kernel(&mut self, namer: &Namer, wanted: &[Wanted]) {
-        if wanted.is_empty() {
-            return;
-        }
-        let build_id = namer.build_ids.get(KERNEL.as_bytes()).map(Vec::as_slice);
-        let names = read_names(&namer.sources, &namer.kernel, build_id);
+    fn name_kernel(&mut self, namer: &Namer, names: &Result<Kallsyms, String>, wanted: &[Wanted]) {
         let why = names.as_ref().err().map(String::as_str);
         for wanted in wanted {
             match names.as_ref().ok().and_then(|names| names.find(wanted.0)) {
@@ -191,6 +192,11 @@ impl Resolver<'_> {
             self.builder.meta().losses.damage.push(sentence);
         }
     }
+}
+
+fn read_kernel(namer: &Namer) -> Result<Kallsyms, String> {
+    let build_id = namer.build_ids.get(KERNEL.as_bytes()).map(Vec::as_slice);
+    read_names(&namer.sources, &namer.kernel, build_id)
 }
 
 impl Groups {

@@ -43,22 +43,32 @@ impl Frames {
 pub(crate) struct Stacks {
     pub(crate) rows: Vec<RawStack>,
     index: HashTable<u32>,
-    /// For each stack the frame that was called last from it, and its stack: the best guess for the next time.
-    last_called: Vec<(u32, u32)>,
+    /// For no stack and then each stack what was called last from it: the best guess for the next time.
+    last_called: Vec<Option<Call>>,
+}
+
+/// A call, and the stack that it led to.
+#[derive(Clone, Copy)]
+struct Call {
+    to: Address,
+    generation: u32,
+    stack: u32,
 }
 
 impl Stacks {
-    fn id(&mut self, parent: u32, frame: u32) -> u32 {
-        let guess = self.last_called.get(parent as usize).filter(|guess| guess.0 == frame);
-        if let Some(guess) = guess {
-            return guess.1;
+    /// The stack of a call to an address. Most calls repeat the one before, and cost one comparison.
+    fn call(&mut self, parent: u32, to: Address, generation: u32, frame: impl FnOnce(Address) -> u32) -> u32 {
+        let slot = parent.wrapping_add(1) as usize;
+        if let Some(Some(guess)) = self.last_called.get(slot)
+            && guess.to == to
+            && guess.generation == generation
+        {
+            return guess.stack;
         }
-        let id = find_or_push(&mut self.rows, &mut self.index, RawStack { parent, frame });
-        self.last_called.resize(self.rows.len(), (NONE, NONE));
-        if let Some(last) = self.last_called.get_mut(parent as usize) {
-            *last = (frame, id);
-        }
-        id
+        let stack = find_or_push(&mut self.rows, &mut self.index, RawStack { parent, frame: frame(to) });
+        self.last_called.resize(self.rows.len() + 1, None);
+        self.last_called[slot] = Some(Call { to, generation, stack });
+        stack
     }
 }
 
@@ -86,7 +96,7 @@ pub(crate) struct LastChain {
 }
 
 impl LastChain {
-    /// The stack of a chain, its leaf first. `generation` says for how long equal addresses are equal frames.
+    /// The stack of a chain, its leaf first. Within one generation equal addresses are equal frames.
     pub(crate) fn stack(
         &mut self,
         chain: &[Address],
@@ -100,7 +110,7 @@ impl LastChain {
         self.stacks.truncate(shared);
         let mut stack = self.stacks.last().copied().unwrap_or(NONE);
         for address in chain[..chain.len() - shared].iter().rev() {
-            stack = stacks.id(stack, frame(*address));
+            stack = stacks.call(stack, *address, generation, &mut frame);
             self.stacks.push(stack);
         }
         self.generation = generation;
