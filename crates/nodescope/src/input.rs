@@ -1,14 +1,15 @@
 //! Opens the recording that a command is about, and says what is wrong with it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use formats::ImportError;
+use formats::{ImportError, ImportOptions};
 use profile::{Builder, Joining, Profile};
+use symbols::{ForProcess, KernelNames, Sources};
 
-use crate::cli::Input;
+use crate::cli::{Input, Names};
 use crate::failure::{Failure, warn};
 use crate::text::thousands;
 
@@ -26,7 +27,8 @@ pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     }
     let mut profiles = Vec::new();
     for file in &input.files {
-        profiles.push(open_one(file, threads)?);
+        let options = ImportOptions { threads, sources: sources(&input.names)? };
+        profiles.push(open_one(file, options)?);
     }
     if profiles.len() == 1
         && let Some(profile) = profiles.pop()
@@ -36,19 +38,56 @@ pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     Ok(join(&profiles, &input.files))
 }
 
-fn open_one(file: &Path, threads: NonZero<usize>) -> Result<Profile, Failure> {
+fn open_one(file: &Path, options: ImportOptions) -> Result<Profile, Failure> {
     let name = file.display().to_string();
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
-        formats::import(io::stdin(), threads)
+        formats::import_with(io::stdin(), options)
     } else {
-        formats::import(open_file(file)?, threads)
+        formats::import_with(open_file(file)?, options)
     };
     let profile = imported.map_err(|error| explain(&name, &error))?;
     for sentence in warnings(&profile) {
         warn(&format!("{name}: {sentence}"));
     }
     Ok(profile)
+}
+
+/// Where names come from, as it was typed. A file that was named must be there: without it, the answer would be
+/// another one.
+fn sources(names: &Names) -> Result<Sources, Failure> {
+    let there = |path: &Path, what: &str| {
+        fs::metadata(path).map(drop).map_err(|error| {
+            Failure::failed(format!("cannot open {}: {error}", path.display())).hint(format!("check {what}"))
+        })
+    };
+    if let Some(root) = &names.root {
+        there(root, "--root")?;
+    }
+    if let Some(kallsyms) = &names.kallsyms {
+        there(kallsyms, "--kallsyms")?;
+    }
+    let perf_maps: Vec<ForProcess> = names.perf_map.iter().map(|typed| for_process(typed)).collect();
+    for map in &perf_maps {
+        there(&map.path, "--perf-map FILE[:PID]")?;
+    }
+    Ok(Sources {
+        root: names.root.clone(),
+        kernel: names.kallsyms.clone().map_or(KernelNames::Running, KernelNames::File),
+        perf_maps,
+        build_id_cache: std::env::home_dir().map(|home| home.join(".debug")),
+        demangle: !names.no_demangle,
+        ..Sources::default()
+    })
+}
+
+/// `FILE:PID`, or `FILE` for all processes.
+fn for_process(typed: &str) -> ForProcess {
+    let parts = typed.rsplit_once(':').and_then(|(path, pid)| Some((path, pid.parse().ok()?)));
+    match parts {
+        Some((path, pid)) => ForProcess { pid: Some(pid), path: path.into() },
+        None => ForProcess { pid: None, path: typed.into() },
+    }
 }
 
 /// Recordings that know their clock keep their distance; the others start together.

@@ -4,8 +4,9 @@
 use profile::{Category, FunctionId, ModuleId, ProcessId, Profile, SourceId, StackId, StringId, ThreadId};
 use rustc_hash::FxHashMap;
 
+use crate::recursion::{NO_KIND, outermost};
 use crate::selection::Selection;
-use crate::weights::{Entry, Weights};
+use crate::weights::Weights;
 
 /// What a list's rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,25 +65,24 @@ pub struct TopRow {
     pub total_samples: u64,
 }
 
+impl TopRow {
+    fn add_self(&mut self, sum: Sum) {
+        self.self_weight = self.self_weight.saturating_add(sum.weight);
+        self.self_samples = self.self_samples.saturating_add(sum.samples);
+    }
+
+    fn add_total(&mut self, sum: Sum) {
+        self.total_weight = self.total_weight.saturating_add(sum.weight);
+        self.total_samples = self.total_samples.saturating_add(sum.samples);
+    }
+}
+
 /// The list of the selected samples, most self weight first.
 pub fn top(profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) -> Vec<TopRow> {
-    let keys: Vec<Option<TopKey>> = profile.stacks().ids().map(|id| key_of(profile, id, by)).collect();
-    let mut sums = Sums::default();
-    for (stamp, entry) in weights.entries.iter().enumerate() {
-        match by {
-            TopBy::Thread => sums.add_whole(TopKey::Thread(entry.thread), entry),
-            TopBy::Process => sums.add_whole(TopKey::Process(profile.thread(entry.thread).process), entry),
-            _ => {
-                let visible = profile.ancestry(entry.stack).filter(|stack| !selection.hides(profile, *stack));
-                for (depth, stack) in visible.enumerate() {
-                    if let Some(key) = keys[stack.index()] {
-                        let category = category_of(profile, stack, by);
-                        sums.add(key, category, entry, stamp, depth == 0);
-                    }
-                }
-            }
-        }
-    }
+    let mut sums = match by {
+        TopBy::Thread | TopBy::Process => Sums::of_threads(profile, weights, by),
+        _ => Sums::of_stacks(profile, weights, selection, by),
+    };
     if by == TopBy::Line && sums.rows.is_empty() {
         sums.add_line_ticks(profile, weights);
     }
@@ -118,42 +118,96 @@ fn key_of(profile: &Profile, stack: StackId, by: TopBy) -> Option<TopKey> {
     }
 }
 
+/// A weight, and the samples that it comes from.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    weight: u64,
+    samples: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Sum) {
+        self.weight = self.weight.saturating_add(other.weight);
+        self.samples = self.samples.saturating_add(other.samples);
+    }
+
+    fn is_zero(self) -> bool {
+        self.weight == 0 && self.samples == 0
+    }
+}
+
+/// What ended in each stack, and what has it as a caller or is it.
+fn sums_of_stacks(profile: &Profile, weights: &Weights, selection: &Selection) -> (Vec<Sum>, Vec<Sum>) {
+    let stacks = profile.stacks();
+    let mut ended = vec![Sum::default(); stacks.len()];
+    for entry in &weights.entries {
+        if let Some(sum) = ended.get_mut(entry.stack.index()) {
+            sum.add(Sum { weight: entry.weight, samples: entry.samples });
+        }
+    }
+    let mut whole = ended.clone();
+    for id in stacks.ids().rev() {
+        let Some(parent) = stacks.parent[id.index()].some() else { continue };
+        let sum = whole[id.index()];
+        whole[parent.index()].add(sum);
+        // What is hidden gives its own to its caller.
+        if selection.hides(profile, id) {
+            let sum = std::mem::take(&mut ended[id.index()]);
+            ended[parent.index()].add(sum);
+        }
+    }
+    (ended, whole)
+}
+
 #[derive(Default)]
 struct Sums {
     rows: Vec<TopRow>,
-    /// The entry that each row was last counted for, so that recursion counts once.
-    stamps: Vec<usize>,
-    index: FxHashMap<TopKey, usize>,
+    index: FxHashMap<TopKey, u32>,
 }
 
 impl Sums {
-    fn row(&mut self, key: TopKey, category: Category) -> usize {
+    fn of_threads(profile: &Profile, weights: &Weights, by: TopBy) -> Self {
+        let mut sums = Self::default();
+        for entry in &weights.entries {
+            let key = match by {
+                TopBy::Process => TopKey::Process(profile.thread(entry.thread).process),
+                _ => TopKey::Thread(entry.thread),
+            };
+            sums.add_whole(key, Sum { weight: entry.weight, samples: entry.samples });
+        }
+        sums
+    }
+
+    fn of_stacks(profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) -> Self {
+        let stacks = profile.stacks();
+        let (ended, whole) = sums_of_stacks(profile, weights, selection);
+        let mut sums = Self::default();
+        let is_shown = |id: StackId| !whole[id.index()].is_zero() && !selection.hides(profile, id);
+        let mut rows = vec![NO_KIND; stacks.len()];
+        for id in stacks.ids().filter(|id| is_shown(*id)) {
+            if let Some(key) = key_of(profile, id, by) {
+                let row = sums.row(key, category_of(profile, id, by));
+                rows[id.index()] = row;
+                sums.rows[row as usize].add_self(ended[id.index()]);
+            }
+        }
+        let Self { rows: list, .. } = &mut sums;
+        outermost(stacks, &rows, list.len(), |id, row| list[row as usize].add_total(whole[id.index()]));
+        sums
+    }
+
+    fn row(&mut self, key: TopKey, category: Category) -> u32 {
         *self.index.entry(key).or_insert_with(|| {
             let (self_weight, total_weight, self_samples, total_samples) = (0, 0, 0, 0);
             self.rows.push(TopRow { key, category, self_weight, total_weight, self_samples, total_samples });
-            self.stamps.push(usize::MAX);
-            self.rows.len() - 1
+            u32::try_from(self.rows.len() - 1).unwrap_or(NO_KIND - 1)
         })
     }
 
-    fn add(&mut self, key: TopKey, category: Category, entry: &Entry, stamp: usize, ran: bool) {
-        let index = self.row(key, category);
-        let row = &mut self.rows[index];
-        if ran {
-            row.self_weight = row.self_weight.saturating_add(entry.weight);
-            row.self_samples = row.self_samples.saturating_add(entry.samples);
-        }
-        if self.stamps[index] != stamp {
-            self.stamps[index] = stamp;
-            row.total_weight = row.total_weight.saturating_add(entry.weight);
-            row.total_samples = row.total_samples.saturating_add(entry.samples);
-        }
-    }
-
-    fn add_whole(&mut self, key: TopKey, entry: &Entry) {
-        self.add(key, Category::Unknown, entry, usize::MAX - 1, true);
-        let index = self.row(key, Category::Unknown);
-        self.stamps[index] = usize::MAX;
+    fn add_whole(&mut self, key: TopKey, sum: Sum) {
+        let row = self.row(key, Category::Unknown);
+        self.rows[row as usize].add_self(sum);
+        self.rows[row as usize].add_total(sum);
     }
 
     /// Ticks have no time and no thread: they share out the weight of their stack.
@@ -176,9 +230,8 @@ impl Sums {
             let part = |sum: u64| (u128::from(sum) * u128::from(tick.ticks) / u128::from(all)) as u64;
             let source = profile.function_of(profile.stacks().frame[tick.stack.index()]).source;
             if let Some(source) = source.some().filter(|_| weight > 0) {
-                let (weight, samples) = (part(weight), part(samples));
-                let entry = Entry { thread: ThreadId(0), stack: tick.stack, weight, samples };
-                self.add_whole(TopKey::Line(source, tick.line), &entry);
+                let sum = Sum { weight: part(weight), samples: part(samples) };
+                self.add_whole(TopKey::Line(source, tick.line), sum);
             }
         }
     }
