@@ -1,9 +1,9 @@
 //! Where names may come from, as the caller wants it.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{Disk, Files};
+use crate::files::{Disk, Files, OpenFile};
 
 /// Where names may come from.
 pub struct Sources {
@@ -69,7 +69,7 @@ impl Sources {
 struct NoFiles;
 
 impl Files for NoFiles {
-    fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn Read>> {
+    fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
         Err(io::ErrorKind::NotFound.into())
     }
 }
