@@ -300,6 +300,7 @@ fn lanes_threads_switches_and_losses() {
         interval_ns: None,
     };
     namer.event(&fault);
+    namer.comm(&Comm { time_ns: 0, pid: 6, tid: 6, name: b"never seen", exec: false });
     namer.comm(&Comm { time_ns: 0, pid: 7, tid: 7, name: b"node", exec: false });
     user(&mut namer, 1_000_000_100, 7, &[]);
     namer.comm(&Comm { time_ns: 0, pid: 7, tid: 7, name: b"web", exec: false });
