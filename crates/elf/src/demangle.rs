@@ -42,7 +42,16 @@ fn demangle_cpp(symbol: &[u8]) -> Option<String> {
     }
     let mut text = Text::default();
     name.structured_demangle(&mut text, &DemangleOptions::new().recursion_limit(DEEPEST)).ok()?;
-    Some(with_endings(&text.0))
+    let text = with_endings(&text.0);
+    Some(thunk(&text).unwrap_or(text))
+}
+
+/// A jump that corrects `this`, as c++filt writes it: `non-virtual thunk to v8::Task::~Task()`.
+fn thunk(text: &str) -> Option<String> {
+    let inside = text.strip_prefix("{virtual override thunk(")?.strip_suffix(")}")?;
+    let kind = if inside.starts_with("{virtual") { "virtual" } else { "non-virtual" };
+    let (_, function) = inside.split_once("}, ")?;
+    Some(format!("{kind} thunk to {function}"))
 }
 
 /// How c++filt writes the numbers among template arguments: `32ul`, not `(unsigned long)32`.
@@ -107,6 +116,8 @@ mod tests {
             ),
             ("_ZNK3foo3barEv", "foo::bar() const"),
             ("_ZN3fooILm32ELi4EE3barEv", "foo<32ul, 4>::bar()"),
+            ("_ZThn32_N3foo3barEv", "non-virtual thunk to foo::bar()"),
+            ("_ZTv0_n24_N3foo3barEv", "virtual thunk to foo::bar()"),
             ("_ZN3fooC1Ev.isra.0", "foo::foo() [clone .isra.0]"),
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),

@@ -21,8 +21,8 @@ struct Part {
 /// Headers, names of sections, two tables with their names, notes, relocations: real files need a dozen.
 const MOST_PARTS: usize = 64;
 
-/// All parts together.
-const MOST_BYTES: u64 = 1 << 30;
+/// All parts together: more than the largest browser needs.
+const MOST_BYTES: u64 = 1 << 29;
 
 impl<F: Read + Seek> Parts<F> {
     /// Asks only for the length.

@@ -48,9 +48,13 @@ const LONGEST_NAME: usize = 64 << 10;
 /// All names together; a real dump has some megabytes.
 const LONGEST_NAMES: usize = 1 << 30;
 
+/// The code is in the dump, too, but a busy day is less than this.
+const MOST_BYTES: u64 = 8 << 30;
+
 /// Reads a dump up to its end, or up to where it makes no sense: it may still be written.
 pub(crate) fn read(input: impl Read) -> io::Result<Jitdump> {
-    let mut reader = Reader { input: BufReader::with_capacity(1 << 16, input), big_endian: false };
+    let mut reader =
+        Reader { input: BufReader::with_capacity(1 << 16, input.take(MOST_BYTES)), big_endian: false };
     let mut dump = Jitdump::default();
     let Some(head) = reader.bytes::<HEAD>()? else { return Err(no_jitdump()) };
     reader.big_endian = match head.first_chunk().map(|magic| u32::from_le_bytes(*magic)) {

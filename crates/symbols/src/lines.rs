@@ -5,13 +5,16 @@ use std::io::{self, Read};
 /// Longer lines are nobody's names.
 const LONGEST_LINE: usize = 1 << 20;
 
+/// So much without a line's end is no text: a hostile file may have terabytes of nothing.
+const MOST_NOISE: usize = 64 << 20;
+
 const BLOCK: usize = 256 << 10;
 
 /// Hands over each whole line, without its end. A last line without an end is still being written: nobody
 /// gets it.
 pub(crate) fn each_line(mut input: impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0; BLOCK];
-    let (mut filled, mut skipping) = (0, false);
+    let (mut filled, mut skipped) = (0, 0);
     loop {
         let read = match input.read(&mut buffer[filled..]) {
             Ok(0) => return Ok(()),
@@ -22,7 +25,7 @@ pub(crate) fn each_line(mut input: impl Read, mut take: impl FnMut(&[u8])) -> io
         let end = filled + read;
         let mut start = 0;
         for newline in memchr::memchr_iter(b'\n', &buffer[..end]) {
-            if !std::mem::take(&mut skipping) {
+            if std::mem::take(&mut skipped) == 0 {
                 take(&buffer[start..newline]);
             }
             start = newline + 1;
@@ -30,7 +33,10 @@ pub(crate) fn each_line(mut input: impl Read, mut take: impl FnMut(&[u8])) -> io
         buffer.copy_within(start..end, 0);
         filled = end - start;
         if filled == buffer.len() && filled >= LONGEST_LINE {
-            (filled, skipping) = (0, true);
+            (filled, skipped) = (0, skipped + filled);
+            if skipped > MOST_NOISE {
+                return Ok(());
+            }
         } else if filled == buffer.len() {
             buffer.resize(2 * filled, 0);
         }
@@ -82,6 +88,7 @@ mod tests {
         let mut lengths = Vec::new();
         each_line(&text.concat()[..], |line| lengths.push(line.len())).unwrap();
         assert_eq!(lengths, [1, 1, BLOCK + 1, 1]);
+        each_line(io::repeat(0), |_| panic!("there is no line")).unwrap();
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Namer {
 
     /// Names everything and closes the profile.
     pub fn finish(self) -> profile::Profile {
-        profile_of(self)
+        profile_of(&self)
     }
 
     /// Brings a process's generated code to the time of a sample.

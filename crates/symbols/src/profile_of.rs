@@ -8,31 +8,27 @@ use crate::finish::{CpuSwitch, add_off_cpu_markers, infer_roles, settle_clock, s
 use crate::namer::{Namer, RawEvent, RawSwitch};
 use crate::resolve::resolve;
 use crate::stacks::{NONE, RawStack};
+use crate::threads::NamedThread;
 
-pub(crate) fn profile_of(mut namer: Namer) -> Profile {
+pub(crate) fn profile_of(namer: &Namer) -> Profile {
     let mut builder = Builder::new();
-    builder.meta().format = std::mem::take(&mut namer.format);
+    builder.meta().format = namer.format.clone();
     builder.meta().way_in = "perf events".into();
     builder.reserve(namer.frames.rows.len(), namer.stacks.rows.len());
-    let resolved = resolve(&mut builder, &namer);
+    let resolved = resolve(&mut builder, namer);
     let mut stacks: Vec<StackId> = Vec::with_capacity(namer.stacks.rows.len());
     for RawStack { parent, frame } in &namer.stacks.rows {
         let parent = stack_at(&stacks, *parent);
         stacks.push(builder.stack(parent, resolved.frames[*frame as usize]));
     }
-    let threads: Vec<ThreadId> = add_threads(&mut builder, &namer);
-    add_samples(&mut builder, &namer, &threads, &stacks);
-    let switch = |&RawSwitch { time_ns, thread, out }: &RawSwitch| CpuSwitch {
-        thread: threads[thread as usize],
-        time_ns,
-        out,
-    };
-    add_off_cpu_markers(&mut builder, namer.switches.iter().map(switch));
+    let mut threads = SeenThreads::new(&namer.threads.rows);
+    add_samples(&mut builder, namer, &mut threads, &stacks);
+    add_switches(&mut builder, namer, &mut threads);
     infer_roles(&mut builder);
-    note_losses(&mut builder, &mut namer);
+    note_losses(&mut builder, namer);
     settle_quality_with(&mut builder, |frame| resolved.reason(frame));
     settle_clock(&mut builder);
-    settle_meta(&mut builder, &namer);
+    settle_meta(&mut builder, namer);
     builder.finish()
 }
 
@@ -40,12 +36,35 @@ fn stack_at(stacks: &[StackId], row: u32) -> StackId {
     if row == NONE { StackId::NONE } else { stacks[row as usize] }
 }
 
-fn add_threads(builder: &mut Builder, namer: &Namer) -> Vec<ThreadId> {
-    let rows = namer.threads.rows.iter();
-    rows.map(|row| add::thread(builder, row.pid, row.tid, &String::from_utf8_lossy(&row.name))).collect()
+/// The threads that were seen: a recording of a whole machine names many that never ran.
+struct SeenThreads<'a> {
+    rows: &'a [NamedThread],
+    ids: Vec<Option<ThreadId>>,
 }
 
-fn add_samples(builder: &mut Builder, namer: &Namer, threads: &[ThreadId], stacks: &[StackId]) {
+impl<'a> SeenThreads<'a> {
+    fn new(rows: &'a [NamedThread]) -> Self {
+        Self { rows, ids: vec![None; rows.len()] }
+    }
+
+    fn id(&mut self, builder: &mut Builder, row: u32) -> ThreadId {
+        let NamedThread { pid, tid, name } = &self.rows[row as usize];
+        *self.ids[row as usize]
+            .get_or_insert_with(|| add::thread(builder, *pid, *tid, &String::from_utf8_lossy(name)))
+    }
+}
+
+fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
+    let mut switch = |&RawSwitch { time_ns, thread, out }: &RawSwitch| CpuSwitch {
+        thread: threads.id(builder, thread),
+        time_ns,
+        out,
+    };
+    let switches: Vec<CpuSwitch> = namer.switches.iter().map(&mut switch).collect();
+    add_off_cpu_markers(builder, switches);
+}
+
+fn add_samples(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>, stacks: &[StackId]) {
     let mut lanes: FxHashMap<u32, LaneId> = FxHashMap::default();
     let mut last = None;
     for row in &namer.samples {
@@ -57,7 +76,7 @@ fn add_samples(builder: &mut Builder, namer: &Namer, threads: &[ThreadId], stack
             builder.reserve_samples(lane, namer.samples.len());
         }
         last = Some((row.event, lane));
-        let (thread, stack) = (threads[row.thread as usize], stack_at(stacks, row.stack));
+        let (thread, stack) = (threads.id(builder, row.thread), stack_at(stacks, row.stack));
         builder.sample(lane, Sample { time_ns: row.time_ns, thread, stack, weight: row.weight });
     }
 }
@@ -74,11 +93,11 @@ fn add_lane(builder: &mut Builder, event: Option<&RawEvent>) -> LaneId {
     builder.lane(LaneInfo { name, unit, timed: event.timed, counted: true })
 }
 
-fn note_losses(builder: &mut Builder, namer: &mut Namer) {
+fn note_losses(builder: &mut Builder, namer: &Namer) {
     let losses = &mut builder.meta().losses;
     losses.lost = namer.losses.lost;
     losses.throttled = namer.losses.throttled;
-    losses.damage.append(&mut namer.losses.damage);
+    losses.damage.extend_from_slice(&namer.losses.damage);
     if namer.processes.overflowed {
         losses.damage.push("too many mappings: some were left out".into());
     }
