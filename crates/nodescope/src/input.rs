@@ -166,6 +166,12 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     if !sentences.is_empty() {
         sentences.push("showing what could be read".into());
     }
+    if losses.ambiguous > 0 {
+        let count = thousands(losses.ambiguous);
+        sentences.push(format!(
+            "{count} addresses had more than one JavaScript name while V8 reused them; the last is shown"
+        ));
+    }
     sentences
 }
 

@@ -2,13 +2,18 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
 /// Where files come from: the disk, or what a test makes up.
 pub trait Files: Send + Sync {
     /// Opens a file. With a root, the path and its links are those that a process with this root would see.
     fn open(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>>;
+
+    /// The code that the kernel maps into every process, `[vdso]`: a file that is on no disk.
+    fn vdso(&self) -> io::Result<Box<dyn OpenFile>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
 }
 
 /// A file that is read from its start, or here and there.
@@ -27,6 +32,28 @@ impl Files for Disk {
     fn open(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>> {
         Ok(Box::new(open_regular(root, path)?))
     }
+
+    fn vdso(&self) -> io::Result<Box<dyn OpenFile>> {
+        Ok(Box::new(Cursor::new(own_vdso()?)))
+    }
+}
+
+/// What the kernel maps is two pages.
+const MOST_VDSO_BYTES: u64 = 1 << 20;
+
+/// Our own copy: all processes of one kernel have the same.
+fn own_vdso() -> io::Result<Vec<u8>> {
+    let maps = fs::read_to_string("/proc/self/maps")?;
+    let line = maps.lines().find(|line| line.ends_with("[vdso]"));
+    let range = line.and_then(|line| line.split(' ').next()?.split_once('-'));
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let range = range.and_then(|(start, end)| Some((number(start)?, number(end)?)));
+    let (start, end) = range.ok_or(io::ErrorKind::NotFound)?;
+    let mut memory = File::open("/proc/self/mem")?;
+    memory.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    memory.take(end.saturating_sub(start).min(MOST_VDSO_BYTES)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
@@ -101,6 +128,13 @@ mod tests {
             [None, None, None, None]
         );
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_vdso_is_an_elf_file_in_memory() {
+        let bytes = own_vdso().unwrap();
+        assert!(bytes.starts_with(b"\x7fELF"), "{:?}", &bytes[..bytes.len().min(16)]);
     }
 
     #[test]

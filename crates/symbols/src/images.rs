@@ -16,6 +16,9 @@ type Image = Parts<Box<dyn OpenFile>>;
 /// Where distributions put what they stripped from their files.
 const DEBUG_FOLDER: &str = "/usr/lib/debug";
 
+/// What the kernel calls its own code in a process.
+const VDSO: &[u8] = b"[vdso]";
+
 /// What the kernel appends to the path of a file that was replaced.
 const DELETED: &[u8] = b" (deleted)";
 
@@ -46,6 +49,9 @@ pub(crate) fn name_offsets(
 
 /// The file that was mapped. `None` for what is no file.
 fn find_file(sources: &Sources, module: &Module) -> Result<Option<Image>, String> {
+    if module.path == VDSO {
+        return Ok(find_vdso(sources, module));
+    }
     if !module.path.starts_with(b"/") {
         return Ok(None);
     }
@@ -70,6 +76,13 @@ fn find_file(sources: &Sources, module: &Module) -> Result<Option<Image>, String
         reason = Some(format!("the file {} has changed since the recording", path.display()));
     }
     Err(reason.unwrap_or_else(|| format!("the file {} is not here", path.display())))
+}
+
+/// The kernel's code in every process, if our kernel is the recorded one.
+fn find_vdso(sources: &Sources, module: &Module) -> Option<Image> {
+    let file = Parts::new(sources.files.vdso().ok()?).ok()?;
+    let fits = same_build(module.build_id.as_deref(), Elf::parse(&file).ok()?.build_id());
+    fits.then_some(file)
 }
 
 fn is_absence(error: &io::Error) -> bool {

@@ -1,5 +1,7 @@
 //! From a recording that has arrived to a profile.
 
+use std::collections::BTreeMap;
+
 use profile::{Builder, LaneId, LaneInfo, Profile, Sample, StackId, ThreadId, Unit};
 use rustc_hash::FxHashMap;
 
@@ -65,20 +67,26 @@ fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<
 }
 
 fn add_samples(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>, stacks: &[StackId]) {
-    let mut lanes: FxHashMap<u32, LaneId> = FxHashMap::default();
-    let mut last = None;
+    let lanes = add_lanes(builder, namer);
     for row in &namer.samples {
-        let lane = match last {
-            Some((event, lane)) if event == row.event => lane,
-            _ => *lanes.entry(row.event).or_insert_with(|| add_lane(builder, namer.events.get(&row.event))),
-        };
-        if last.is_none() {
-            builder.reserve_samples(lane, namer.samples.len());
-        }
-        last = Some((row.event, lane));
+        let Some(&lane) = lanes.get(&row.event) else { continue };
         let (thread, stack) = (threads.id(builder, row.thread), stack_at(stacks, row.stack));
         builder.sample(lane, Sample { time_ns: row.time_ns, thread, stack, weight: row.weight });
     }
+}
+
+/// A lane for each event that was seen, in the order in which they were asked for.
+fn add_lanes(builder: &mut Builder, namer: &Namer) -> FxHashMap<u32, LaneId> {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for row in &namer.samples {
+        *counts.entry(row.event).or_default() += 1;
+    }
+    let mut lane = |(event, count)| {
+        let lane = add_lane(builder, namer.events.get(&event));
+        builder.reserve_samples(lane, count);
+        (event, lane)
+    };
+    counts.into_iter().map(&mut lane).collect()
 }
 
 fn add_lane(builder: &mut Builder, event: Option<&RawEvent>) -> LaneId {

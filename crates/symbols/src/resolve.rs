@@ -184,13 +184,7 @@ impl Resolver<'_> {
     }
 
     fn note_ambiguity(&mut self) {
-        let count = self.ambiguous;
-        if count > 0 {
-            let sentence = format!(
-                "{count} addresses had several names in the perf map in the course of time: the last one is shown"
-            );
-            self.builder.meta().losses.damage.push(sentence);
-        }
+        self.builder.meta().losses.ambiguous = self.ambiguous;
     }
 }
 

@@ -146,13 +146,23 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
         mine.losses = Losses::default();
     }
     mine.duration_ns = mine.duration_ns.max(other.meta.duration_ns.saturating_add(later_ns));
-    let Losses { lost, throttled, hidden_kernel_ns, unnamed, frames, skipped, damage, unclosed: _ } =
-        &other.meta.losses;
+    let Losses {
+        lost,
+        throttled,
+        hidden_kernel_ns,
+        unnamed,
+        frames,
+        skipped,
+        ambiguous,
+        damage,
+        unclosed: _,
+    } = &other.meta.losses;
     losses.lost = losses.lost.saturating_add(*lost);
     losses.throttled = losses.throttled.saturating_add(*throttled);
     losses.hidden_kernel_ns = losses.hidden_kernel_ns.saturating_add(*hidden_kernel_ns);
     losses.frames = losses.frames.saturating_add(*frames);
     losses.skipped = losses.skipped.saturating_add(*skipped);
+    losses.ambiguous = losses.ambiguous.saturating_add(*ambiguous);
     for (reason, count) in unnamed {
         let sum = losses.unnamed.entry(reason.clone()).or_default();
         *sum = sum.saturating_add(*count);
