@@ -17,7 +17,7 @@ type Image = Parts<Box<dyn OpenFile>>;
 const DEBUG_FOLDER: &str = "/usr/lib/debug";
 
 /// What the kernel calls its own code in a process.
-const VDSO: &[u8] = b"[vdso]";
+pub(crate) const VDSO: &[u8] = b"[vdso]";
 
 /// What the kernel appends to the path of a file that was replaced.
 const DELETED: &[u8] = b" (deleted)";
@@ -50,7 +50,7 @@ pub(crate) fn name_offsets(
 /// The file that was mapped. `None` for what is no file.
 fn find_file(sources: &Sources, module: &Module) -> Result<Option<Image>, String> {
     if module.path == VDSO {
-        return Ok(find_vdso(sources, module));
+        return Ok(find_vdso(sources, module.build_id.as_deref()));
     }
     if !module.path.starts_with(b"/") {
         return Ok(None);
@@ -79,10 +79,16 @@ fn find_file(sources: &Sources, module: &Module) -> Result<Option<Image>, String
 }
 
 /// The kernel's code in every process, if our kernel is the recorded one.
-fn find_vdso(sources: &Sources, module: &Module) -> Option<Image> {
+fn find_vdso(sources: &Sources, build_id: Option<&[u8]>) -> Option<Image> {
     let file = Parts::new(sources.files.vdso().ok()?).ok()?;
-    let fits = same_build(module.build_id.as_deref(), Elf::parse(&file).ok()?.build_id());
+    let fits = same_build(build_id, Elf::parse(&file).ok()?.build_id());
     fits.then_some(file)
+}
+
+/// The build id of our own vDSO: perf does not always write the recorded one.
+pub(crate) fn own_vdso_build(sources: &Sources) -> Option<Vec<u8>> {
+    let file = Parts::new(sources.files.vdso().ok()?).ok()?;
+    Elf::parse(&file).ok()?.build_id().map(<[u8]>::to_vec)
 }
 
 fn is_absence(error: &io::Error) -> bool {

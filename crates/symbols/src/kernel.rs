@@ -54,6 +54,14 @@ fn module_name(path: &str) -> String {
     }
 }
 
+/// Whether the kernel that runs has the recorded release.
+pub(crate) fn is_running(sources: &Sources, release: &str) -> bool {
+    let mut running = String::new();
+    let file = sources.files.open(None, "/proc/sys/kernel/osrelease".as_ref());
+    let read = file.and_then(|file| file.take(MOST_NOTES).read_to_string(&mut running));
+    read.is_ok() && running.trim_end() == release
+}
+
 /// The kernel's names, or why there are none.
 pub(crate) fn read_names(
     sources: &Sources,

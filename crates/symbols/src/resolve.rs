@@ -13,7 +13,7 @@ use crate::finish::WITHOUT_MAP;
 use crate::generated::JIT_MODULE;
 use crate::images::{self, hex};
 use crate::kallsyms::{KERNEL, Kallsyms};
-use crate::kernel::read_names;
+use crate::kernel::{is_running, read_names};
 use crate::namer::Namer;
 use crate::perf_map::{self, Found};
 use crate::places::Place;
@@ -103,6 +103,10 @@ impl Resolver<'_> {
         let module = &namer.modules.rows[row as usize];
         let mut known = module.clone();
         known.build_id = known.build_id.or_else(|| namer.build_ids.get(&module.path).cloned());
+        let release = namer.about.os_release.as_deref();
+        if known.path == images::VDSO && release.is_some_and(|release| is_running(&namer.sources, release)) {
+            known.build_id = known.build_id.or_else(|| images::own_vdso_build(&namer.sources));
+        }
         let path = String::from_utf8_lossy(&module.path);
         let build_id = known.build_id.as_deref().map(hex);
         let build_id = build_id.as_deref();
