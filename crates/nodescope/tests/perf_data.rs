@@ -26,12 +26,11 @@ function work() { JSON.parse(JSON.stringify(Array.from({ length: 500 }, (_, i) =
 fn record(scratch: &Scratch, name: &str, options: &[&str], node_flags: &[&str]) -> Option<(String, String)> {
     let (data, script) = (scratch.path(&format!("{name}.data")), scratch.path("busy.js"));
     fs::write(&script, PROGRAM).unwrap();
-    let words =
-        [&["record", "-q", "-F", "997", "-o", &data], options, &["--", "node"], node_flags, &[&script]];
+    let words = [&["record", "-q", "-o", &data], options, &["--", "node"], node_flags, &[&script]];
     let recorded = Command::new("perf").args(words.concat()).current_dir(&scratch.0).output();
     let said = match recorded {
         Ok(output) if output.status.success() => None,
-        Ok(output) => Some(stderr(&output)),
+        Ok(output) => Some(format!("{} {}", output.status, stderr(&output))),
         Err(error) => Some(error.to_string()),
     };
     if let Some(said) = said {
