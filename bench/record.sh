@@ -3,8 +3,9 @@
 #
 #   bench/record.sh          M: one busy Node 20 HTTP server, 60 s at 999 Hz, all threads (about 87 MB of text)
 #   bench/record.sh large    L: three of them at 20 kHz for 45 s (about 1.2 GB of text)
+#   bench/record.sh data     D: the same as a perf.data of about 146 MB, with the perf maps of the servers
 #
-# Prints the path, bytes, samples and distinct stacks. Exit 3 when perf, npm or the rights are missing.
+# Prints the path and bytes; for texts also samples and distinct stacks. Exit 3 when perf, npm or the rights are missing.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -116,23 +117,42 @@ restore_limits() {
   old_limits=()
 }
 
+# record_three DATA: three busy servers at 20 kHz. Sets servers.
+record_three() {
+  local i seconds=${LARGE_SECONDS:-45}
+  servers=()
+  cd $app
+  for i in 1 2 3; do
+    start $((3910 + i)) "${LARGE_PAUSE_MS:-90}"
+    servers+=("$server")
+  done
+  sleep 1
+  raise_limits
+  say "recording three servers for $seconds s at 20 kHz"
+  perf record -q -e cpu-clock -F 20000 -g -m 32M -p "$(IFS=, && echo "${servers[*]}")" -o "$1" -- sleep "$seconds" 2>"$1.log" || true
+  restore_limits
+  stop_all
+}
+
 record_large() {
-  local file=$bench/large.txt servers=() i seconds=${LARGE_SECONDS:-45}
+  local file=$bench/large.txt
   if [ ! -e "$file" ]; then
-    cd $app
-    for i in 1 2 3; do
-      start $((3910 + i)) "${LARGE_PAUSE_MS:-90}"
-      servers+=("$server")
-    done
-    sleep 1
-    raise_limits
-    say "recording three servers for $seconds s at 20 kHz"
-    perf record -q -e cpu-clock -F 20000 -g -m 32M -p "$(IFS=, && echo "${servers[*]}")" -o "$bench/large.data" -- sleep "$seconds" 2>"$bench/large.record.log" || true
-    restore_limits
-    stop_all
+    record_three "$bench/large.data"
     write_text "$bench/large.data" "$file" "${servers[@]}"
   fi
   describe "$file"
+}
+
+record_data() {
+  local file=$bench/three.data pid
+  if [ ! -e "$file" ]; then
+    mkdir -p "$bench/maps"
+    rm -f "$bench"/maps/perf-*.map
+    record_three "$file.part"
+    for pid in "${servers[@]}"; do mv "/tmp/perf-$pid.map" "$bench/maps/"; done
+    mv "$file.part" "$file"
+  fi
+  printf '%s\nbytes %s\n' "$file" "$(stat -c %s "$file")"
 }
 
 main() {
@@ -142,7 +162,8 @@ main() {
   case ${1:-medium} in
     medium) record_medium ;;
     large) record_large ;;
-    *) missing "usage: record.sh [medium|large]" ;;
+    data) record_data ;;
+    *) missing "usage: record.sh [medium|large|data]" ;;
   esac
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use profile::classify::package_of;
 use profile::{Builder, Frame, FrameId, Function, ModuleId, SourceId, Tier};
 
-use crate::naming::{self, Named};
+use symbols::naming::{self, Named};
 
 /// A frame as a foreign format tells it; empty or 0 where it does not.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,9 @@ pub(crate) fn frame(builder: &mut Builder, place: &CodePlace<'_>) -> FrameId {
         let by_symbol = Some(naming::name(place.symbol, module)).filter(|named| named.function == name);
         let named = by_symbol.clone().unwrap_or_else(|| naming::name(symbol, module));
         written = if by_symbol.is_some() { place.symbol } else { name };
-        Named { line: definition.0, column: definition.1, ..named }.with_source(source)
+        // The file, where the name itself does not tell it.
+        let source = named.source.or(Some(source).filter(|file| !file.is_empty()));
+        Named { line: definition.0, column: definition.1, source, ..named }
     };
     let symbol = symbol(written, &named, is_script);
     let function = Function {
@@ -64,13 +66,6 @@ pub(crate) fn frame(builder: &mut Builder, place: &CodePlace<'_>) -> FrameId {
     let (line, column) = ran;
     let (category, tier) = (named.category, named.tier);
     builder.frame(Frame { function, line, column, category, tier, inlined, address, symbol })
-}
-
-impl<'a> Named<'a> {
-    /// A file that the name itself does not tell.
-    fn with_source(self, file: &'a str) -> Self {
-        Self { source: self.source.or(Some(file).filter(|file| !file.is_empty())), ..self }
-    }
 }
 
 /// How folded output spells it: a script's function with its place, so that the place is read again.

@@ -17,11 +17,11 @@ use std::io::Read;
 
 use profile::{Builder, Process, Profile, Role, StringId, Thread};
 
-use crate::finish::settle_quality;
 use crate::json::{self, outermost_keys};
 pub(crate) use add::{Added, add, settle_meta};
 pub(crate) use parse::{NodesSeed, NumbersSeed, id_of, time_of};
 pub(crate) use raw::RawProfile;
+use symbols::finish::settle_quality;
 pub use write::write;
 
 /// Reads a profile. What cannot be understood is a sentence among the losses; what came before it is kept.

@@ -6,10 +6,13 @@ use std::num::NonZero;
 
 use profile::Profile;
 use profile::file::{self, FileError};
+use symbols::{Namer, Sources};
 use thiserror::Error;
 
 use crate::decompress::{Compression, Taken};
-use crate::{bpftrace, cpuprofile, dtrace, folded, perf_script, pprof, prof_log, speedscope, trace_events};
+use crate::{
+    bpftrace, cpuprofile, dtrace, folded, perf_data, perf_script, pprof, prof_log, speedscope, trace_events,
+};
 
 /// How much of an input is looked at to tell its format.
 const FIRST_BYTES: u64 = 64 << 10;
@@ -61,12 +64,16 @@ type Stream<'a> = Box<dyn Read + Send + 'a>;
 /// A format: how its first bytes are told, and its reader.
 struct Reader {
     looks_like: fn(&[u8]) -> bool,
-    read: fn(Stream<'_>, &Taken, NonZero<usize>) -> Result<Profile, ImportError>,
+    read: fn(Stream<'_>, &Taken, ImportOptions) -> Result<Profile, ImportError>,
 }
 
 /// The formats, the surest signs first.
 const READERS: &[Reader] = &[
     Reader { looks_like: file::is_ours, read: |stream, taken, _| read_ours(stream, taken) },
+    Reader {
+        looks_like: perf_data::looks_like,
+        read: |stream, _, options| Ok(read_perf_data(stream, options.sources)),
+    },
     Reader { looks_like: speedscope::looks_like, read: |stream, _, _| Ok(speedscope::read(stream)) },
     Reader { looks_like: pprof::looks_like, read: |stream, _, _| Ok(pprof::read(stream)) },
     Reader { looks_like: cpuprofile::looks_like, read: |stream, _, _| Ok(cpuprofile::read(stream)) },
@@ -78,7 +85,7 @@ const READERS: &[Reader] = &[
     },
     Reader {
         looks_like: perf_script::looks_like,
-        read: |stream, _, threads| Ok(perf_script::read(stream, threads)),
+        read: |stream, _, options| Ok(perf_script::read(stream, options.threads)),
     },
     Reader { looks_like: bpftrace::looks_like, read: |stream, _, _| Ok(bpftrace::read(stream)) },
     Reader { looks_like: dtrace::looks_like, read: |stream, _, _| Ok(dtrace::read(stream)) },
@@ -92,18 +99,11 @@ struct NotYet {
     hint: &'static str,
 }
 
-const NOT_YET: &[NotYet] = &[
-    NotYet {
-        looks_like: |bytes| bytes.starts_with(b"PERFILE2") || bytes.starts_with(b"2ELIFREP"),
-        what: "a perf.data file",
-        hint: "perf script -i FILE | nodescope report -",
-    },
-    NotYet {
-        looks_like: looks_like_json,
-        what: "a JSON file, and neither a .cpuprofile nor a Chrome trace nor speedscope's",
-        hint: "export it as folded stacks with the tool that made it",
-    },
-];
+const NOT_YET: &[NotYet] = &[NotYet {
+    looks_like: looks_like_json,
+    what: "a JSON file, and neither a .cpuprofile nor a Chrome trace nor speedscope's",
+    hint: "export it as folded stacks with the tool that made it",
+}];
 
 /// An object with a key, or a list of objects.
 fn looks_like_json(bytes: &[u8]) -> bool {
@@ -111,12 +111,26 @@ fn looks_like_json(bytes: &[u8]) -> bool {
     matches!((marks.next(), marks.next()), (Some(b'{'), Some(b'"')) | (Some(b'['), Some(b'{')))
 }
 
-/// Reads a recording of any known format, compressed or not, on that many threads.
+/// What an import may use.
+pub struct ImportOptions {
+    /// How many threads may read.
+    pub threads: NonZero<usize>,
+    /// Where the names of addresses come from, for recordings that hold only addresses.
+    pub sources: Sources,
+}
+
+/// Reads a recording of any known format, compressed or not, on that many threads. Nothing but the input is
+/// looked at: addresses in it stay without names.
 pub fn import(input: impl Read + Send, threads: NonZero<usize>) -> Result<Profile, ImportError> {
+    import_with(input, ImportOptions { threads, sources: Sources::nowhere() })
+}
+
+/// Reads a recording of any known format, compressed or not.
+pub fn import_with(input: impl Read + Send, options: ImportOptions) -> Result<Profile, ImportError> {
     let (taken, input) = Taken::count(input);
     let (first_bytes, stream) = uncompressed(Box::new(input), &taken)?;
     let profile = match READERS.iter().find(|reader| (reader.looks_like)(&first_bytes)) {
-        Some(reader) => (reader.read)(stream, &taken, threads)?,
+        Some(reader) => (reader.read)(stream, &taken, options)?,
         None => return Err(unreadable(&first_bytes)),
     };
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
@@ -175,6 +189,12 @@ impl Read for Broken {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
+}
+
+fn read_perf_data(stream: Stream<'_>, sources: Sources) -> Profile {
+    let mut namer = Namer::new(sources, "perf.data");
+    perf_data::read(stream, &mut namer);
+    namer.finish()
 }
 
 fn read_ours(mut stream: Stream<'_>, taken: &Taken) -> Result<Profile, ImportError> {

@@ -9,8 +9,8 @@ use profile::{
 };
 use rustc_hash::FxHashMap;
 
-use crate::finish::{infer_roles, settle_quality};
-use crate::naming;
+use symbols::finish::{infer_roles, settle_quality};
+use symbols::naming;
 
 /// A line longer than this is no text.
 const LINE_LIMIT: u64 = 16 << 20;

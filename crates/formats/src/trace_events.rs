@@ -10,9 +10,9 @@ use profile::{Builder, Process, Profile, Role, StringId, Thread, ThreadId, class
 use rustc_hash::FxHashMap;
 
 use crate::cpuprofile::{Added, RawProfile, add, settle_meta};
-use crate::finish::settle_quality;
 use crate::json::{self, outermost_keys};
 use event::{Event, Kind};
+use symbols::finish::settle_quality;
 
 /// Reads the profiles of a trace. A trace that was cut off (the process was killed) shows what it has.
 pub fn read(input: impl Read) -> Profile {

@@ -82,12 +82,32 @@ pub(crate) struct Export {
 /// The recording to read.
 #[derive(Args, Debug)]
 pub(crate) struct Input {
-    /// The recording; `-` is stdin
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// The recording; `-` is stdin; several are joined into one, such as the logs of all isolates
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// How many threads read it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
+    #[command(flatten)]
+    pub(crate) names: Names,
+}
+
+/// Where names come from, for a recording of addresses.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Names for perf.data")]
+pub(crate) struct Names {
+    /// The root folder of the recorded container: its binaries and perf maps come before ours
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// The kernel's functions, as its /proc/kallsyms had them [default: this kernel's, if it is the same]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kallsyms: Option<PathBuf>,
+    /// A perf map, of one process or of all [default: /tmp/perf-PID.map]
+    #[arg(long, value_name = "FILE[:PID]")]
+    pub(crate) perf_map: Vec<String>,
+    /// C++ and Rust names as the linker knows them
+    #[arg(long)]
+    pub(crate) no_demangle: bool,
 }
 
 /// Which samples are meant.

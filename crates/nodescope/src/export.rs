@@ -45,7 +45,9 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let (label_pid, pids) = pids(arguments.pid.as_deref())?;
     refuse_foreign_options(form, arguments, label_pid)?;
     let svg_options = svg_options(&arguments.svg)?;
-    refuse_own_input(&arguments.input.file, &arguments.output)?;
+    for file in &arguments.input.files {
+        refuse_own_input(file, &arguments.output)?;
+    }
     let profile = input::open(&arguments.input)?;
     let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
     note_other_events(&profile, &selection, form);

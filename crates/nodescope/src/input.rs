@@ -1,37 +1,116 @@
 //! Opens the recording that a command is about, and says what is wrong with it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use formats::ImportError;
-use profile::Profile;
+use formats::{ImportError, ImportOptions};
+use profile::{Builder, Joining, Profile};
+use symbols::{ForProcess, KernelNames, Sources};
 
-use crate::cli::Input;
+use crate::cli::{Input, Names};
 use crate::failure::{Failure, warn};
 use crate::text::thousands;
 
 /// Files from this size on show their progress.
 const LARGE_FILE: u64 = 256 << 20;
 
-/// Reads the recording. Damage is said on stderr; what came before it is returned.
+/// Reads the recording, or joins several. Damage is said on stderr; what came before it is returned.
 pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     let typed = input.threads.and_then(|count| NonZero::new(usize::from(count)));
     let threads =
         typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    let name = input.file.display().to_string();
-    let imported = if input.file == Path::new("-") {
+    if input.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Failure::usage("stdin is one recording: `-` cannot be given twice")
+            .hint("only one FILE can be -"));
+    }
+    let mut profiles = Vec::new();
+    for file in &input.files {
+        let options = ImportOptions { threads, sources: sources(&input.names)? };
+        profiles.push(open_one(file, options)?);
+    }
+    if profiles.len() == 1
+        && let Some(profile) = profiles.pop()
+    {
+        return Ok(profile);
+    }
+    Ok(join(&profiles, &input.files))
+}
+
+fn open_one(file: &Path, options: ImportOptions) -> Result<Profile, Failure> {
+    let name = file.display().to_string();
+    let imported = if file == Path::new("-") {
         refuse_terminal()?;
-        formats::import(io::stdin(), threads)
+        formats::import_with(io::stdin(), options)
     } else {
-        formats::import(open_file(&input.file)?, threads)
+        formats::import_with(open_file(file)?, options)
     };
     let profile = imported.map_err(|error| explain(&name, &error))?;
     for sentence in warnings(&profile) {
         warn(&format!("{name}: {sentence}"));
     }
     Ok(profile)
+}
+
+/// Where names come from, as it was typed. A file that was named must be there: without it, the answer would be
+/// another one.
+fn sources(names: &Names) -> Result<Sources, Failure> {
+    let there = |path: &Path, what: &str| {
+        fs::metadata(path).map(drop).map_err(|error| {
+            Failure::failed(format!("cannot open {}: {error}", path.display())).hint(format!("check {what}"))
+        })
+    };
+    if let Some(root) = &names.root {
+        there(root, "--root")?;
+    }
+    if let Some(kallsyms) = &names.kallsyms {
+        there(kallsyms, "--kallsyms")?;
+    }
+    let perf_maps: Vec<ForProcess> = names.perf_map.iter().map(|typed| for_process(typed)).collect();
+    for map in &perf_maps {
+        there(&map.path, "--perf-map FILE[:PID]")?;
+    }
+    Ok(Sources {
+        root: names.root.clone(),
+        kernel: names.kallsyms.clone().map_or(KernelNames::Running, KernelNames::File),
+        perf_maps,
+        build_id_cache: std::env::home_dir().map(|home| home.join(".debug")),
+        demangle: !names.no_demangle,
+        ..Sources::default()
+    })
+}
+
+/// `FILE:PID`, or `FILE` for all processes.
+fn for_process(typed: &str) -> ForProcess {
+    let parts = typed.rsplit_once(':').and_then(|(path, pid)| Some((path, pid.parse().ok()?)));
+    match parts {
+        Some((path, pid)) => ForProcess { pid: Some(pid), path: path.into() },
+        None => ForProcess { pid: None, path: typed.into() },
+    }
+}
+
+/// Recordings that know their clock keep their distance; the others start together.
+fn join(profiles: &[Profile], files: &[PathBuf]) -> Profile {
+    let start_ns = |profile: &Profile| profile.meta().start_clock_s.map(|seconds| (seconds * 1e9) as u64);
+    let starts: Option<Vec<u64>> = profiles.iter().map(start_ns).collect();
+    let first_ns = starts.iter().flatten().min().copied().unwrap_or(0);
+    let mut builder = Builder::new();
+    for (row, (profile, file)) in profiles.iter().zip(files).enumerate() {
+        let later_ns = starts.as_ref().map_or(0, |starts| starts[row] - first_ns);
+        builder.append(profile, Joining { later_ns, process_name: Some(&short_name(file, files)) });
+    }
+    if starts.is_some() {
+        builder.meta().start_clock_s = Some(first_ns as f64 / 1e9);
+    }
+    builder.finish()
+}
+
+/// A file's own name, or its whole path where another has the same name.
+fn short_name(file: &Path, files: &[PathBuf]) -> String {
+    let is_one_of_many = files.iter().filter(|other| other.file_name() == file.file_name()).count() > 1;
+    let name = file.file_name().filter(|_| !is_one_of_many).unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 fn refuse_terminal() -> Result<(), Failure> {
@@ -88,6 +167,12 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     }
     if !sentences.is_empty() {
         sentences.push("showing what could be read".into());
+    }
+    if losses.ambiguous > 0 {
+        let count = thousands(losses.ambiguous);
+        sentences.push(format!(
+            "{count} addresses had more than one JavaScript name while V8 reused them; the last is shown"
+        ));
     }
     sentences
 }

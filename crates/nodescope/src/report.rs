@@ -83,6 +83,7 @@ pub(crate) struct LossesRow {
     pub(crate) unnamed_frames: u64,
     pub(crate) unnamed: std::collections::BTreeMap<String, u64>,
     pub(crate) skipped_lines: u64,
+    pub(crate) ambiguous_addresses: u64,
     pub(crate) damage: Vec<String>,
 }
 
@@ -277,6 +278,7 @@ fn losses(profile: &Profile) -> LossesRow {
         unnamed_frames: losses.unnamed_total(),
         unnamed: losses.unnamed.clone(),
         skipped_lines: losses.skipped,
+        ambiguous_addresses: losses.ambiguous,
         damage: losses.damage.clone(),
     }
 }

@@ -492,3 +492,17 @@ fn manual_pages() {
     let nowhere = scratch.path("no/such/folder");
     fails(&["man", "--dir", &nowhere], 1, "cannot write", "");
 }
+
+/// The logs of all isolates of one program, or the recordings of several processes.
+#[test]
+fn several_recordings_are_joined() {
+    let (one, two) = (input("node20-prof-http"), input("node18-prof"));
+    let report = |paths: &[&str]| json(&[&["report", "--json"], paths].concat());
+    let joined = report(&[&one, &two]);
+    let alone = [report(&[&one]), report(&[&two])];
+    let count = |report: &Value| report["samples"].as_u64().unwrap();
+    assert_eq!(count(&joined), count(&alone[0]) + count(&alone[1]));
+    let threads = |report: &Value| report["threads"].as_array().unwrap().len();
+    assert_eq!(threads(&joined), threads(&alone[0]) + threads(&alone[1]), "they stay apart");
+    fails(&["report", "-", "-"], 2, "cannot be given twice", "only one FILE");
+}

@@ -24,7 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("inspector", &[]),
     ("symbols", &["trace", "profile", "elf", "v8", "sys"]),
     ("views", &["profile"]),
-    ("formats", &["trace", "profile", "v8", "views"]),
+    ("formats", &["trace", "profile", "v8", "symbols", "views"]),
     ("web", &["profile", "views", "formats"]),
     (PROGRAM, &[]),
 ];

@@ -3,6 +3,8 @@
 
 mod append;
 
+pub use append::Joining;
+
 use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
@@ -221,10 +223,10 @@ impl Builder {
         &self.profile
     }
 
-    /// Adds all rows of another profile; both count their times from the same start. The other's meta is
-    /// taken over when this one's is empty, its losses are always added.
-    pub fn append(&mut self, other: &Profile) {
-        append::append(self, other);
+    /// Adds all rows of another profile. Its meta is taken over when this one's is empty, its losses are
+    /// always added.
+    pub fn append(&mut self, other: &Profile, joining: Joining<'_>) {
+        append::append(self, other, joining);
         self.origin_ns.get_or_insert(0);
     }
 

@@ -12,7 +12,7 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use thiserror::Error;
 
-use crate::builder::Builder;
+use crate::builder::{Builder, Joining};
 use crate::check::CheckError;
 use crate::model::Profile;
 
@@ -161,7 +161,7 @@ fn join(mut chunks: Vec<Profile>) -> Profile {
     }
     let mut builder = Builder::new();
     for chunk in &chunks {
-        builder.append(chunk);
+        builder.append(chunk, Joining::default());
     }
     builder.finish()
 }

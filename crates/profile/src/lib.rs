@@ -14,7 +14,7 @@ mod model;
 mod strings;
 mod tables;
 
-pub use builder::{Builder, DEEPEST_STACK, LaneInfo};
+pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo};
 pub use category::{Category, Role, Tier};
 pub use check::CheckError;
 pub use ids::{

@@ -56,6 +56,8 @@ pub struct Losses {
     pub frames: u64,
     /// Lines or records of the input that were not understood.
     pub skipped: u64,
+    /// Addresses of generated code that had several names in the course of time, where only the last is known.
+    pub ambiguous: u64,
     /// What is wrong with the input, a sentence each.
     pub damage: Vec<String>,
     /// The last sample of the main lane, where the input ended inside it.

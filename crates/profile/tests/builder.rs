@@ -5,8 +5,8 @@
 mod sample;
 
 use profile::{
-    Builder, Category, DEEPEST_STACK, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, StringId,
-    Thread, ThreadId, Tier, Unit,
+    Builder, Category, DEEPEST_STACK, Joining, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId,
+    StringId, Thread, ThreadId, Tier, Unit,
 };
 use sample::{frame, function};
 
@@ -130,8 +130,8 @@ fn an_origin_that_was_set_stays() {
 fn a_profile_appended_twice_has_each_row_once() {
     let one = sample::profile();
     let mut builder = Builder::new();
-    builder.append(&one);
-    builder.append(&one);
+    builder.append(&one, Joining::default());
+    builder.append(&one, Joining::default());
     let two = builder.finish();
     assert_eq!(two.check(), Ok(()));
     assert_eq!(two.strings(), one.strings());
@@ -144,6 +144,36 @@ fn a_profile_appended_twice_has_each_row_once() {
     }
     assert_eq!(two.meta().losses.lost, 2 * one.meta().losses.lost);
     assert_eq!(two.meta().losses.damage.len(), 2);
+}
+
+/// The other's times are moved, and its nameless processes get a name: nothing of two runs is mixed.
+#[test]
+fn a_profile_can_start_later_under_another_name() {
+    let run = || {
+        let mut builder = Builder::new();
+        let process = builder.process(Process {
+            pid: None,
+            inner_pid: None,
+            name: StringId::NONE,
+            container: StringId::NONE,
+            node_version: StringId::NONE,
+        });
+        let name = builder.string("main");
+        let thread = builder.thread(Thread { process, tid: None, name, role: Role::MainLoop });
+        let lane = builder.lane(LaneInfo { name: "cpu", unit: Unit::Ns, timed: true, counted: true });
+        builder.sample(lane, Sample { time_ns: 3, thread, stack: StackId::NONE, weight: 1 });
+        builder.sample(lane, Sample { time_ns: 8, thread, stack: StackId::NONE, weight: 1 });
+        builder.finish()
+    };
+    let mut builder = Builder::new();
+    builder.append(&run(), Joining { later_ns: 0, process_name: Some("a.log") });
+    builder.append(&run(), Joining { later_ns: 100, process_name: Some("b.log") });
+    let joined = builder.finish();
+    assert_eq!(joined.lanes()[0].samples.time_ns, [0, 5, 100, 105]);
+    assert_eq!(joined.duration_ns(), 105);
+    let names: Vec<&str> = joined.processes().iter().map(|process| joined.text(process.name)).collect();
+    assert_eq!(names, ["a.log", "b.log"]);
+    assert_eq!(joined.threads().len(), 2);
 }
 
 fn one_thread(builder: &mut Builder, name: &str) -> ThreadId {

@@ -6,6 +6,7 @@
 //! removes its frames and gives their weight to the caller. Ranges are half-open.
 
 pub mod palette;
+mod recursion;
 mod selection;
 mod top;
 mod tree;

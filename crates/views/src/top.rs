@@ -4,8 +4,9 @@
 use profile::{Category, FunctionId, ModuleId, ProcessId, Profile, SourceId, StackId, StringId, ThreadId};
 use rustc_hash::FxHashMap;
 
+use crate::recursion::{NO_KIND, outermost};
 use crate::selection::Selection;
-use crate::weights::{Entry, Weights};
+use crate::weights::Weights;
 
 /// What a list's rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,19 +65,24 @@ pub struct TopRow {
     pub total_samples: u64,
 }
 
+impl TopRow {
+    fn add_self(&mut self, sum: Sum) {
+        self.self_weight = self.self_weight.saturating_add(sum.weight);
+        self.self_samples = self.self_samples.saturating_add(sum.samples);
+    }
+
+    fn add_total(&mut self, sum: Sum) {
+        self.total_weight = self.total_weight.saturating_add(sum.weight);
+        self.total_samples = self.total_samples.saturating_add(sum.samples);
+    }
+}
+
 /// The list of the selected samples, most self weight first.
 pub fn top(profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) -> Vec<TopRow> {
-    let mut sums = Sums::default();
-    match by {
-        TopBy::Thread => {
-            weights.entries.iter().for_each(|entry| sums.add_whole(TopKey::Thread(entry.thread), entry));
-        }
-        TopBy::Process => {
-            let process = |entry: &Entry| TopKey::Process(profile.thread(entry.thread).process);
-            weights.entries.iter().for_each(|entry| sums.add_whole(process(entry), entry));
-        }
-        _ => sums.add_stacks(profile, weights, selection, by),
-    }
+    let mut sums = match by {
+        TopBy::Thread | TopBy::Process => Sums::of_threads(profile, weights, by),
+        _ => Sums::of_stacks(profile, weights, selection, by),
+    };
     if by == TopBy::Line && sums.rows.is_empty() {
         sums.add_line_ticks(profile, weights);
     }
@@ -112,90 +118,96 @@ fn key_of(profile: &Profile, stack: StackId, by: TopBy) -> Option<TopKey> {
     }
 }
 
-/// What ended in a stack or above it.
-#[derive(Clone, Copy)]
-struct Share {
+/// A weight, and the samples that it comes from.
+#[derive(Clone, Copy, Default)]
+struct Sum {
     weight: u64,
     samples: u64,
-    /// The first entry of it.
-    first: usize,
 }
 
-impl Share {
-    const NOTHING: Self = Self { weight: 0, samples: 0, first: usize::MAX };
-
-    fn add(&mut self, other: Self) {
+impl Sum {
+    fn add(&mut self, other: Sum) {
         self.weight = self.weight.saturating_add(other.weight);
         self.samples = self.samples.saturating_add(other.samples);
-        self.first = self.first.min(other.first);
     }
+
+    fn is_zero(self) -> bool {
+        self.weight == 0 && self.samples == 0
+    }
+}
+
+/// What ended in each stack, and what has it as a caller or is it.
+fn sums_of_stacks(profile: &Profile, weights: &Weights, selection: &Selection) -> (Vec<Sum>, Vec<Sum>) {
+    let stacks = profile.stacks();
+    let mut ended = vec![Sum::default(); stacks.len()];
+    for entry in &weights.entries {
+        if let Some(sum) = ended.get_mut(entry.stack.index()) {
+            sum.add(Sum { weight: entry.weight, samples: entry.samples });
+        }
+    }
+    let mut whole = ended.clone();
+    for id in stacks.ids().rev() {
+        let Some(parent) = stacks.parent[id.index()].some() else { continue };
+        let sum = whole[id.index()];
+        whole[parent.index()].add(sum);
+        // What is hidden gives its own to its caller.
+        if selection.hides(profile, id) {
+            let sum = std::mem::take(&mut ended[id.index()]);
+            ended[parent.index()].add(sum);
+        }
+    }
+    (ended, whole)
 }
 
 #[derive(Default)]
 struct Sums {
     rows: Vec<TopRow>,
-    index: FxHashMap<TopKey, usize>,
+    index: FxHashMap<TopKey, u32>,
 }
 
 impl Sums {
-    fn row(&mut self, key: TopKey) -> usize {
+    fn of_threads(profile: &Profile, weights: &Weights, by: TopBy) -> Self {
+        let mut sums = Self::default();
+        for entry in &weights.entries {
+            let key = match by {
+                TopBy::Process => TopKey::Process(profile.thread(entry.thread).process),
+                _ => TopKey::Thread(entry.thread),
+            };
+            sums.add_whole(key, Sum { weight: entry.weight, samples: entry.samples });
+        }
+        sums
+    }
+
+    fn of_stacks(profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) -> Self {
+        let stacks = profile.stacks();
+        let (ended, whole) = sums_of_stacks(profile, weights, selection);
+        let mut sums = Self::default();
+        let is_shown = |id: StackId| !whole[id.index()].is_zero() && !selection.hides(profile, id);
+        let mut rows = vec![NO_KIND; stacks.len()];
+        for id in stacks.ids().filter(|id| is_shown(*id)) {
+            if let Some(key) = key_of(profile, id, by) {
+                let row = sums.row(key, category_of(profile, id, by));
+                rows[id.index()] = row;
+                sums.rows[row as usize].add_self(ended[id.index()]);
+            }
+        }
+        let Self { rows: list, .. } = &mut sums;
+        outermost(stacks, &rows, list.len(), |id, row| list[row as usize].add_total(whole[id.index()]));
+        sums
+    }
+
+    fn row(&mut self, key: TopKey, category: Category) -> u32 {
         *self.index.entry(key).or_insert_with(|| {
             let (self_weight, total_weight, self_samples, total_samples) = (0, 0, 0, 0);
-            let category = Category::Unknown;
             self.rows.push(TopRow { key, category, self_weight, total_weight, self_samples, total_samples });
-            self.rows.len() - 1
+            u32::try_from(self.rows.len() - 1).unwrap_or(NO_KIND - 1)
         })
     }
 
-    fn add_self(&mut self, row: usize, share: Share) {
-        let row = &mut self.rows[row];
-        row.self_weight = row.self_weight.saturating_add(share.weight);
-        row.self_samples = row.self_samples.saturating_add(share.samples);
-    }
-
-    fn add_total(&mut self, row: usize, share: Share) {
-        let row = &mut self.rows[row];
-        row.total_weight = row.total_weight.saturating_add(share.weight);
-        row.total_samples = row.total_samples.saturating_add(share.samples);
-    }
-
-    /// Adds up the table of stacks instead of walking each entry's callers: deep recursion costs no more than
-    /// its stacks.
-    fn add_stacks(&mut self, profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) {
-        let stacks = profile.stacks();
-        let own = own_shares(profile, weights, selection);
-        let mut all = own.clone();
-        for id in stacks.ids().rev() {
-            if let Some(parent) = stacks.parent[id.index()].some() {
-                let share = all[id.index()];
-                all[parent.index()].add(share);
-            }
-        }
-        let mut seen_first: Vec<(usize, StackId)> = Vec::new();
-        let mut rows: Vec<Option<usize>> = Vec::with_capacity(stacks.len());
-        for id in stacks.ids() {
-            let is_seen = all[id.index()].first != usize::MAX && !selection.hides(profile, id);
-            let row = key_of(profile, id, by).filter(|_| is_seen).map(|key| self.row(key));
-            rows.push(row);
-            let Some(row) = row else { continue };
-            self.add_self(row, own[id.index()]);
-            seen_first.resize(self.rows.len(), (usize::MAX, id));
-            // Of the callers in one entry the last: it stands next to the function that ran.
-            if all[id.index()].first <= seen_first[row].0 {
-                seen_first[row] = (all[id.index()].first, id);
-            }
-        }
-        for (row, (_, stack)) in self.rows.iter_mut().zip(seen_first) {
-            row.category = category_of(profile, stack, by);
-        }
-        outermost(profile, &rows, |row, id| self.add_total(row, all[id.index()]));
-    }
-
-    fn add_whole(&mut self, key: TopKey, entry: &Entry) {
-        let row = self.row(key);
-        let share = Share { weight: entry.weight, samples: entry.samples, first: 0 };
-        self.add_self(row, share);
-        self.add_total(row, share);
+    fn add_whole(&mut self, key: TopKey, sum: Sum) {
+        let row = self.row(key, Category::Unknown);
+        self.rows[row as usize].add_self(sum);
+        self.rows[row as usize].add_total(sum);
     }
 
     /// Ticks have no time and no thread: they share out the weight of their stack.
@@ -218,9 +230,8 @@ impl Sums {
             let part = |sum: u64| (u128::from(sum) * u128::from(tick.ticks) / u128::from(all)) as u64;
             let source = profile.function_of(profile.stacks().frame[tick.stack.index()]).source;
             if let Some(source) = source.some().filter(|_| weight > 0) {
-                let (weight, samples) = (part(weight), part(samples));
-                let entry = Entry { thread: ThreadId(0), stack: tick.stack, weight, samples };
-                self.add_whole(TopKey::Line(source, tick.line), &entry);
+                let sum = Sum { weight: part(weight), samples: part(samples) };
+                self.add_whole(TopKey::Line(source, tick.line), sum);
             }
         }
     }
@@ -231,58 +242,5 @@ impl Sums {
             weights(b).cmp(&weights(a)).then_with(|| a.key.cmp(&b.key))
         });
         self.rows
-    }
-}
-
-/// What ended in each stack, or in hidden ones above it.
-fn own_shares(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<Share> {
-    let stacks = profile.stacks();
-    let mut visible: Vec<StackId> = Vec::with_capacity(stacks.len());
-    for id in stacks.ids() {
-        let caller = stacks.parent[id.index()].some().map_or(StackId::NONE, |parent| visible[parent.index()]);
-        visible.push(if selection.hides(profile, id) { caller } else { id });
-    }
-    let mut shares = vec![Share::NOTHING; stacks.len()];
-    for (first, entry) in weights.entries.iter().enumerate() {
-        let visible = entry.stack.some().and_then(|id| visible[id.index()].some());
-        if let Some(id) = visible {
-            shares[id.index()].add(Share { weight: entry.weight, samples: entry.samples, first });
-        }
-    }
-    shares
-}
-
-/// Calls `take` for each row's stacks that no caller of the same row has below it: recursion counts once.
-fn outermost(profile: &Profile, rows: &[Option<usize>], mut take: impl FnMut(usize, StackId)) {
-    let stacks = profile.stacks();
-    let mut next: Vec<StackId> = vec![StackId::NONE; stacks.len()];
-    let mut callee: Vec<StackId> = vec![StackId::NONE; stacks.len()];
-    let mut root = StackId::NONE;
-    for id in stacks.ids().rev() {
-        let first = match stacks.parent[id.index()].some() {
-            Some(parent) => &mut callee[parent.index()],
-            None => &mut root,
-        };
-        next[id.index()] = std::mem::replace(first, id);
-    }
-    let mut open = vec![false; rows.iter().flatten().max().map_or(0, |row| row + 1)];
-    // What to enter next, and which row was opened for the stack that was left.
-    let mut path: Vec<(StackId, Option<usize>)> = Vec::new();
-    let mut at = root;
-    loop {
-        if let Some(id) = at.some() {
-            let opened = rows[id.index()].filter(|row| !std::mem::replace(&mut open[*row], true));
-            if let Some(row) = opened {
-                take(row, id);
-            }
-            path.push((next[id.index()], opened));
-            at = callee[id.index()];
-        } else {
-            let Some((next, opened)) = path.pop() else { return };
-            if let Some(row) = opened {
-                open[row] = false;
-            }
-            at = next;
-        }
     }
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::raw::{Call, NO_ID, RawProfile};
 use super::times::{Times, durations, median, times};
-use crate::naming::name_call_frame;
+use symbols::naming::name_call_frame;
 
 /// What one profile gave.
 #[derive(Clone, Copy, Debug, Default)]

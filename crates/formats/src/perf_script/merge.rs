@@ -7,18 +7,15 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use profile::{
-    Builder, Category, Frame, FrameId, Function, FunctionId, LaneId, LaneInfo, Marker, MarkerKind, ModuleId,
-    NO_ADDRESS, Process, Profile, Role, Sample, SourceId, StackId, StringId, Thread, ThreadId, Tier,
-    Unclosed, Unit, classify,
+    Builder, Frame, FrameId, Function, FunctionId, LaneId, LaneInfo, NO_ADDRESS, Profile, Sample, StackId,
+    ThreadId, Unclosed, Unit,
 };
 use rustc_hash::FxHashMap;
 
 use super::comments;
-use super::frame::NAMELESS;
 use super::rows::{ChunkData, NONE, RawSample, RawStack, RawSwitch, RawSymbol, RawThread, Rows};
-use crate::finish::{infer_roles, settle_quality};
-use crate::generated::module_of;
-use crate::naming;
+use symbols::add::{self, NamedSymbol};
+use symbols::finish::{CpuSwitch, add_off_cpu_markers, infer_roles, settle_clock, settle_quality};
 
 /// A chunk's data and the reader whose tables it refers to.
 pub(super) struct Part {
@@ -110,14 +107,6 @@ struct Arrived {
     stacks: Vec<StackId>,
 }
 
-#[derive(Clone, Copy)]
-struct NamedSymbol {
-    function: FunctionId,
-    category: Category,
-    tier: Tier,
-    symbol: StringId,
-}
-
 impl Joined {
     fn new(readers: usize) -> Self {
         let mut builder = Builder::new();
@@ -165,7 +154,8 @@ impl Joined {
         if let Some(error) = read_error {
             builder.meta().losses.damage.push(format!("damaged after line {lines}: {error}"));
         }
-        add_off_cpu_markers(&mut builder, &switches);
+        let switch = |(thread, RawSwitch { time_ns, out, .. })| CpuSwitch { thread, time_ns, out };
+        add_off_cpu_markers(&mut builder, switches.into_iter().map(switch));
         infer_roles(&mut builder);
         settle_quality(&mut builder);
         settle_clock(&mut builder);
@@ -261,7 +251,7 @@ impl MoveIn<'_> {
         let raw = &self.arrived.rows.symbols[row as usize];
         let builder = &mut *self.builder;
         let named = *self.named.entry(Arc::clone(raw)).or_insert_with(|| {
-            add_symbol(builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref())
+            add::symbol(builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref(), None)
         });
         self.arrived.symbols[row as usize] = Some(named);
         named
@@ -278,38 +268,8 @@ fn function_in(builder: &mut Builder, function: FunctionId, file: &str) -> Funct
     builder.function(Function { source, ..row })
 }
 
-fn add_symbol(builder: &mut Builder, symbol: &str, module: Option<&str>) -> NamedSymbol {
-    let meaning = if symbol.as_bytes() == NAMELESS { "[unknown]" } else { symbol };
-    let named = naming::name(meaning, module);
-    let function = Function {
-        name: builder.string(&named.function),
-        source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
-        line: named.line,
-        column: named.column,
-        module: module.map_or(ModuleId::NONE, |name| builder.module(module_of(symbol, name), None)),
-        package: builder.optional_string(named.package),
-    };
-    let function = builder.function(function);
-    NamedSymbol { function, category: named.category, tier: named.tier, symbol: builder.string(symbol) }
-}
-
 fn add_thread(builder: &mut Builder, raw: &RawThread) -> ThreadId {
-    let comm = text(&raw.comm);
-    let process = Process {
-        pid: raw.pid,
-        inner_pid: None,
-        name: StringId::NONE,
-        container: StringId::NONE,
-        node_version: StringId::NONE,
-    };
-    let is_main = raw.pid.and_then(|pid| Some(pid == raw.tid?));
-    let thread = Thread {
-        process: builder.process(process),
-        tid: raw.tid,
-        name: builder.string(&comm),
-        role: classify::role_of_thread(&comm, is_main).unwrap_or(Role::Other),
-    };
-    builder.thread(thread)
+    add::thread(builder, raw.pid, raw.tid, &text(&raw.comm))
 }
 
 fn text(bytes: &[u8]) -> Cow<'_, str> {
@@ -356,35 +316,4 @@ fn integrate_deltas(parts: &mut [Part]) {
         now_ns = now_ns.saturating_add(sample.time_ns);
         sample.time_ns = now_ns;
     }
-}
-
-/// Pairs each thread's leaving of a CPU with its return.
-fn add_off_cpu_markers(builder: &mut Builder, switches: &[(ThreadId, RawSwitch)]) {
-    let mut left_at: FxHashMap<ThreadId, u64> = FxHashMap::default();
-    for &(thread, RawSwitch { time_ns, out, .. }) in switches {
-        if out {
-            left_at.insert(thread, time_ns);
-        } else if let Some(start_ns) = left_at.remove(&thread).filter(|start_ns| *start_ns <= time_ns) {
-            let (kind, text) = (MarkerKind::OffCpu, StringId::NONE);
-            builder.marker(Marker { kind, thread, start_ns, end_ns: time_ns, text });
-        }
-    }
-}
-
-/// The clock at time 0, and the interval of a sampling by time.
-fn settle_clock(builder: &mut Builder) {
-    let lanes = builder.so_far().lanes();
-    let first_ns =
-        lanes.iter().filter(|lane| lane.timed).filter_map(|lane| lane.samples.time_ns.iter().min()).min();
-    let start_clock_s = first_ns.map(|&ns| ns as f64 / 1e9);
-    let main = lanes.first().filter(|lane| lane.unit == Unit::Ns);
-    let interval_ns = main.and_then(|lane| median(&lane.samples.weight));
-    builder.meta().start_clock_s = start_clock_s;
-    builder.meta().interval_ns = interval_ns;
-}
-
-fn median(weights: &[u64]) -> Option<u64> {
-    let mut weights = weights.to_vec();
-    let middle = weights.len() / 2;
-    (!weights.is_empty()).then(|| *weights.select_nth_unstable(middle).1)
 }

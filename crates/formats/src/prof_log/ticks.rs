@@ -8,8 +8,8 @@ use profile::{
 use rustc_hash::FxHashMap;
 
 use super::states::State;
-use crate::finish::settle_quality;
-use crate::naming;
+use symbols::finish::settle_quality;
+use symbols::naming;
 
 /// V8's default, `--prof-sampling-interval`.
 const DEFAULT_INTERVAL_US: u64 = 1000;

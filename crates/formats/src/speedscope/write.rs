@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use profile::{FrameId, FunctionId, Lane, Profile, StackId, ThreadId, Unit};
 use views::{Selection, selected_rows};
 
-use crate::naming;
+use symbols::naming;
 
 /// Writes the selected samples; returns what speedscope's format cannot carry.
 pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {

@@ -1,6 +1,6 @@
 //! Whole pictures: what the parts must guarantee together.
 
-use profile::{Builder, Category, Frame, Function, LaneInfo, NO_ADDRESS, Process, Profile, Sample};
+use profile::{Builder, Category, Frame, Function, Joining, LaneInfo, NO_ADDRESS, Process, Profile, Sample};
 use profile::{FunctionId, ModuleId, ProcessId, Role, SourceId, StackId, StringId, Thread, Tier, Unit};
 use roxmltree::{Document, ParsingOptions};
 use views::{Selection, weigh};
@@ -142,7 +142,7 @@ fn one_text_can_have_several_colours() {
     let words = ["system", "gc", "compiler", "regexp", "idle", "kernel", "addon"];
     let stacks: Vec<(String, u64)> = words.iter().map(|word| (format!("memset@{word}"), 1)).collect();
     let mut builder = Builder::new();
-    builder.append(&profile(&Spec::of(&[("a", 1)])));
+    builder.append(&profile(&Spec::of(&[("a", 1)])), Joining::default());
     let stacks: Vec<(String, u64)> = stacks
         .into_iter()
         .enumerate()

@@ -20,15 +20,24 @@ struct Moved {
     threads: Vec<ThreadId>,
 }
 
-pub(super) fn append(builder: &mut Builder, other: &Profile) {
+/// How a profile joins another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Joining<'a> {
+    /// How much later than this one's the other's times start.
+    pub later_ns: u64,
+    /// What to call the other's processes that have neither a pid nor a name, so that they stay apart.
+    pub process_name: Option<&'a str>,
+}
+
+pub(super) fn append(builder: &mut Builder, other: &Profile, joining: Joining<'_>) {
     let mut moved = Moved {
         strings: other.strings.iter().map(|text| builder.string(text)).collect(),
         ..Moved::default()
     };
     append_code(builder, other, &mut moved);
-    append_threads(builder, other, &mut moved);
-    append_samples(builder, other, &moved);
-    append_meta(builder, other);
+    append_threads(builder, other, &mut moved, joining.process_name);
+    append_samples(builder, other, &moved, joining.later_ns);
+    append_meta(builder, other, joining.later_ns);
 }
 
 impl Moved {
@@ -87,10 +96,12 @@ fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved) {
     }
 }
 
-fn append_threads(builder: &mut Builder, other: &Profile, moved: &mut Moved) {
+fn append_threads(builder: &mut Builder, other: &Profile, moved: &mut Moved, name: Option<&str>) {
+    let name = builder.optional_string(name);
     for row in &other.processes {
+        let is_nameless = row.pid.is_none() && row.name == StringId::NONE;
         let row = Process {
-            name: moved.string(row.name),
+            name: if is_nameless { name } else { moved.string(row.name) },
             container: moved.string(row.container),
             node_version: moved.string(row.node_version),
             ..row.clone()
@@ -103,7 +114,7 @@ fn append_threads(builder: &mut Builder, other: &Profile, moved: &mut Moved) {
     }
 }
 
-fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved) {
+fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved, later_ns: u64) {
     for lane in &other.lanes {
         let name = other.text(lane.name);
         let (unit, timed, counted) = (lane.unit, lane.timed, lane.counted);
@@ -111,7 +122,8 @@ fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved) {
         for row in lane.samples.ids() {
             let row = lane.samples.row(row);
             let thread = moved.threads[row.thread.index()];
-            builder.sample(id, Sample { thread, stack: moved.stack(row.stack), ..row });
+            let time_ns = row.time_ns.saturating_add(later_ns);
+            builder.sample(id, Sample { time_ns, thread, stack: moved.stack(row.stack), ..row });
         }
     }
     for id in other.line_ticks.ids() {
@@ -121,25 +133,36 @@ fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved) {
     for id in other.markers.ids() {
         let row = other.markers.row(id);
         let thread = moved.threads[row.thread.index()];
-        builder.marker(Marker { thread, text: moved.string(row.text), ..row });
+        let (start_ns, end_ns) = (row.start_ns.saturating_add(later_ns), row.end_ns.saturating_add(later_ns));
+        builder.marker(Marker { thread, text: moved.string(row.text), start_ns, end_ns, ..row });
     }
 }
 
-fn append_meta(builder: &mut Builder, other: &Profile) {
+fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     let mine = builder.meta();
     let mut losses = std::mem::take(&mut mine.losses);
     if mine.format.is_empty() {
         *mine = other.meta.clone();
         mine.losses = Losses::default();
     }
-    mine.duration_ns = mine.duration_ns.max(other.meta.duration_ns);
-    let Losses { lost, throttled, hidden_kernel_ns, unnamed, frames, skipped, damage, unclosed: _ } =
-        &other.meta.losses;
+    mine.duration_ns = mine.duration_ns.max(other.meta.duration_ns.saturating_add(later_ns));
+    let Losses {
+        lost,
+        throttled,
+        hidden_kernel_ns,
+        unnamed,
+        frames,
+        skipped,
+        ambiguous,
+        damage,
+        unclosed: _,
+    } = &other.meta.losses;
     losses.lost = losses.lost.saturating_add(*lost);
     losses.throttled = losses.throttled.saturating_add(*throttled);
     losses.hidden_kernel_ns = losses.hidden_kernel_ns.saturating_add(*hidden_kernel_ns);
     losses.frames = losses.frames.saturating_add(*frames);
     losses.skipped = losses.skipped.saturating_add(*skipped);
+    losses.ambiguous = losses.ambiguous.saturating_add(*ambiguous);
     for (reason, count) in unnamed {
         let sum = losses.unnamed.entry(reason.clone()).or_default();
         *sum = sum.saturating_add(*count);

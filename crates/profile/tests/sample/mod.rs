@@ -123,6 +123,7 @@ fn meta() -> Meta {
             unnamed: [("no symbol in libz.so".to_owned(), 9)].into(),
             frames: 100,
             skipped: 2,
+            ambiguous: 3,
             damage: vec!["line 12 was not understood: “漢字 \u{1b}[31m”".into()],
             unclosed: None,
         },

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use views::Selection;
 
-use crate::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame, pattern_of};
+use symbols::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame, pattern_of};
 
 /// V8's name for a thread that waits.
 pub(super) const IDLE: &str = "(idle)";

@@ -6,11 +6,11 @@ use profile::classify::{Home, home_of, is_unknown};
 use crate::naming;
 
 /// The module of named generated code.
-pub(crate) const JIT_MODULE: &str = naming::GENERATED;
+pub const JIT_MODULE: &str = naming::GENERATED;
 
 /// Whether a module, as perf writes it, is a perf map (`/tmp/perf-12.map`) or was made from a jitdump
 /// (`jitted-12-3.so`): what stackcollapse-perf.pl and inferno mark with `_[j]`.
-pub(crate) fn is_generated_code(module: &str) -> bool {
+pub fn is_generated_code(module: &str) -> bool {
     is_perf_map(module) || is_from_jitdump(module)
 }
 
@@ -27,7 +27,7 @@ fn is_from_jitdump(module: &str) -> bool {
 }
 
 /// The module that a function of the model gets.
-pub(crate) fn module_of<'a>(symbol: &str, module: &'a str) -> &'a str {
+pub fn module_of<'a>(symbol: &str, module: &'a str) -> &'a str {
     if !is_unknown(symbol) && home_of(module) == Home::Generated { JIT_MODULE } else { module }
 }
 

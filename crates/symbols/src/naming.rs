@@ -77,7 +77,7 @@ pub fn name_call_frame<'a>(
 }
 
 /// The pattern of a regular expression, from the name that we give it.
-pub(crate) fn pattern_of(function: &str) -> Option<&str> {
+pub fn pattern_of(function: &str) -> Option<&str> {
     function.strip_prefix('/')?.strip_suffix('/')
 }
 

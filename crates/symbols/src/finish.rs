@@ -1,10 +1,10 @@
-//! What every importer of named stacks does at the end: tell what each thread is for from what it ran, and
-//! count the frames that have no name.
+//! What every importer of named stacks does at the end: tell what each thread is for from what it ran, pair
+//! context switches, settle the clock, and count the frames that have no name.
 
 use std::collections::BTreeMap;
 
 use profile::classify::{self, Home, home_of};
-use profile::{Builder, Category, FrameId, FunctionId, Role, ThreadId};
+use profile::{Builder, Category, FrameId, FunctionId, Marker, MarkerKind, Role, StringId, ThreadId, Unit};
 use rustc_hash::FxHashMap;
 
 /// Why JavaScript has no name when perf found no map.
@@ -15,7 +15,7 @@ const ROOT_FRAMES: u8 = 8;
 
 /// Gives threads that their names do not explain a role, from the functions near the roots of their stacks:
 /// older Nodes call every thread `node`.
-pub(crate) fn infer_roles(builder: &mut Builder) {
+pub fn infer_roles(builder: &mut Builder) {
     let profile = builder.so_far();
     if profile.threads().iter().all(|thread| thread.role != Role::Other) {
         return;
@@ -52,8 +52,55 @@ pub(crate) fn infer_roles(builder: &mut Builder) {
     }
 }
 
+/// A thread left a CPU or came back.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuSwitch {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When, on the clock of the samples.
+    pub time_ns: u64,
+    /// Whether it left.
+    pub out: bool,
+}
+
+/// Pairs each thread's leaving of a CPU with its return.
+pub fn add_off_cpu_markers(builder: &mut Builder, switches: impl IntoIterator<Item = CpuSwitch>) {
+    let mut left_at: FxHashMap<ThreadId, u64> = FxHashMap::default();
+    for CpuSwitch { thread, time_ns, out } in switches {
+        if out {
+            left_at.insert(thread, time_ns);
+        } else if let Some(start_ns) = left_at.remove(&thread).filter(|start_ns| *start_ns <= time_ns) {
+            let (kind, text) = (MarkerKind::OffCpu, StringId::NONE);
+            builder.marker(Marker { kind, thread, start_ns, end_ns: time_ns, text });
+        }
+    }
+}
+
+/// The clock at time 0, and the interval of a sampling by time.
+pub fn settle_clock(builder: &mut Builder) {
+    let lanes = builder.so_far().lanes();
+    let first_ns =
+        lanes.iter().filter(|lane| lane.timed).filter_map(|lane| lane.samples.time_ns.iter().min()).min();
+    let start_clock_s = first_ns.map(|&ns| ns as f64 / 1e9);
+    let main = lanes.first().filter(|lane| lane.unit == Unit::Ns);
+    let interval_ns = main.and_then(|lane| median(&lane.samples.weight));
+    builder.meta().start_clock_s = start_clock_s;
+    builder.meta().interval_ns = interval_ns;
+}
+
+fn median(weights: &[u64]) -> Option<u64> {
+    let mut weights = weights.to_vec();
+    let middle = weights.len() / 2;
+    (!weights.is_empty()).then(|| *weights.select_nth_unstable(middle).1)
+}
+
 /// Counts the frames in samples, and those without a name by reason.
-pub(crate) fn settle_quality(builder: &mut Builder) {
+pub fn settle_quality(builder: &mut Builder) {
+    settle_quality_with(builder, |_| None);
+}
+
+/// The same, where more is known about why a frame has no name.
+pub fn settle_quality_with(builder: &mut Builder, why: impl Fn(FrameId) -> Option<String>) {
     let profile = builder.so_far();
     let stacks = profile.stacks();
     let mut seen = vec![0u64; stacks.len()];
@@ -77,7 +124,7 @@ pub(crate) fn settle_quality(builder: &mut Builder) {
     }
     let mut unnamed: BTreeMap<String, u64> = BTreeMap::new();
     for (id, count) in profile.frames().ids().zip(by_frame) {
-        if let Some(reason) = unnamed_reason(builder, id) {
+        if let Some(reason) = unnamed_reason(builder, id).map(|reason| why(id).unwrap_or(reason)) {
             let sum = unnamed.entry(reason).or_default();
             *sum = sum.saturating_add(count);
         }

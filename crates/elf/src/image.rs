@@ -1,0 +1,127 @@
+//! The file as a whole: whether it is one, which build it is, and which of its bytes are mapped where.
+
+use object::elf::{FileHeader32, FileHeader64, PF_X, PT_LOAD, PT_NOTE, SHT_NOTE};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use object::{Endianness, FileKind, ReadRef};
+
+use crate::notes::build_id_of_notes_in;
+use crate::symbols::{self, Symbols};
+
+/// An ELF file.
+#[derive(Clone, Debug)]
+pub struct Elf<'a, R = &'a [u8]> {
+    data: R,
+    is_64: bool,
+    build_id: Option<&'a [u8]>,
+    segments: Vec<Segment>,
+}
+
+/// Why bytes are not an ELF file that can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ElfError {
+    /// Another format, or nothing.
+    #[error("this is not an ELF file")]
+    NotElf,
+    /// The headers lead nowhere.
+    #[error("the ELF file is damaged: {0}")]
+    Damaged(#[from] object::read::Error),
+}
+
+/// A part of the file that is mapped into memory.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    offset: u64,
+    size: u64,
+    address: u64,
+    executable: bool,
+}
+
+/// Real files have fewer than ten; a made-up one must not make each lookup slow.
+const MOST_SEGMENTS: usize = 256;
+
+/// The build id is among the first notes, and notes are short.
+const MOST_NOTE_PARTS: usize = 8;
+const MOST_NOTES: u64 = 1 << 20;
+
+impl<'a, R: ReadRef<'a>> Elf<'a, R> {
+    /// Looks at the headers.
+    pub fn parse(data: R) -> Result<Self, ElfError> {
+        match FileKind::parse(data) {
+            Ok(FileKind::Elf32) => read::<FileHeader32<Endianness>, R>(data, false),
+            Ok(FileKind::Elf64) => read::<FileHeader64<Endianness>, R>(data, true),
+            _ => Err(ElfError::NotElf),
+        }
+    }
+
+    /// Which build this is.
+    pub fn build_id(&self) -> Option<&'a [u8]> {
+        self.build_id
+    }
+
+    /// The address that the file's own tables use for a byte of the file: what was seen at `ip` in a mapping is
+    /// at the offset `ip - start + page offset`.
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        let holds = |segment: &&Segment| offset.wrapping_sub(segment.offset) < segment.size;
+        let mut holding = self.segments.iter().filter(holds);
+        let first = holding.clone().next()?;
+        let segment = holding.find(|segment| segment.executable).unwrap_or(first);
+        Some(segment.address.wrapping_add(offset.wrapping_sub(segment.offset)))
+    }
+
+    /// Where the executable parts start in the tables' addresses, and how long they are.
+    pub fn executable_parts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let parts = self.segments.iter().filter(|segment| segment.executable);
+        parts.map(|segment| (segment.address, segment.size))
+    }
+
+    /// The functions. Empty where the file has none or where its tables are damaged.
+    pub fn symbols(&self) -> Symbols<'a> {
+        let symbols = if self.is_64 {
+            symbols::read::<FileHeader64<Endianness>, R>(self.data)
+        } else {
+            symbols::read::<FileHeader32<Endianness>, R>(self.data)
+        };
+        symbols.unwrap_or_default()
+    }
+}
+
+fn read<'a, H, R>(data: R, is_64: bool) -> Result<Elf<'a, R>, ElfError>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let header = H::parse(data)?;
+    let endian = header.endian()?;
+    let headers = header.program_headers(endian, data).unwrap_or_default();
+    let loads = headers.iter().filter(|header| header.p_type(endian) == PT_LOAD);
+    let segment = |header: &H::ProgramHeader| Segment {
+        offset: header.p_offset(endian).into(),
+        size: header.p_filesz(endian).into(),
+        address: header.p_vaddr(endian).into(),
+        executable: header.p_flags(endian).0 & PF_X.0 != 0,
+    };
+    let segments = loads.take(MOST_SEGMENTS).map(segment).collect();
+    Ok(Elf { data, is_64, build_id: build_id(header, endian, data), segments })
+}
+
+/// From the segments, which a stripped file keeps, else from the sections, which an object file has.
+fn build_id<'a, H, R>(header: &'a H, endian: Endianness, data: R) -> Option<&'a [u8]>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let segments = header.program_headers(endian, data).unwrap_or_default().iter();
+    let mut in_segments = segments
+        .filter(|header| header.p_type(endian) == PT_NOTE && header.p_filesz(endian).into() <= MOST_NOTES)
+        .take(MOST_NOTE_PARTS)
+        .filter_map(|header| Some((header.data(endian, data).ok()?, header.p_align(endian).into())));
+    let found = in_segments.find_map(|(notes, align)| build_id_of_notes_in(notes, align, endian));
+    found.or_else(|| {
+        let sections = header.section_headers(endian, data).ok()?.iter();
+        let mut notes =
+            sections.filter(|section| section.sh_type(endian) == SHT_NOTE).take(MOST_SEGMENTS).filter_map(
+                |section| Some((section.data(endian, data).ok()?, section.sh_addralign(endian).into())),
+            );
+        notes.find_map(|(notes, align)| build_id_of_notes_in(notes, align, endian))
+    })
+}

@@ -1,0 +1,286 @@
+//! Records, in the order of their times, to the sink.
+
+use trace::{About, BuildId, Comm, Context, Exit, Fork, Mmap, Sink, Switch};
+
+use super::attributes::{Attribute, Attributes, part};
+use super::bytes::{Bytes, Order, until_nul};
+use super::features::{self, Feature};
+use super::sample::{self, Lists, context_of};
+
+/// The records that we read; perf's user-space ones start at 64.
+pub(super) mod kind {
+    pub(in super::super) const MMAP: u32 = 1;
+    pub(in super::super) const LOST: u32 = 2;
+    pub(in super::super) const COMM: u32 = 3;
+    pub(in super::super) const EXIT: u32 = 4;
+    pub(in super::super) const THROTTLE: u32 = 5;
+    pub(in super::super) const FORK: u32 = 7;
+    pub(in super::super) const SAMPLE: u32 = 9;
+    pub(in super::super) const MMAP2: u32 = 10;
+    pub(in super::super) const LOST_SAMPLES: u32 = 13;
+    pub(in super::super) const SWITCH: u32 = 14;
+    pub(in super::super) const SWITCH_CPU_WIDE: u32 = 15;
+    pub(in super::super) const USER_START: u32 = 64;
+    pub(in super::super) const ATTRIBUTE: u32 = 64;
+    pub(in super::super) const TRACING_DATA: u32 = 66;
+    pub(in super::super) const BUILD_ID: u32 = 67;
+    pub(in super::super) const FINISHED_ROUND: u32 = 68;
+    pub(in super::super) const AUXTRACE: u32 = 71;
+    pub(in super::super) const EVENT_UPDATE: u32 = 78;
+    pub(in super::super) const FEATURE: u32 = 80;
+    pub(in super::super) const COMPRESSED: u32 = 81;
+    pub(in super::super) const COMPRESSED2: u32 = 83;
+}
+
+/// Flags whose meaning depends on the record.
+const MISC_DATA: u16 = 1 << 13;
+const MISC_EXEC: u16 = 1 << 13;
+const MISC_OUT: u16 = 1 << 13;
+const MISC_BUILD_ID: u16 = 1 << 14;
+
+/// In a mapping's protection.
+const EXECUTABLE: u32 = 4;
+/// The kind of an update that carries a name.
+const UPDATE_NAME: u64 = 2;
+
+/// A record, taken apart.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) kind: u32,
+    pub(super) misc: u16,
+    pub(super) body: Bytes<'a>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn parse(order: Order, record: &'a [u8]) -> Option<Self> {
+        let mut body = order.bytes(record);
+        let (kind, misc, _size) = (body.u32()?, body.u16()?, body.u16()?);
+        Some(Self { kind, misc, body })
+    }
+}
+
+pub(super) struct Deliver<'a> {
+    pub(super) order: Order,
+    sink: &'a mut dyn Sink,
+    attributes: Attributes,
+    lists: Lists,
+    /// Records that are shorter than they should be.
+    short: u64,
+}
+
+impl<'a> Deliver<'a> {
+    pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
+        let (order, attributes) = (Order::default(), Attributes::default());
+        Self { order, sink, attributes, lists: Lists::default(), short: 0 }
+    }
+
+    pub(super) fn damage(&mut self, sentence: String) {
+        self.sink.damage(sentence);
+    }
+
+    pub(super) fn add_attribute(&mut self, attribute: &[u8], ids: &[u8]) {
+        match self.attributes.add(self.order, attribute, ids) {
+            Some(row) => self.tell_event(row),
+            None => self.short += 1,
+        }
+    }
+
+    pub(super) fn has_events(&self) -> bool {
+        self.attributes.len() > 0
+    }
+
+    fn tell_event(&mut self, row: u32) {
+        if let Some((attribute, name)) = self.attributes.name_of(row) {
+            self.sink.event(&attribute.event(row, &name));
+        }
+    }
+
+    /// When a record happened; 0 where it does not say.
+    #[inline]
+    pub(super) fn time_of(&self, record: &Record<'_>) -> u64 {
+        let Some(first) = self.attributes.first() else { return 0 };
+        let time = if record.kind == kind::SAMPLE {
+            let id = if self.attributes.len() > 1 { sample::id_of(first, record.body) } else { None };
+            self.attributes.of_id(id).and_then(|(_, attribute)| sample::time_of(attribute, record.body))
+        } else {
+            self.trailer(record).map(|trailer| trailer.time_ns)
+        };
+        time.unwrap_or(0)
+    }
+
+    /// Hands a record over.
+    pub(super) fn record(&mut self, record: &[u8]) {
+        let whole = Record::parse(self.order, record).and_then(|record| self.hand_over(record));
+        if whole.is_none() {
+            self.short += 1;
+        }
+    }
+
+    /// Says how many records could not be read.
+    pub(super) fn finish(&mut self) {
+        if self.short > 0 {
+            self.sink.damage(format!("{} records are shorter than they should be", self.short));
+        }
+    }
+
+    fn hand_over(&mut self, record: Record<'_>) -> Option<()> {
+        let Record { kind, misc, mut body } = record;
+        match kind {
+            kind::SAMPLE => self.sample(misc, body)?,
+            kind::MMAP | kind::MMAP2 => self.mmap(&record)?,
+            kind::COMM => self.comm(&record)?,
+            kind::FORK => {
+                let (pid, parent_pid, tid, parent_tid) = (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
+                let time_ns = body.u64()?;
+                self.sink.fork(&Fork { time_ns, pid, tid, parent_pid, parent_tid });
+            }
+            kind::EXIT => {
+                let (pid, _, tid, _) = (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
+                self.sink.exit(&Exit { time_ns: body.u64()?, pid, tid });
+            }
+            kind::LOST => {
+                let (_id, count) = (body.u64()?, body.u64()?);
+                self.sink.lost(count);
+            }
+            kind::LOST_SAMPLES => self.sink.lost(body.u64()?),
+            kind::THROTTLE => self.sink.throttled(),
+            kind::SWITCH | kind::SWITCH_CPU_WIDE => {
+                let Trailer { time_ns, thread: Some((pid, tid)) } = self.trailer(&record)? else {
+                    return Some(());
+                };
+                self.sink.switch(&Switch { time_ns, pid, tid, out: misc & MISC_OUT != 0 });
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn sample(&mut self, misc: u16, body: Bytes<'_>) -> Option<()> {
+        let first = self.attributes.first()?;
+        let id = if self.attributes.len() > 1 { sample::id_of(first, body) } else { None };
+        let event = self.attributes.of_id(id)?;
+        let sample = sample::parse(self.order, event, misc, body, &mut self.lists)?;
+        self.sink.sample(&sample);
+        Some(())
+    }
+
+    fn mmap(&mut self, record: &Record<'_>) -> Option<()> {
+        let Record { kind, misc, mut body } = *record;
+        let time_ns = self.time_of(record);
+        let (pid, _tid) = (body.u32()?, body.u32()?);
+        let (start, length, offset) = (body.u64()?, body.u64()?, body.u64()?);
+        let (mut build_id, mut executable) = (None, misc & MISC_DATA == 0);
+        if kind == kind::MMAP2 {
+            let file = body.take(24)?;
+            if misc & MISC_BUILD_ID != 0 {
+                build_id = file[4..].get(..usize::from(file[0])).map(BuildId);
+            }
+            executable = body.u32()? & EXECUTABLE != 0;
+            let _flags = body.u32()?;
+        }
+        let path = until_nul(body.rest());
+        // What a guest maps says nothing of this machine's addresses.
+        if context_of(misc) == Context::Elsewhere && misc & 7 != 0 {
+            return Some(());
+        }
+        let pid = (pid != u32::MAX && context_of(misc) != Context::Kernel).then_some(pid);
+        self.sink.mmap(&Mmap { time_ns, pid, start, length, offset, path, build_id, executable });
+        Some(())
+    }
+
+    fn comm(&mut self, record: &Record<'_>) -> Option<()> {
+        let mut body = record.body;
+        let time_ns = self.time_of(record);
+        let (pid, tid) = (body.u32()?, body.u32()?);
+        let (name, exec) = (until_nul(body.rest()), record.misc & MISC_EXEC != 0);
+        self.sink.comm(&Comm { time_ns, pid, tid, name, exec });
+        Some(())
+    }
+
+    /// What stands at the end of records other than samples.
+    fn trailer(&self, record: &Record<'_>) -> Option<Trailer> {
+        let first = self.attributes.first()?;
+        let body = record.body.rest();
+        let id = body.last_chunk().filter(|_| first.has(part::IDENTIFIER)).map(|id| self.order.u64(*id));
+        let (_, attribute) = self.attributes.of_id(id)?;
+        Trailer::read(attribute, record.body)
+    }
+
+    /// A record that perf itself wrote: what it says holds for the whole recording.
+    pub(super) fn side_record(&mut self, record: &Record<'_>) -> Option<()> {
+        let Record { kind, misc, mut body } = *record;
+        match kind {
+            kind::ATTRIBUTE => {
+                let size = record.body.rest().get(4..8)?.first_chunk().map(|size| self.order.u32(*size))?;
+                let attribute = body.take(size as usize)?;
+                self.add_attribute(attribute, body.rest());
+            }
+            kind::EVENT_UPDATE => {
+                let (what, id) = (body.u64()?, body.u64()?);
+                if what == UPDATE_NAME
+                    && let Some(row) = self.attributes.rename(id, until_nul(body.rest()))
+                {
+                    self.tell_event(row);
+                }
+            }
+            kind::BUILD_ID => {
+                if let Some((path, id)) = features::build_id(misc, body) {
+                    self.sink.build_id(path, id);
+                }
+            }
+            kind::FEATURE => {
+                let number = u32::try_from(body.u64()?).ok()?;
+                self.feature(number, body);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// One of the things that perf tells beside the records.
+    pub(super) fn feature(&mut self, number: u32, bytes: Bytes<'_>) {
+        match features::parse(number, bytes) {
+            Some(Feature::About(about)) => self.sink.about(&about),
+            Some(Feature::CommandLine(command)) => {
+                self.sink.about(&About { command: Some(&command), ..About::default() });
+            }
+            Some(Feature::BuildIds(bytes)) => features::build_ids(bytes, |misc, body| {
+                if let Some((path, id)) = features::build_id(misc, body) {
+                    self.sink.build_id(path, id);
+                }
+            }),
+            Some(Feature::Events(bytes)) => {
+                let known = self.attributes.len();
+                features::events(bytes, |row, name, ids| {
+                    if (row as usize) < known {
+                        self.attributes.rename_row(row, name);
+                        self.attributes.add_ids(row, ids.words());
+                        self.tell_event(row);
+                    }
+                });
+            }
+            None => {}
+        }
+    }
+}
+
+/// What stands at the end of a record.
+struct Trailer {
+    time_ns: u64,
+    thread: Option<(u32, u32)>,
+}
+
+impl Trailer {
+    fn read(attribute: &Attribute, body: Bytes<'_>) -> Option<Self> {
+        if !attribute.sample_id_all() {
+            return None;
+        }
+        let parts = [part::TID, part::TIME, part::ID, part::STREAM_ID, part::CPU, part::IDENTIFIER];
+        let size = parts.iter().filter(|part| attribute.has(**part)).count() * 8;
+        let start = body.rest().len().checked_sub(size)?;
+        let mut bytes = body.with(&body.rest()[start..]);
+        let thread = if attribute.has(part::TID) { Some((bytes.u32()?, bytes.u32()?)) } else { None };
+        let time_ns = if attribute.has(part::TIME) { bytes.u64()? } else { 0 };
+        Some(Self { time_ns, thread })
+    }
+}

@@ -1,0 +1,172 @@
+//! One sample: which parts stand in it, and in which order, is told by its event.
+
+use trace::{Address, Context, Registers, Sample};
+
+use super::attributes::{Attribute, BRANCH_HW_INDEX, part};
+use super::bytes::{Bytes, Order};
+
+/// Addresses from here on are no addresses: they say whose the next ones are.
+const CONTEXT_MAX: u64 = -4095i64 as u64;
+const CONTEXT_KERNEL: u64 = -128i64 as u64;
+const CONTEXT_USER: u64 = -512i64 as u64;
+
+const READ_ENABLED: u64 = 1 << 0;
+const READ_RUNNING: u64 = 1 << 1;
+const READ_ID: u64 = 1 << 2;
+const READ_GROUP: u64 = 1 << 3;
+const READ_LOST: u64 = 1 << 4;
+
+/// A branch: from, to, flags.
+const BRANCH_WORDS: u64 = 3;
+
+/// Memory for one sample's lists, used again for the next.
+#[derive(Default)]
+pub(super) struct Lists {
+    chain: Vec<Address>,
+    registers: Vec<u64>,
+}
+
+/// Whose code runs, as a record's flags tell it.
+pub(super) fn context_of(misc: u16) -> Context {
+    match misc & 7 {
+        1 => Context::Kernel,
+        2 => Context::User,
+        _ => Context::Elsewhere,
+    }
+}
+
+/// Where the id stands in a sample: all events of a file agree on it.
+pub(super) fn id_of(attribute: &Attribute, mut body: Bytes<'_>) -> Option<u64> {
+    if attribute.has(part::IDENTIFIER) {
+        return body.u64();
+    }
+    if !attribute.has(part::ID) {
+        return None;
+    }
+    let before =
+        [part::IP, part::TID, part::TIME, part::ADDR].into_iter().filter(|part| attribute.has(*part));
+    body.take_words(before.count() as u64)?;
+    body.u64()
+}
+
+/// The time of a sample, where it has one.
+pub(super) fn time_of(attribute: &Attribute, mut body: Bytes<'_>) -> Option<u64> {
+    let before = [part::IDENTIFIER, part::IP, part::TID].into_iter().filter(|part| attribute.has(*part));
+    body.take_words(before.count() as u64)?;
+    if attribute.has(part::TIME) { body.u64() } else { None }
+}
+
+/// Reads a sample; `None` when it is shorter than its event says.
+pub(super) fn parse<'a>(
+    order: Order,
+    (event, attribute): (u32, &Attribute),
+    misc: u16,
+    mut body: Bytes<'a>,
+    lists: &'a mut Lists,
+) -> Option<Sample<'a>> {
+    let Lists { chain, registers } = lists;
+    chain.clear();
+    registers.clear();
+    let word_if = |part: u64, body: &mut Bytes<'_>| -> Option<Option<u64>> {
+        if attribute.has(part) { body.u64().map(Some) } else { Some(None) }
+    };
+    word_if(part::IDENTIFIER, &mut body)?;
+    let ip = word_if(part::IP, &mut body)?;
+    let (mut pid, mut tid) = (None, None);
+    if attribute.has(part::TID) {
+        (pid, tid) = (known(body.u32()?), known(body.u32()?));
+    }
+    let time_ns = word_if(part::TIME, &mut body)?.unwrap_or(0);
+    word_if(part::ADDR, &mut body)?;
+    word_if(part::ID, &mut body)?;
+    word_if(part::STREAM_ID, &mut body)?;
+    let mut cpu = None;
+    if attribute.has(part::CPU) {
+        (cpu, _) = (known(body.u32()?), body.u32()?);
+    }
+    let period = word_if(part::PERIOD, &mut body)?.unwrap_or_else(|| attribute.fixed_period());
+    if attribute.has(part::READ) {
+        skip_read(attribute.read_format, &mut body)?;
+    }
+    if attribute.has(part::CALLCHAIN) {
+        let count = body.u64()?;
+        read_chain(order, body.take_words(count)?, context_of(misc), chain);
+    } else {
+        chain.extend(ip.map(|value| Address { value, context: context_of(misc) }));
+    }
+    skip_raw_and_branches(attribute, &mut body)?;
+    let user_registers = read_registers(order, attribute, &mut body, registers)?;
+    let user_stack = read_stack(attribute, &mut body)?;
+    Some(Sample { event, time_ns, pid, tid, cpu, period, chain, user_registers, user_stack })
+}
+
+/// The kernel writes -1 where it does not know.
+fn known(id: u32) -> Option<u32> {
+    (id != u32::MAX).then_some(id)
+}
+
+fn read_chain(order: Order, words: &[u8], mut context: Context, chain: &mut Vec<Address>) {
+    for value in order.words(words) {
+        if value < CONTEXT_MAX {
+            chain.push(Address { value, context });
+        } else {
+            context = match value {
+                CONTEXT_KERNEL => Context::Kernel,
+                CONTEXT_USER => Context::User,
+                _ => Context::Elsewhere,
+            };
+        }
+    }
+}
+
+fn skip_read(format: u64, body: &mut Bytes<'_>) -> Option<()> {
+    let count_of = |bits: &[u64]| bits.iter().filter(|bit| format & **bit != 0).count() as u64;
+    let (times, each) = (count_of(&[READ_ENABLED, READ_RUNNING]), 1 + count_of(&[READ_ID, READ_LOST]));
+    let values = if format & READ_GROUP != 0 { body.u64()? } else { 1 };
+    body.take_words(times.checked_add(values.checked_mul(each)?)?)?;
+    Some(())
+}
+
+fn skip_raw_and_branches(attribute: &Attribute, body: &mut Bytes<'_>) -> Option<()> {
+    if attribute.has(part::RAW) {
+        let size = body.u32()?;
+        body.take(size as usize)?;
+    }
+    if attribute.has(part::BRANCH_STACK) {
+        let count = body.u64()?;
+        let index = u64::from(attribute.branch_sample_type & BRANCH_HW_INDEX != 0);
+        body.take_words(count.checked_mul(BRANCH_WORDS)?.checked_add(index)?)?;
+    }
+    Some(())
+}
+
+fn read_registers<'a>(
+    order: Order,
+    attribute: &Attribute,
+    body: &mut Bytes<'_>,
+    values: &'a mut Vec<u64>,
+) -> Option<Option<Registers<'a>>> {
+    if !attribute.has(part::REGS_USER) {
+        return Some(None);
+    }
+    // A thread of the kernel has none.
+    if body.u64()? == 0 {
+        return Some(None);
+    }
+    let mask = attribute.user_registers;
+    values.extend(order.words(body.take_words(u64::from(mask.count_ones()))?));
+    Some(Some(Registers { mask, values }))
+}
+
+fn read_stack<'a>(attribute: &Attribute, body: &mut Bytes<'a>) -> Option<&'a [u8]> {
+    if !attribute.has(part::STACK_USER) {
+        return Some(&[]);
+    }
+    let size = body.u64()?;
+    if size == 0 {
+        return Some(&[]);
+    }
+    let stack = body.take(usize::try_from(size).ok()?)?;
+    let filled = usize::try_from(body.u64()?).ok()?;
+    Some(&stack[..filled.min(stack.len())])
+}

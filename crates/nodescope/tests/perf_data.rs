@@ -1,0 +1,210 @@
+//! perf.data as perf records it here, in every form, against `perf script --no-demangle --no-inline` of the same
+//! file: each sample's time, thread and period, and each frame's name and module.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+
+mod program;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZero;
+use std::process::Command;
+
+use profile::{Lane, Profile, file};
+use program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
+
+const PROGRAM: &str = "
+const { createHash } = require('crypto'), zlib = require('zlib'), fs = require('fs');
+const end = Date.now() + 1200;
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+function work() { JSON.parse(JSON.stringify(Array.from({ length: 500 }, (_, i) => ({ i }))));
+  fib(18); createHash('sha256').update(Buffer.alloc(9000)).digest('hex'); fs.statSync('/tmp'); }
+(function loop() { work(); zlib.gzip(Buffer.alloc(40000, 'a'), () => {}); if (Date.now() < end) setImmediate(loop); })();
+";
+
+/// A recording of node by perf, and what perf says of it. `None` where perf cannot record, with the reason printed.
+fn record(scratch: &Scratch, name: &str, options: &[&str], node_flags: &[&str]) -> Option<(String, String)> {
+    let (data, script) = (scratch.path(&format!("{name}.data")), scratch.path("busy.js"));
+    fs::write(&script, PROGRAM).unwrap();
+    let words = [&["record", "-q", "-o", &data], options, &["--", "node"], node_flags, &[&script]];
+    let recorded = Command::new("perf").args(words.concat()).current_dir(&scratch.0).output();
+    let said = match recorded {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(format!("{} {}", output.status, stderr(&output))),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(said) = said {
+        println!("skipped: perf cannot record here: {said}");
+        return None;
+    }
+    let fields = "comm,pid,tid,time,event,ip,sym,dso,period";
+    let words = ["script", "--no-demangle", "--no-inline", "--ns", "-F", fields, "-i", &data];
+    let text = scratch.path(&format!("{name}.txt"));
+    fs::write(&text, Command::new("perf").args(words).output().unwrap().stdout).unwrap();
+    Some((data, text))
+}
+
+fn ours(data: &str, scratch: &Scratch) -> Profile {
+    let out = scratch.path("ours.nodescope");
+    succeeds(&["export", data, "--no-demangle", "-o", &out]);
+    file::read(&fs::read(&out).unwrap()).unwrap()
+}
+
+fn theirs(text: &str) -> Profile {
+    formats::import(fs::File::open(text).unwrap(), NonZero::<usize>::MIN).unwrap()
+}
+
+/// The lanes by name, without the blanks around it.
+fn lanes(profile: &Profile) -> BTreeMap<&str, &Lane> {
+    profile.lanes().iter().map(|lane| (profile.text(lane.name).trim(), lane)).collect()
+}
+
+/// Symbol and module of each frame, the leaf first.
+fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<(String, String)> {
+    let name = |id: profile::StackId| {
+        let frame = profile.frames().row(profile.stacks().frame[id.index()]);
+        let module = profile.functions().row(frame.function).module;
+        (profile.text(frame.symbol).to_owned(), profile.module_name(module).unwrap_or_default().to_owned())
+    };
+    profile.ancestry(lane.samples.stack[row]).map(name).collect()
+}
+
+/// What nm says of a binary: names at one address are one function.
+struct Aliases(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Aliases {
+    fn same(&mut self, module: &str, one: &str, other: &str) -> bool {
+        let addresses = self.0.entry(module.to_owned()).or_insert_with(|| {
+            let mut all = BTreeMap::new();
+            for flags in [&["--defined-only"][..], &["--defined-only", "-D"]] {
+                let printed = Command::new("nm").args(flags).arg(module).output().map(|output| output.stdout);
+                for line in String::from_utf8_lossy(&printed.unwrap_or_default()).lines() {
+                    let words: Vec<&str> = line.split(' ').collect();
+                    if let [address, _, name] = words[..] {
+                        all.insert(name.split('@').next().unwrap().to_owned(), address.to_owned());
+                    }
+                }
+            }
+            all
+        });
+        let address = |name: &str| addresses.get(name.split('@').next().unwrap());
+        address(one).is_some() && address(one) == address(other)
+    }
+}
+
+/// Every sample of every event; returns how many frames were compared.
+fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
+    let mut aliases = Aliases(BTreeMap::new());
+    let (our_lanes, their_lanes) = (lanes(ours), lanes(theirs));
+    assert_eq!(our_lanes.keys().collect::<Vec<_>>(), their_lanes.keys().collect::<Vec<_>>(), "{name}");
+    let (mut count, mut different) = (0, BTreeMap::<String, usize>::new());
+    for (event, lane) in our_lanes {
+        let other = their_lanes[event];
+        assert_eq!(lane.samples.time_ns, other.samples.time_ns, "{name} {event}");
+        assert_eq!(lane.samples.weight, other.samples.weight, "{name} {event}");
+        for row in 0..lane.samples.len() {
+            let tid = |profile: &Profile, lane: &Lane| profile.thread(lane.samples.thread[row]).tid;
+            assert_eq!(tid(ours, lane), tid(theirs, other), "{name} {event} sample {row}");
+            let (found, expected) = (frames(ours, lane, row), frames(theirs, other, row));
+            assert_eq!(found.len(), expected.len(), "{name} {event} {row}: {found:#?} {expected:#?}");
+            for (found, expected) in found.into_iter().zip(expected) {
+                count += 1;
+                if found != expected && !aliases.same(&found.1, &found.0, &expected.0) {
+                    *different.entry(format!("{expected:?}, not {found:?}")).or_default() += 1;
+                }
+            }
+        }
+    }
+    assert!(different.is_empty(), "{name}: {different:#?}");
+    count
+}
+
+fn forget_maps(profile: &Profile) {
+    for pid in profile.processes().iter().filter_map(|process| process.pid) {
+        // Some of the processes wrote none.
+        let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
+    }
+}
+
+#[test]
+fn every_form_is_what_perf_script_says() {
+    let scratch = Scratch::new("perf-data");
+    let map_flags = &["--perf-basic-prof", "--interpreted-frames-native-stack"][..];
+    let forms: &[(&str, &[&str], &[&str])] = &[
+        ("file", &["-F", "997", "-e", "cpu-clock", "-g"], map_flags),
+        ("zstd", &["-F", "997", "-e", "cpu-clock", "-g", "-z"], map_flags),
+        ("no chains", &["-F", "997", "-e", "cpu-clock"], &[]),
+        (
+            "events",
+            &[
+                "-F",
+                "997",
+                "-e",
+                "cpu-clock",
+                "-e",
+                "page-faults",
+                "-e",
+                "context-switches",
+                "-g",
+                "--switch-events",
+            ],
+            &[],
+        ),
+        ("fixed period", &["-e", "cpu-clock", "-c", "2000000", "-g"], &[]),
+    ];
+    for (name, options, node_flags) in forms {
+        let Some((data, text)) = record(&scratch, &name.replace(' ', "-"), options, node_flags) else {
+            return;
+        };
+        let (ours, theirs) = (ours(&data, &scratch), theirs(&text));
+        forget_maps(&ours);
+        let count = compare(name, &ours, &theirs);
+        println!("{name}: {count} frames are the same");
+        assert!(count > 500, "{name}: only {count} frames");
+    }
+}
+
+/// The pipe form comes through stdin, where nothing can be looked up twice.
+#[test]
+fn a_pipe_is_read_from_stdin() {
+    let bytes = fs::read(input("perf-data-pipe")).unwrap();
+    let output = with_stdin(&["report", "--json", "-"], &bytes);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["samples"], 118);
+}
+
+#[test]
+fn names_come_from_what_is_given() {
+    let scratch = Scratch::new("perf-map");
+    let folder = input("perf-data-file").replace("/input.data.gz", "");
+    let map = scratch.path("perf.map");
+    let mut text = Vec::new();
+    let packed = fs::File::open(format!("{folder}/perf-29803.map.gz")).unwrap();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(packed), &mut text).unwrap();
+    fs::write(&map, text).unwrap();
+    let names = |options: &[&str]| {
+        let report = json(&[&["report", "--json", &input("perf-data-file")], options].concat());
+        let functions = report["functions"].as_array().unwrap().clone();
+        functions.iter().filter(|row| row["file"] == "/srv/api/main.js").count()
+    };
+    assert_eq!(names(&[]), 0, "nothing was given");
+    assert!(names(&["--perf-map", &map]) >= 1);
+    assert!(names(&["--perf-map", &format!("{map}:29803")]) >= 1);
+    assert_eq!(names(&["--perf-map", &format!("{map}:1")]), 0, "it is of another process");
+    fs::create_dir_all(scratch.path("root/tmp")).unwrap();
+    fs::copy(&map, scratch.path("root/tmp/perf-29803.map")).unwrap();
+    assert!(names(&["--root", &scratch.path("root")]) >= 1);
+    for option in ["--perf-map", "--root", "--kallsyms"] {
+        fails(&["report", &input("perf-data-file"), option, "/does/not/exist"], 1, "cannot open", option);
+    }
+}
+
+#[test]
+fn the_first_event_asked_for_is_shown() {
+    let output = run(&["report", &input("perf-data-events"), "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["samples"], 68);
+    let faults = json(&["report", "--json", &input("perf-data-events"), "--event", "page-faults"]);
+    assert_eq!(faults["samples"], 41);
+}

@@ -1,0 +1,139 @@
+//! Finds the file that a module was, and names its addresses. A file that has changed since the recording would
+//! give wrong names, so it gives none.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use elf::{Elf, Parts};
+
+use crate::files::OpenFile;
+use crate::places::Module;
+use crate::sources::{Sources, path_of};
+
+/// A file that is read where it matters.
+type Image = Parts<Box<dyn OpenFile>>;
+
+/// Where distributions put what they stripped from their files.
+const DEBUG_FOLDER: &str = "/usr/lib/debug";
+
+/// What the kernel calls its own code in a process.
+pub(crate) const VDSO: &[u8] = b"[vdso]";
+
+/// What the kernel appends to the path of a file that was replaced.
+const DELETED: &[u8] = b" (deleted)";
+
+/// Names the addresses of a module. `wanted` are offsets in the file, ascending; `take` gets the row of each one
+/// that has a name.
+pub(crate) fn name_offsets(
+    sources: &Sources,
+    module: &Module,
+    wanted: &[u64],
+    mut take: impl FnMut(usize, &str),
+) -> Result<(), String> {
+    let Some(file) = find_file(sources, module)? else { return Ok(()) };
+    let Ok(image) = Elf::parse(&file) else { return Ok(()) };
+    let symbols = image.symbols();
+    let debug = if symbols.is_stripped() { find_debug_file(sources, image.build_id()) } else { None };
+    let debug = debug.as_ref().and_then(|file| Elf::parse(file).ok()).map(|elf| elf.symbols());
+    let mut debug = debug.as_ref().map(|symbols| symbols.finder(sources.demangle));
+    let mut finder = symbols.finder(sources.demangle);
+    for (row, offset) in wanted.iter().enumerate() {
+        let Some(address) = image.address_of(*offset) else { continue };
+        let stripped = debug.as_mut().and_then(|debug| debug.find(address));
+        if let Some(symbol) = stripped.or_else(|| finder.find(address)) {
+            take(row, &symbol.name);
+        }
+    }
+    Ok(())
+}
+
+/// The file that was mapped. `None` for what is no file.
+fn find_file(sources: &Sources, module: &Module) -> Result<Option<Image>, String> {
+    if module.path == VDSO {
+        return Ok(find_vdso(sources, module.build_id.as_deref()));
+    }
+    if !module.path.starts_with(b"/") {
+        return Ok(None);
+    }
+    let recorded = module.build_id.as_deref();
+    let path = module.path.strip_suffix(DELETED).unwrap_or(&module.path);
+    let was_replaced = path.len() < module.path.len();
+    let (path, mut reason) = (path_of(path), None);
+    for (root, candidate) in candidates(sources, &path, recorded) {
+        let file = match sources.files.open(root, &candidate).and_then(Parts::new) {
+            Ok(file) => file,
+            Err(error) if is_absence(&error) => continue,
+            Err(error) => {
+                reason = Some(format!("the file {} cannot be read: {error}", candidate.display()));
+                continue;
+            }
+        };
+        let build_id = Elf::parse(&file).ok().and_then(|elf| elf.build_id());
+        let fits = if recorded.is_some() { same_build(recorded, build_id) } else { !was_replaced };
+        if fits {
+            return Ok(Some(file));
+        }
+        reason = Some(format!("the file {} has changed since the recording", path.display()));
+    }
+    Err(reason.unwrap_or_else(|| format!("the file {} is not here", path.display())))
+}
+
+/// The kernel's code in every process, if our kernel is the recorded one.
+fn find_vdso(sources: &Sources, build_id: Option<&[u8]>) -> Option<Image> {
+    let file = Parts::new(sources.files.vdso().ok()?).ok()?;
+    let fits = same_build(build_id, Elf::parse(&file).ok()?.build_id());
+    fits.then_some(file)
+}
+
+/// The build id of our own vDSO: perf does not always write the recorded one.
+pub(crate) fn own_vdso_build(sources: &Sources) -> Option<Vec<u8>> {
+    let file = Parts::new(sources.files.vdso().ok()?).ok()?;
+    Elf::parse(&file).ok()?.build_id().map(<[u8]>::to_vec)
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Older kernels fill up short build ids with zeros.
+fn same_build(recorded: Option<&[u8]>, found: Option<&[u8]>) -> bool {
+    let (Some(recorded), Some(found)) = (recorded, found) else { return false };
+    let shared = recorded.len().min(found.len());
+    let (a, b) = (recorded.split_at(shared), found.split_at(shared));
+    shared > 0 && a.0 == b.0 && a.1.iter().chain(b.1).all(|byte| *byte == 0)
+}
+
+/// Where the file may be: where it was, inside the given root and outside, and among perf's copies.
+fn candidates<'a>(
+    sources: &'a Sources,
+    path: &Path,
+    build_id: Option<&[u8]>,
+) -> Vec<(Option<&'a Path>, PathBuf)> {
+    let root = sources.root.as_deref();
+    let mut all: Vec<_> = root.map(|root| (Some(root), path.to_owned())).into_iter().collect();
+    all.push((None, path.to_owned()));
+    let copy = sources.build_id_cache.as_deref().and_then(|folder| by_build_id(folder, build_id?, "/elf"));
+    all.extend(copy.map(|copy| (None, copy)));
+    all
+}
+
+/// `.build-id/12/3456…` in a folder.
+fn by_build_id(folder: &Path, build_id: &[u8], ending: &str) -> Option<PathBuf> {
+    let text = hex(build_id);
+    let (start, rest) = text.split_at_checked(2)?;
+    Some(folder.join(format!(".build-id/{start}/{rest}{ending}")))
+}
+
+fn find_debug_file(sources: &Sources, build_id: Option<&[u8]>) -> Option<Image> {
+    let path = by_build_id(DEBUG_FOLDER.as_ref(), build_id?, ".debug")?;
+    let read = |root: Option<&Path>| {
+        let file = Parts::new(sources.files.open(root, &path).ok()?).ok()?;
+        let fits = same_build(build_id, Elf::parse(&file).ok()?.build_id());
+        fits.then_some(file)
+    };
+    sources.root.as_deref().and_then(|root| read(Some(root))).or_else(|| read(None))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

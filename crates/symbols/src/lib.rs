@@ -1,0 +1,29 @@
+//! From addresses to names. [`Namer`] is the sink that takes a raw recording and makes a profile of it, with the
+//! names that its [`Sources`] have: ELF files, the kernel, perf maps and jitdumps. What a name means
+//! ([`naming`]), and what every importer of names does in the end ([`finish`]), is here, too.
+
+pub mod add;
+mod files;
+pub mod finish;
+pub mod generated;
+mod images;
+mod jitdump;
+mod kallsyms;
+mod kernel;
+mod lines;
+mod maps;
+mod namer;
+pub mod naming;
+mod perf_map;
+mod places;
+mod processes;
+mod profile_of;
+mod resolve;
+mod sources;
+mod stacks;
+mod threads;
+mod timeline;
+
+pub use files::{Disk, Files, OpenFile};
+pub use namer::Namer;
+pub use sources::{ForProcess, KernelNames, Sources};

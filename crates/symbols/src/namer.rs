@@ -1,0 +1,302 @@
+//! The sink that names. While a recording arrives, addresses become rows of small tables; each distinct one is
+//! named once, at the end, because what a file was may be told after all samples.
+
+use rustc_hash::FxHashMap;
+use trace::{About, Address, BuildId, Comm, Context, Event, Fork, Measure, Mmap, Sample, Sink, Switch};
+
+use crate::jitdump::{self, Change, Jitdump};
+use crate::kernel::KernelMaps;
+use crate::places::{Modules, Place, PlaceId, Places, is_generated, is_jitdump};
+use crate::processes::{Process, Processes};
+use crate::profile_of::profile_of;
+use crate::sources::{Sources, given_for, path_of};
+use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
+use crate::threads::Threads;
+use crate::timeline::{CodeChange, CodeEvent, Timeline};
+
+/// Takes a raw recording and makes a profile of it.
+pub struct Namer {
+    pub(crate) sources: Sources,
+    pub(crate) format: String,
+    pub(crate) places: Places,
+    pub(crate) modules: Modules,
+    pub(crate) processes: Processes,
+    pub(crate) threads: Threads,
+    pub(crate) frames: Frames,
+    pub(crate) stacks: Stacks,
+    /// What each thread ran last, by its slot.
+    chains: Vec<LastChain>,
+    /// The frames of the kernel's addresses, which mean the same in every process.
+    kernel_frames: FxHashMap<u64, u32>,
+    pub(crate) kernel: KernelMaps,
+    /// The names of generated code, from jitdumps.
+    pub(crate) codes: Vec<String>,
+    pub(crate) events: FxHashMap<u32, RawEvent>,
+    pub(crate) samples: Vec<RawSample>,
+    pub(crate) switches: Vec<RawSwitch>,
+    /// What is known of files apart from their mappings, by path.
+    pub(crate) build_ids: FxHashMap<Vec<u8>, Vec<u8>>,
+    pub(crate) about: OwnAbout,
+    pub(crate) losses: Losses,
+}
+
+/// What was lost.
+#[derive(Default)]
+pub(crate) struct Losses {
+    pub(crate) lost: u64,
+    pub(crate) throttled: u64,
+    pub(crate) damage: Vec<String>,
+}
+
+/// An event that was sampled.
+#[derive(Clone, Default)]
+pub(crate) struct RawEvent {
+    pub(crate) name: String,
+    pub(crate) in_ns: bool,
+    pub(crate) timed: bool,
+    pub(crate) has_period: bool,
+    pub(crate) interval_ns: Option<u64>,
+}
+
+/// A sample whose stack has no names yet.
+#[derive(Clone, Copy)]
+pub(crate) struct RawSample {
+    pub(crate) time_ns: u64,
+    pub(crate) weight: u64,
+    pub(crate) thread: u32,
+    pub(crate) stack: u32,
+    pub(crate) event: u32,
+}
+
+/// A thread left a CPU or came back.
+#[derive(Clone, Copy)]
+pub(crate) struct RawSwitch {
+    pub(crate) time_ns: u64,
+    pub(crate) thread: u32,
+    pub(crate) out: bool,
+}
+
+/// What the recording says of itself.
+#[derive(Default)]
+pub(crate) struct OwnAbout {
+    pub(crate) host: Option<String>,
+    pub(crate) os_release: Option<String>,
+    pub(crate) command: Option<String>,
+    pub(crate) wall_clock: Option<(u64, u64)>,
+}
+
+/// Sentences about damage beyond this say nothing new.
+const MOST_SENTENCES: usize = 100;
+
+impl Namer {
+    /// A sink for a recording in a format, which is what people call it: `perf.data`.
+    pub fn new(sources: Sources, format: &str) -> Self {
+        Self {
+            sources,
+            format: format.into(),
+            places: Places::default(),
+            modules: Modules::default(),
+            processes: Processes::default(),
+            threads: Threads::default(),
+            frames: Frames::default(),
+            stacks: Stacks::default(),
+            chains: Vec::new(),
+            kernel_frames: FxHashMap::default(),
+            kernel: KernelMaps::default(),
+            codes: Vec::new(),
+            events: FxHashMap::default(),
+            samples: Vec::new(),
+            switches: Vec::new(),
+            build_ids: FxHashMap::default(),
+            about: OwnAbout::default(),
+            losses: Losses::default(),
+        }
+    }
+
+    /// Names everything and closes the profile.
+    pub fn finish(self) -> profile::Profile {
+        profile_of(&self)
+    }
+
+    /// Brings a process's generated code to the time of a sample.
+    fn settle_code(&mut self, process: u32, sample: &Sample<'_>) {
+        if let Some(path) = self.processes.get(process).dump.take() {
+            self.read_dump(process, &path);
+        }
+        let timed = self.events.get(&sample.event).is_none_or(|event| event.timed);
+        let Some(timeline) = &mut self.processes.get(process).timeline else { return };
+        if timeline.advance(if timed { sample.time_ns } else { u64::MAX }) {
+            self.processes.forget_frames(process);
+        }
+    }
+
+    fn read_dump(&mut self, process: u32, path: &[u8]) {
+        let pid = self.processes.get(process).pid;
+        let given = given_for(&self.sources.jitdumps, pid).next().cloned();
+        let Sources { files, root, .. } = &self.sources;
+        let opened = match &given {
+            Some(path) => files.open(None, path),
+            None => {
+                let path = path_of(path);
+                let inside = root.as_deref().and_then(|root| files.open(Some(root), &path).ok());
+                inside.map_or_else(|| files.open(None, &path), Ok)
+            }
+        };
+        match opened.and_then(jitdump::read) {
+            Ok(dump) => self.take_dump(process, dump),
+            Err(error) => {
+                let path = given.unwrap_or_else(|| path_of(path));
+                self.damage(format!("the jitdump {} cannot be read: {error}", path.display()));
+            }
+        }
+    }
+
+    fn take_dump(&mut self, process: u32, dump: Jitdump) {
+        if dump.foreign_clock {
+            self.damage(
+                "a jitdump counts time in processor ticks, so the last code at an address counts".into(),
+            );
+        }
+        let mut events = Vec::with_capacity(dump.records.len());
+        for record in dump.records {
+            let change = match record.change {
+                Change::Move { from, to, size } => CodeChange::Move { from, to, size },
+                Change::Load { start, size, name } => {
+                    self.codes.push(name);
+                    let place = self.places.id(Place::Code((self.codes.len() - 1) as u32));
+                    CodeChange::Load { start, size, place }
+                }
+            };
+            let time_ns = if dump.foreign_clock { 0 } else { record.time_ns };
+            events.push(CodeEvent { time_ns, change });
+        }
+        self.processes.get(process).timeline = Some(Timeline::new(events));
+    }
+}
+
+impl Sink for Namer {
+    fn event(&mut self, event: &Event<'_>) {
+        let row = RawEvent {
+            name: text(event.name),
+            in_ns: event.measure == Measure::Ns,
+            timed: event.timed,
+            has_period: event.has_period,
+            interval_ns: event.interval_ns,
+        };
+        self.events.insert(event.row, row);
+    }
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        let current = self.threads.current(sample.pid, sample.tid);
+        let process_row = self.processes.row(sample.pid);
+        let process = self.processes.get(process_row);
+        if process.dump.is_some() || process.timeline.is_some() {
+            self.settle_code(process_row, sample);
+        }
+        let slot = current.slot as usize;
+        if slot >= self.chains.len() {
+            self.chains.resize_with(slot + 1, LastChain::default);
+        }
+        let process = self.processes.get(process_row);
+        let Self { places, frames, kernel_frames, stacks, chains, .. } = self;
+        let generation = process.generation;
+        let stack = chains[slot].stack(sample.chain, generation, stacks, |address| match address.context {
+            Context::User => {
+                if let Some(&frame) = process.frames.get(&address.value) {
+                    return frame;
+                }
+                let place = place_of(process, process_row, places, address);
+                let frame = frames.id(RawFrame { place, address: address.value });
+                process.frames.insert(address.value, frame);
+                frame
+            }
+            Context::Kernel => *kernel_frames.entry(address.value).or_insert_with(|| {
+                frames.id(RawFrame { place: places.id(Place::Kernel), address: address.value })
+            }),
+            Context::Elsewhere => {
+                frames.id(RawFrame { place: places.id(Place::Elsewhere), address: address.value })
+            }
+        });
+        let (time_ns, weight) = (sample.time_ns, sample.period.max(1));
+        self.samples.push(RawSample { time_ns, weight, thread: current.row, stack, event: sample.event });
+    }
+
+    fn mmap(&mut self, mmap: &Mmap<'_>) {
+        let end = mmap.start.saturating_add(mmap.length);
+        if mmap.pid.is_none() {
+            return self.kernel.map(mmap);
+        }
+        let row = self.processes.row(mmap.pid);
+        let place = if is_generated(mmap.path) && mmap.executable {
+            Place::Generated(row)
+        } else {
+            let module = self.modules.id(mmap.path, mmap.build_id.map(|id| id.0));
+            Place::File { module, bias: mmap.offset.wrapping_sub(mmap.start) }
+        };
+        let place = self.places.id(place);
+        self.processes.map(row, mmap.start, end, place);
+        let process = self.processes.get(row);
+        let is_given = || given_for(&self.sources.jitdumps, mmap.pid).next().is_some();
+        if !process.dump_is_known && (is_jitdump(mmap.path) || mmap.executable && is_given()) {
+            process.dump = Some(mmap.path.to_vec());
+            process.dump_is_known = true;
+        }
+    }
+
+    fn comm(&mut self, comm: &Comm<'_>) {
+        if comm.exec {
+            self.processes.exec(comm.pid);
+        }
+        self.threads.name(comm.pid, comm.tid, comm.name);
+    }
+
+    fn fork(&mut self, fork: &Fork) {
+        if fork.pid != fork.parent_pid {
+            self.processes.fork(fork.pid, fork.parent_pid);
+        }
+        self.threads.fork((fork.pid, fork.tid), (fork.parent_pid, fork.parent_tid));
+    }
+
+    fn switch(&mut self, switch: &Switch) {
+        let thread = self.threads.current(Some(switch.pid), Some(switch.tid)).row;
+        self.switches.push(RawSwitch { time_ns: switch.time_ns, thread, out: switch.out });
+    }
+
+    fn build_id(&mut self, path: &[u8], build_id: BuildId<'_>) {
+        self.build_ids.insert(path.to_vec(), build_id.0.to_vec());
+    }
+
+    fn about(&mut self, about: &About<'_>) {
+        let own = &mut self.about;
+        own.host = about.host.map(text).or(own.host.take());
+        own.os_release = about.os_release.map(text).or(own.os_release.take());
+        own.command = about.command.map(text).or(own.command.take());
+        own.wall_clock = about.wall_clock.or(own.wall_clock);
+    }
+
+    fn lost(&mut self, count: u64) {
+        self.losses.lost = self.losses.lost.saturating_add(count);
+    }
+
+    fn throttled(&mut self) {
+        self.losses.throttled += 1;
+    }
+
+    fn damage(&mut self, sentence: String) {
+        if self.losses.damage.len() < MOST_SENTENCES {
+            self.losses.damage.push(sentence);
+        }
+    }
+}
+
+/// Where a user address lies. Generated code has a name of its own where a jitdump tells it.
+fn place_of(process: &Process, row: u32, places: &mut Places, address: Address) -> PlaceId {
+    let mapped = process.find(address.value);
+    let in_file = mapped.is_some_and(|id| matches!(places.rows[id.0 as usize], Place::File { .. }));
+    let code = process.timeline.as_ref().filter(|_| !in_file).and_then(|code| code.find(address.value));
+    code.or(mapped).unwrap_or_else(|| places.id(Place::Nowhere(row)))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,134 @@
+//! From a recording that has arrived to a profile.
+
+use std::collections::BTreeMap;
+
+use profile::{Builder, LaneId, LaneInfo, Profile, Sample, StackId, ThreadId, Unit};
+use rustc_hash::FxHashMap;
+
+use crate::add;
+use crate::finish::{CpuSwitch, add_off_cpu_markers, infer_roles, settle_clock, settle_quality_with};
+use crate::namer::{Namer, RawEvent, RawSwitch};
+use crate::resolve::resolve;
+use crate::stacks::{NONE, RawStack};
+use crate::threads::NamedThread;
+
+pub(crate) fn profile_of(namer: &Namer) -> Profile {
+    let mut builder = Builder::new();
+    builder.meta().format = namer.format.clone();
+    builder.meta().way_in = "perf events".into();
+    builder.reserve(namer.frames.rows.len(), namer.stacks.rows.len());
+    let resolved = resolve(&mut builder, namer);
+    let mut stacks: Vec<StackId> = Vec::with_capacity(namer.stacks.rows.len());
+    for RawStack { parent, frame } in &namer.stacks.rows {
+        let parent = stack_at(&stacks, *parent);
+        stacks.push(builder.stack(parent, resolved.frames[*frame as usize]));
+    }
+    let mut threads = SeenThreads::new(&namer.threads.rows);
+    add_samples(&mut builder, namer, &mut threads, &stacks);
+    add_switches(&mut builder, namer, &mut threads);
+    infer_roles(&mut builder);
+    note_losses(&mut builder, namer);
+    settle_quality_with(&mut builder, |frame| resolved.reason(frame));
+    settle_clock(&mut builder);
+    settle_meta(&mut builder, namer);
+    builder.finish()
+}
+
+fn stack_at(stacks: &[StackId], row: u32) -> StackId {
+    if row == NONE { StackId::NONE } else { stacks[row as usize] }
+}
+
+/// The threads that were seen: a recording of a whole machine names many that never ran.
+struct SeenThreads<'a> {
+    rows: &'a [NamedThread],
+    ids: Vec<Option<ThreadId>>,
+}
+
+impl<'a> SeenThreads<'a> {
+    fn new(rows: &'a [NamedThread]) -> Self {
+        Self { rows, ids: vec![None; rows.len()] }
+    }
+
+    fn id(&mut self, builder: &mut Builder, row: u32) -> ThreadId {
+        let NamedThread { pid, tid, name } = &self.rows[row as usize];
+        *self.ids[row as usize]
+            .get_or_insert_with(|| add::thread(builder, *pid, *tid, &String::from_utf8_lossy(name)))
+    }
+}
+
+fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
+    let mut switch = |&RawSwitch { time_ns, thread, out }: &RawSwitch| CpuSwitch {
+        thread: threads.id(builder, thread),
+        time_ns,
+        out,
+    };
+    let switches: Vec<CpuSwitch> = namer.switches.iter().map(&mut switch).collect();
+    add_off_cpu_markers(builder, switches);
+}
+
+fn add_samples(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>, stacks: &[StackId]) {
+    let lanes = add_lanes(builder, namer);
+    for row in &namer.samples {
+        let Some(&lane) = lanes.get(&row.event) else { continue };
+        let (thread, stack) = (threads.id(builder, row.thread), stack_at(stacks, row.stack));
+        builder.sample(lane, Sample { time_ns: row.time_ns, thread, stack, weight: row.weight });
+    }
+}
+
+/// A lane for each event that was seen, in the order in which they were asked for.
+fn add_lanes(builder: &mut Builder, namer: &Namer) -> FxHashMap<u32, LaneId> {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for row in &namer.samples {
+        *counts.entry(row.event).or_default() += 1;
+    }
+    let mut lane = |(event, count)| {
+        let lane = add_lane(builder, namer.events.get(&event));
+        builder.reserve_samples(lane, count);
+        (event, lane)
+    };
+    counts.into_iter().map(&mut lane).collect()
+}
+
+fn add_lane(builder: &mut Builder, event: Option<&RawEvent>) -> LaneId {
+    let unannounced = RawEvent { timed: true, ..RawEvent::default() };
+    let event = event.unwrap_or(&unannounced);
+    let unit = match (event.has_period, event.in_ns) {
+        (false, _) => Unit::Count,
+        (true, true) => Unit::Ns,
+        (true, false) => Unit::Event,
+    };
+    let name = if event.name.is_empty() { "samples" } else { &event.name };
+    builder.lane(LaneInfo { name, unit, timed: event.timed, counted: true })
+}
+
+fn note_losses(builder: &mut Builder, namer: &Namer) {
+    let losses = &mut builder.meta().losses;
+    losses.lost = namer.losses.lost;
+    losses.throttled = namer.losses.throttled;
+    losses.damage.extend_from_slice(&namer.losses.damage);
+    if namer.processes.overflowed {
+        losses.damage.push("too many mappings: some were left out".into());
+    }
+}
+
+fn settle_meta(builder: &mut Builder, namer: &Namer) {
+    let interval_ns = namer.samples.first().and_then(|first| namer.events.get(&first.event)?.interval_ns);
+    let start_ns = first_ns(builder);
+    let meta = builder.meta();
+    meta.interval_ns = interval_ns.or(meta.interval_ns);
+    meta.host.clone_from(&namer.about.host);
+    meta.system = namer.about.os_release.as_ref().map(|release| format!("Linux {release}"));
+    meta.command.clone_from(&namer.about.command);
+    meta.start_unix_ns = namer.about.wall_clock.and_then(|(wall_ns, clock_ns)| {
+        let start_ns = i128::from(wall_ns) - i128::from(clock_ns) + i128::from(start_ns?);
+        (start_ns >= 0).then(|| start_ns.to_string())
+    });
+}
+
+/// The time that becomes 0.
+fn first_ns(builder: &Builder) -> Option<u64> {
+    let profile = builder.so_far();
+    let lanes = profile.lanes().iter().filter(|lane| lane.timed);
+    let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
+    samples.chain(profile.markers().start_ns.iter().min()).min().copied()
+}

@@ -1,0 +1,251 @@
+//! Gives every distinct frame its name, source by source, and remembers why where there is none.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::thread;
+
+use profile::{Builder, Frame, FrameId, StringId};
+use rustc_hash::FxHashMap;
+
+use crate::add::{self, NamedSymbol};
+use crate::finish::WITHOUT_MAP;
+use crate::generated::JIT_MODULE;
+use crate::images::{self, hex};
+use crate::kallsyms::{KERNEL, Kallsyms};
+use crate::kernel::{is_running, read_names};
+use crate::namer::Namer;
+use crate::perf_map::{self, Found};
+use crate::places::Place;
+use crate::sources::given_for;
+
+const UNKNOWN: &str = "[unknown]";
+
+/// An address that wants a name, and the row of its frame. In a file it is the offset there, as `perf script`
+/// writes it, too: so the workers of a cluster share their frames wherever their libraries were loaded.
+type Wanted = (u64, u32);
+
+/// The frames of a profile, from those of a recording.
+#[derive(Default)]
+pub(crate) struct Resolved {
+    /// For each row of the recording its frame.
+    pub(crate) frames: Vec<FrameId>,
+    reasons: Vec<String>,
+    reason_of: FxHashMap<FrameId, u32>,
+}
+
+impl Resolved {
+    /// Why a frame has no name, where that is known.
+    pub(crate) fn reason(&self, frame: FrameId) -> Option<String> {
+        self.reason_of.get(&frame).map(|reason| self.reasons[*reason as usize].clone())
+    }
+}
+
+struct Resolver<'a> {
+    builder: &'a mut Builder,
+    done: Resolved,
+    named: FxHashMap<(StringId, StringId, StringId), NamedSymbol>,
+    /// How many addresses of perf maps had several names.
+    ambiguous: u64,
+}
+
+/// A name, and where it comes from.
+#[derive(Clone, Copy)]
+struct Name<'a> {
+    symbol: &'a str,
+    module: &'a str,
+    build_id: Option<&'a str>,
+}
+
+/// The frames, grouped by who can name them.
+#[derive(Default)]
+struct Groups {
+    kernel: Vec<Wanted>,
+    elsewhere: Vec<Wanted>,
+    modules: BTreeMap<u32, Vec<Wanted>>,
+    /// For each process its addresses of generated code, and of nothing.
+    processes: BTreeMap<u32, (Vec<Wanted>, Vec<Wanted>)>,
+    codes: Vec<(Wanted, u32)>,
+}
+
+/// Names all frames of a recording.
+pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
+    let done = Resolved { frames: vec![FrameId::NONE; namer.frames.rows.len()], ..Resolved::default() };
+    let mut all = Resolver { builder, done, named: FxHashMap::default(), ambiguous: 0 };
+    let groups = Groups::of(namer);
+    // The kernel writes its list while it is read, which takes as long as all the files.
+    let kernel = thread::scope(|scope| {
+        let kernel = scope.spawn(|| (!groups.kernel.is_empty()).then(|| read_kernel(namer)));
+        for (module, wanted) in &groups.modules {
+            all.name_module(namer, *module, wanted);
+        }
+        kernel.join().ok().flatten()
+    });
+    if let Some(names) = kernel {
+        all.name_kernel(namer, &names, &groups.kernel);
+    }
+    for (process, (generated, unmapped)) in &groups.processes {
+        all.name_generated(namer, namer.processes.rows[*process as usize].pid, generated, unmapped);
+    }
+    for (wanted, code) in &groups.codes {
+        let name = Name { symbol: &namer.codes[*code as usize], module: JIT_MODULE, build_id: None };
+        all.give(*wanted, name);
+    }
+    for wanted in &groups.elsewhere {
+        all.refuse(*wanted, UNKNOWN, None, Some("in a hypervisor or a guest"));
+    }
+    all.note_ambiguity();
+    all.done
+}
+
+impl Resolver<'_> {
+    fn name_module(&mut self, namer: &Namer, row: u32, wanted: &[Wanted]) {
+        let module = &namer.modules.rows[row as usize];
+        let mut known = module.clone();
+        known.build_id = known.build_id.or_else(|| namer.build_ids.get(&module.path).cloned());
+        let release = namer.about.os_release.as_deref();
+        if known.path == images::VDSO && release.is_some_and(|release| is_running(&namer.sources, release)) {
+            known.build_id = known.build_id.or_else(|| images::own_vdso_build(&namer.sources));
+        }
+        let path = String::from_utf8_lossy(&module.path);
+        let build_id = known.build_id.as_deref().map(hex);
+        let build_id = build_id.as_deref();
+        let offsets: Vec<u64> = wanted.iter().map(|(offset, _)| *offset).collect();
+        let outcome = images::name_offsets(&namer.sources, &known, &offsets, |at, symbol| {
+            self.give(wanted[at], Name { symbol, module: &path, build_id });
+        });
+        for wanted in wanted {
+            if self.done.frames[wanted.1 as usize].some().is_none() {
+                self.refuse(*wanted, &path, build_id, outcome.as_ref().err().map(String::as_str));
+            }
+        }
+    }
+
+    fn name_kernel(&mut self, namer: &Namer, names: &Result<Kallsyms, String>, wanted: &[Wanted]) {
+        let why = names.as_ref().err().map(String::as_str);
+        for wanted in wanted {
+            match names.as_ref().ok().and_then(|names| names.find(wanted.0)) {
+                Some(found) => {
+                    self.give(*wanted, Name { symbol: found.name, module: found.module, build_id: None });
+                }
+                None => self.refuse(*wanted, namer.kernel.module(wanted.0), None, why),
+            }
+        }
+    }
+
+    fn name_generated(&mut self, namer: &Namer, pid: Option<u32>, generated: &[Wanted], unmapped: &[Wanted]) {
+        let mut wanted: Vec<Wanted> = generated.iter().chain(unmapped).copied().collect();
+        wanted.sort_unstable();
+        let addresses: Vec<u64> = wanted.iter().map(|(address, _)| *address).collect();
+        let module = pid.map_or_else(|| "//anon".to_owned(), |pid| format!("/tmp/perf-{pid}.map"));
+        let (found, why) = match read_perf_maps(namer, pid, &addresses) {
+            Ok(Some(found)) => (Some(found), "not in the perf map".to_owned()),
+            Ok(None) => (None, WITHOUT_MAP.to_owned()),
+            Err(sentence) => (None, sentence),
+        };
+        if let Some(found) = &found {
+            self.ambiguous += found.ambiguous;
+            for (wanted, name) in wanted.iter().zip(&found.names) {
+                if let Some(symbol) = name {
+                    self.give(*wanted, Name { symbol, module: &module, build_id: None });
+                }
+            }
+        }
+        for wanted in generated {
+            if self.done.frames[wanted.1 as usize].some().is_none() {
+                self.refuse(*wanted, &module, None, Some(&why));
+            }
+        }
+        for wanted in unmapped {
+            if self.done.frames[wanted.1 as usize].some().is_none() {
+                self.refuse(*wanted, UNKNOWN, None, None);
+            }
+        }
+    }
+
+    fn refuse(&mut self, wanted: Wanted, module: &str, build_id: Option<&str>, why: Option<&str>) {
+        let frame = self.give(wanted, Name { symbol: UNKNOWN, module, build_id });
+        let Some(why) = why else { return };
+        let known = self.done.reasons.iter().rposition(|reason| reason == why);
+        let row = known.unwrap_or_else(|| {
+            self.done.reasons.push(why.to_owned());
+            self.done.reasons.len() - 1
+        });
+        self.done.reason_of.insert(frame, row as u32);
+    }
+
+    fn give(&mut self, (address, row): Wanted, name: Name<'_>) -> FrameId {
+        let builder = &mut *self.builder;
+        let Name { symbol, module, build_id } = name;
+        let key = (builder.string(symbol), builder.string(module), builder.optional_string(build_id));
+        let entry = self.named.entry(key);
+        let NamedSymbol { function, category, tier, symbol } =
+            *entry.or_insert_with(|| add::symbol(builder, symbol, Some(module), build_id));
+        let frame = Frame { function, line: 0, column: 0, category, tier, inlined: false, address, symbol };
+        let id = builder.frame(frame);
+        self.done.frames[row as usize] = id;
+        id
+    }
+
+    fn note_ambiguity(&mut self) {
+        self.builder.meta().losses.ambiguous = self.ambiguous;
+    }
+}
+
+fn read_kernel(namer: &Namer) -> Result<Kallsyms, String> {
+    let build_id = namer.build_ids.get(KERNEL.as_bytes()).map(Vec::as_slice);
+    read_names(&namer.sources, &namer.kernel, build_id)
+}
+
+impl Groups {
+    fn of(namer: &Namer) -> Self {
+        let mut groups = Self::default();
+        for (row, frame) in namer.frames.rows.iter().enumerate() {
+            let wanted = (frame.address, row as u32);
+            match namer.places.rows[frame.place.0 as usize] {
+                Place::Kernel => groups.kernel.push(wanted),
+                Place::Elsewhere => groups.elsewhere.push(wanted),
+                Place::File { module, bias } => {
+                    let offset = frame.address.wrapping_add(bias);
+                    groups.modules.entry(module).or_default().push((offset, row as u32));
+                }
+                Place::Generated(process) => groups.processes.entry(process).or_default().0.push(wanted),
+                Place::Nowhere(process) => groups.processes.entry(process).or_default().1.push(wanted),
+                Place::Code(code) => groups.codes.push((wanted, code)),
+            }
+        }
+        // Neighbours share a function.
+        groups.modules.values_mut().for_each(|wanted| wanted.sort_unstable());
+        groups
+    }
+}
+
+/// What the perf maps of a process say of ascending addresses; `None` where it has no map.
+fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<Option<Found>, String> {
+    let sources = &namer.sources;
+    let mut given = given_for(&sources.perf_maps, pid).peekable();
+    let sentence =
+        |path: &PathBuf, error: io::Error| format!("the perf map {} cannot be read: {error}", path.display());
+    if given.peek().is_none() {
+        let Some(pid) = pid else { return Ok(None) };
+        let path = PathBuf::from(format!("/tmp/perf-{pid}.map"));
+        let inside = sources.root.as_deref().and_then(|root| sources.files.open(Some(root), &path).ok());
+        let opened = inside.map_or_else(|| sources.files.open(None, &path), Ok);
+        return match opened.and_then(|map| perf_map::find(map, addresses)) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(sentence(&path, error)),
+        };
+    }
+    let mut all = Found { names: vec![None; addresses.len()], ambiguous: 0 };
+    for path in given {
+        let map = sources.files.open(None, path);
+        let found =
+            map.and_then(|map| perf_map::find(map, addresses)).map_err(|error| sentence(path, error))?;
+        all.ambiguous += found.ambiguous;
+        for (name, new) in all.names.iter_mut().zip(found.names) {
+            *name = new.or(name.take());
+        }
+    }
+    Ok(Some(all))
+}

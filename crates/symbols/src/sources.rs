@@ -1,0 +1,93 @@
+//! Where names may come from, as the caller wants it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files::{Disk, Files, OpenFile};
+
+/// Where names may come from.
+pub struct Sources {
+    /// The door to the disk.
+    pub files: Box<dyn Files>,
+    /// The root folder of the recorded processes, where it is not ours: its files come first.
+    pub root: Option<PathBuf>,
+    /// The kernel's functions.
+    pub kernel: KernelNames,
+    /// Perf maps that were given; a process that has none is looked for as /tmp/perf-PID.map.
+    pub perf_maps: Vec<ForProcess>,
+    /// Jitdumps that were given, beside those that the recording mentions.
+    pub jitdumps: Vec<ForProcess>,
+    /// Where perf keeps copies of files by their build ids: `~/.debug`.
+    pub build_id_cache: Option<PathBuf>,
+    /// Whether C++ and Rust names are shown as their authors wrote them.
+    pub demangle: bool,
+}
+
+/// A file, and whose names it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForProcess {
+    /// The process; `None` for all of them.
+    pub pid: Option<u32>,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// Where the names of the kernel's functions come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KernelNames {
+    /// The kernel that runs now, if it is the recorded one.
+    Running,
+    /// A copy of its /proc/kallsyms.
+    File(PathBuf),
+    /// Nowhere.
+    None,
+}
+
+impl Default for Sources {
+    /// The disk of this machine, and nothing in particular.
+    fn default() -> Self {
+        Self {
+            files: Box::new(Disk),
+            root: None,
+            kernel: KernelNames::Running,
+            perf_maps: Vec::new(),
+            jitdumps: Vec::new(),
+            build_id_cache: None,
+            demangle: true,
+        }
+    }
+}
+
+impl Sources {
+    /// No names but those in the recording itself: nothing is opened.
+    pub fn nowhere() -> Self {
+        Self { files: Box::new(NoFiles), kernel: KernelNames::None, ..Self::default() }
+    }
+}
+
+/// A machine without files.
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// The files that were given for a process.
+pub(crate) fn given_for(files: &[ForProcess], pid: Option<u32>) -> impl Iterator<Item = &PathBuf> {
+    files.iter().filter(move |file| file.pid.is_none() || file.pid == pid).map(|file| &file.path)
+}
+
+/// A path as the recording wrote it.
+#[cfg(unix)]
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    std::ffi::OsStr::from_bytes(bytes).into()
+}
+
+/// A path as the recording wrote it.
+#[cfg(not(unix))]
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}

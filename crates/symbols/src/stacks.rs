@@ -1,0 +1,145 @@
+//! Distinct frames and distinct stacks of them, still without names: rows that refer to each other.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use trace::Address;
+
+use crate::places::PlaceId;
+
+/// No stack.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// An address, and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RawFrame {
+    pub(crate) place: PlaceId,
+    pub(crate) address: u64,
+}
+
+/// A frame and the stack that called it, which always comes before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RawStack {
+    pub(crate) parent: u32,
+    pub(crate) frame: u32,
+}
+
+/// All frames, each once.
+#[derive(Default)]
+pub(crate) struct Frames {
+    pub(crate) rows: Vec<RawFrame>,
+    index: HashTable<u32>,
+}
+
+impl Frames {
+    pub(crate) fn id(&mut self, frame: RawFrame) -> u32 {
+        find_or_push(&mut self.rows, &mut self.index, frame)
+    }
+}
+
+/// All stacks, each once.
+#[derive(Default)]
+pub(crate) struct Stacks {
+    pub(crate) rows: Vec<RawStack>,
+    index: HashTable<u32>,
+    /// For no stack and then each stack what was called last from it: the best guess for the next time.
+    last_called: Vec<Option<Call>>,
+}
+
+/// A call, and the stack that it led to.
+#[derive(Clone, Copy)]
+struct Call {
+    to: Address,
+    generation: u32,
+    stack: u32,
+}
+
+impl Stacks {
+    /// The stack of a call to an address. Most calls repeat the one before, and cost one comparison.
+    fn call(&mut self, parent: u32, to: Address, generation: u32, frame: impl FnOnce(Address) -> u32) -> u32 {
+        let slot = parent.wrapping_add(1) as usize;
+        if let Some(Some(guess)) = self.last_called.get(slot)
+            && guess.to == to
+            && guess.generation == generation
+        {
+            return guess.stack;
+        }
+        let stack = find_or_push(&mut self.rows, &mut self.index, RawStack { parent, frame: frame(to) });
+        self.last_called.resize(self.rows.len() + 1, None);
+        self.last_called[slot] = Some(Call { to, generation, stack });
+        stack
+    }
+}
+
+fn find_or_push<Row>(rows: &mut Vec<Row>, index: &mut HashTable<u32>, row: Row) -> u32
+where
+    Row: Copy + Eq + std::hash::Hash,
+{
+    let hash = FxBuildHasher.hash_one(row);
+    if let Some(&id) = index.find(hash, |&id| rows[id as usize] == row) {
+        return id;
+    }
+    rows.push(row);
+    let id = (rows.len() - 1) as u32;
+    index.insert_unique(hash, id, |&id| FxBuildHasher.hash_one(rows[id as usize]));
+    id
+}
+
+/// A thread's last call chain, and the stack at each depth from the root. Neighbouring samples share their
+/// callers, so the search starts where a chain leaves the one before.
+#[derive(Default)]
+pub(crate) struct LastChain {
+    addresses: Vec<Address>,
+    stacks: Vec<u32>,
+    generation: u32,
+}
+
+impl LastChain {
+    /// The stack of a chain, its leaf first. Within one generation equal addresses are equal frames.
+    pub(crate) fn stack(
+        &mut self,
+        chain: &[Address],
+        generation: u32,
+        stacks: &mut Stacks,
+        mut frame: impl FnMut(Address) -> u32,
+    ) -> u32 {
+        let pairs = chain.iter().rev().zip(self.addresses.iter().rev());
+        let same = self.generation == generation;
+        let shared = if same { pairs.take_while(|(a, b)| a == b).count() } else { 0 };
+        self.stacks.truncate(shared);
+        let mut stack = self.stacks.last().copied().unwrap_or(NONE);
+        for address in chain[..chain.len() - shared].iter().rev() {
+            stack = stacks.call(stack, *address, generation, &mut frame);
+            self.stacks.push(stack);
+        }
+        self.generation = generation;
+        self.addresses.clear();
+        self.addresses.extend_from_slice(chain);
+        stack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::Context;
+
+    #[test]
+    fn chains_share_their_roots() {
+        let (mut stacks, mut last) = (Stacks::default(), LastChain::default());
+        let mut stack = |values: &[u64], generation| {
+            let chain: Vec<Address> =
+                values.iter().map(|value| Address { value: *value, context: Context::User }).collect();
+            last.stack(&chain, generation, &mut stacks, |address| address.value as u32 + generation * 100)
+        };
+        assert_eq!(stack(&[3, 2, 1], 0), 2);
+        assert_eq!(stack(&[4, 2, 1], 0), 3);
+        assert_eq!(stack(&[3, 2, 1], 0), 2);
+        assert_eq!(stack(&[2, 1], 0), 1);
+        assert_eq!(stack(&[], 0), NONE);
+        assert_eq!(stack(&[2, 1], 0), 1);
+        assert_eq!(stack(&[2, 1], 1), 5); // other frames now
+        assert_eq!(stacks.rows.len(), 6);
+    }
+}

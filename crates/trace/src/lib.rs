@@ -1,0 +1,10 @@
+//! The raw recording, as perf events tell it: who ran, what was mapped where, what was seen when. Nothing has
+//! a name yet. Readers of perf.data and the live sampler drive a [`Sink`]; the crate `symbols` implements it.
+
+mod record;
+mod sink;
+
+pub use record::{
+    About, Address, BuildId, Comm, Context, Event, Exit, Fork, Measure, Mmap, Registers, Sample, Switch,
+};
+pub use sink::Sink;

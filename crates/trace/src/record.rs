@@ -1,0 +1,175 @@
+//! What a recording consists of. Texts are bytes, because they come from outside; times are nanoseconds on the
+//! recording's own clock. Everything is borrowed: nothing outlives the call that hands it over.
+
+/// An event that was sampled. Samples refer to it by `row`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// Its place among the recording's events, from 0.
+    pub row: u32,
+    /// `cpu-clock:ppp`, `cycles`, `sched:sched_switch`.
+    pub name: &'a [u8],
+    /// What its periods count.
+    pub measure: Measure,
+    /// Whether its samples carry a time.
+    pub timed: bool,
+    /// Whether its samples carry a period; without one each counts 1.
+    pub has_period: bool,
+    /// The nanoseconds between two samples, where it was sampled by a fixed time or frequency.
+    pub interval_ns: Option<u64>,
+}
+
+/// What a period counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Nanoseconds, as cpu-clock and task-clock do.
+    Ns,
+    /// Cycles, faults, switches.
+    Event,
+}
+
+/// A file, or a piece of no file, became visible at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mmap<'a> {
+    /// When.
+    pub time_ns: u64,
+    /// The process; `None` for the kernel and its modules.
+    pub pid: Option<u32>,
+    /// The first address.
+    pub start: u64,
+    /// How many bytes.
+    pub length: u64,
+    /// Where in the file it starts.
+    pub offset: u64,
+    /// The file, or `[heap]`, `//anon`, `[vdso]`, `[kernel.kallsyms]_text`.
+    pub path: &'a [u8],
+    /// The file's build id, where the kernel wrote it into the record.
+    pub build_id: Option<BuildId<'a>>,
+    /// Whether code may run from it.
+    pub executable: bool,
+}
+
+/// The build id of a file, as its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildId<'a>(pub &'a [u8]);
+
+/// A thread got a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comm<'a> {
+    /// When.
+    pub time_ns: u64,
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// The name.
+    pub name: &'a [u8],
+    /// Whether another program took over the process: its mappings are gone.
+    pub exec: bool,
+}
+
+/// A process or a thread began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// When.
+    pub time_ns: u64,
+    /// The new one's process; the same as `parent_pid` for a thread.
+    pub pid: u32,
+    /// The new thread.
+    pub tid: u32,
+    /// Whose child it is.
+    pub parent_pid: u32,
+    /// Which thread began it.
+    pub parent_tid: u32,
+}
+
+/// A thread ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// When.
+    pub time_ns: u64,
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+}
+
+/// A thread left a CPU or came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// When.
+    pub time_ns: u64,
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// Whether it left.
+    pub out: bool,
+}
+
+/// A thread was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample<'a> {
+    /// The row of its [`Event`].
+    pub event: u32,
+    /// When; 0 where the event has no times.
+    pub time_ns: u64,
+    /// The process; `None` where the recording does not say.
+    pub pid: Option<u32>,
+    /// The thread; `None` where the recording does not say.
+    pub tid: Option<u32>,
+    /// The CPU; `None` where the recording does not say.
+    pub cpu: Option<u32>,
+    /// How much it stands for; 1 where the event has no periods.
+    pub period: u64,
+    /// The call chain, its leaf first: the instruction pointer, then return addresses. Only the instruction
+    /// pointer where no chain was taken.
+    pub chain: &'a [Address],
+    /// The registers of user space, where they were taken.
+    pub user_registers: Option<Registers<'a>>,
+    /// The top of the user stack, from the stack pointer upwards, where it was taken.
+    pub user_stack: &'a [u8],
+}
+
+/// Where code ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// The address as it was recorded.
+    pub value: u64,
+    /// Whose it is.
+    pub context: Context,
+}
+
+/// Whose code an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// The process's own.
+    User,
+    /// The kernel's.
+    Kernel,
+    /// The hypervisor's, or a guest's: known to exist, never named.
+    Elsewhere,
+}
+
+/// Registers, as perf writes them: one value for each bit that is set, the lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers<'a> {
+    /// Which registers were taken, by their numbers in the kernel's perf_regs.h.
+    pub mask: u64,
+    /// Their values.
+    pub values: &'a [u64],
+}
+
+/// What a recording says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct About<'a> {
+    /// The machine's name.
+    pub host: Option<&'a [u8]>,
+    /// The kernel's release.
+    pub os_release: Option<&'a [u8]>,
+    /// `x86_64`, `aarch64`.
+    pub arch: Option<&'a [u8]>,
+    /// The command that recorded.
+    pub command: Option<&'a [u8]>,
+    /// Wall-clock nanoseconds since 1970 and the recording's clock at the same moment.
+    pub wall_clock: Option<(u64, u64)>,
+}

@@ -1,0 +1,44 @@
+//! Where a recording goes while it is read or made.
+
+use crate::record::{About, BuildId, Comm, Event, Exit, Fork, Mmap, Sample, Switch};
+
+/// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
+/// of the input. What a sink does not care for it need not mention.
+pub trait Sink {
+    /// An event, before its first sample; told again when its name is known better, which may be at the end.
+    fn event(&mut self, event: &Event<'_>);
+
+    /// A thread was seen.
+    fn sample(&mut self, sample: &Sample<'_>);
+
+    /// Something was mapped.
+    fn mmap(&mut self, mmap: &Mmap<'_>);
+
+    /// A thread got a name.
+    fn comm(&mut self, comm: &Comm<'_>);
+
+    /// A process or a thread began.
+    fn fork(&mut self, fork: &Fork);
+
+    /// A thread ended.
+    fn exit(&mut self, _exit: &Exit) {}
+
+    /// A thread left a CPU or came back.
+    fn switch(&mut self, _switch: &Switch) {}
+
+    /// The build id of a file, told apart from its mappings; may come after all samples.
+    fn build_id(&mut self, _path: &[u8], _build_id: BuildId<'_>) {}
+
+    /// What the recording says of itself, piece by piece: `None` is what this piece does not say. May come after
+    /// all samples.
+    fn about(&mut self, _about: &About<'_>) {}
+
+    /// That many samples were lost.
+    fn lost(&mut self, count: u64);
+
+    /// The kernel sampled less for a while, to protect the machine.
+    fn throttled(&mut self) {}
+
+    /// What is wrong with the input, as a sentence without a full stop.
+    fn damage(&mut self, sentence: String);
+}
