@@ -604,37 +604,40 @@ case_node24_prof_workers() {
 # --- perf.data ------------------------------------------------------------------------------
 
 # data CASE PERF-RECORD-ARGS... -- NODE-FLAGS...: perf.data as it is, in the case's input.data.gz, and the perf map
-# of the program, if it wrote one.
+# of the program, if it wrote one. The machine's name and the kernel's build are nobody's business.
 data() {
-  local name=$1 arguments=() map
+  local name=$1 arguments=() map release
   shift
   while [ "$1" != -- ]; do arguments+=("$1"); shift; done
   shift
   place title /srv/api
   mkdir -p "$corpus/$name"
   cd /srv/api
-  rm -f "$corpus/$name"/perf-*.map.gz
+  rm -f "$corpus/$name"/perf-*.map.gz perf.data
   touch "$work/before"
-  perf record -q -g -F 199 -D 300 "${arguments[@]}" -- "$(node 22)" "$@" main.js 1000 node >"$work/$name.data" 2>"$work/$name.log" || true
-  [ -s "$work/$name.data" ] || mv "$work/$name.file" "$work/$name.data"
-  gzip -9n <"$work/$name.data" >"$corpus/$name/input.data.gz"
+  unshare --uts sh -c 'hostname web-1; exec "$@"' - perf record -q -g -F 199 -D 300 "${arguments[@]}" -- \
+    "$(node 22)" "$@" main.js 1000 node >"$work/$name.data" 2>"$work/$name.log" || true
+  [ -s "$work/$name.data" ] || mv perf.data "$work/$name.data"
+  release=$(uname -r)
+  LC_ALL=C sed "s/$release/$(printf '%-*.*s' ${#release} ${#release} "${release%%-*}-generic-kernel" | tr ' ' x)/" <"$work/$name.data" |
+    gzip -9n >"$corpus/$name/input.data.gz"
   for map in $(find /tmp -maxdepth 1 -name 'perf-*.map' -newer "$work/before"); do
     gzip -9n <"$map" >"$corpus/$name/${map##*/}.gz"
     rm "$map"
   done
 }
 map_flags=(--perf-basic-prof --interpreted-frames-native-stack)
-case_perf_data_file() { data perf-data-file -e cpu-clock -o "$work/perf-data-file.file" -- "${map_flags[@]}"; }
+case_perf_data_file() { data perf-data-file -e cpu-clock -o perf.data -- "${map_flags[@]}"; }
 case_perf_data_pipe() { data perf-data-pipe -e cpu-clock -o - -- "${map_flags[@]}"; }
-case_perf_data_zstd() { data perf-data-zstd -e cpu-clock -z -o "$work/perf-data-zstd.file" --; }
+case_perf_data_zstd() { data perf-data-zstd -e cpu-clock -z -o perf.data --; }
 case_perf_data_events() {
   data perf-data-events -e cpu-clock -e page-faults -e context-switches --switch-events --namespaces \
-    -o "$work/perf-data-events.file" --
+    -o perf.data --
 }
-case_perf_data_dwarf() { data perf-data-dwarf -e cpu-clock --call-graph dwarf,2048 -F 49 -o "$work/perf-data-dwarf.file" --; }
+case_perf_data_dwarf() { data perf-data-dwarf -e cpu-clock --call-graph dwarf,2048 -F 49 -o perf.data --; }
 case_perf_data_jitdump() {
   (cd /srv/api && rm -f jit-*.dump)
-  data perf-data-jitdump -e cpu-clock -k mono -o "$work/perf-data-jitdump.file" -- --perf-prof
+  data perf-data-jitdump -e cpu-clock -k mono -o perf.data -- --perf-prof
   "$(node 22)" "$root/scripts/trim-jitdump.js" <"$(ls /srv/api/jit-*.dump | head -n 1)" | gzip -9n >"$corpus/perf-data-jitdump/jit.dump.gz"
 }
 

@@ -360,7 +360,7 @@ fn inputs_that_cannot_be_opened_say_why() {
         ("newer.nodescope", &newer, "format version 9, and this nodescope reads up to 1", ""),
         ("damaged.nodescope", &damaged, "damaged at byte 16: the checksum does not match", ""),
         ("cut.nodescope", &recording()[..100], "damaged at byte 16: the file ends", ""),
-        ("perf.data", b"PERFILE2 and so on", "perf.data", "perf script -i"),
+        ("perf.data", b"PERFILE2 and so on", "damaged at byte 18: the header is cut off", "idle?"),
         ("a.cpuprofile", b"{\"nodes\": []}", "JSON", "folded"),
         ("v8.log", b"v8-version,12,4\n", "V8 --prof log, but there is not one sample in it (line 1", "idle?"),
         ("header.txt", b"# ========\n# captured on : today\n", "does not look like", ""),

@@ -171,7 +171,7 @@ fn a_pipe_is_read_from_stdin() {
     let output = with_stdin(&["report", "--json", "-"], &bytes);
     assert!(output.status.success(), "{}", stderr(&output));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["samples"], 118);
+    assert_eq!(report["samples"], 160);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn names_come_from_what_is_given() {
     let folder = input("perf-data-file").replace("/input.data.gz", "");
     let map = scratch.path("perf.map");
     let mut text = Vec::new();
-    let packed = fs::File::open(format!("{folder}/perf-29803.map.gz")).unwrap();
+    let packed = fs::File::open(format!("{folder}/perf-17963.map.gz")).unwrap();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(packed), &mut text).unwrap();
     fs::write(&map, text).unwrap();
     let names = |options: &[&str]| {
@@ -190,10 +190,10 @@ fn names_come_from_what_is_given() {
     };
     assert_eq!(names(&[]), 0, "nothing was given");
     assert!(names(&["--perf-map", &map]) >= 1);
-    assert!(names(&["--perf-map", &format!("{map}:29803")]) >= 1);
+    assert!(names(&["--perf-map", &format!("{map}:17963")]) >= 1);
     assert_eq!(names(&["--perf-map", &format!("{map}:1")]), 0, "it is of another process");
     fs::create_dir_all(scratch.path("root/tmp")).unwrap();
-    fs::copy(&map, scratch.path("root/tmp/perf-29803.map")).unwrap();
+    fs::copy(&map, scratch.path("root/tmp/perf-17963.map")).unwrap();
     assert!(names(&["--root", &scratch.path("root")]) >= 1);
     for option in ["--perf-map", "--root", "--kallsyms"] {
         fails(&["report", &input("perf-data-file"), option, "/does/not/exist"], 1, "cannot open", option);
@@ -204,7 +204,7 @@ fn names_come_from_what_is_given() {
 fn the_first_event_asked_for_is_shown() {
     let output = run(&["report", &input("perf-data-events"), "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["samples"], 68);
+    assert_eq!(report["samples"], 156);
     let faults = json(&["report", "--json", &input("perf-data-events"), "--event", "page-faults"]);
-    assert_eq!(faults["samples"], 41);
+    assert_eq!(faults["samples"], 106);
 }

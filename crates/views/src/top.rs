@@ -123,16 +123,15 @@ fn key_of(profile: &Profile, stack: StackId, by: TopBy) -> Option<TopKey> {
 struct Sum {
     weight: u64,
     samples: u64,
+    /// Whether there is a sample at all: its weight may be 0.
+    is_seen: bool,
 }
 
 impl Sum {
     fn add(&mut self, other: Sum) {
         self.weight = self.weight.saturating_add(other.weight);
         self.samples = self.samples.saturating_add(other.samples);
-    }
-
-    fn is_zero(self) -> bool {
-        self.weight == 0 && self.samples == 0
+        self.is_seen |= other.is_seen;
     }
 }
 
@@ -142,7 +141,7 @@ fn sums_of_stacks(profile: &Profile, weights: &Weights, selection: &Selection) -
     let mut ended = vec![Sum::default(); stacks.len()];
     for entry in &weights.entries {
         if let Some(sum) = ended.get_mut(entry.stack.index()) {
-            sum.add(Sum { weight: entry.weight, samples: entry.samples });
+            sum.add(Sum { weight: entry.weight, samples: entry.samples, is_seen: true });
         }
     }
     let mut whole = ended.clone();
@@ -173,7 +172,7 @@ impl Sums {
                 TopBy::Process => TopKey::Process(profile.thread(entry.thread).process),
                 _ => TopKey::Thread(entry.thread),
             };
-            sums.add_whole(key, Sum { weight: entry.weight, samples: entry.samples });
+            sums.add_whole(key, Sum { weight: entry.weight, samples: entry.samples, is_seen: true });
         }
         sums
     }
@@ -182,7 +181,7 @@ impl Sums {
         let stacks = profile.stacks();
         let (ended, whole) = sums_of_stacks(profile, weights, selection);
         let mut sums = Self::default();
-        let is_shown = |id: StackId| !whole[id.index()].is_zero() && !selection.hides(profile, id);
+        let is_shown = |id: StackId| whole[id.index()].is_seen && !selection.hides(profile, id);
         let mut rows = vec![NO_KIND; stacks.len()];
         for id in stacks.ids().filter(|id| is_shown(*id)) {
             if let Some(key) = key_of(profile, id, by) {
@@ -230,7 +229,7 @@ impl Sums {
             let part = |sum: u64| (u128::from(sum) * u128::from(tick.ticks) / u128::from(all)) as u64;
             let source = profile.function_of(profile.stacks().frame[tick.stack.index()]).source;
             if let Some(source) = source.some().filter(|_| weight > 0) {
-                let sum = Sum { weight: part(weight), samples: part(samples) };
+                let sum = Sum { weight: part(weight), samples: part(samples), is_seen: true };
                 self.add_whole(TopKey::Line(source, tick.line), sum);
             }
         }

@@ -45,6 +45,11 @@ impl Case {
         matches!(self.text().first(), Some(b'{' | b'['))
     }
 
+    /// Each line stands for itself.
+    pub fn is_text(&self) -> bool {
+        !self.is_json() && !self.text().starts_with(b"PERFILE2")
+    }
+
     pub fn import(&self) -> Profile {
         import(&self.bytes, 1).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
