@@ -4,6 +4,7 @@
 #   bench/record.sh          M: one busy Node 20 HTTP server, 60 s at 999 Hz, all threads (about 87 MB of text)
 #   bench/record.sh large    L: three of them at 20 kHz for 45 s (about 1.2 GB of text)
 #   bench/record.sh data     D: the same as a perf.data of about 146 MB, with the perf maps of the servers
+#   bench/record.sh cpuprofile   P: a .cpuprofile of about 84 MB, of a program with very many different stacks
 #
 # Prints the path and bytes; for texts also samples and distinct stacks. Exit 3 when perf, npm or the rights are missing.
 set -euo pipefail
@@ -155,6 +156,16 @@ record_data() {
   printf '%s\nbytes %s\n' "$file" "$(stat -c %s "$file")"
 }
 
+record_cpuprofile() {
+  local file=$bench/large.cpuprofile
+  if [ ! -e "$file" ]; then
+    say 'profiling a program with many stacks'
+    (cd "$bench" && $node --cpu-prof --cpu-prof-interval 1000 --cpu-prof-name=large.cpuprofile.part "$root/bench/stacks.js" "${CPUPROFILE_SECONDS:-14}")
+    mv "$file.part" "$file"
+  fi
+  printf '%s\nbytes %s\n' "$file" "$(stat -c %s "$file")"
+}
+
 main() {
   check_tools
   install_service
@@ -163,7 +174,8 @@ main() {
     medium) record_medium ;;
     large) record_large ;;
     data) record_data ;;
-    *) missing "usage: record.sh [medium|large|data]" ;;
+    cpuprofile) record_cpuprofile ;;
+    *) missing "usage: record.sh [medium|large|data|cpuprofile]" ;;
   esac
 }
 

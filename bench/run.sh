@@ -4,9 +4,11 @@
 #
 #   bench/run.sh          the 87 MB recording (made once by bench/record.sh)
 #   bench/run.sh large    also the 1.2 GB one: linear time, bounded memory
+#   bench/run.sh data     only perf.data and .cpuprofile
 #
 # ROUNDS=31 bench/run.sh measures more often. Peers: inferno comes by cargo install into the cache folder;
-# perf's text and FlameGraph's Perl scripts are used where they are present (FLAMEGRAPH=folder).
+# samply likewise;
+# perf itself and FlameGraph's Perl scripts are used where they are present (FLAMEGRAPH=folder).
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,8 +16,10 @@ cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 rounds=${ROUNDS:-15}
 flamegraph=${FLAMEGRAPH:-}
 inferno_version=0.12.8
+samply_version=0.13.1
+maps=()
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" "${maps[@]}"' EXIT
 
 say() { printf 'bench: %s\n' "$*" >&2; }
 
@@ -105,7 +109,54 @@ bench_text() {
   fi
 }
 
+head_line() {
+  printf '\n%-58s %12s %12s %9s   %s\n' "$1, $(($(stat -c %s "$2") / 1000000)) MB, median of $rounds runs in turn" nodescope peer ratio goal
+}
+
+install_samply() {
+  samply=$cache/samply/bin/samply
+  [ -x "$samply" ] && return
+  say "installing samply $samply_version"
+  cargo install --quiet --locked samply --version $samply_version --root "$cache/samply"
+}
+
+# perf.data, with the perf maps of its processes where everybody looks for them.
+bench_data() {
+  local data=$cache/bench/three.data map
+  "$root/bench/record.sh" data || { say 'no perf.data'; return; }
+  install_samply
+  for map in "$cache"/bench/maps/perf-*.map; do
+    cp "$map" /tmp/
+    maps+=("/tmp/${map##*/}")
+  done
+  local rounds=5
+  head_line D "$data"
+  compare 'perf.data to a profile, against samply import' \
+    "$nodescope export $data -o $work/d.nodescope" "$samply import --save-only -o $work/s.json.gz $data" 5
+  if [ -n "$flamegraph" ] && [ -x "$flamegraph/stackcollapse-perf.pl" ]; then
+    rounds=1
+    compare 'perf.data to SVG, against perf script and the Perl scripts' \
+      "$nodescope export $data -o - --to svg" \
+      "perf script -i $data | $flamegraph/stackcollapse-perf.pl | $flamegraph/flamegraph.pl" 50
+  fi
+  rm -f "${maps[@]}"
+}
+
+# The least that a .cpuprofile can cost is a bare typed parse: below twice that time.
+bench_cpuprofile() {
+  local profile=$cache/bench/large.cpuprofile bare=$root/target/release/examples/bare_json
+  "$root/bench/record.sh" cpuprofile || { say 'no .cpuprofile'; return; }
+  (cd "$root" && cargo build --release --quiet -p nodescope-formats --example bare_json)
+  head_line P "$profile"
+  compare '.cpuprofile to a report, against a bare typed parse' "$nodescope report --json $profile" "$bare $profile" 0.5
+}
+
 build
+if [ "${1:-}" = data ]; then
+  bench_data
+  bench_cpuprofile
+  exit
+fi
 "$root/bench/record.sh" || { say 'no recording, no bench'; exit 3; }
 medium=$cache/bench/medium.txt
 check_equal "$medium"
@@ -117,3 +168,5 @@ if [ "${1:-}" = large ]; then
   rounds=3 bench_text L "$large"
   memory 'anonymous memory, fold, 2 threads' "$nodescope export $large -o - --to folded" 512
 fi
+bench_data
+bench_cpuprofile

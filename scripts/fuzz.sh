@@ -30,6 +30,9 @@ need_tools() {
 # text FILE: what stands behind its compression. The one zstd file of corpus/ is a seed as it is.
 text() { gzip -cdf "$1"; }
 
+# seed_bytes TARGET: how much of an input is a seed. The samples of a perf.data come late.
+seed_bytes() { if [ "$1" = perf_data ]; then echo $((text_bytes * 6)); else echo "$text_bytes"; fi; }
+
 # seed TARGET NAME: stdin as a seed.
 seed() {
   mkdir -p "fuzz/corpus/$1"
@@ -50,13 +53,14 @@ write_seeds() {
       folded-*) target=folded ;;
       dtrace-*) target=dtrace ;;
       bpftrace-*) target=bpftrace ;;
+      perf-data-*) target=perf_data ;;
       *) target=perf_script ;;
     esac
     case $input in
       *.zst) seed import "$name.zst" <"$input" ;;
       *)
         # head ends the pipe early, which is no failure.
-        { text "$input" || true; } 2>/dev/null | head -c "$text_bytes" | seed "$target" "$name"
+        { text "$input" || true; } 2>/dev/null | head -c "$(seed_bytes "$target")" | seed "$target" "$name"
         seed import "$name" <"fuzz/corpus/$target/seed-$name"
         gzip -cn "fuzz/corpus/$target/seed-$name" | seed import "$name.gz"
         ;;

@@ -5,7 +5,7 @@
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - Node 20.11 or newer, from npm, where the installed one is older
 #   - the npm packages of tests/browser
-#   - zsh, fish and man by apt (as root): they judge our completions and manual
+#   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
 # Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,
@@ -90,6 +90,8 @@ install_judges() {
   local name missing=()
   for name in zsh fish; do command -v "$name" >/dev/null || missing+=("$name"); done
   command -v man >/dev/null || missing+=(man-db)
+  command -v perf >/dev/null || missing+=(linux-perf)
+  command -v nm >/dev/null || missing+=(binutils)
   [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
 }
 

@@ -200,6 +200,28 @@ fn names_come_from_what_is_given() {
     }
 }
 
+/// The jitdump that the recording mentions, under the root of the recorded machine.
+#[test]
+fn a_jitdump_names_generated_code() {
+    let scratch = Scratch::new("jitdump");
+    let recording = input("perf-data-jitdump");
+    let report = json(&["report", "--json", &recording]);
+    let pid = report["threads"][0]["pid"].as_u64().unwrap();
+    let mut dump = Vec::new();
+    let packed = fs::File::open(recording.replace("input.data.gz", "jit.dump.gz")).unwrap();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(packed), &mut dump).unwrap();
+    fs::create_dir_all(scratch.path("root/srv/api")).unwrap();
+    fs::write(scratch.path(&format!("root/srv/api/jit-{pid}.dump")), dump).unwrap();
+    let root = scratch.path("root");
+    let named = json(&["report", "--json", &recording, "--root", &root]);
+    let without_map = |report: &serde_json::Value| {
+        report["losses"]["unnamed"]["generated code without a perf map"].as_u64().unwrap_or(0)
+    };
+    assert!(without_map(&named) * 10 < without_map(&report), "{}", named["losses"]);
+    let functions = named["functions"].as_array().unwrap();
+    assert!(functions.iter().any(|row| row["file"] == "/srv/api/main.js"), "{functions:#?}");
+}
+
 #[test]
 fn the_first_event_asked_for_is_shown() {
     let output = run(&["report", &input("perf-data-events"), "--json"]);
