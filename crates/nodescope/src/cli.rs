@@ -25,8 +25,9 @@ pub(crate) enum Command {
 
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads
 ///
-/// FILE is any recording that nodescope knows, told by its content: our own .nodescope, `perf script` text,
-/// folded stacks, DTrace or bpftrace stack text, pprof, speedscope JSON, each also behind gzip or zstd.
+/// FILE is any recording that nodescope knows, told by its content: our own .nodescope, perf.data, `perf script`
+/// text, .cpuprofile, Chrome and Node traces, V8 --prof logs, folded stacks, DTrace or bpftrace stack text, pprof,
+/// speedscope JSON, each also behind gzip or zstd.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
     #[command(flatten)]
@@ -55,7 +56,7 @@ pub(crate) struct Report {
 /// FILE is any recording that nodescope knows; see `nodescope report --help`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  nodescope export perf.txt -o flame.svg
+  nodescope export perf.data -o flame.svg
   nodescope export perf.txt.gz -o - --to folded --all
   perf script | nodescope export - -o recording.nodescope
   nodescope export recording.nodescope -o burst.svg --range 12.5s..14s --thread main")]
@@ -241,11 +242,11 @@ nodescope {version}: where the time of a Node.js process went
   nodescope completions SHELL      completion for bash, zsh, fish, …
   nodescope man                    the manual page
 
-FILE is a .cpuprofile, a Chrome or Node trace, a V8 --prof log, `perf script` text, folded stacks, DTrace or bpftrace stacks, pprof,
-speedscope JSON, or a .nodescope recording;
-gzip and zstd are seen through, and - is stdin. For example:
+FILE is a perf.data, a .cpuprofile, a Chrome or Node trace, a V8 --prof log, `perf script` text, folded stacks,
+DTrace or bpftrace stacks, pprof, speedscope JSON, or a .nodescope recording; gzip and zstd are seen through,
+and - is stdin. For example:
 
-  perf record -F 99 -g -p PID -- sleep 30 && perf script | nodescope report -
+  perf record -F 99 -g -p PID -- sleep 30 && nodescope report perf.data
 
 `nodescope COMMAND --help` tells more.
 ",

@@ -125,7 +125,7 @@ fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let name = path.display();
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))
-            .hint("to make one: perf record -F 99 -g -p PID -- sleep 30 && perf script > perf.txt"),
+            .hint("to make one: perf record -F 99 -g -p PID -- sleep 30"),
         io::ErrorKind::PermissionDenied => {
             Failure::failed(format!("you may not read {name}")).hint(format!("sudo chmod a+r {name}"))
         }
@@ -148,7 +148,7 @@ fn explain(name: &str, error: &ImportError) -> Failure {
         ImportError::NotYet { hint, .. } => failure.hint(hint.replace("FILE", name)),
         ImportError::Unrecognised { .. } => {
             failure.hint(
-                "nodescope reads .nodescope, .cpuprofile, Chrome traces, V8 --prof logs, perf script text, folded, DTrace and bpftrace stacks, pprof, speedscope",
+                "nodescope reads .nodescope, perf.data, .cpuprofile, Chrome traces, V8 --prof logs, perf script text, folded, DTrace and bpftrace stacks, pprof, speedscope",
             )
         }
         ImportError::Empty | ImportError::NoSamples { .. } => {

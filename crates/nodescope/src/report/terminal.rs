@@ -151,7 +151,8 @@ fn missing_map(report: &Report) -> Option<String> {
     let share = count as f64 / report.losses.frames.max(1) as f64;
     (share >= 0.01).then(|| {
         let flags = "--perf-basic-prof --interpreted-frames-native-stack";
-        format!("[JIT] is JavaScript without names: start Node with {flags} to see them.")
+        let or_give = if report.format == "perf.data" { ", or give its map: --perf-map FILE" } else { "" };
+        format!("[JIT] is JavaScript without names: start Node with {flags} to see them{or_give}.")
     })
 }
 
