@@ -72,7 +72,7 @@ const READERS: &[Reader] = &[
     Reader { looks_like: file::is_ours, read: |stream, taken, _| read_ours(stream, taken) },
     Reader {
         looks_like: perf_data::looks_like,
-        read: |stream, _, options| Ok(read_perf_data(stream, options.sources)),
+        read: |stream, _, options| Ok(read_perf_data(stream, options)),
     },
     Reader { looks_like: speedscope::looks_like, read: |stream, _, _| Ok(speedscope::read(stream)) },
     Reader { looks_like: pprof::looks_like, read: |stream, _, _| Ok(pprof::read(stream)) },
@@ -191,9 +191,9 @@ impl Read for Broken {
     }
 }
 
-fn read_perf_data(stream: Stream<'_>, sources: Sources) -> Profile {
-    let mut namer = Namer::new(sources, "perf.data");
-    perf_data::read(stream, &mut namer);
+fn read_perf_data(stream: Stream<'_>, options: ImportOptions) -> Profile {
+    let mut namer = Namer::new(options.sources, "perf.data");
+    perf_data::read(stream, options.threads, &mut namer);
     namer.finish()
 }
 

@@ -9,16 +9,19 @@ mod features;
 mod input;
 mod rounds;
 mod sample;
+mod tell;
 
 use std::io::Read;
+use std::num::NonZero;
 
 use trace::Sink;
 
 use bytes::{Bytes, Order};
 use compressed::Compressed;
-use deliver::{Deliver, Record, kind};
-use input::{Input, Next, RECORD_HEADER_BYTES, record_size};
+use deliver::{Events, Record, kind};
+use input::{Input, Next};
 use rounds::Rounds;
+use tell::{Teller, Told, each_record, on_one_thread, on_two_threads};
 
 /// What the file form's header takes in all versions of perf since 2010.
 const FILE_HEADER_BYTES: u64 = 104;
@@ -32,16 +35,11 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
     Order::of(first_bytes).is_some()
 }
 
-/// Reads a recording into a sink. The input never fails: where it is damaged, the sink is told, and has got
-/// what came before.
-pub fn read(input: impl Read, sink: &mut dyn Sink) {
-    let mut reader = Reader::new(input, sink);
-    let end = reader.run();
-    reader.flush();
-    reader.deliver.finish();
-    if let Err(Damage(sentence)) = end {
-        reader.deliver.damage(sentence);
-    }
+/// Reads a recording into a sink, on one thread or two. The input never fails: where it is damaged, the sink is
+/// told, and has got what came before.
+pub fn read(input: impl Read, threads: NonZero<usize>, sink: &mut (dyn Sink + Send)) {
+    let read = |teller: &mut Teller<'_>| Reader::new(input, teller).read();
+    if threads.get() == 1 { on_one_thread(sink, read) } else { on_two_threads(sink, read) }
 }
 
 /// Why reading ended early.
@@ -94,22 +92,32 @@ impl FileHeader {
     }
 }
 
-struct Reader<'a, R> {
+struct Reader<'a, 'b, R> {
     input: Input<R>,
     order: Order,
     rounds: Rounds,
     compressed: Compressed,
-    deliver: Deliver<'a>,
+    events: Events,
+    teller: &'a mut Teller<'b>,
 }
 
-impl<'a, R: Read> Reader<'a, R> {
-    fn new(input: R, sink: &'a mut dyn Sink) -> Self {
+impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
+    fn new(input: R, teller: &'a mut Teller<'b>) -> Self {
         Self {
             input: Input::new(input),
             order: Order::default(),
             rounds: Rounds::default(),
             compressed: Compressed::default(),
-            deliver: Deliver::new(sink),
+            events: Events::default(),
+            teller,
+        }
+    }
+
+    fn read(mut self) {
+        let end = self.run();
+        self.flush();
+        if let Err(Damage(sentence)) = end {
+            self.teller.tell(Told::Damage(sentence));
         }
     }
 
@@ -117,7 +125,8 @@ impl<'a, R: Read> Reader<'a, R> {
         let start = self.input.take(PIPE_HEADER_BYTES);
         let Some(order) = Order::of(&start) else { return damage(0, "it is not perf's") };
         self.order = order;
-        self.deliver.order = order;
+        self.events.order = order;
+        self.teller.tell(Told::Order(order));
         let size = order.bytes(&start[8..]).u64();
         if size == Some(PIPE_HEADER_BYTES) { self.read_records(None) } else { self.read_file() }
     }
@@ -130,7 +139,7 @@ impl<'a, R: Read> Reader<'a, R> {
         self.read_attributes(&header)?;
         // perf writes the size when it ends: a recording that was killed has none.
         if header.data.size == 0 {
-            self.deliver.damage("perf was killed before it finished the file".into());
+            self.teller.tell(Told::Damage("perf was killed before it finished the file".into()));
             return self.read_records(None);
         }
         self.read_records(Some(header.data.end()))?;
@@ -153,9 +162,11 @@ impl<'a, R: Read> Reader<'a, R> {
         for row in rows.chunks_exact(size) {
             let (attribute, ids) = row.split_at(row.len() - 16);
             let ids = Section::read(&mut self.order.bytes(ids)).and_then(|ids| ids.within(&aside, start));
-            self.deliver.add_attribute(attribute, ids.unwrap_or_default());
+            let ids = ids.unwrap_or_default();
+            self.events.add(attribute, ids);
+            self.teller.tell(Told::Attribute { attribute: attribute.to_vec(), ids: ids.to_vec() });
         }
-        if self.deliver.has_events() { Ok(()) } else { damage(start, "it describes no event") }
+        if self.events.is_empty() { damage(start, "it describes no event") } else { Ok(()) }
     }
 
     /// Reads records up to a place in the input, or to its end.
@@ -180,21 +191,22 @@ impl<'a, R: Read> Reader<'a, R> {
 
     /// Takes the next record of the input.
     fn take_record(&mut self, size: usize) -> Result<(), String> {
-        let Self { input, order, rounds, compressed, deliver } = self;
+        let Self { input, order, rounds, compressed, events, teller } = self;
+        let mut ordering = Ordering { events, rounds, teller };
         let bytes = input.peek(size);
         let Some(Record { kind, mut body, .. }) = Record::parse(*order, bytes) else { return Ok(()) };
         let mut skip = 0;
         match kind {
-            kind::COMPRESSED => take_compressed(body.rest(), *order, rounds, compressed, deliver)?,
+            kind::COMPRESSED => ordering.take_compressed(body.rest(), compressed)?,
             kind::COMPRESSED2 => {
                 let size = body.u64().and_then(|size| usize::try_from(size).ok());
                 let piece = size.and_then(|size| body.take(size)).ok_or("a compressed record is cut off")?;
-                take_compressed(piece, *order, rounds, compressed, deliver)?;
+                ordering.take_compressed(piece, compressed)?;
             }
             // What these two announce stands behind them, outside of any record.
             kind::AUXTRACE => skip = body.u64().unwrap_or(0),
             kind::TRACING_DATA => skip = body.u32().map_or(0, |size| u64::from(size).next_multiple_of(8)),
-            _ => take_plain(bytes, *order, rounds, deliver),
+            _ => ordering.take_plain(bytes),
         }
         input.advance(size);
         if input.skip(skip) { Ok(()) } else { Err("what a record announces is cut off".to_owned()) }
@@ -202,9 +214,10 @@ impl<'a, R: Read> Reader<'a, R> {
 
     /// Hands over whatever is still waiting.
     fn flush(&mut self) {
-        let Self { order, rounds, compressed, deliver, .. } = self;
-        take_plain_records(compressed.finish(), *order, rounds, deliver);
-        rounds.flush_all(|record| deliver.record(record));
+        let Self { rounds, compressed, events, teller, .. } = self;
+        Ordering { events, rounds, teller }.take_plain_records(compressed.finish());
+        rounds.flush_all(|record| teller.record(record));
+        teller.flush();
     }
 
     /// What stands behind the data: a table of sections, one for each feature, and their bytes.
@@ -218,51 +231,49 @@ impl<'a, R: Read> Reader<'a, R> {
             let Some(bytes) = section else {
                 return damage(start, "the descriptions at the end are cut off");
             };
-            self.deliver.feature(number, self.order.bytes(bytes));
+            self.teller.tell(Told::Feature(number, bytes.to_vec()));
         }
         Ok(())
     }
 }
 
-/// Takes a piece of zstd, and the records that are whole with it.
-fn take_compressed(
-    piece: &[u8],
-    order: Order,
-    rounds: &mut Rounds,
-    compressed: &mut Compressed,
-    deliver: &mut Deliver<'_>,
-) -> Result<(), String> {
-    let result = compressed.add(piece);
-    rounds.set_lag(compressed.lag_bytes());
-    take_plain_records(compressed.plain(), order, rounds, deliver);
-    result
+/// Puts records into the order of their times.
+struct Ordering<'a, 'b> {
+    events: &'a mut Events,
+    rounds: &'a mut Rounds,
+    teller: &'a mut Teller<'b>,
 }
 
-/// Takes the whole records at the start of a buffer away.
-fn take_plain_records(plain: &mut Vec<u8>, order: Order, rounds: &mut Rounds, deliver: &mut Deliver<'_>) {
-    let mut at = 0;
-    while let size = usize::from(record_size(order, &plain[at..]))
-        && size >= RECORD_HEADER_BYTES
-        && let Some(record) = plain.get(at..at + size)
-    {
-        take_plain(record, order, rounds, deliver);
-        at += size;
+impl Ordering<'_, '_> {
+    /// Takes a piece of zstd, and the records that are whole with it.
+    fn take_compressed(&mut self, piece: &[u8], compressed: &mut Compressed) -> Result<(), String> {
+        let result = compressed.add(piece);
+        self.rounds.set_lag(compressed.lag_bytes());
+        self.take_plain_records(compressed.plain());
+        result
     }
-    plain.drain(..at);
-}
 
-/// Takes a record that is not compressed: at once, or when it is its turn.
-fn take_plain(bytes: &[u8], order: Order, rounds: &mut Rounds, deliver: &mut Deliver<'_>) {
-    let Some(record) = Record::parse(order, bytes) else { return };
-    if record.kind == kind::FINISHED_ROUND {
-        rounds.end_round(|record| deliver.record(record));
-    } else if record.kind >= kind::USER_START {
-        // Damage there costs a name, not a sample.
-        let _ = deliver.side_record(&record);
-    } else {
-        match deliver.time_of(&record) {
-            0 | u64::MAX => deliver.record(bytes),
-            time_ns => rounds.add(time_ns, bytes, |record| deliver.record(record)),
+    /// Takes the whole records at the start of a buffer away.
+    fn take_plain_records(&mut self, plain: &mut Vec<u8>) {
+        let taken = each_record(self.events.order, plain, |record| self.take_plain(record));
+        plain.drain(..taken);
+    }
+
+    /// Takes a record that is not compressed: at once, or when it is its turn.
+    fn take_plain(&mut self, bytes: &[u8]) {
+        let Self { events, rounds, teller } = self;
+        let Some(record) = Record::parse(events.order, bytes) else { return };
+        if record.kind == kind::FINISHED_ROUND {
+            return rounds.end_round(|record| teller.record(record));
+        }
+        if record.kind >= kind::USER_START {
+            // A record that is cut short teaches nothing; the far end counts it.
+            let _ = events.learn(&record);
+            return teller.record(bytes);
+        }
+        match events.time_of(&record) {
+            0 | u64::MAX => teller.record(bytes),
+            time_ns => rounds.add(time_ns, bytes, |record| teller.record(record)),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::attributes::{Attribute, Attributes, part};
 use super::bytes::{Bytes, Order, until_nul};
 use super::features::{self, Feature};
 use super::sample::{self, Lists, context_of};
+use super::tell::{Told, each_record};
 
 /// The records that we read; perf's user-space ones start at 64.
 pub(super) mod kind {
@@ -59,40 +60,48 @@ impl<'a> Record<'a> {
     }
 }
 
-pub(super) struct Deliver<'a> {
+/// The events of a recording. The reader needs them to put records in order, the other end to understand them.
+#[derive(Default)]
+pub(super) struct Events {
     pub(super) order: Order,
-    sink: &'a mut dyn Sink,
     attributes: Attributes,
-    lists: Lists,
-    /// Records that are shorter than they should be.
-    short: u64,
 }
 
-impl<'a> Deliver<'a> {
-    pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
-        let (order, attributes) = (Order::default(), Attributes::default());
-        Self { order, sink, attributes, lists: Lists::default(), short: 0 }
+impl Events {
+    pub(super) fn add(&mut self, attribute: &[u8], ids: &[u8]) {
+        self.attributes.add(self.order, attribute, ids);
     }
 
-    pub(super) fn damage(&mut self, sentence: String) {
-        self.sink.damage(sentence);
+    pub(super) fn is_empty(&self) -> bool {
+        self.attributes.len() == 0
     }
 
-    pub(super) fn add_attribute(&mut self, attribute: &[u8], ids: &[u8]) {
-        match self.attributes.add(self.order, attribute, ids) {
-            Some(row) => self.tell_event(row),
-            None => self.short += 1,
+    /// Learns what a record of perf's own says of events and their ids.
+    pub(super) fn learn(&mut self, record: &Record<'_>) -> Option<()> {
+        let mut body = record.body;
+        match record.kind {
+            kind::ATTRIBUTE => {
+                let (attribute, ids) = attribute_of(self.order, record)?;
+                self.add(attribute, ids);
+            }
+            kind::FEATURE => {
+                let number = u32::try_from(body.u64()?).ok()?;
+                if let Some(Feature::Events(bytes)) = features::parse(number, body) {
+                    self.learn_ids(bytes);
+                }
+            }
+            _ => {}
         }
+        Some(())
     }
 
-    pub(super) fn has_events(&self) -> bool {
-        self.attributes.len() > 0
-    }
-
-    fn tell_event(&mut self, row: u32) {
-        if let Some((attribute, name)) = self.attributes.name_of(row) {
-            self.sink.event(&attribute.event(row, &name));
-        }
+    fn learn_ids(&mut self, bytes: Bytes<'_>) {
+        let known = self.attributes.len();
+        features::events(bytes, |row, _, ids| {
+            if (row as usize) < known {
+                self.attributes.add_ids(row, ids.words());
+            }
+        });
     }
 
     /// When a record happened; 0 where it does not say.
@@ -108,10 +117,72 @@ impl<'a> Deliver<'a> {
         time.unwrap_or(0)
     }
 
+    /// What stands at the end of records other than samples.
+    fn trailer(&self, record: &Record<'_>) -> Option<Trailer> {
+        let first = self.attributes.first()?;
+        let body = record.body.rest();
+        let id = body.last_chunk().filter(|_| first.has(part::IDENTIFIER)).map(|id| self.order.u64(*id));
+        let (_, attribute) = self.attributes.of_id(id)?;
+        Trailer::read(attribute, record.body)
+    }
+}
+
+/// An event and its ids, from a record of the pipe form.
+fn attribute_of<'a>(order: Order, record: &Record<'a>) -> Option<(&'a [u8], &'a [u8])> {
+    let mut body = record.body;
+    let size = body.rest().get(4..8)?.first_chunk().map(|size| order.u32(*size))?;
+    Some((body.take(size as usize)?, body.rest()))
+}
+
+/// The far end: records, understood, go to the sink.
+pub(super) struct Deliver<'a> {
+    events: Events,
+    sink: &'a mut dyn Sink,
+    lists: Lists,
+    /// Records that are shorter than they should be.
+    short: u64,
+}
+
+impl<'a> Deliver<'a> {
+    pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
+        Self { events: Events::default(), sink, lists: Lists::default(), short: 0 }
+    }
+
+    /// Takes what the reader tells; gives back memory that is free again.
+    pub(super) fn take(&mut self, told: Told) -> Option<Vec<u8>> {
+        match told {
+            Told::Order(order) => self.events.order = order,
+            Told::Attribute { attribute, ids } => self.add_attribute(&attribute, &ids),
+            Told::Feature(number, bytes) => self.feature(number, self.events.order.bytes(&bytes)),
+            Told::Damage(sentence) => self.sink.damage(sentence),
+            Told::Records(bytes) => {
+                each_record(self.events.order, &bytes, |record| self.record(record));
+                return Some(bytes);
+            }
+        }
+        None
+    }
+
+    fn add_attribute(&mut self, attribute: &[u8], ids: &[u8]) {
+        match self.events.attributes.add(self.events.order, attribute, ids) {
+            Some(row) => self.tell_event(row),
+            None => self.short += 1,
+        }
+    }
+
+    fn tell_event(&mut self, row: u32) {
+        if let Some((attribute, name)) = self.events.attributes.name_of(row) {
+            self.sink.event(&attribute.event(row, &name));
+        }
+    }
+
     /// Hands a record over.
-    pub(super) fn record(&mut self, record: &[u8]) {
-        let whole = Record::parse(self.order, record).and_then(|record| self.hand_over(record));
-        if whole.is_none() {
+    fn record(&mut self, record: &[u8]) {
+        let Some(record) = Record::parse(self.events.order, record) else { return };
+        if record.kind >= kind::USER_START {
+            // Damage there costs a name, not a sample.
+            let _ = self.side_record(&record);
+        } else if self.hand_over(record).is_none() {
             self.short += 1;
         }
     }
@@ -145,7 +216,7 @@ impl<'a> Deliver<'a> {
             kind::LOST_SAMPLES => self.sink.lost(body.u64()?),
             kind::THROTTLE => self.sink.throttled(),
             kind::SWITCH | kind::SWITCH_CPU_WIDE => {
-                let Trailer { time_ns, thread: Some((pid, tid)) } = self.trailer(&record)? else {
+                let Trailer { time_ns, thread: Some((pid, tid)) } = self.events.trailer(&record)? else {
                     return Some(());
                 };
                 self.sink.switch(&Switch { time_ns, pid, tid, out: misc & MISC_OUT != 0 });
@@ -156,17 +227,18 @@ impl<'a> Deliver<'a> {
     }
 
     fn sample(&mut self, misc: u16, body: Bytes<'_>) -> Option<()> {
-        let first = self.attributes.first()?;
-        let id = if self.attributes.len() > 1 { sample::id_of(first, body) } else { None };
-        let event = self.attributes.of_id(id)?;
-        let sample = sample::parse(self.order, event, misc, body, &mut self.lists)?;
+        let Events { order, attributes } = &self.events;
+        let first = attributes.first()?;
+        let id = if attributes.len() > 1 { sample::id_of(first, body) } else { None };
+        let event = attributes.of_id(id)?;
+        let sample = sample::parse(*order, event, misc, body, &mut self.lists)?;
         self.sink.sample(&sample);
         Some(())
     }
 
     fn mmap(&mut self, record: &Record<'_>) -> Option<()> {
         let Record { kind, misc, mut body } = *record;
-        let time_ns = self.time_of(record);
+        let time_ns = self.events.time_of(record);
         let (pid, _tid) = (body.u32()?, body.u32()?);
         let (start, length, offset) = (body.u64()?, body.u64()?, body.u64()?);
         let (mut build_id, mut executable) = (None, misc & MISC_DATA == 0);
@@ -190,35 +262,25 @@ impl<'a> Deliver<'a> {
 
     fn comm(&mut self, record: &Record<'_>) -> Option<()> {
         let mut body = record.body;
-        let time_ns = self.time_of(record);
+        let time_ns = self.events.time_of(record);
         let (pid, tid) = (body.u32()?, body.u32()?);
         let (name, exec) = (until_nul(body.rest()), record.misc & MISC_EXEC != 0);
         self.sink.comm(&Comm { time_ns, pid, tid, name, exec });
         Some(())
     }
 
-    /// What stands at the end of records other than samples.
-    fn trailer(&self, record: &Record<'_>) -> Option<Trailer> {
-        let first = self.attributes.first()?;
-        let body = record.body.rest();
-        let id = body.last_chunk().filter(|_| first.has(part::IDENTIFIER)).map(|id| self.order.u64(*id));
-        let (_, attribute) = self.attributes.of_id(id)?;
-        Trailer::read(attribute, record.body)
-    }
-
     /// A record that perf itself wrote: what it says holds for the whole recording.
-    pub(super) fn side_record(&mut self, record: &Record<'_>) -> Option<()> {
+    fn side_record(&mut self, record: &Record<'_>) -> Option<()> {
         let Record { kind, misc, mut body } = *record;
         match kind {
             kind::ATTRIBUTE => {
-                let size = record.body.rest().get(4..8)?.first_chunk().map(|size| self.order.u32(*size))?;
-                let attribute = body.take(size as usize)?;
-                self.add_attribute(attribute, body.rest());
+                let (attribute, ids) = attribute_of(self.events.order, record)?;
+                self.add_attribute(attribute, ids);
             }
             kind::EVENT_UPDATE => {
                 let (what, id) = (body.u64()?, body.u64()?);
                 if what == UPDATE_NAME
-                    && let Some(row) = self.attributes.rename(id, until_nul(body.rest()))
+                    && let Some(row) = self.events.attributes.rename(id, until_nul(body.rest()))
                 {
                     self.tell_event(row);
                 }
@@ -238,7 +300,7 @@ impl<'a> Deliver<'a> {
     }
 
     /// One of the things that perf tells beside the records.
-    pub(super) fn feature(&mut self, number: u32, bytes: Bytes<'_>) {
+    fn feature(&mut self, number: u32, bytes: Bytes<'_>) {
         match features::parse(number, bytes) {
             Some(Feature::About(about)) => self.sink.about(&about),
             Some(Feature::CommandLine(command)) => {
@@ -250,11 +312,11 @@ impl<'a> Deliver<'a> {
                 }
             }),
             Some(Feature::Events(bytes)) => {
-                let known = self.attributes.len();
-                features::events(bytes, |row, name, ids| {
+                self.events.learn_ids(bytes);
+                let known = self.events.attributes.len();
+                features::events(bytes, |row, name, _| {
                     if (row as usize) < known {
-                        self.attributes.rename_row(row, name);
-                        self.attributes.add_ids(row, ids.words());
+                        self.events.attributes.rename_row(row, name);
                         self.tell_event(row);
                     }
                 });

@@ -25,6 +25,8 @@ struct RoundEnd {
 #[derive(Default)]
 pub(super) struct Rounds {
     bytes: Vec<u8>,
+    /// Memory for what stays when the others go.
+    spare: Vec<u8>,
     waiting: Vec<Waiting>,
     ends: VecDeque<RoundEnd>,
     seen_bytes: u64,
@@ -80,15 +82,14 @@ impl Rounds {
 
     /// Drops the first records and moves the others together.
     fn forget(&mut self, count: usize) {
-        let mut kept = Vec::new();
-        for waiting in &mut self.waiting[count..] {
-            let start = kept.len();
-            kept.extend_from_slice(&self.bytes[waiting.start..waiting.start + waiting.length]);
+        self.waiting.drain(..count);
+        self.spare.clear();
+        for waiting in &mut self.waiting {
+            let start = self.spare.len();
+            self.spare.extend_from_slice(&self.bytes[waiting.start..waiting.start + waiting.length]);
             waiting.start = start;
         }
-        self.waiting.drain(..count);
-        self.bytes.clear();
-        self.bytes.extend_from_slice(&kept);
+        std::mem::swap(&mut self.bytes, &mut self.spare);
     }
 }
 
