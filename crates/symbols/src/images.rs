@@ -67,33 +67,29 @@ pub(crate) fn name_offsets(
     Ok(())
 }
 
-/// A library of which only its path and the addresses that it took up are known.
-#[derive(Clone, Copy, Debug)]
-pub struct Library<'a> {
+/// A library of which only its path and the size of its code are known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Library {
     /// Its path.
-    pub path: &'a str,
-    /// Where its file would start in memory, or its code.
-    pub start: u64,
-    /// Where its code ends.
-    pub end: u64,
+    pub path: String,
+    /// From where the whole file would start in memory, or only its code, to where its code ends.
+    pub size: u64,
 }
 
-/// Names addresses of a library, ascending; `take` gets the row of each one that has a name. Nothing but its size
-/// tells whether the file is still the same.
+/// Names places in a library, which are ascending distances from the start of its range; `take` gets the row of
+/// each one that has a name. Nothing but the size tells whether the file is still the same.
 pub fn name_library(
     sources: &Sources,
-    library: Library<'_>,
+    library: &Library,
     wanted: &[u64],
     take: impl FnMut(usize, &str),
 ) -> Result<(), NoNames> {
-    let length = library.end.saturating_sub(library.start);
-    let fits = |image: &Elf<'_, &Image>| image.start_of_range(length).is_some();
+    let fits = |image: &Elf<'_, &Image>| image.start_of_range(library.size).is_some();
     let file = find_file(sources, library.path.as_bytes(), None, fits)?;
     if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok())
-        && let Some(start) = image.start_of_range(length)
+        && let Some(start) = image.start_of_range(library.size)
     {
-        let offset = |address: &u64| address.wrapping_sub(library.start).wrapping_add(start);
-        name_in(sources, &image, wanted.iter().map(offset), take);
+        name_in(sources, &image, wanted.iter().map(|distance| start.wrapping_add(*distance)), take);
     }
     Ok(())
 }

@@ -9,7 +9,9 @@ use std::marker::PhantomData;
 use profile::{FrameId, Profile};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use symbols::Sources;
 
+use super::stacks::RawFrame;
 use super::states::{NEWEST, state};
 use super::ticks::Ticks;
 
@@ -20,7 +22,7 @@ pub fn read(input: impl Read) -> Profile {
     if let Err(error) = Document(&mut reader).deserialize(&mut json) {
         reader.ticks.builder.meta().losses.damage.push(format!("damaged: {error}"));
     }
-    reader.ticks.finish()
+    reader.ticks.finish(&Sources::nowhere())
 }
 
 /// Whether these are the first bytes of such a file: an object whose first key is `code`, a list.
@@ -75,7 +77,8 @@ const KINDS: &[(&str, &str)] = &[
 impl Reader {
     fn add(&mut self, tick: &TickRow) {
         // An unknown address has the row -1, which becomes one that no table has.
-        let frames: Vec<FrameId> = tick.s.chunks(2).map(|pair| self.frame(pair[0])).collect();
+        let frames: Vec<RawFrame> =
+            tick.s.chunks(2).map(|pair| RawFrame::Named(self.frame(pair[0]))).collect();
         self.ticks.add(tick.tm.max(0.0) as u64, state(NEWEST, tick.vm), &frames);
     }
 

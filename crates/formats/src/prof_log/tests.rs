@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use profile::{Category, Profile, Role, StackId, Tier};
+use symbols::Sources;
 
 use super::fields::{Fields, code_text, frame_address, unescape};
-use super::{looks_like, looks_like_preprocessed, read, read_preprocessed};
+use super::{looks_like, looks_like_preprocessed, read_preprocessed};
 
 const START: &str = "v8-version,12,4,254,21,-node.57,0\n\
     shared-library,/opt/node/bin/node,0x400000,0x500000,0\n\
@@ -14,6 +15,10 @@ const START: &str = "v8-version,12,4,254,21,-node.57,0\n\
     code-creation,JS,12,10,0x1000,256,hot /srv/app.js:7:15,0x9000,*\n\
     code-creation,JS,9,11,0x2000,256,turn /srv/app.js:3:1,0x9100,~\n\
     code-creation,Builtin,2,12,0x3000,256,LoadIC\n";
+
+fn read(text: &[u8]) -> Profile {
+    super::read(text, &Sources::nowhere())
+}
 
 fn log(lines: &str) -> Profile {
     let profile = read((START.to_owned() + lines).as_bytes());

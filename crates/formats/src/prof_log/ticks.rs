@@ -3,13 +3,14 @@
 
 use profile::{
     Builder, Frame, FrameId, Function, LaneInfo, ModuleId, NO_ADDRESS, Process, Profile, Role, Sample,
-    SourceId, StackId, StringId, Thread, ThreadId, Unit,
+    SourceId, StringId, Thread, ThreadId, Unit,
 };
 use rustc_hash::FxHashMap;
 
+use super::stacks::{RawFrame, RawStackId, RawStacks};
 use super::states::State;
-use symbols::finish::settle_quality;
-use symbols::naming;
+use symbols::finish::settle_quality_with;
+use symbols::{Sources, naming};
 
 /// V8's default, `--prof-sampling-interval`.
 const DEFAULT_INTERVAL_US: u64 = 1000;
@@ -21,6 +22,7 @@ const UNKNOWN: &str = "[unknown]";
 /// Collects the ticks of one isolate after the other.
 pub(super) struct Ticks {
     pub(super) builder: Builder,
+    pub(super) stacks: RawStacks,
     isolates: Vec<Isolate>,
     ticks: Vec<Tick>,
     states: FxHashMap<&'static str, FrameId>,
@@ -36,7 +38,7 @@ struct Isolate {
 struct Tick {
     time_us: u64,
     isolate: usize,
-    stack: StackId,
+    stack: Option<RawStackId>,
 }
 
 impl Ticks {
@@ -45,7 +47,8 @@ impl Ticks {
         builder.meta().format = format.to_owned();
         builder.meta().way_in = "V8 --prof".to_owned();
         let isolates = vec![Isolate::default()];
-        Self { builder, isolates, ticks: Vec::new(), states: FxHashMap::default(), nothing: None }
+        let stacks = RawStacks::default();
+        Self { builder, stacks, isolates, ticks: Vec::new(), states: FxHashMap::default(), nothing: None }
     }
 
     /// What follows is another isolate's.
@@ -80,9 +83,14 @@ impl Ticks {
         frame(builder, symbol, None, None)
     }
 
+    /// The frame of a function of a library.
+    pub(super) fn function_frame(builder: &mut Builder, symbol: &str, path: &str) -> FrameId {
+        frame(builder, symbol, Some(path), Some(path))
+    }
+
     /// The frame that stands for all functions of a library.
     pub(super) fn library_frame(builder: &mut Builder, path: &str) -> FrameId {
-        frame(builder, UNKNOWN, Some(path), Some(path))
+        Self::function_frame(builder, UNKNOWN, path)
     }
 
     /// The frame of an address at which nothing stands.
@@ -93,13 +101,13 @@ impl Ticks {
 
     /// Adds a tick; its frames start with the innermost. A state such as GC stands between that one, which
     /// is a part of it, and the JavaScript that caused it.
-    pub(super) fn add(&mut self, time_us: u64, state: State, frames: &[FrameId]) {
-        let state = state.map(|name| self.state_frame(name));
+    pub(super) fn add(&mut self, time_us: u64, state: State, frames: &[RawFrame]) {
+        let state = state.map(|name| RawFrame::Named(self.state_frame(name)));
         let (inner, callers) =
             frames.split_first().map_or((None, frames), |(inner, rest)| (Some(*inner), rest));
-        let builder = &mut self.builder;
+        let stacks = &mut self.stacks;
         let stack = callers.iter().rev().copied().chain(state).chain(inner);
-        let stack = stack.fold(StackId::NONE, |stack, frame| builder.stack(stack, frame));
+        let stack = stack.fold(None, |stack, frame| Some(stacks.call(stack, frame)));
         self.ticks.push(Tick { time_us, isolate: self.isolates.len().saturating_sub(1), stack });
     }
 
@@ -108,8 +116,9 @@ impl Ticks {
         *self.states.entry(name).or_insert_with(|| Self::native_frame(builder, name))
     }
 
-    pub(super) fn finish(mut self) -> Profile {
+    pub(super) fn finish(mut self, sources: &Sources) -> Profile {
         let builder = &mut self.builder;
+        let resolved = self.stacks.resolve(builder, sources);
         let lane = LaneInfo { name: "ticks", unit: Unit::Ns, timed: true, counted: true };
         let lane = builder.lane(lane);
         let threads = threads(builder, &self.isolates);
@@ -117,11 +126,11 @@ impl Ticks {
             |isolate: &Isolate| isolate.interval_us.unwrap_or(DEFAULT_INTERVAL_US).saturating_mul(NS_PER_US);
         for Tick { time_us, isolate, stack } in self.ticks {
             let time_ns = time_us.saturating_mul(NS_PER_US);
-            let weight = interval_ns(&self.isolates[isolate]);
+            let (stack, weight) = (resolved.stack(stack), interval_ns(&self.isolates[isolate]));
             builder.sample(lane, Sample { time_ns, thread: threads[isolate], stack, weight });
         }
         builder.meta().interval_ns = self.isolates.first().map(interval_ns);
-        settle_quality(builder);
+        settle_quality_with(builder, |frame| resolved.reasons.get(&frame).cloned());
         self.builder.finish()
     }
 }
