@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use profile::FrameId;
-
-use super::stacks::LibraryId;
+use super::stacks::{LibraryId, RawFrameId};
 
 /// The code that V8 generated and the libraries that are mapped.
 #[derive(Default)]
@@ -23,7 +21,7 @@ pub(super) struct Code {
     /// Whether it belongs to a JavaScript function.
     pub(super) is_function: bool,
     /// Its frame, once a tick was seen in it.
-    pub(super) frame: Option<FrameId>,
+    pub(super) frame: Option<RawFrameId>,
 }
 
 /// Where a binary or shared library is mapped.

@@ -8,7 +8,7 @@ use symbols::{Library, Sources};
 use super::code::{CodeMap, Found};
 use super::fields::{Fields, code_text, frame_address};
 use super::lines::Line;
-use super::stacks::RawFrame;
+use super::stacks::{RawFrame, RawFrameId};
 use super::states::{NEWEST, Version, state};
 use super::ticks::Ticks;
 
@@ -24,7 +24,7 @@ pub(super) struct Reader {
     map: CodeMap,
     version: Version,
     has_version: bool,
-    frames: Vec<RawFrame>,
+    frames: Vec<RawFrameId>,
 }
 
 impl Reader {
@@ -177,14 +177,13 @@ impl Reader {
     }
 
     fn push(&mut self, address: u64) {
-        let builder = &mut self.ticks.builder;
+        let stacks = &mut self.ticks.stacks;
         let frame = match self.map.find(address) {
             Found::Code(code) => {
-                let frame = code.frame.get_or_insert_with(|| Ticks::code_frame(builder, &code.symbol));
-                RawFrame::Named(*frame)
+                *code.frame.get_or_insert_with(|| stacks.frame(RawFrame::Code(code.symbol.clone())))
             }
-            Found::Library(library, place) => RawFrame::InLibrary(library, place),
-            Found::Nothing => RawFrame::Named(self.ticks.nothing()),
+            Found::Library(library, place) => stacks.frame(RawFrame::InLibrary(library, place)),
+            Found::Nothing => stacks.frame(RawFrame::Nothing),
         };
         self.frames.push(frame);
     }
