@@ -143,7 +143,7 @@ fn section(text: &str, title: &str) -> BTreeMap<String, u64> {
     let mut ticks = BTreeMap::new();
     for line in lines {
         let words: Vec<&str> = line.split_whitespace().take(3).collect();
-        let name = line.splitn(2, words[2]).nth(1).unwrap().trim();
+        let name = line.split_once(words[2]).unwrap().1.trim();
         *ticks.entry(plain(name)).or_default() += words[0].parse::<u64>().unwrap();
     }
     ticks
