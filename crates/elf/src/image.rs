@@ -36,6 +36,9 @@ struct Segment {
     executable: bool,
 }
 
+/// The sizes that pages of memory have.
+const PAGES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
+
 /// Real files have fewer than ten; a made-up one must not make each lookup slow.
 const MOST_SEGMENTS: usize = 256;
 
@@ -66,6 +69,19 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         let first = holding.clone().next()?;
         let segment = holding.find(|segment| segment.executable).unwrap_or(first);
         Some(segment.address.wrapping_add(offset.wrapping_sub(segment.offset)))
+    }
+
+    /// The byte of the file at the start of a range of addresses, which ends where an executable part ends. The
+    /// range starts where the file would, were it mapped as a whole, or with that part. `None` where no part
+    /// fits: that was another file.
+    pub fn start_of_range(&self, length: u64) -> Option<u64> {
+        let fits = |size: u64| PAGES.iter().any(|page| size.checked_next_multiple_of(*page) == Some(length));
+        let mut parts = self.segments.iter().filter(|segment| segment.executable);
+        parts.find_map(|segment| {
+            let end = segment.offset.checked_add(segment.size)?;
+            let starts = [0, segment.offset - segment.offset % PAGES[0]];
+            starts.into_iter().find(|start| fits(end - start))
+        })
     }
 
     /// Where the executable parts start in the tables' addresses, and how long they are.

@@ -78,7 +78,10 @@ const READERS: &[Reader] = &[
     Reader { looks_like: pprof::looks_like, read: |stream, _, _| Ok(pprof::read(stream)) },
     Reader { looks_like: cpuprofile::looks_like, read: |stream, _, _| Ok(cpuprofile::read(stream)) },
     Reader { looks_like: trace_events::looks_like, read: |stream, _, _| Ok(trace_events::read(stream)) },
-    Reader { looks_like: prof_log::looks_like, read: |stream, _, _| Ok(prof_log::read(stream)) },
+    Reader {
+        looks_like: prof_log::looks_like,
+        read: |stream, _, options| Ok(prof_log::read(stream, &options.sources)),
+    },
     Reader {
         looks_like: prof_log::looks_like_preprocessed,
         read: |stream, _, _| Ok(prof_log::read_preprocessed(stream)),
@@ -115,7 +118,7 @@ fn looks_like_json(bytes: &[u8]) -> bool {
 pub struct ImportOptions {
     /// How many threads may read.
     pub threads: NonZero<usize>,
-    /// Where the names of addresses come from, for recordings that hold only addresses.
+    /// Where the names of addresses come from, for what is only an address in a recording.
     pub sources: Sources,
 }
 

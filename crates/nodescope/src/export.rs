@@ -49,13 +49,19 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         refuse_own_input(file, &arguments.output)?;
     }
     let profile = input::open(&arguments.input)?;
+    if form == Form::Nodescope {
+        output::write_to(&arguments.output, true, |out| profile::file::write(&profile, out))?;
+        say_where(&arguments.output, form);
+        return Ok(());
+    }
     let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
     note_other_events(&profile, &selection, form);
-    let is_binary = matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox);
+    let is_binary = matches!(form, Form::Pprof | Form::Firefox);
     let mut notes = Vec::new();
     output::write_to(&arguments.output, is_binary, |out| {
         match form {
-            Form::Nodescope => profile::file::write(&profile, out)?,
+            // It always holds the whole recording, and is written already.
+            Form::Nodescope => {}
             Form::Folded => {
                 let options = folded_options(&arguments.folded, label_pid);
                 folded::write(&profile, &weights, &selection, &options, out)?;
@@ -210,7 +216,7 @@ fn folded_options(typed: &Folded, label_pid: bool) -> folded::Options {
 
 /// One picture shows one event; the others are not lost silently.
 fn note_other_events(profile: &Profile, selection: &Selection, form: Form) {
-    if matches!(form, Form::Nodescope | Form::Pprof) || selection.lane.is_some() {
+    if form == Form::Pprof || selection.lane.is_some() {
         return;
     }
     let names: Vec<String> = profile

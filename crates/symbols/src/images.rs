@@ -1,6 +1,7 @@
 //! Finds the file that a module was, and names its addresses. A file that has changed since the recording would
 //! give wrong names, so it gives none.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,31 @@ use elf::{Elf, Parts};
 use crate::files::OpenFile;
 use crate::places::Module;
 use crate::sources::{Sources, path_of};
+
+/// Why a file gives no names.
+#[derive(Debug)]
+pub enum NoNames {
+    /// It is not where it was.
+    NotHere(PathBuf),
+    /// It cannot be opened.
+    Unreadable(PathBuf, io::Error),
+    /// It is another build than the recorded one.
+    Changed(PathBuf),
+}
+
+impl fmt::Display for NoNames {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotHere(path) => write!(formatter, "the file {} is not here", path.display()),
+            Self::Unreadable(path, error) => {
+                write!(formatter, "the file {} cannot be read: {error}", path.display())
+            }
+            Self::Changed(path) => {
+                write!(formatter, "the file {} has changed since the recording", path.display())
+            }
+        }
+    }
+}
 
 /// A file that is read where it matters.
 type Image = Parts<Box<dyn OpenFile>>;
@@ -28,54 +54,99 @@ pub(crate) fn name_offsets(
     sources: &Sources,
     module: &Module,
     wanted: &[u64],
+    take: impl FnMut(usize, &str),
+) -> Result<(), NoNames> {
+    let recorded = module.build_id.as_deref();
+    let file = match &*module.path {
+        VDSO => find_vdso(sources, recorded),
+        path => find_file(sources, path, recorded, |_| true)?,
+    };
+    if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok()) {
+        name_in(sources, &image, wanted.iter().copied(), take);
+    }
+    Ok(())
+}
+
+/// A library of which only its path and the size of its code are known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Library {
+    /// Its path.
+    pub path: String,
+    /// From where the whole file would start in memory, or only its code, to where its code ends.
+    pub size: u64,
+}
+
+/// Names places in a library, which are ascending distances from the start of its range; `take` gets the row of
+/// each one that has a name. Nothing but the size tells whether the file is still the same.
+pub fn name_library(
+    sources: &Sources,
+    library: &Library,
+    wanted: &[u64],
+    take: impl FnMut(usize, &str),
+) -> Result<(), NoNames> {
+    let fits = |image: &Elf<'_, &Image>| image.start_of_range(library.size).is_some();
+    let file = find_file(sources, library.path.as_bytes(), None, fits)?;
+    if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok())
+        && let Some(start) = image.start_of_range(library.size)
+    {
+        name_in(sources, &image, wanted.iter().map(|distance| start.wrapping_add(*distance)), take);
+    }
+    Ok(())
+}
+
+fn name_in(
+    sources: &Sources,
+    image: &Elf<'_, &Image>,
+    offsets: impl Iterator<Item = u64>,
     mut take: impl FnMut(usize, &str),
-) -> Result<(), String> {
-    let Some(file) = find_file(sources, module)? else { return Ok(()) };
-    let Ok(image) = Elf::parse(&file) else { return Ok(()) };
+) {
     let symbols = image.symbols();
     let debug = if symbols.is_stripped() { find_debug_file(sources, image.build_id()) } else { None };
     let debug = debug.as_ref().and_then(|file| Elf::parse(file).ok()).map(|elf| elf.symbols());
     let mut debug = debug.as_ref().map(|symbols| symbols.finder(sources.demangle));
     let mut finder = symbols.finder(sources.demangle);
-    for (row, offset) in wanted.iter().enumerate() {
-        let Some(address) = image.address_of(*offset) else { continue };
+    for (row, offset) in offsets.enumerate() {
+        let Some(address) = image.address_of(offset) else { continue };
         let stripped = debug.as_mut().and_then(|debug| debug.find(address));
         if let Some(symbol) = stripped.or_else(|| finder.find(address)) {
             take(row, &symbol.name);
         }
     }
-    Ok(())
 }
 
-/// The file that was mapped. `None` for what is no file.
-fn find_file(sources: &Sources, module: &Module) -> Result<Option<Image>, String> {
-    if module.path == VDSO {
-        return Ok(find_vdso(sources, module.build_id.as_deref()));
-    }
-    if !module.path.starts_with(b"/") {
+/// The file that was mapped: the recorded build, or else one that fits. `None` for what is no file.
+fn find_file(
+    sources: &Sources,
+    recorded_path: &[u8],
+    build_id: Option<&[u8]>,
+    fits: impl Fn(&Elf<'_, &Image>) -> bool,
+) -> Result<Option<Image>, NoNames> {
+    if !recorded_path.starts_with(b"/") {
         return Ok(None);
     }
-    let recorded = module.build_id.as_deref();
-    let path = module.path.strip_suffix(DELETED).unwrap_or(&module.path);
-    let was_replaced = path.len() < module.path.len();
+    let path = recorded_path.strip_suffix(DELETED).unwrap_or(recorded_path);
+    let was_replaced = path.len() < recorded_path.len();
     let (path, mut reason) = (path_of(path), None);
-    for (root, candidate) in candidates(sources, &path, recorded) {
+    for (root, candidate) in candidates(sources, &path, build_id) {
         let file = match sources.files.open(root, &candidate).and_then(Parts::new) {
             Ok(file) => file,
             Err(error) if is_absence(&error) => continue,
             Err(error) => {
-                reason = Some(format!("the file {} cannot be read: {error}", candidate.display()));
+                reason = Some(NoNames::Unreadable(candidate, error));
                 continue;
             }
         };
-        let build_id = Elf::parse(&file).ok().and_then(|elf| elf.build_id());
-        let fits = if recorded.is_some() { same_build(recorded, build_id) } else { !was_replaced };
-        if fits {
+        let image = Elf::parse(&file).ok();
+        let is_it = match build_id {
+            Some(_) => same_build(build_id, image.and_then(|image| image.build_id())),
+            None => !was_replaced && image.is_none_or(|image| fits(&image)),
+        };
+        if is_it {
             return Ok(Some(file));
         }
-        reason = Some(format!("the file {} has changed since the recording", path.display()));
+        reason = Some(NoNames::Changed(path.clone()));
     }
-    Err(reason.unwrap_or_else(|| format!("the file {} is not here", path.display())))
+    Err(reason.unwrap_or(NoNames::NotHere(path)))
 }
 
 /// The kernel's code in every process, if our kernel is the recorded one.

@@ -25,5 +25,6 @@ mod threads;
 mod timeline;
 
 pub use files::{Disk, Files, OpenFile};
+pub use images::{Library, NoNames, name_library};
 pub use namer::Namer;
 pub use sources::{ForProcess, KernelNames, Sources};

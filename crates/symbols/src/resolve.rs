@@ -114,9 +114,10 @@ impl Resolver<'_> {
         let outcome = images::name_offsets(&namer.sources, &known, &offsets, |at, symbol| {
             self.give(wanted[at], Name { symbol, module: &path, build_id });
         });
+        let why = outcome.err().map(|why| why.to_string());
         for wanted in wanted {
             if self.done.frames[wanted.1 as usize].some().is_none() {
-                self.refuse(*wanted, &path, build_id, outcome.as_ref().err().map(String::as_str));
+                self.refuse(*wanted, &path, build_id, why.as_deref());
             }
         }
     }

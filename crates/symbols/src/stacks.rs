@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
-use trace::Address;
+use trace::{Address, Context};
 
 use crate::places::PlaceId;
 
@@ -42,33 +42,60 @@ impl Frames {
 #[derive(Default)]
 pub(crate) struct Stacks {
     pub(crate) rows: Vec<RawStack>,
-    index: HashTable<u32>,
+    /// Rows with their keys, because each look at another table is a wait for memory.
+    index: HashTable<(RawStack, u32)>,
     /// For no stack and then each stack what was called last from it: the best guess for the next time.
-    last_called: Vec<Option<Call>>,
+    last_called: Vec<Call>,
 }
 
-/// A call, and the stack that it led to.
+/// A call, and the stack that it led to. Sixteen bytes: there is one for each stack.
 #[derive(Clone, Copy)]
 struct Call {
-    to: Address,
-    generation: u32,
+    to: u64,
+    /// Whose address it is, and in which generation.
+    kind: u32,
     stack: u32,
+}
+
+impl Call {
+    const NONE: Self = Self { to: 0, kind: u32::MAX, stack: NONE };
+
+    fn kind_of(to: Address, generation: u32) -> u32 {
+        let context = match to.context {
+            Context::User => 0,
+            Context::Kernel => 1,
+            Context::Elsewhere => 2,
+        };
+        generation << 2 | context
+    }
 }
 
 impl Stacks {
     /// The stack of a call to an address. Most calls repeat the one before, and cost one comparison.
     fn call(&mut self, parent: u32, to: Address, generation: u32, frame: impl FnOnce(Address) -> u32) -> u32 {
         let slot = parent.wrapping_add(1) as usize;
-        if let Some(Some(guess)) = self.last_called.get(slot)
-            && guess.to == to
-            && guess.generation == generation
+        let kind = Call::kind_of(to, generation);
+        if let Some(guess) = self.last_called.get(slot)
+            && guess.to == to.value
+            && guess.kind == kind
         {
             return guess.stack;
         }
-        let stack = find_or_push(&mut self.rows, &mut self.index, RawStack { parent, frame: frame(to) });
-        self.last_called.resize(self.rows.len() + 1, None);
-        self.last_called[slot] = Some(Call { to, generation, stack });
+        let stack = self.id(RawStack { parent, frame: frame(to) });
+        self.last_called.resize(self.rows.len() + 1, Call::NONE);
+        self.last_called[slot] = Call { to: to.value, kind, stack };
         stack
+    }
+
+    fn id(&mut self, row: RawStack) -> u32 {
+        let hash = FxBuildHasher.hash_one(row);
+        if let Some((_, id)) = self.index.find(hash, |(known, _)| *known == row) {
+            return *id;
+        }
+        let id = self.rows.len() as u32;
+        self.rows.push(row);
+        self.index.insert_unique(hash, (row, id), |(row, _)| FxBuildHasher.hash_one(row));
+        id
     }
 }
 
@@ -123,7 +150,6 @@ impl LastChain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::Context;
 
     #[test]
     fn chains_share_their_roots() {

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use profile::FrameId;
+use super::stacks::{LibraryId, RawFrameId};
 
 /// The code that V8 generated and the libraries that are mapped.
 #[derive(Default)]
 pub(super) struct CodeMap {
     code: BTreeMap<u64, Code>,
-    libraries: BTreeMap<u64, Library>,
+    /// By their starts.
+    libraries: BTreeMap<u64, Mapped>,
 }
 
 /// A piece of code.
@@ -20,22 +21,20 @@ pub(super) struct Code {
     /// Whether it belongs to a JavaScript function.
     pub(super) is_function: bool,
     /// Its frame, once a tick was seen in it.
-    pub(super) frame: Option<FrameId>,
+    pub(super) frame: Option<RawFrameId>,
 }
 
-/// A binary or shared library.
-pub(super) struct Library {
+/// Where a binary or shared library is mapped.
+struct Mapped {
     end: u64,
-    /// Its path.
-    pub(super) path: String,
-    /// The frame that stands for all of it, once a tick was seen in it.
-    pub(super) frame: Option<FrameId>,
+    library: LibraryId,
 }
 
 /// What stands at an address. V8's embedded builtins lie inside Node's binary: code comes first.
 pub(super) enum Found<'a> {
     Code(&'a mut Code),
-    Library(&'a mut Library),
+    /// So far behind the library's start.
+    Library(LibraryId, u64),
     Nothing,
 }
 
@@ -57,11 +56,14 @@ impl CodeMap {
         self.code.remove(&start);
     }
 
-    /// A library is mapped. V8 writes a line for each of its parts, all with the start of the first.
-    pub(super) fn add_library(&mut self, start: u64, end: u64, path: String) {
-        if start < end && self.libraries.get(&start).is_none_or(|known| known.end < end) {
-            self.libraries.insert(start, Library { end, path, frame: None });
-        }
+    /// A library is mapped.
+    pub(super) fn add_library(&mut self, start: u64, end: u64, library: LibraryId) {
+        self.libraries.insert(start, Mapped { end, library });
+    }
+
+    /// The end of what is mapped at a start.
+    pub(super) fn end_of_library(&self, start: u64) -> Option<u64> {
+        self.libraries.get(&start).map(|mapped| mapped.end)
     }
 
     pub(super) fn find(&mut self, address: u64) -> Found<'_> {
@@ -69,9 +71,9 @@ impl CodeMap {
         if let Some((_, code)) = code.filter(|(_, code)| address < code.end) {
             return Found::Code(code);
         }
-        let library = self.libraries.range_mut(..=address).next_back();
-        match library.filter(|(_, library)| address < library.end) {
-            Some((_, library)) => Found::Library(library),
+        let mapped = self.libraries.range(..=address).next_back();
+        match mapped.filter(|(_, mapped)| address < mapped.end) {
+            Some((start, mapped)) => Found::Library(mapped.library, address - start),
             None => Found::Nothing,
         }
     }

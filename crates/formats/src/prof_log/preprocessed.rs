@@ -6,10 +6,12 @@ use std::fmt;
 use std::io::{BufReader, Read};
 use std::marker::PhantomData;
 
-use profile::{FrameId, Profile};
+use profile::Profile;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use symbols::Sources;
 
+use super::stacks::{RawFrame, RawFrameId};
 use super::states::{NEWEST, state};
 use super::ticks::Ticks;
 
@@ -20,7 +22,7 @@ pub fn read(input: impl Read) -> Profile {
     if let Err(error) = Document(&mut reader).deserialize(&mut json) {
         reader.ticks.builder.meta().losses.damage.push(format!("damaged: {error}"));
     }
-    reader.ticks.finish()
+    reader.ticks.finish(&Sources::nowhere())
 }
 
 /// Whether these are the first bytes of such a file: an object whose first key is `code`, a list.
@@ -41,7 +43,7 @@ struct Reader {
 /// A row of `code`, and its frame once a tick was seen in it.
 struct Code {
     row: CodeRow,
-    frame: Option<FrameId>,
+    frame: Option<RawFrameId>,
 }
 
 #[derive(Deserialize)]
@@ -75,24 +77,30 @@ const KINDS: &[(&str, &str)] = &[
 impl Reader {
     fn add(&mut self, tick: &TickRow) {
         // An unknown address has the row -1, which becomes one that no table has.
-        let frames: Vec<FrameId> = tick.s.chunks(2).map(|pair| self.frame(pair[0])).collect();
+        let frames: Vec<RawFrameId> = tick.s.chunks(2).map(|pair| self.frame(pair[0])).collect();
         self.ticks.add(tick.tm.max(0.0) as u64, state(NEWEST, tick.vm), &frames);
     }
 
-    fn frame(&mut self, row: f64) -> FrameId {
+    fn frame(&mut self, row: f64) -> RawFrameId {
         let code = if row < 0.0 { None } else { self.code.get_mut(row as usize) };
-        let Some(Code { row, frame }) = code else { return self.ticks.nothing() };
-        let builder = &mut self.ticks.builder;
-        *frame.get_or_insert_with(|| match row.origin.as_str() {
-            "SHARED_LIB" => Ticks::library_frame(builder, &row.name),
-            "CPP" => Ticks::native_frame(builder, &row.name),
+        let stacks = &mut self.ticks.stacks;
+        let Some(Code { row, frame }) = code else { return stacks.frame(RawFrame::Nothing) };
+        *frame.get_or_insert_with(|| stacks.frame(row.frame()))
+    }
+}
+
+impl CodeRow {
+    fn frame(&self) -> RawFrame {
+        match self.origin.as_str() {
+            "SHARED_LIB" => RawFrame::Library(self.name.clone()),
+            "CPP" => RawFrame::Native(self.name.clone()),
             "JS" => {
                 let marker =
-                    KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, marker)| marker);
-                Ticks::code_frame(builder, &["JS:", marker, &row.name].concat())
+                    KINDS.iter().find(|(kind, _)| *kind == self.kind).map_or("", |(_, marker)| marker);
+                RawFrame::Code(["JS:", marker, &self.name].concat())
             }
-            _ => Ticks::code_frame(builder, &[&row.kind, ":", &*row.name].concat()),
-        })
+            _ => RawFrame::Code([&self.kind, ":", &*self.name].concat()),
+        }
     }
 }
 

@@ -2,11 +2,13 @@
 //! that moment. Events that say nothing of time or code are passed over.
 
 use memchr::memmem;
-use profile::{FrameId, Profile};
+use profile::Profile;
+use symbols::{Library, Sources};
 
 use super::code::{CodeMap, Found};
 use super::fields::{Fields, code_text, frame_address};
 use super::lines::Line;
+use super::stacks::{RawFrame, RawFrameId};
 use super::states::{NEWEST, Version, state};
 use super::ticks::Ticks;
 
@@ -22,7 +24,7 @@ pub(super) struct Reader {
     map: CodeMap,
     version: Version,
     has_version: bool,
-    frames: Vec<FrameId>,
+    frames: Vec<RawFrameId>,
 }
 
 impl Reader {
@@ -65,9 +67,9 @@ impl Reader {
         }
     }
 
-    pub(super) fn finish(mut self, broken: Option<String>) -> Profile {
+    pub(super) fn finish(mut self, broken: Option<String>, sources: &Sources) -> Profile {
         self.ticks.builder.meta().losses.damage.extend(broken);
-        self.ticks.finish()
+        self.ticks.finish(sources)
     }
 
     fn skip(&mut self, line: &Line<'_>, what: &str) {
@@ -95,11 +97,15 @@ impl Reader {
         Some(())
     }
 
-    /// `shared-library,/lib/libc.so.6,0x7f00,0x7f99,0`
+    /// `shared-library,/lib/libc.so.6,0x7f00,0x7f99,0`. V8 writes a line for each part, all with one start.
     fn read_library(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let path = fields.text()?;
         let (start, end) = (fields.address()?, fields.address()?);
-        self.map.add_library(start, end, path.into_owned());
+        if self.map.end_of_library(start).unwrap_or(start) < end {
+            let library = Library { path: path.into_owned(), size: end - start };
+            let library = self.ticks.stacks.library(library);
+            self.map.add_library(start, end, library);
+        }
         Some(())
     }
 
@@ -171,13 +177,13 @@ impl Reader {
     }
 
     fn push(&mut self, address: u64) {
-        let builder = &mut self.ticks.builder;
+        let stacks = &mut self.ticks.stacks;
         let frame = match self.map.find(address) {
-            Found::Code(code) => *code.frame.get_or_insert_with(|| Ticks::code_frame(builder, &code.symbol)),
-            Found::Library(library) => {
-                *library.frame.get_or_insert_with(|| Ticks::library_frame(builder, &library.path))
+            Found::Code(code) => {
+                *code.frame.get_or_insert_with(|| stacks.frame(RawFrame::Code(code.symbol.clone())))
             }
-            Found::Nothing => self.ticks.nothing(),
+            Found::Library(library, place) => stacks.frame(RawFrame::InLibrary(library, place)),
+            Found::Nothing => stacks.frame(RawFrame::Nothing),
         };
         self.frames.push(frame);
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use profile::{Category, Profile, Role, StackId, Tier};
+use symbols::Sources;
 
 use super::fields::{Fields, code_text, frame_address, unescape};
-use super::{looks_like, looks_like_preprocessed, read, read_preprocessed};
+use super::{looks_like, looks_like_preprocessed, read_preprocessed};
 
 const START: &str = "v8-version,12,4,254,21,-node.57,0\n\
     shared-library,/opt/node/bin/node,0x400000,0x500000,0\n\
@@ -14,6 +15,10 @@ const START: &str = "v8-version,12,4,254,21,-node.57,0\n\
     code-creation,JS,12,10,0x1000,256,hot /srv/app.js:7:15,0x9000,*\n\
     code-creation,JS,9,11,0x2000,256,turn /srv/app.js:3:1,0x9100,~\n\
     code-creation,Builtin,2,12,0x3000,256,LoadIC\n";
+
+fn read(text: &[u8]) -> Profile {
+    super::read(text, &Sources::nowhere())
+}
 
 fn log(lines: &str) -> Profile {
     let profile = read((START.to_owned() + lines).as_bytes());
@@ -287,5 +292,90 @@ fn first_bytes() {
         ("", false),
     ] {
         assert_eq!(looks_like_preprocessed(text.as_bytes()), expected, "{text}");
+    }
+}
+
+/// Our own process, mapped as V8 would log it.
+#[cfg(target_os = "linux")]
+mod libraries {
+    use super::*;
+
+    struct Mapped {
+        path: String,
+        start: u64,
+        end: u64,
+        offset: u64,
+    }
+
+    /// Where our own code is.
+    fn own_code(address: u64) -> Mapped {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let all = maps.lines().map(|line| {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            let (start, end) = words[0].split_once('-').unwrap();
+            let path = words.get(5).unwrap_or(&"").to_string();
+            Mapped { path, start: number(start), end: number(end), offset: number(words[2]) }
+        });
+        all.into_iter().find(|mapped| (mapped.start..mapped.end).contains(&address)).unwrap()
+    }
+
+    fn read_with(sources: &Sources, path: &str, start: u64, end: u64, address: u64) -> Profile {
+        let text = format!(
+            "v8-version,12,4,254,21,-node.57,0\nshared-library,{path},{start:#x},{end:#x},0\n\
+             tick,{address:#x},5000,0,0x0,6,{:#x}\ntick,{:#x},6000,0,0x0,6\n",
+            address + 1,
+            address + 2
+        );
+        let profile = super::super::read(text.as_bytes(), sources);
+        assert_eq!(profile.check(), Ok(()));
+        profile
+    }
+
+    #[test]
+    fn functions_are_named() {
+        let address = looks_like as fn(&[u8]) -> bool as usize as u64;
+        let Mapped { path, start, end, offset } = own_code(address);
+        let sources = Sources::default();
+        let name = "formats::prof_log::looks_like";
+        // Since Node 10 the start is where the whole file would be; before, it is that of the code.
+        for start in [start - offset, start] {
+            let profile = read_with(&sources, &path, start, end, address);
+            assert_eq!(stacks(&profile), [format!("{name};{name}"), name.to_owned()]);
+            assert_eq!((profile.frames().len(), profile.meta().losses.unnamed.len()), (1, 0));
+        }
+    }
+
+    #[test]
+    fn without_the_file_the_library_stands_for_its_functions() {
+        let address = looks_like as fn(&[u8]) -> bool as usize as u64;
+        let Mapped { path, start, end, offset } = own_code(address);
+        let start = start - offset;
+        let file = path.rsplit('/').next().unwrap();
+        for (sources, path, end, reason) in [
+            (Sources::nowhere(), &path, end, format!("no symbol in {path}")),
+            (Sources::default(), &format!("/nowhere/{file}"), end, format!("no symbol in /nowhere/{file}")),
+            // Another build: its code has another size.
+            (
+                Sources::default(),
+                &path,
+                end + 4096,
+                format!("the file {path} has changed since the recording"),
+            ),
+        ] {
+            let profile = read_with(&sources, path, start, end, address);
+            assert_eq!(stacks(&profile), [format!("[{file}];[{file}]"), format!("[{file}]")]);
+            assert_eq!(profile.meta().losses.unnamed, BTreeMap::from([(reason, 3)]));
+        }
+    }
+
+    #[test]
+    fn the_root_comes_first() {
+        let address = looks_like as fn(&[u8]) -> bool as usize as u64;
+        let Mapped { path, start, end, offset } = own_code(address);
+        let (folder, file) = path.rsplit_once('/').unwrap();
+        let sources = Sources { root: Some(folder.into()), ..Sources::default() };
+        let profile = read_with(&sources, &format!("/{file}"), start - offset, end, address);
+        assert_eq!(stacks(&profile)[1], "formats::prof_log::looks_like");
     }
 }

@@ -1,0 +1,186 @@
+//! Distinct frames and stacks while a log is read. They are named at the end: then each library is opened once, for
+//! all addresses in it.
+
+use std::collections::BTreeMap;
+
+use profile::{Builder, Frame, FrameId, Function, ModuleId, NO_ADDRESS, SourceId, StackId};
+use rustc_hash::FxHashMap;
+use symbols::{Library, NoNames, Sources, name_library, naming};
+
+/// What stands for code without a name.
+const UNKNOWN: &str = "[unknown]";
+
+/// A row of the libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct LibraryId(u32);
+
+/// A row of the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RawFrameId(u32);
+
+/// A row of the stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RawStackId(u32);
+
+/// What a frame is known by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum RawFrame {
+    /// A piece of V8's code, by its name as in a perf map.
+    Code(String),
+    /// A native function whose library is not known.
+    Native(String),
+    /// All functions of a library, by its path.
+    Library(String),
+    /// What is so far behind the start of a library.
+    InLibrary(LibraryId, u64),
+    /// What V8 was doing.
+    State(&'static str),
+    /// An address at which nothing stands.
+    Nothing,
+}
+
+/// A frame and the stack that called it, which always comes before.
+type RawStack = (Option<RawStackId>, RawFrameId);
+
+/// All frames, stacks and libraries, each once.
+#[derive(Default)]
+pub(super) struct RawStacks {
+    frames: Vec<RawFrame>,
+    frame_index: FxHashMap<RawFrame, RawFrameId>,
+    stacks: Vec<RawStack>,
+    stack_index: FxHashMap<RawStack, RawStackId>,
+    libraries: Vec<Library>,
+    library_index: FxHashMap<Library, LibraryId>,
+}
+
+impl RawStacks {
+    pub(super) fn frame(&mut self, frame: RawFrame) -> RawFrameId {
+        let rows = &mut self.frames;
+        *self.frame_index.entry(frame).or_insert_with_key(|frame| {
+            rows.push(frame.clone());
+            RawFrameId((rows.len() - 1) as u32)
+        })
+    }
+
+    pub(super) fn call(&mut self, parent: Option<RawStackId>, frame: RawFrameId) -> RawStackId {
+        let rows = &mut self.stacks;
+        *self.stack_index.entry((parent, frame)).or_insert_with(|| {
+            rows.push((parent, frame));
+            RawStackId((rows.len() - 1) as u32)
+        })
+    }
+
+    /// The workers of a program share their libraries.
+    pub(super) fn library(&mut self, library: Library) -> LibraryId {
+        let rows = &mut self.libraries;
+        *self.library_index.entry(library).or_insert_with_key(|library| {
+            rows.push(library.clone());
+            LibraryId((rows.len() - 1) as u32)
+        })
+    }
+
+    /// Names all frames and adds all stacks.
+    pub(super) fn resolve(&self, builder: &mut Builder, sources: &Sources) -> Resolved {
+        let found = self.name_libraries(sources);
+        let mut reasons = FxHashMap::default();
+        let mut frames = Vec::with_capacity(self.frames.len());
+        for raw in &self.frames {
+            frames.push(match raw {
+                RawFrame::Code(symbol) => add_frame(builder, symbol, Some(naming::GENERATED), None),
+                RawFrame::Native(symbol) => add_frame(builder, symbol, None, None),
+                RawFrame::State(name) => add_frame(builder, name, None, None),
+                RawFrame::Nothing => add_frame(builder, UNKNOWN, None, None),
+                RawFrame::Library(path) => add_frame(builder, UNKNOWN, Some(path), Some(path)),
+                RawFrame::InLibrary(library, place) => {
+                    let path = Some(&*self.libraries[library.0 as usize].path);
+                    let Found { names, why } = &found[library];
+                    let symbol = names.get(place).map_or(UNKNOWN, String::as_str);
+                    let frame = add_frame(builder, symbol, path, path);
+                    if let Some(why) = why {
+                        reasons.insert(frame, why.clone());
+                    }
+                    frame
+                }
+            });
+        }
+        let mut stacks: Vec<StackId> = Vec::with_capacity(self.stacks.len());
+        for (parent, frame) in &self.stacks {
+            let parent = parent.map_or(StackId::NONE, |row| stacks[row.0 as usize]);
+            stacks.push(builder.stack(parent, frames[frame.0 as usize]));
+        }
+        Resolved { stacks, reasons }
+    }
+
+    fn name_libraries(&self, sources: &Sources) -> BTreeMap<LibraryId, Found> {
+        let mut wanted: BTreeMap<LibraryId, Vec<u64>> = BTreeMap::new();
+        for frame in &self.frames {
+            if let RawFrame::InLibrary(library, place) = frame {
+                wanted.entry(*library).or_default().push(*place);
+            }
+        }
+        let name = |(id, mut places): (LibraryId, Vec<u64>)| {
+            places.sort_unstable();
+            (id, Found::of(sources, &self.libraries[id.0 as usize], &places))
+        };
+        wanted.into_iter().map(name).collect()
+    }
+}
+
+/// What a library says of its places.
+struct Found {
+    names: FxHashMap<u64, String>,
+    /// Why there are no names, where more is known than that.
+    why: Option<String>,
+}
+
+impl Found {
+    /// Of a file that is not here there is nothing to say: logs are often read elsewhere.
+    fn of(sources: &Sources, library: &Library, places: &[u64]) -> Self {
+        let mut names = FxHashMap::default();
+        let outcome = name_library(sources, library, places, |row, symbol| {
+            names.insert(places[row], symbol.to_owned());
+        });
+        let why = outcome.err().filter(|why| !matches!(why, NoNames::NotHere(_)));
+        Self { names, why: why.map(|why| why.to_string()) }
+    }
+}
+
+/// The stacks of a profile, from those of a log.
+pub(super) struct Resolved {
+    stacks: Vec<StackId>,
+    reasons: FxHashMap<FrameId, String>,
+}
+
+impl Resolved {
+    pub(super) fn stack(&self, row: Option<RawStackId>) -> StackId {
+        row.map_or(StackId::NONE, |row| self.stacks[row.0 as usize])
+    }
+
+    /// Why a frame has no name, where that is known.
+    pub(super) fn reason(&self, frame: FrameId) -> Option<String> {
+        self.reasons.get(&frame).cloned()
+    }
+}
+
+fn add_frame(builder: &mut Builder, symbol: &str, home: Option<&str>, module: Option<&str>) -> FrameId {
+    let named = naming::name(symbol, home);
+    let function = Function {
+        name: builder.string(&named.function),
+        source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
+        line: named.line,
+        column: named.column,
+        module: module.map_or(ModuleId::NONE, |name| builder.module(name, None)),
+        package: builder.optional_string(named.package),
+    };
+    let row = Frame {
+        function: builder.function(function),
+        line: 0,
+        column: 0,
+        category: named.category,
+        tier: named.tier,
+        inlined: false,
+        address: NO_ADDRESS,
+        symbol: builder.string(symbol),
+    };
+    builder.frame(row)
+}
