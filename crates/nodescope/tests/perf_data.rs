@@ -59,8 +59,11 @@ fn lanes(profile: &Profile) -> BTreeMap<&str, &Lane> {
     profile.lanes().iter().map(|lane| (profile.text(lane.name).trim(), lane)).collect()
 }
 
-/// Symbol and module of each frame, the leaf first.
-fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<(String, String)> {
+/// The name and the module of a frame.
+type Symbol = (String, String);
+
+/// Each frame, the leaf first.
+fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<Symbol> {
     let name = |id: profile::StackId| {
         let frame = profile.frames().row(profile.stacks().frame[id.index()]);
         let module = profile.functions().row(frame.function).module;
@@ -162,6 +165,39 @@ fn every_form_is_what_perf_script_says() {
         println!("{name}: {count} frames are the same");
         assert!(count > 500, "{name}: only {count} frames");
     }
+}
+
+/// perf stops soon where V8's code begins; we go on by its frame pointers. So what perf finds is the beginning of
+/// what we find.
+#[test]
+fn stacks_begin_as_perf_unwinds_them() {
+    let scratch = Scratch::new("perf-dwarf");
+    let options = &["--call-graph", "dwarf,16384", "-F", "199", "-e", "cpu-clock"];
+    let flags = &["--perf-basic-prof", "--interpreted-frames-native-stack"];
+    let Some((data, text)) = record(&scratch, "dwarf", options, flags) else { return };
+    let (ours, theirs) = (ours(&data, &scratch), theirs(&text));
+    forget_maps(&ours);
+    let (lane, other) = (lanes(&ours)["cpu-clock"], lanes(&theirs)["cpu-clock"]);
+    assert_eq!(lane.samples.time_ns, other.samples.time_ns);
+    let mut aliases = Aliases(BTreeMap::new());
+    let mut same = |(found, expected): (&Symbol, &Symbol)| {
+        found == expected || found.1 == expected.1 && aliases.same(&found.1, &found.0, &expected.0)
+    };
+    let (mut alike, mut longer, mut with_main) = (0, 0, 0);
+    for row in 0..lane.samples.len() {
+        let (found, expected) = (frames(&ours, lane, row), frames(&theirs, other, row));
+        assert!(!found.is_empty(), "sample {row}");
+        longer += usize::from(found.len() > expected.len());
+        with_main += usize::from(found.iter().any(|frame| frame.0.contains("loop ")));
+        if found.len() >= expected.len() && found.iter().zip(&expected).all(&mut same) {
+            alike += 1;
+        } else {
+            println!("sample {row}: {found:#?} is not {expected:#?}");
+        }
+    }
+    let count = lane.samples.len();
+    println!("{alike} of {count} stacks begin as perf's, {longer} have more frames, {with_main} reach loop");
+    assert!(count > 100 && alike * 100 >= count * 97, "{alike} of {count}");
 }
 
 /// The pipe form comes through stdin, where nothing can be looked up twice.

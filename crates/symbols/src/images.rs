@@ -2,9 +2,11 @@
 //! give wrong names, so it gives none.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use elf::{Elf, Parts};
+use elf::{Elf, Parts, Segments, Table, UnwindTables};
 
 use crate::files::OpenFile;
 use crate::places::Module;
@@ -45,6 +47,34 @@ pub(crate) fn name_offsets(
         }
     }
     Ok(())
+}
+
+/// How to find callers in a file, kept without the file.
+pub(crate) struct Tables {
+    /// .eh_frame_hdr: where it is, and what it holds.
+    pub(crate) index: (u64, Arc<[u8]>),
+    /// .eh_frame.
+    pub(crate) frames: (u64, Arc<[u8]>),
+    /// Where .text begins.
+    pub(crate) text: u64,
+    /// What the tables speak of.
+    pub(crate) covered: Vec<Range<u64>>,
+    pub(crate) segments: Segments,
+}
+
+impl Tables {
+    pub(crate) fn size(&self) -> usize {
+        self.index.1.len() + self.frames.1.len()
+    }
+}
+
+/// The unwind tables of a module, if its file is here, is the recorded one and has some.
+pub(crate) fn read_tables(sources: &Sources, module: &Module) -> Option<Tables> {
+    let file = find_file(sources, module).ok()??;
+    let image = Elf::parse(&file).ok()?;
+    let UnwindTables { index, frames, text, covered } = image.unwind_tables()?;
+    let keep = |table: Table<'_>| (table.address, table.bytes.into());
+    Some(Tables { index: keep(index), frames: keep(frames), text, covered, segments: image.segments().clone() })
 }
 
 /// The file that was mapped. `None` for what is no file.

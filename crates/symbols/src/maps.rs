@@ -22,6 +22,11 @@ impl Maps {
         self.by_start.len()
     }
 
+    /// Every mapping, by its start: the start, the end and the place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64, PlaceId)> + '_ {
+        self.by_start.iter().map(|(start, mapping)| (*start, mapping.end, mapping.place))
+    }
+
     /// What is mapped at an address.
     pub(crate) fn find(&self, address: u64) -> Option<PlaceId> {
         let (_, mapping) = self.by_start.range(..=address).next_back()?;
@@ -35,25 +40,28 @@ impl Maps {
         before.is_some_and(|(_, mapping)| mapping.end >= end && mapping.place == place)
     }
 
-    /// Maps a place from `start` to before `end`.
-    pub(crate) fn insert(&mut self, start: u64, end: u64, place: PlaceId) {
-        if start < end {
-            self.remove(start, end);
-            self.by_start.insert(start, Mapping { end, place });
+    /// Maps a place from `start` to before `end`, and says whether something else was there.
+    pub(crate) fn insert(&mut self, start: u64, end: u64, place: PlaceId) -> bool {
+        if start >= end {
+            return false;
         }
+        let replaces = self.remove(start, end);
+        self.by_start.insert(start, Mapping { end, place });
+        replaces
     }
 
-    /// Unmaps what is between `start` and before `end`.
-    pub(crate) fn remove(&mut self, start: u64, end: u64) {
+    /// Unmaps what is between `start` and before `end`, and says whether something was.
+    pub(crate) fn remove(&mut self, start: u64, end: u64) -> bool {
         if start >= end {
-            return;
+            return false;
         }
         self.cut(start);
         self.cut(end);
         let covered: Vec<u64> = self.by_start.range(start..end).map(|(start, _)| *start).collect();
-        for covered in covered {
-            self.by_start.remove(&covered);
+        for covered in &covered {
+            self.by_start.remove(covered);
         }
+        !covered.is_empty()
     }
 
     /// Makes two mappings of the one that stands across an address.
