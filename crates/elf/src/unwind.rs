@@ -63,7 +63,8 @@ where
         return None;
     }
     let table = |name: &[u8]| {
-        let section = sections.by_name(name).filter(|section| section.sh_size(endian).into() <= MOST_BYTES)?;
+        let section =
+            sections.by_name(name).filter(|section| section.sh_size(endian).into() <= MOST_BYTES)?;
         Some(Table { address: section.sh_addr(endian).into(), bytes: section.data(endian, data).ok()? })
     };
     let (index, frames) = (table(b".eh_frame_hdr")?, table(b".eh_frame")?);

@@ -167,8 +167,12 @@ fn every_form_is_what_perf_script_says() {
     }
 }
 
-/// perf stops soon where V8's code begins; we go on by its frame pointers. So what perf finds is the beginning of
-/// what we find.
+/// perf goes on by frame pointers for a frame or two where V8's code begins, then stops; we go on to the root. So
+/// what perf finds is the beginning of what we find, except that
+/// - where V8's code has no frame of its own, perf misses its caller and we do not: `CallFunction`, called by
+///   `work`, called by `loop`, is `CallFunction`, `loop` in perf (one sample in twenty);
+/// - where the copy of the stack ends, in a function that keeps much there (`uv__io_poll`), perf adds a last frame
+///   at an address that it made up (one in a hundred).
 #[test]
 fn stacks_begin_as_perf_unwinds_them() {
     let scratch = Scratch::new("perf-dwarf");
@@ -180,24 +184,59 @@ fn stacks_begin_as_perf_unwinds_them() {
     let (lane, other) = (lanes(&ours)["cpu-clock"], lanes(&theirs)["cpu-clock"]);
     assert_eq!(lane.samples.time_ns, other.samples.time_ns);
     let mut aliases = Aliases(BTreeMap::new());
-    let mut same = |(found, expected): (&Symbol, &Symbol)| {
-        found == expected || found.1 == expected.1 && aliases.same(&found.1, &found.0, &expected.0)
-    };
-    let (mut alike, mut longer, mut with_main) = (0, 0, 0);
+    let (mut alike, mut found_more, mut at_root) = (0, 0, 0);
     for row in 0..lane.samples.len() {
-        let (found, expected) = (frames(&ours, lane, row), frames(&theirs, other, row));
+        let (mut found, mut expected) = (frames(&ours, lane, row), frames(&theirs, other, row));
         assert!(!found.is_empty(), "sample {row}");
-        longer += usize::from(found.len() > expected.len());
-        with_main += usize::from(found.iter().any(|frame| frame.0.contains("loop ")));
-        if found.len() >= expected.len() && found.iter().zip(&expected).all(&mut same) {
+        at_root += usize::from(found.iter().any(|frame| ROOTS.contains(&&*frame.0)));
+        while expected.len() > found.len() && expected.pop_if(|frame| frame.0 == "[unknown]").is_some() {}
+        let mut shared = begins(&found, &expected, &mut aliases);
+        if shared == expected.len() {
             alike += 1;
+            continue;
+        }
+        let is_v8 = |frame: &Symbol| frame.1 == "[JIT]" || frame.0.starts_with("Builtins_");
+        if shared > 0 && found.get(shared).is_some_and(is_v8) {
+            found.remove(shared);
+            shared = begins(&found, &expected, &mut aliases);
+        }
+        if shared == expected.len() {
+            found_more += 1;
         } else {
-            println!("sample {row}: {found:#?} is not {expected:#?}");
+            println!("sample {row}: {found:#?} does not begin as {expected:#?}");
         }
     }
     let count = lane.samples.len();
-    println!("{alike} of {count} stacks begin as perf's, {longer} have more frames, {with_main} reach loop");
-    assert!(count > 100 && alike * 100 >= count * 97, "{alike} of {count}");
+    println!(
+        "of {count} stacks {alike} begin as perf's, {found_more} have a caller more; {at_root} reach a root"
+    );
+    assert!(count > 100 && (alike + found_more) * 100 >= count * 97, "{alike} and {found_more} of {count}");
+    assert!(alike * 100 >= count * 85, "{alike} of {count}");
+    assert!(at_root * 100 >= count * 75, "{at_root} of {count}");
+}
+
+/// Where threads begin.
+const ROOTS: &[&str] = &["_start", "clone3", "clone", "__clone", "__clone3"];
+
+/// How many frames of two stacks are the same, from the leaf on.
+fn begins(found: &[Symbol], expected: &[Symbol], aliases: &mut Aliases) -> usize {
+    let pairs = found.iter().zip(expected);
+    let same = |(one, other): &(&Symbol, &Symbol)| {
+        one == other || one.1 == other.1 && aliases.same(&one.1, &one.0, &other.0)
+    };
+    pairs.take_while(same).count()
+}
+
+/// The files are those of another machine, but the instruction pointer is known, and generated code needs no file.
+#[test]
+fn copied_stacks_have_user_frames() {
+    let scratch = Scratch::new("perf-dwarf-corpus");
+    let profile = ours(&input("perf-data-dwarf"), &scratch);
+    let lane = &profile.lanes()[0];
+    assert_eq!(lane.samples.len(), 24);
+    let is_user = |frame: &Symbol| !frame.1.starts_with("[kernel");
+    let user_frames = |row| frames(&profile, lane, row).iter().filter(|frame| is_user(frame)).count();
+    assert!((0..24).all(|row| user_frames(row) > 0));
 }
 
 /// The pipe form comes through stdin, where nothing can be looked up twice.

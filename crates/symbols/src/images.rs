@@ -74,7 +74,13 @@ pub(crate) fn read_tables(sources: &Sources, module: &Module) -> Option<Tables> 
     let image = Elf::parse(&file).ok()?;
     let UnwindTables { index, frames, text, covered } = image.unwind_tables()?;
     let keep = |table: Table<'_>| (table.address, table.bytes.into());
-    Some(Tables { index: keep(index), frames: keep(frames), text, covered, segments: image.segments().clone() })
+    Some(Tables {
+        index: keep(index),
+        frames: keep(frames),
+        text,
+        covered,
+        segments: image.segments().clone(),
+    })
 }
 
 /// The file that was mapped. `None` for what is no file.

@@ -40,28 +40,25 @@ impl Maps {
         before.is_some_and(|(_, mapping)| mapping.end >= end && mapping.place == place)
     }
 
-    /// Maps a place from `start` to before `end`, and says whether something else was there.
-    pub(crate) fn insert(&mut self, start: u64, end: u64, place: PlaceId) -> bool {
-        if start >= end {
-            return false;
+    /// Maps a place from `start` to before `end`.
+    pub(crate) fn insert(&mut self, start: u64, end: u64, place: PlaceId) {
+        if start < end {
+            self.remove(start, end);
+            self.by_start.insert(start, Mapping { end, place });
         }
-        let replaces = self.remove(start, end);
-        self.by_start.insert(start, Mapping { end, place });
-        replaces
     }
 
-    /// Unmaps what is between `start` and before `end`, and says whether something was.
-    pub(crate) fn remove(&mut self, start: u64, end: u64) -> bool {
+    /// Unmaps what is between `start` and before `end`.
+    pub(crate) fn remove(&mut self, start: u64, end: u64) {
         if start >= end {
-            return false;
+            return;
         }
         self.cut(start);
         self.cut(end);
         let covered: Vec<u64> = self.by_start.range(start..end).map(|(start, _)| *start).collect();
-        for covered in &covered {
-            self.by_start.remove(covered);
+        for covered in covered {
+            self.by_start.remove(&covered);
         }
-        !covered.is_empty()
     }
 
     /// Makes two mappings of the one that stands across an address.

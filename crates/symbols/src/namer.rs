@@ -260,13 +260,12 @@ impl Sink for Namer {
             Place::Generated(row)
         } else {
             let module = self.modules.id(mmap.path, mmap.build_id.map(|id| id.0));
-            Place::File { module, bias: mmap.offset.wrapping_sub(mmap.start) }
+            let bias = mmap.offset.wrapping_sub(mmap.start);
+            Place::File { module, bias, executable: mmap.executable }
         };
-        let is_file = matches!(place, Place::File { .. });
         let place = self.places.id(place);
         self.processes.map(row, mmap.start, end, place);
         let process = self.processes.get(row);
-        process.layout = process.layout.wrapping_add(u32::from(is_file));
         let is_given = || given_for(&self.sources.jitdumps, mmap.pid).next().is_some();
         if !process.dump_is_known && (is_jitdump(mmap.path) || mmap.executable && is_given()) {
             process.dump = Some(mmap.path.to_vec());

@@ -21,7 +21,7 @@ pub(crate) struct Process {
     pub(crate) generation: u32,
     /// The frames of user addresses, as long as the generation lasts.
     pub(crate) frames: FxHashMap<u64, u32>,
-    /// Another number whenever files may be mapped elsewhere than before.
+    /// Another number whenever something else is mapped than before.
     pub(crate) layout: u32,
     /// Where the process writes its generated code to, where it does and until it is read.
     pub(crate) dump: Option<Vec<u8>>,
@@ -95,9 +95,9 @@ impl Processes {
         }
         let before = if is_shared { 0 } else { process.maps.len() };
         let maps = Arc::make_mut(&mut process.maps);
-        let replaces = maps.insert(start, end, place);
+        maps.insert(start, end, place);
         self.mappings = (self.mappings + maps.len()).saturating_sub(before);
-        process.layout = process.layout.wrapping_add(u32::from(replaces));
+        process.layout = process.layout.wrapping_add(1);
         process.forget_frames(&mut self.generations);
     }
 

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use trace::{Address, Context, Registers, Sample};
 
 use crate::images::{self, Tables};
-use crate::places::{Module, Modules, Place, Places};
+use crate::places::{Module, Modules, Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::sources::Sources;
 
@@ -50,6 +50,8 @@ struct TableFiles {
 /// What a process had mapped when it was made.
 struct ProcessUnwinder {
     layout: u32,
+    /// The code of files: start, end and place.
+    files: Vec<(u64, u64, PlaceId)>,
     /// Where tables lead the way, ascending.
     covered: Vec<(u64, u64)>,
     machine: Machine,
@@ -66,8 +68,9 @@ const MOST_FRAMES: usize = 512;
 /// Processes beyond these begin anew: a made-up recording has millions.
 const MOST_PROCESSES: usize = 64;
 
-/// Mappings of one process that are looked at, and those among them that have tables.
+/// Mappings of one process that are looked at, those of code among them, and what of these has tables.
 const MOST_MAPPINGS: usize = 1 << 16;
+const MOST_FILES: usize = 1 << 11;
 const MOST_MODULES: usize = 1 << 11;
 
 /// Tables of all files.
@@ -147,34 +150,69 @@ impl Unwinders {
         }
     }
 
-    /// Makes the unwinder of a process, or makes it anew if other files are mapped now.
+    /// Makes the unwinder of a process, or makes it anew if the code of other files is mapped now.
     fn settle(&mut self, moment: &Moment<'_>, is_arm: bool) {
         let layout = moment.process.layout;
-        if self.by_row.get(&moment.row).is_some_and(|known| known.layout == layout) {
+        let known = self.by_row.get_mut(&moment.row);
+        if known.as_ref().is_some_and(|known| known.layout == layout) {
+            return;
+        }
+        let files = moment.files();
+        if let Some(known) = known.filter(|known| known.files == files) {
+            known.layout = layout;
             return;
         }
         if self.by_row.len() >= MOST_PROCESSES {
             self.by_row.clear();
         }
-        let machine = if is_arm {
-            Machine::Aarch64(UnwinderAarch64::new())
-        } else {
-            Machine::X86_64(UnwinderX86_64::new())
-        };
-        let mut process = ProcessUnwinder { layout, covered: Vec::new(), machine };
-        for (start, end, place) in moment.process.mappings().take(MOST_MAPPINGS) {
-            if let Place::File { module, bias } = moment.places.rows[place.0 as usize]
-                && let Some(tables) = self.files.get(moment, module)
-            {
-                process.add(&tables, (start, end), bias);
-            }
-        }
+        let process = self.make(moment, layout, files, is_arm);
         self.modules += process.covered.len();
         if self.modules > MOST_CACHED_MODULES {
             (self.x86_64, self.aarch64) = (CacheX86_64::new(), CacheAarch64::new());
             self.modules = process.covered.len();
         }
         self.by_row.insert(moment.row, process);
+    }
+
+    fn make(
+        &mut self,
+        moment: &Moment<'_>,
+        layout: u32,
+        files: Vec<(u64, u64, PlaceId)>,
+        is_arm: bool,
+    ) -> ProcessUnwinder {
+        let machine = if is_arm {
+            Machine::Aarch64(UnwinderAarch64::new())
+        } else {
+            Machine::X86_64(UnwinderX86_64::new())
+        };
+        let mut process = ProcessUnwinder { layout, files: Vec::new(), covered: Vec::new(), machine };
+        for (start, end, place) in &files {
+            if let Place::File { module, bias, .. } = moment.place(*place)
+                && let Some(tables) = self.files.get(moment, module)
+            {
+                process.add(&tables, (*start, *end), bias);
+            }
+        }
+        process.files = files;
+        process
+    }
+}
+
+impl Moment<'_> {
+    fn place(&self, id: PlaceId) -> Place {
+        self.places.rows[id.0 as usize]
+    }
+
+    fn is_code(&self, address: u64) -> bool {
+        self.process.find(address).is_some_and(|id| self.place(id).is_code())
+    }
+
+    /// The code of files that is mapped.
+    fn files(&self) -> Vec<(u64, u64, PlaceId)> {
+        let is_file = |id| matches!(self.place(id), Place::File { executable: true, .. });
+        let mappings = self.process.mappings().take(MOST_MAPPINGS);
+        mappings.filter(|(_, _, id)| is_file(*id)).take(MOST_FILES).collect()
     }
 }
 
@@ -226,7 +264,7 @@ impl ProcessUnwinder {
     /// the caller is on top of the stack, and the frame pointer would lead past it. What else is there is never an
     /// address of such code.
     fn caller_on_top(&self, moment: &Moment<'_>, ip: u64, stack: Stack<'_>) -> Option<u64> {
-        let keeps_frames = |address: u64| !self.has_tables(address) && moment.process.find(address).is_some();
+        let keeps_frames = |address: u64| !self.has_tables(address) && moment.is_code(address);
         let top = stack.read(stack.start).ok().filter(|top| *top > PAGE)?;
         (keeps_frames(ip) && keeps_frames(top - 1)).then_some(top)
     }
@@ -246,8 +284,8 @@ struct Walk<'a, U: Unwinder> {
 }
 
 impl<U: Unwinder> Walk<'_, U> {
-    /// Goes on until the end of the stack, or of what was copied of it. An address where nothing is mapped is none:
-    /// the frame pointer was used for something else.
+    /// Goes on until the end of the stack, or of what was copied of it. What is no code calls nobody: there the
+    /// frame pointer was used for something else.
     fn callers(&mut self, mut at: FrameAddress, mut regs: U::UnwindRegs, chain: &mut Vec<Address>) {
         let stack = self.stack;
         if stack.start < PAGE {
@@ -255,9 +293,11 @@ impl<U: Unwinder> Walk<'_, U> {
         }
         for _ in 0..MOST_FRAMES {
             let mut read = |address| stack.read(address);
-            let Ok(Some(caller)) = self.unwinder.unwind_frame(at, &mut regs, self.cache, &mut read) else { return };
+            let Ok(Some(caller)) = self.unwinder.unwind_frame(at, &mut regs, self.cache, &mut read) else {
+                return;
+            };
             let Some(next) = FrameAddress::from_return_address(caller) else { return };
-            if self.moment.process.find(next.address_for_lookup()).is_none() {
+            if !self.moment.is_code(next.address_for_lookup()) {
                 return;
             }
             push(chain, next.address_for_lookup());
@@ -289,4 +329,94 @@ fn get(registers: Registers<'_>, number: u32) -> Option<u64> {
 
 fn push(chain: &mut Vec<Address>, value: u64) {
     chain.push(Address { value, context: Context::User });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::processes::Processes;
+
+    const CODE: u64 = 0x7000_0000;
+    const STACK: u64 = 0x7fff_0000;
+
+    /// The user frames of a sample of a process with generated code from `CODE` on.
+    fn unwind(mask: u64, values: &[u64], stack: &[u64]) -> Vec<u64> {
+        let (mut places, mut processes) = (Places::default(), Processes::default());
+        let row = processes.row(Some(1));
+        processes.map(row, CODE, CODE + 0x10000, places.id(Place::Generated(row)));
+        let moment = Moment {
+            sources: &Sources::nowhere(),
+            modules: &Modules::default(),
+            places: &places,
+            build_ids: &FxHashMap::default(),
+            process: processes.get(row),
+            row,
+            arch: None,
+        };
+        let bytes: Vec<u8> = stack.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let sample = Sample {
+            event: 0,
+            time_ns: 0,
+            pid: Some(1),
+            tid: Some(1),
+            cpu: None,
+            period: 1,
+            chain: &[],
+            user_registers: Some(Registers { mask, values }),
+            user_stack: &bytes,
+        };
+        assert!(wants_unwinding(&sample));
+        let mut chain = Vec::new();
+        Unwinders::default().unwind(&moment, &sample, &mut chain);
+        assert!(chain.len() <= MOST_FRAMES + 2);
+        chain.iter().map(|address| address.value).collect()
+    }
+
+    /// bp, sp and ip.
+    const X86_64: u64 = 0b1_1100_0000;
+    /// x29, lr, sp and pc.
+    const AARCH64: u64 = 0b1111 << 29;
+
+    #[test]
+    fn frame_pointers_lead_to_the_root() {
+        let stack = [1, 2, STACK + 48, CODE + 0x200, 3, 4, STACK + 80, CODE + 0x300, 5, 6, 0, CODE + 0x400];
+        let expected = [CODE + 0x100, CODE + 0x1ff, CODE + 0x2ff, CODE + 0x3ff];
+        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
+        let arm = unwind(AARCH64, &[STACK + 16, 7, STACK, CODE + 0x100], &stack);
+        assert_eq!(arm, expected[..3], "the outermost frame has no caller to return to");
+    }
+
+    #[test]
+    fn a_function_without_a_frame_has_its_caller_on_top() {
+        let stack = [CODE + 0x180, 2, STACK + 48, CODE + 0x200, 3, 4, 0, 0];
+        let expected = [CODE + 0x100, CODE + 0x17f, CODE + 0x1ff];
+        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
+    }
+
+    #[test]
+    fn callers_that_are_no_code_end_the_stack() {
+        let stack = [1, 2, STACK + 48, 0x1234, 3, 4, STACK + 80, CODE + 0x300];
+        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), [CODE + 0x100]);
+    }
+
+    #[test]
+    fn hostile_registers_do_no_harm() {
+        let words = [0, 1, 7, 8, 16, STACK, CODE, 1 << 63, u64::MAX - 16, u64::MAX - 8, u64::MAX];
+        let circle = [STACK, CODE + 1, STACK, CODE + 1, STACK + 8, CODE];
+        let triples = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
+        for ((bp, sp), ip) in triples.flat_map(|pair| words.map(|ip| (pair, ip))) {
+            for stack in [&circle[..], &[], &[u64::MAX; 9]] {
+                assert_eq!(unwind(X86_64, &[bp, sp, ip], stack)[0], ip);
+                assert_eq!(unwind(AARCH64, &[bp, ip, sp, ip], stack)[0], ip);
+            }
+        }
+    }
+
+    #[test]
+    fn registers_that_were_not_taken() {
+        assert_eq!(unwind(1 << 8, &[CODE], &[0; 4]), [CODE], "only the instruction pointer");
+        assert_eq!(unwind(X86_64, &[], &[0; 4]), [0; 0], "values are missing");
+        assert_eq!(unwind(u64::MAX, &[9; 64], &[0; 4]), [9]);
+        assert_eq!(unwind(0, &[], &[]), [0; 0]);
+    }
 }
