@@ -334,6 +334,10 @@ fn push(chain: &mut Vec<Address>, value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{self, Cursor, Read};
+    use std::path::Path;
+
+    use crate::files::{Disk, Files, OpenFile};
     use crate::processes::Processes;
 
     const CODE: u64 = 0x7000_0000;
@@ -341,12 +345,18 @@ mod tests {
 
     /// The user frames of a sample of a process with generated code from `CODE` on.
     fn unwind(mask: u64, values: &[u64], stack: &[u64]) -> Vec<u64> {
+        unwind_in(Place::Generated(0), &Sources::nowhere(), Registers { mask, values }, stack)
+    }
+
+    fn unwind_in(place: Place, sources: &Sources, registers: Registers<'_>, stack: &[u64]) -> Vec<u64> {
         let (mut places, mut processes) = (Places::default(), Processes::default());
         let row = processes.row(Some(1));
-        processes.map(row, CODE, CODE + 0x10000, places.id(Place::Generated(row)));
+        processes.map(row, CODE, CODE + 0x10000, places.id(place));
+        let mut modules = Modules::default();
+        modules.id(b"/lib/some.so", None);
         let moment = Moment {
-            sources: &Sources::nowhere(),
-            modules: &Modules::default(),
+            sources,
+            modules: &modules,
             places: &places,
             build_ids: &FxHashMap::default(),
             process: processes.get(row),
@@ -362,7 +372,7 @@ mod tests {
             cpu: None,
             period: 1,
             chain: &[],
-            user_registers: Some(Registers { mask, values }),
+            user_registers: Some(registers),
             user_stack: &bytes,
         };
         assert!(wants_unwinding(&sample));
@@ -410,6 +420,43 @@ mod tests {
                 assert_eq!(unwind(AARCH64, &[bp, ip, sp, ip], stack)[0], ip);
             }
         }
+    }
+
+    /// The same bytes, whatever is opened.
+    struct OneFile(Vec<u8>);
+
+    impl Files for OneFile {
+        fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
+            Ok(Box::new(Cursor::new(self.0.clone())))
+        }
+    }
+
+    /// The smallest file with tables that every Linux has is the vDSO.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn damaged_tables_do_no_harm() {
+        let mut file = Vec::new();
+        Disk.vdso().unwrap().read_to_end(&mut file).unwrap();
+        let place = Place::File { module: 0, bias: 0u64.wrapping_sub(CODE), executable: true };
+        let word = |at: u64| if at % 2 == 0 { STACK + (at + 2) * 8 } else { CODE + at * 50 };
+        let stack: Vec<u64> = (0..64).map(word).collect();
+        let (mut random, mut deepest) = (1u64, 0);
+        for round in 0..4000 {
+            let mut damaged = file.clone();
+            for _ in 0..round % 8 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (random >> 33) as usize % damaged.len();
+                damaged[at] = (random >> 16) as u8;
+            }
+            let sources = Sources { files: Box::new(OneFile(damaged)), ..Sources::nowhere() };
+            let ip = CODE + (random >> 40) % file.len() as u64;
+            for (mask, values) in
+                [(X86_64, &[STACK + 16, STACK, ip][..]), (AARCH64, &[STACK + 16, ip, STACK, ip][..])]
+            {
+                deepest = unwind_in(place, &sources, Registers { mask, values }, &stack).len().max(deepest);
+            }
+        }
+        assert!(deepest > 3, "nothing was unwound");
     }
 
     #[test]
