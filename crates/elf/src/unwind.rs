@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
         let bases = self.bases.clone();
         let mut rows = table.iter(&bases);
         let mut functions = Vec::new();
-        while let Ok(Some((_, pointer))) = rows.next() {
+        while let Some((_, pointer)) = rows.next().ok()? {
             // What cannot be read now cannot be followed later.
             let Ok(offset) = table.pointer_to_offset(pointer) else { continue };
             let known = self.common.as_ref().map(Cie::offset);

@@ -128,7 +128,7 @@ impl Unwinders {
                 let mut at = FrameAddress::from_instruction_pointer(ip);
                 if let Some(caller) = process.caller_on_top(moment, ip, stack) {
                     push(chain, caller - 1);
-                    regs = UnwindRegsX86_64::new(caller, sp + 8, bp);
+                    regs = UnwindRegsX86_64::new(caller, sp.wrapping_add(8), bp);
                     at = FrameAddress::from_return_address(caller).unwrap_or(at);
                 }
                 walk.callers(at, regs, chain);
@@ -415,7 +415,7 @@ mod tests {
         let circle = [STACK, CODE + 1, STACK, CODE + 1, STACK + 8, CODE];
         let triples = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
         for ((bp, sp), ip) in triples.flat_map(|pair| words.map(|ip| (pair, ip))) {
-            for stack in [&circle[..], &[], &[u64::MAX; 9]] {
+            for stack in [&circle[..], &circle[1..], &[], &[u64::MAX; 9]] {
                 assert_eq!(unwind(X86_64, &[bp, sp, ip], stack)[0], ip);
                 assert_eq!(unwind(AARCH64, &[bp, ip, sp, ip], stack)[0], ip);
             }
@@ -438,7 +438,7 @@ mod tests {
         let mut file = Vec::new();
         Disk.vdso().unwrap().read_to_end(&mut file).unwrap();
         let place = Place::File { module: 0, bias: 0u64.wrapping_sub(CODE), executable: true };
-        let word = |at: u64| if at % 2 == 0 { STACK + (at + 2) * 8 } else { CODE + at * 50 };
+        let word = |at: u64| if at.is_multiple_of(2) { STACK + (at + 2) * 8 } else { CODE + at * 50 };
         let stack: Vec<u64> = (0..64).map(word).collect();
         let (mut random, mut deepest) = (1u64, 0);
         for round in 0..4000 {
