@@ -6,6 +6,7 @@ use object::{Endianness, FileKind, ReadRef};
 
 use crate::notes::build_id_of_notes_in;
 use crate::symbols::{self, Symbols};
+use crate::unwind::{self, UnwindTables};
 
 /// An ELF file.
 #[derive(Clone, Debug)]
@@ -13,8 +14,12 @@ pub struct Elf<'a, R = &'a [u8]> {
     data: R,
     is_64: bool,
     build_id: Option<&'a [u8]>,
-    segments: Vec<Segment>,
+    segments: Segments,
 }
+
+/// The parts of a file that are mapped into memory.
+#[derive(Clone, Debug)]
+pub struct Segments(Vec<Segment>);
 
 /// Why bytes are not an ELF file that can be read.
 #[derive(Debug, thiserror::Error)]
@@ -64,11 +69,12 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
     /// The address that the file's own tables use for a byte of the file: what was seen at `ip` in a mapping is
     /// at the offset `ip - start + page offset`.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
-        let holds = |segment: &&Segment| offset.wrapping_sub(segment.offset) < segment.size;
-        let mut holding = self.segments.iter().filter(holds);
-        let first = holding.clone().next()?;
-        let segment = holding.find(|segment| segment.executable).unwrap_or(first);
-        Some(segment.address.wrapping_add(offset.wrapping_sub(segment.offset)))
+        self.segments.address_of(offset)
+    }
+
+    /// What [`Self::address_of`] needs, to be kept without the file.
+    pub fn segments(&self) -> &Segments {
+        &self.segments
     }
 
     /// The byte of the file at the start of a range of addresses, which ends where an executable part ends. The
@@ -76,7 +82,7 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
     /// fits: that was another file.
     pub fn start_of_range(&self, length: u64) -> Option<u64> {
         let fits = |size: u64| PAGES.iter().any(|page| size.checked_next_multiple_of(*page) == Some(length));
-        let mut parts = self.segments.iter().filter(|segment| segment.executable);
+        let mut parts = self.segments.0.iter().filter(|segment| segment.executable);
         parts.find_map(|segment| {
             let end = segment.offset.checked_add(segment.size)?;
             let starts = [0, segment.offset - segment.offset % PAGES[0]];
@@ -86,7 +92,7 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
 
     /// Where the executable parts start in the tables' addresses, and how long they are.
     pub fn executable_parts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let parts = self.segments.iter().filter(|segment| segment.executable);
+        let parts = self.segments.0.iter().filter(|segment| segment.executable);
         parts.map(|segment| (segment.address, segment.size))
     }
 
@@ -98,6 +104,22 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
             symbols::read::<FileHeader32<Endianness>, R>(self.data)
         };
         symbols.unwrap_or_default()
+    }
+
+    /// How to find callers, in a file of 64 bits that says so.
+    pub fn unwind_tables(&self) -> Option<UnwindTables<'a>> {
+        if self.is_64 { unwind::read::<FileHeader64<Endianness>, R>(self.data) } else { None }
+    }
+}
+
+impl Segments {
+    /// The address that the file's own tables use for a byte of the file.
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        let holds = |segment: &&Segment| offset.wrapping_sub(segment.offset) < segment.size;
+        let mut holding = self.0.iter().filter(holds);
+        let first = holding.clone().next()?;
+        let segment = holding.find(|segment| segment.executable).unwrap_or(first);
+        Some(segment.address.wrapping_add(offset.wrapping_sub(segment.offset)))
     }
 }
 
@@ -116,7 +138,7 @@ where
         address: header.p_vaddr(endian).into(),
         executable: header.p_flags(endian).0 & PF_X.0 != 0,
     };
-    let segments = loads.take(MOST_SEGMENTS).map(segment).collect();
+    let segments = Segments(loads.take(MOST_SEGMENTS).map(segment).collect());
     Ok(Elf { data, is_64, build_id: build_id(header, endian, data), segments })
 }
 

@@ -1,4 +1,4 @@
-//! The bytes of an ELF file in; its functions, its build id and its addresses out. The bytes are a slice, or the
+//! The bytes of an ELF file in; its functions, its build id, its addresses and its unwind tables out. The bytes are a slice, or the
 //! [`Parts`] of something that can be read. Nothing is opened here and nothing is trusted: any bytes give an
 //! answer or an [`ElfError`], in memory that grows with the file.
 
@@ -8,10 +8,12 @@ mod notes;
 mod parts;
 mod plt;
 mod symbols;
+mod unwind;
 
 pub use demangle::demangle;
-pub use image::{Elf, ElfError};
+pub use image::{Elf, ElfError, Segments};
 pub use notes::build_id_of_notes;
 pub use object::ReadRef;
 pub use parts::Parts;
 pub use symbols::{Finder, Symbol, Symbols};
+pub use unwind::{Table, UnwindTables};

@@ -208,7 +208,7 @@ pub(crate) struct Sections<'a, H: FileHeader, R: ReadRef<'a>> {
 }
 
 impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Sections<'a, H, R> {
-    fn read(header: &H, data: R) -> object::read::Result<Self> {
+    pub(crate) fn read(header: &H, data: R) -> object::read::Result<Self> {
         let endian = header.endian()?;
         let table = header.sections(endian, data)?;
         let names = header.shstrndx(endian, data).ok().map(|index| SectionIndex(index as usize));

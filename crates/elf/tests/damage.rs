@@ -48,6 +48,8 @@ fn the_small_file_is_understood() {
     let parts = Parts::new(Cursor::new(&bytes)).unwrap();
     let in_parts = Elf::parse(&parts).unwrap();
     assert_eq!((in_parts.symbols().len(), in_parts.build_id()), (symbols.len(), elf.build_id()));
+    let tables = in_parts.unwind_tables().unwrap();
+    assert!(tables.covered.iter().any(|range| range.contains(&main.start)), "{:?}", tables.covered);
     assert!(elf.executable_parts().any(|(start, size)| main.start >= start && main.start < start + size));
 }
 
@@ -56,6 +58,7 @@ fn read_all(bytes: &[u8]) {
     let (elf, in_parts) = (Elf::parse(bytes), Elf::parse(&parts));
     assert_eq!(elf.is_ok(), in_parts.is_ok());
     let (Ok(elf), Ok(in_parts)) = (elf, in_parts) else { return };
+    assert_eq!(elf.unwind_tables().is_some(), in_parts.unwind_tables().is_some());
     let symbols = elf.symbols();
     assert!(in_parts.symbols().len() <= symbols.len());
     for address in [0, 1, 0x1000, 0x1130, 0x401000, u64::MAX] {

@@ -59,8 +59,11 @@ fn lanes(profile: &Profile) -> BTreeMap<&str, &Lane> {
     profile.lanes().iter().map(|lane| (profile.text(lane.name).trim(), lane)).collect()
 }
 
-/// Symbol and module of each frame, the leaf first.
-fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<(String, String)> {
+/// The name and the module of a frame.
+type Symbol = (String, String);
+
+/// Each frame, the leaf first.
+fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<Symbol> {
     let name = |id: profile::StackId| {
         let frame = profile.frames().row(profile.stacks().frame[id.index()]);
         let module = profile.functions().row(frame.function).module;
@@ -162,6 +165,78 @@ fn every_form_is_what_perf_script_says() {
         println!("{name}: {count} frames are the same");
         assert!(count > 500, "{name}: only {count} frames");
     }
+}
+
+/// perf goes on by frame pointers for a frame or two where V8's code begins, then stops; we go on to the root. So
+/// what perf finds is the beginning of what we find, except that
+/// - where V8's code has no frame of its own, perf misses its caller and we do not: `CallFunction`, called by
+///   `work`, called by `loop`, is `CallFunction`, `loop` in perf (one sample in twenty);
+/// - where the copy of the stack ends, in a function that keeps much there (`uv__io_poll`), perf adds a last frame
+///   at an address that it made up (one in a hundred).
+#[test]
+fn stacks_begin_as_perf_unwinds_them() {
+    let scratch = Scratch::new("perf-dwarf");
+    let options = &["--call-graph", "dwarf,16384", "-F", "199", "-e", "cpu-clock"];
+    let flags = &["--perf-basic-prof", "--interpreted-frames-native-stack"];
+    let Some((data, text)) = record(&scratch, "dwarf", options, flags) else { return };
+    let (ours, theirs) = (ours(&data, &scratch), theirs(&text));
+    forget_maps(&ours);
+    let (lane, other) = (lanes(&ours)["cpu-clock"], lanes(&theirs)["cpu-clock"]);
+    assert_eq!(lane.samples.time_ns, other.samples.time_ns);
+    let mut aliases = Aliases(BTreeMap::new());
+    let (mut alike, mut found_more, mut at_root) = (0, 0, 0);
+    for row in 0..lane.samples.len() {
+        let (mut found, mut expected) = (frames(&ours, lane, row), frames(&theirs, other, row));
+        assert!(!found.is_empty(), "sample {row}");
+        at_root += usize::from(found.iter().any(|frame| ROOTS.contains(&&*frame.0)));
+        while expected.len() > found.len() && expected.pop_if(|frame| frame.0 == "[unknown]").is_some() {}
+        let mut shared = begins(&found, &expected, &mut aliases);
+        if shared == expected.len() {
+            alike += 1;
+            continue;
+        }
+        let is_v8 = |frame: &Symbol| frame.1 == "[JIT]" || frame.0.starts_with("Builtins_");
+        if shared > 0 && found.get(shared).is_some_and(is_v8) {
+            found.remove(shared);
+            shared = begins(&found, &expected, &mut aliases);
+        }
+        if shared == expected.len() {
+            found_more += 1;
+        } else {
+            println!("sample {row}: {found:#?} does not begin as {expected:#?}");
+        }
+    }
+    let count = lane.samples.len();
+    println!(
+        "of {count} stacks {alike} begin as perf's, {found_more} have a caller more; {at_root} reach a root"
+    );
+    assert!(count > 100 && (alike + found_more) * 100 >= count * 97, "{alike} and {found_more} of {count}");
+    assert!(alike * 100 >= count * 85, "{alike} of {count}");
+    assert!(at_root * 100 >= count * 75, "{at_root} of {count}");
+}
+
+/// Where threads begin.
+const ROOTS: &[&str] = &["_start", "clone3", "clone", "__clone", "__clone3"];
+
+/// How many frames of two stacks are the same, from the leaf on.
+fn begins(found: &[Symbol], expected: &[Symbol], aliases: &mut Aliases) -> usize {
+    let pairs = found.iter().zip(expected);
+    let same = |(one, other): &(&Symbol, &Symbol)| {
+        one == other || one.1 == other.1 && aliases.same(&one.1, &one.0, &other.0)
+    };
+    pairs.take_while(same).count()
+}
+
+/// The files are those of another machine, but the instruction pointer is known, and generated code needs no file.
+#[test]
+fn copied_stacks_have_user_frames() {
+    let scratch = Scratch::new("perf-dwarf-corpus");
+    let profile = ours(&input("perf-data-dwarf"), &scratch);
+    let lane = &profile.lanes()[0];
+    assert_eq!(lane.samples.len(), 24);
+    let is_user = |frame: &Symbol| !frame.1.starts_with("[kernel");
+    let user_frames = |row| frames(&profile, lane, row).iter().filter(|frame| is_user(frame)).count();
+    assert!((0..24).all(|row| user_frames(row) > 0));
 }
 
 /// The pipe form comes through stdin, where nothing can be looked up twice.

@@ -3,9 +3,11 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use elf::{Elf, Parts};
+use elf::{Elf, Parts, Segments, Table, UnwindTables};
 
 use crate::files::OpenFile;
 use crate::places::Module;
@@ -56,11 +58,7 @@ pub(crate) fn name_offsets(
     wanted: &[u64],
     take: impl FnMut(usize, &str),
 ) -> Result<(), NoNames> {
-    let recorded = module.build_id.as_deref();
-    let file = match &*module.path {
-        VDSO => find_vdso(sources, recorded),
-        path => find_file(sources, path, recorded, |_| true)?,
-    };
+    let file = find_module(sources, module)?;
     if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok()) {
         name_in(sources, &image, wanted.iter().copied(), take);
     }
@@ -111,6 +109,49 @@ fn name_in(
         if let Some(symbol) = stripped.or_else(|| finder.find(address)) {
             take(row, &symbol.name);
         }
+    }
+}
+
+/// How to find callers in a file, kept without the file.
+pub(crate) struct Tables {
+    /// .eh_frame_hdr: where it is, and what it holds.
+    pub(crate) index: (u64, Arc<[u8]>),
+    /// .eh_frame.
+    pub(crate) frames: (u64, Arc<[u8]>),
+    /// Where .text begins.
+    pub(crate) text: u64,
+    /// What the tables speak of.
+    pub(crate) covered: Vec<Range<u64>>,
+    pub(crate) segments: Segments,
+}
+
+impl Tables {
+    pub(crate) fn size(&self) -> usize {
+        self.index.1.len() + self.frames.1.len()
+    }
+}
+
+/// The unwind tables of a module, if its file is here, is the recorded one and has some.
+pub(crate) fn read_tables(sources: &Sources, module: &Module) -> Option<Tables> {
+    let file = find_module(sources, module).ok()??;
+    let image = Elf::parse(&file).ok()?;
+    let UnwindTables { index, frames, text, covered } = image.unwind_tables()?;
+    let keep = |table: Table<'_>| (table.address, table.bytes.into());
+    Some(Tables {
+        index: keep(index),
+        frames: keep(frames),
+        text,
+        covered,
+        segments: image.segments().clone(),
+    })
+}
+
+/// The file that a mapping of a process shows.
+fn find_module(sources: &Sources, module: &Module) -> Result<Option<Image>, NoNames> {
+    let recorded = module.build_id.as_deref();
+    match &*module.path {
+        VDSO => Ok(find_vdso(sources, recorded)),
+        path => find_file(sources, path, recorded, |_| true),
     }
 }
 

@@ -23,6 +23,7 @@ mod sources;
 mod stacks;
 mod threads;
 mod timeline;
+mod unwind;
 
 pub use files::{Disk, Files, OpenFile};
 pub use images::{Library, NoNames, name_library};

@@ -22,6 +22,11 @@ impl Maps {
         self.by_start.len()
     }
 
+    /// Every mapping, by its start: the start, the end and the place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64, PlaceId)> + '_ {
+        self.by_start.iter().map(|(start, mapping)| (*start, mapping.end, mapping.place))
+    }
+
     /// What is mapped at an address.
     pub(crate) fn find(&self, address: u64) -> Option<PlaceId> {
         let (_, mapping) = self.by_start.range(..=address).next_back()?;

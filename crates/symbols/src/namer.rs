@@ -13,6 +13,7 @@ use crate::sources::{Sources, given_for, path_of};
 use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
 use crate::threads::Threads;
 use crate::timeline::{CodeChange, CodeEvent, Timeline};
+use crate::unwind::{Moment, Unwinders, wants_unwinding};
 
 /// Takes a raw recording and makes a profile of it.
 pub struct Namer {
@@ -28,6 +29,10 @@ pub struct Namer {
     chains: Vec<LastChain>,
     /// The frames of the kernel's addresses, which mean the same in every process.
     kernel_frames: FxHashMap<u64, u32>,
+    /// For recordings with copies of stacks, from the first one on.
+    unwinders: Option<Box<Unwinders>>,
+    /// The call chain that was found in such a copy.
+    unwound: Vec<Address>,
     pub(crate) kernel: KernelMaps,
     /// The names of generated code, from jitdumps.
     pub(crate) codes: Vec<String>,
@@ -81,6 +86,7 @@ pub(crate) struct RawSwitch {
 pub(crate) struct OwnAbout {
     pub(crate) host: Option<String>,
     pub(crate) os_release: Option<String>,
+    pub(crate) arch: Option<String>,
     pub(crate) command: Option<String>,
     pub(crate) wall_clock: Option<(u64, u64)>,
 }
@@ -102,6 +108,8 @@ impl Namer {
             stacks: Stacks::default(),
             chains: Vec::new(),
             kernel_frames: FxHashMap::default(),
+            unwinders: None,
+            unwound: Vec::new(),
             kernel: KernelMaps::default(),
             codes: Vec::new(),
             events: FxHashMap::default(),
@@ -128,6 +136,22 @@ impl Namer {
         if timeline.advance(if timed { sample.time_ns } else { u64::MAX }) {
             self.processes.forget_frames(process);
         }
+    }
+
+    /// Puts the call chain of a sample with a copy of the stack into `unwound`.
+    fn unwind(&mut self, row: u32, sample: &Sample<'_>) {
+        let moment = Moment {
+            sources: &self.sources,
+            modules: &self.modules,
+            places: &self.places,
+            build_ids: &self.build_ids,
+            process: &self.processes.rows[row as usize],
+            row,
+            arch: self.about.arch.as_deref(),
+        };
+        self.unwound.clear();
+        self.unwound.extend_from_slice(sample.chain);
+        self.unwinders.get_or_insert_default().unwind(&moment, sample, &mut self.unwound);
     }
 
     fn read_dump(&mut self, process: u32, path: &[u8]) {
@@ -197,10 +221,15 @@ impl Sink for Namer {
         if slot >= self.chains.len() {
             self.chains.resize_with(slot + 1, LastChain::default);
         }
+        let is_unwound = wants_unwinding(sample);
+        if is_unwound {
+            self.unwind(process_row, sample);
+        }
         let process = self.processes.get(process_row);
-        let Self { places, frames, kernel_frames, stacks, chains, .. } = self;
+        let Self { places, frames, kernel_frames, stacks, chains, unwound, .. } = self;
         let generation = process.generation;
-        let stack = chains[slot].stack(sample.chain, generation, stacks, |address| match address.context {
+        let chain = if is_unwound { unwound } else { sample.chain };
+        let stack = chains[slot].stack(chain, generation, stacks, |address| match address.context {
             Context::User => {
                 if let Some(&frame) = process.frames.get(&address.value) {
                     return frame;
@@ -231,7 +260,8 @@ impl Sink for Namer {
             Place::Generated(row)
         } else {
             let module = self.modules.id(mmap.path, mmap.build_id.map(|id| id.0));
-            Place::File { module, bias: mmap.offset.wrapping_sub(mmap.start) }
+            let bias = mmap.offset.wrapping_sub(mmap.start);
+            Place::File { module, bias, executable: mmap.executable }
         };
         let place = self.places.id(place);
         self.processes.map(row, mmap.start, end, place);
@@ -270,6 +300,7 @@ impl Sink for Namer {
         let own = &mut self.about;
         own.host = about.host.map(text).or(own.host.take());
         own.os_release = about.os_release.map(text).or(own.os_release.take());
+        own.arch = about.arch.map(text).or(own.arch.take());
         own.command = about.command.map(text).or(own.command.take());
         own.wall_clock = about.wall_clock.or(own.wall_clock);
     }

@@ -18,10 +18,18 @@ pub(crate) enum Place {
     Nowhere(u32),
     /// In executable memory without a file, of a process (its row).
     Generated(u32),
-    /// In a file (row of the modules): its offset there is the address plus `bias`.
-    File { module: u32, bias: u64 },
+    /// In a file (row of the modules), or in memory without one that holds no code: its offset there is the
+    /// address plus `bias`.
+    File { module: u32, bias: u64, executable: bool },
     /// In a piece of generated code whose name is known (row of the codes).
     Code(u32),
+}
+
+impl Place {
+    /// Whether code may run there.
+    pub(crate) fn is_code(self) -> bool {
+        matches!(self, Self::File { executable: true, .. } | Self::Generated(_) | Self::Code(_))
+    }
 }
 
 /// All places, each once.

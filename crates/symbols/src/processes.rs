@@ -21,6 +21,8 @@ pub(crate) struct Process {
     pub(crate) generation: u32,
     /// The frames of user addresses, as long as the generation lasts.
     pub(crate) frames: FxHashMap<u64, u32>,
+    /// Another number whenever something else is mapped than before.
+    pub(crate) layout: u32,
     /// Where the process writes its generated code to, where it does and until it is read.
     pub(crate) dump: Option<Vec<u8>>,
     /// Whether that was looked for.
@@ -32,6 +34,11 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn find(&self, address: u64) -> Option<PlaceId> {
         self.maps.find(address)
+    }
+
+    /// Everything that is mapped, by its start: the start, the end and the place.
+    pub(crate) fn mappings(&self) -> impl Iterator<Item = (u64, u64, PlaceId)> + '_ {
+        self.maps.iter()
     }
 
     /// Addresses may mean something else from now on.
@@ -90,6 +97,7 @@ impl Processes {
         let maps = Arc::make_mut(&mut process.maps);
         maps.insert(start, end, place);
         self.mappings = (self.mappings + maps.len()).saturating_sub(before);
+        process.layout = process.layout.wrapping_add(1);
         process.forget_frames(&mut self.generations);
     }
 
@@ -115,6 +123,7 @@ impl Processes {
             self.mappings = self.mappings.saturating_sub(process.maps.len());
         }
         process.maps = maps;
+        process.layout = process.layout.wrapping_add(1);
         process.forget_frames(&mut self.generations);
     }
 }

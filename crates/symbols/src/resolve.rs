@@ -206,7 +206,7 @@ impl Groups {
             match namer.places.rows[frame.place.0 as usize] {
                 Place::Kernel => groups.kernel.push(wanted),
                 Place::Elsewhere => groups.elsewhere.push(wanted),
-                Place::File { module, bias } => {
+                Place::File { module, bias, .. } => {
                     let offset = frame.address.wrapping_add(bias);
                     groups.modules.entry(module).or_default().push((offset, row as u32));
                 }

@@ -1,0 +1,469 @@
+//! Callers from registers and a copy of the stack, for samples whose call chain ends where user space begins.
+//! The unwind tables of the binaries lead the way; code without them (what V8 generates, and its builtins) is
+//! crossed by frame pointers. Nothing here names an address.
+
+use std::sync::Arc;
+
+use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
+use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
+use rustc_hash::FxHashMap;
+use trace::{Address, Context, Registers, Sample};
+
+use crate::images::{self, Tables};
+use crate::places::{Module, Modules, Place, PlaceId, Places};
+use crate::processes::Process;
+use crate::sources::Sources;
+
+/// What is known of a recording and a process at the moment of a sample.
+pub(crate) struct Moment<'a> {
+    pub(crate) sources: &'a Sources,
+    pub(crate) modules: &'a Modules,
+    pub(crate) places: &'a Places,
+    pub(crate) build_ids: &'a FxHashMap<Vec<u8>, Vec<u8>>,
+    pub(crate) process: &'a Process,
+    /// The row of the process.
+    pub(crate) row: u32,
+    /// The architecture, where the recording has told it already.
+    pub(crate) arch: Option<&'a str>,
+}
+
+/// Finds the callers of all processes.
+#[derive(Default)]
+pub(crate) struct Unwinders {
+    /// By process.
+    by_row: FxHashMap<u32, ProcessUnwinder>,
+    files: TableFiles,
+    x86_64: CacheX86_64,
+    aarch64: CacheAarch64,
+    /// How many modules there were since the caches were new.
+    modules: usize,
+}
+
+/// The tables of all files, each read once.
+#[derive(Default)]
+struct TableFiles {
+    by_module: FxHashMap<u32, Option<Arc<Tables>>>,
+    bytes: usize,
+}
+
+/// What a process had mapped when it was made.
+struct ProcessUnwinder {
+    layout: u32,
+    /// The code of files: start, end and place.
+    files: Vec<(u64, u64, PlaceId)>,
+    /// Where tables lead the way, ascending.
+    covered: Vec<(u64, u64)>,
+    machine: Machine,
+}
+
+enum Machine {
+    X86_64(UnwinderX86_64<Arc<[u8]>>),
+    Aarch64(UnwinderAarch64<Arc<[u8]>>),
+}
+
+/// More frames than real programs have in the 64 KB of stack that perf copies at most.
+const MOST_FRAMES: usize = 512;
+
+/// Processes beyond these begin anew: a made-up recording has millions.
+const MOST_PROCESSES: usize = 64;
+
+/// Mappings of one process that are looked at, those of code among them, and what of these has tables.
+const MOST_MAPPINGS: usize = 1 << 16;
+const MOST_FILES: usize = 1 << 11;
+const MOST_MODULES: usize = 1 << 11;
+
+/// Tables of all files.
+const MOST_BYTES: usize = 1 << 29;
+
+/// framehop tells the modules of two processes apart by 16 bits; an old rule must not meet a new number.
+const MOST_CACHED_MODULES: usize = 1 << 14;
+
+/// Nothing of user space lies below the first page.
+const PAGE: u64 = 4096;
+
+/// The registers that matter, by the numbers that the kernel's perf_regs.h gives them.
+mod register {
+    pub(super) mod x86_64 {
+        pub(crate) const BP: u32 = 6;
+        pub(crate) const SP: u32 = 7;
+        pub(crate) const IP: u32 = 8;
+    }
+    pub(super) mod aarch64 {
+        pub(crate) const FP: u32 = 29;
+        pub(crate) const LR: u32 = 30;
+        pub(crate) const SP: u32 = 31;
+        pub(crate) const PC: u32 = 32;
+    }
+}
+
+/// The bits of an address on arm64; those above may hold a signature of it.
+const AARCH64_ADDRESS: PtrAuthMask = PtrAuthMask(u64::MAX >> 16);
+
+/// Whether a sample says enough to find callers, and does not name them itself.
+pub(crate) fn wants_unwinding(sample: &Sample<'_>) -> bool {
+    sample.user_registers.is_some() && !sample.chain.iter().any(|address| address.context == Context::User)
+}
+
+impl Unwinders {
+    /// Appends the user frames of a sample, the leaf first: where it was, then the calls.
+    pub(crate) fn unwind(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, chain: &mut Vec<Address>) {
+        let Some(registers) = sample.user_registers else { return };
+        let is_arm = moment.arch.map_or_else(
+            || get(registers, register::aarch64::PC).is_some(),
+            |arch| ["aarch64", "arm64"].contains(&arch),
+        );
+        self.settle(moment, is_arm);
+        let Some(process) = self.by_row.get(&moment.row) else { return };
+        let stack = sample.user_stack;
+        match &process.machine {
+            Machine::X86_64(unwinder) => {
+                use register::x86_64::{BP, IP, SP};
+                let Some(ip) = get(registers, IP) else { return };
+                push(chain, ip);
+                let (Some(sp), Some(bp)) = (get(registers, SP), get(registers, BP)) else { return };
+                let stack = Stack { start: sp, bytes: stack };
+                let mut walk = Walk { unwinder, cache: &mut self.x86_64, moment, stack };
+                let mut regs = UnwindRegsX86_64::new(ip, sp, bp);
+                let mut at = FrameAddress::from_instruction_pointer(ip);
+                if let Some(caller) = process.caller_on_top(moment, ip, stack) {
+                    push(chain, caller - 1);
+                    regs = UnwindRegsX86_64::new(caller, sp.wrapping_add(8), bp);
+                    at = FrameAddress::from_return_address(caller).unwrap_or(at);
+                }
+                walk.callers(at, regs, chain);
+            }
+            Machine::Aarch64(unwinder) => {
+                use register::aarch64::{FP, LR, PC, SP};
+                let Some(pc) = get(registers, PC) else { return };
+                push(chain, pc);
+                let (Some(lr), Some(sp), Some(fp)) =
+                    (get(registers, LR), get(registers, SP), get(registers, FP))
+                else {
+                    return;
+                };
+                let stack = Stack { start: sp, bytes: stack };
+                let mut walk = Walk { unwinder, cache: &mut self.aarch64, moment, stack };
+                let regs = UnwindRegsAarch64::new_with_ptr_auth_mask(AARCH64_ADDRESS, lr, sp, fp);
+                walk.callers(FrameAddress::from_instruction_pointer(pc), regs, chain);
+            }
+        }
+    }
+
+    /// Makes the unwinder of a process, or makes it anew if the code of other files is mapped now.
+    fn settle(&mut self, moment: &Moment<'_>, is_arm: bool) {
+        let layout = moment.process.layout;
+        let known = self.by_row.get_mut(&moment.row);
+        if known.as_ref().is_some_and(|known| known.layout == layout) {
+            return;
+        }
+        let files = moment.files();
+        if let Some(known) = known.filter(|known| known.files == files) {
+            known.layout = layout;
+            return;
+        }
+        if self.by_row.len() >= MOST_PROCESSES {
+            self.by_row.clear();
+        }
+        let process = self.make(moment, layout, files, is_arm);
+        self.modules += process.covered.len();
+        if self.modules > MOST_CACHED_MODULES {
+            (self.x86_64, self.aarch64) = (CacheX86_64::new(), CacheAarch64::new());
+            self.modules = process.covered.len();
+        }
+        self.by_row.insert(moment.row, process);
+    }
+
+    fn make(
+        &mut self,
+        moment: &Moment<'_>,
+        layout: u32,
+        files: Vec<(u64, u64, PlaceId)>,
+        is_arm: bool,
+    ) -> ProcessUnwinder {
+        let machine = if is_arm {
+            Machine::Aarch64(UnwinderAarch64::new())
+        } else {
+            Machine::X86_64(UnwinderX86_64::new())
+        };
+        let mut process = ProcessUnwinder { layout, files: Vec::new(), covered: Vec::new(), machine };
+        for (start, end, place) in &files {
+            if let Place::File { module, bias, .. } = moment.place(*place)
+                && let Some(tables) = self.files.get(moment, module)
+            {
+                process.add(&tables, (*start, *end), bias);
+            }
+        }
+        process.files = files;
+        process
+    }
+}
+
+impl Moment<'_> {
+    fn place(&self, id: PlaceId) -> Place {
+        self.places.rows[id.0 as usize]
+    }
+
+    fn is_code(&self, address: u64) -> bool {
+        self.process.find(address).is_some_and(|id| self.place(id).is_code())
+    }
+
+    /// The code of files that is mapped.
+    fn files(&self) -> Vec<(u64, u64, PlaceId)> {
+        let is_file = |id| matches!(self.place(id), Place::File { executable: true, .. });
+        let mappings = self.process.mappings().take(MOST_MAPPINGS);
+        mappings.filter(|(_, _, id)| is_file(*id)).take(MOST_FILES).collect()
+    }
+}
+
+impl TableFiles {
+    fn get(&mut self, moment: &Moment<'_>, row: u32) -> Option<Arc<Tables>> {
+        if let Some(known) = self.by_module.get(&row) {
+            return known.clone();
+        }
+        let module = &moment.modules.rows[row as usize];
+        let build_id = module.build_id.as_ref().or_else(|| moment.build_ids.get(&module.path)).cloned();
+        let known = Module { path: module.path.clone(), build_id };
+        let tables = images::read_tables(moment.sources, &known);
+        let tables = tables.filter(|tables| self.bytes + tables.size() <= MOST_BYTES).map(Arc::new);
+        self.bytes += tables.as_deref().map_or(0, Tables::size);
+        self.by_module.insert(row, tables.clone());
+        tables
+    }
+}
+
+impl ProcessUnwinder {
+    /// Adds what a mapping shows of a file's code.
+    fn add(&mut self, tables: &Tables, (start, end): (u64, u64), bias: u64) {
+        let first = tables.segments.address_of(start.wrapping_add(bias));
+        let Some(base) = first.and_then(|first| start.checked_sub(first)) else { return };
+        for range in &tables.covered {
+            let (from, to) = (range.start.saturating_add(base).max(start), range.end.saturating_add(base));
+            let to = to.min(end);
+            if from >= to || self.covered.len() == MOST_MODULES {
+                continue;
+            }
+            let sections = ExplicitModuleSectionInfo {
+                text_svma: Some(tables.text..tables.text),
+                eh_frame_svma: Some(tables.frames.0..tables.frames.0),
+                eh_frame: Some(Arc::clone(&tables.frames.1)),
+                eh_frame_hdr_svma: Some(tables.index.0..tables.index.0),
+                eh_frame_hdr: Some(Arc::clone(&tables.index.1)),
+                ..ExplicitModuleSectionInfo::default()
+            };
+            let module = framehop::Module::new(String::new(), from..to, base, sections);
+            match &mut self.machine {
+                Machine::X86_64(unwinder) => unwinder.add_module(module),
+                Machine::Aarch64(unwinder) => unwinder.add_module(module),
+            }
+            self.covered.push((from, to));
+        }
+    }
+
+    /// V8's bytecode handlers have no frame of their own, nor has a function before its first instructions: there
+    /// the caller is on top of the stack, and the frame pointer would lead past it. What else is there is never an
+    /// address of such code.
+    fn caller_on_top(&self, moment: &Moment<'_>, ip: u64, stack: Stack<'_>) -> Option<u64> {
+        let keeps_frames = |address: u64| !self.has_tables(address) && moment.is_code(address);
+        let top = stack.read(stack.start).ok().filter(|top| *top > PAGE)?;
+        (keeps_frames(ip) && keeps_frames(top - 1)).then_some(top)
+    }
+
+    fn has_tables(&self, address: u64) -> bool {
+        let after = self.covered.partition_point(|(start, _)| *start <= address);
+        after > 0 && address < self.covered[after - 1].1
+    }
+}
+
+/// The way from one sample to its callers.
+struct Walk<'a, U: Unwinder> {
+    unwinder: &'a U,
+    cache: &'a mut U::Cache,
+    moment: &'a Moment<'a>,
+    stack: Stack<'a>,
+}
+
+impl<U: Unwinder> Walk<'_, U> {
+    /// Goes on until the end of the stack, or of what was copied of it. What is no code calls nobody: there the
+    /// frame pointer was used for something else.
+    fn callers(&mut self, mut at: FrameAddress, mut regs: U::UnwindRegs, chain: &mut Vec<Address>) {
+        let stack = self.stack;
+        if stack.start < PAGE {
+            return;
+        }
+        for _ in 0..MOST_FRAMES {
+            let mut read = |address| stack.read(address);
+            let Ok(Some(caller)) = self.unwinder.unwind_frame(at, &mut regs, self.cache, &mut read) else {
+                return;
+            };
+            let Some(next) = FrameAddress::from_return_address(caller) else { return };
+            if !self.moment.is_code(next.address_for_lookup()) {
+                return;
+            }
+            push(chain, next.address_for_lookup());
+            at = next;
+        }
+    }
+}
+
+/// The copy of a stack.
+#[derive(Clone, Copy)]
+struct Stack<'a> {
+    start: u64,
+    bytes: &'a [u8],
+}
+
+impl Stack<'_> {
+    fn read(self, address: u64) -> Result<u64, ()> {
+        let at = address.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()).ok_or(())?;
+        let word = self.bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or(())?;
+        Ok(u64::from_le_bytes(*word))
+    }
+}
+
+fn get(registers: Registers<'_>, number: u32) -> Option<u64> {
+    let bit = 1u64 << number;
+    let row = (registers.mask & (bit - 1)).count_ones() as usize;
+    registers.values.get(row).copied().filter(|_| registers.mask & bit != 0)
+}
+
+fn push(chain: &mut Vec<Address>, value: u64) {
+    chain.push(Address { value, context: Context::User });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{self, Cursor, Read};
+    use std::path::Path;
+
+    use crate::files::{Disk, Files, OpenFile};
+    use crate::processes::Processes;
+
+    const CODE: u64 = 0x7000_0000;
+    const STACK: u64 = 0x7fff_0000;
+
+    /// The user frames of a sample of a process with generated code from `CODE` on.
+    fn unwind(mask: u64, values: &[u64], stack: &[u64]) -> Vec<u64> {
+        unwind_in(Place::Generated(0), &Sources::nowhere(), Registers { mask, values }, stack)
+    }
+
+    fn unwind_in(place: Place, sources: &Sources, registers: Registers<'_>, stack: &[u64]) -> Vec<u64> {
+        let (mut places, mut processes) = (Places::default(), Processes::default());
+        let row = processes.row(Some(1));
+        processes.map(row, CODE, CODE + 0x10000, places.id(place));
+        let mut modules = Modules::default();
+        modules.id(b"/lib/some.so", None);
+        let moment = Moment {
+            sources,
+            modules: &modules,
+            places: &places,
+            build_ids: &FxHashMap::default(),
+            process: processes.get(row),
+            row,
+            arch: None,
+        };
+        let bytes: Vec<u8> = stack.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let sample = Sample {
+            event: 0,
+            time_ns: 0,
+            pid: Some(1),
+            tid: Some(1),
+            cpu: None,
+            period: 1,
+            chain: &[],
+            user_registers: Some(registers),
+            user_stack: &bytes,
+        };
+        assert!(wants_unwinding(&sample));
+        let mut chain = Vec::new();
+        Unwinders::default().unwind(&moment, &sample, &mut chain);
+        assert!(chain.len() <= MOST_FRAMES + 2);
+        chain.iter().map(|address| address.value).collect()
+    }
+
+    /// bp, sp and ip.
+    const X86_64: u64 = 0b1_1100_0000;
+    /// x29, lr, sp and pc.
+    const AARCH64: u64 = 0b1111 << 29;
+
+    #[test]
+    fn frame_pointers_lead_to_the_root() {
+        let stack = [1, 2, STACK + 48, CODE + 0x200, 3, 4, STACK + 80, CODE + 0x300, 5, 6, 0, CODE + 0x400];
+        let expected = [CODE + 0x100, CODE + 0x1ff, CODE + 0x2ff, CODE + 0x3ff];
+        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
+        let arm = unwind(AARCH64, &[STACK + 16, 7, STACK, CODE + 0x100], &stack);
+        assert_eq!(arm, expected[..3], "the outermost frame has no caller to return to");
+    }
+
+    #[test]
+    fn a_function_without_a_frame_has_its_caller_on_top() {
+        let stack = [CODE + 0x180, 2, STACK + 48, CODE + 0x200, 3, 4, 0, 0];
+        let expected = [CODE + 0x100, CODE + 0x17f, CODE + 0x1ff];
+        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
+    }
+
+    #[test]
+    fn callers_that_are_no_code_end_the_stack() {
+        let stack = [1, 2, STACK + 48, 0x1234, 3, 4, STACK + 80, CODE + 0x300];
+        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), [CODE + 0x100]);
+    }
+
+    #[test]
+    fn hostile_registers_do_no_harm() {
+        let words = [0, 1, 7, 8, 16, STACK, CODE, 1 << 63, u64::MAX - 16, u64::MAX - 8, u64::MAX];
+        let circle = [STACK, CODE + 1, STACK, CODE + 1, STACK + 8, CODE];
+        let triples = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
+        for ((bp, sp), ip) in triples.flat_map(|pair| words.map(|ip| (pair, ip))) {
+            for stack in [&circle[..], &circle[1..], &[], &[u64::MAX; 9]] {
+                assert_eq!(unwind(X86_64, &[bp, sp, ip], stack)[0], ip);
+                assert_eq!(unwind(AARCH64, &[bp, ip, sp, ip], stack)[0], ip);
+            }
+        }
+    }
+
+    /// The same bytes, whatever is opened.
+    struct OneFile(Vec<u8>);
+
+    impl Files for OneFile {
+        fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
+            Ok(Box::new(Cursor::new(self.0.clone())))
+        }
+    }
+
+    /// The smallest file with tables that every Linux has is the vDSO.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn damaged_tables_do_no_harm() {
+        let mut file = Vec::new();
+        Disk.vdso().unwrap().read_to_end(&mut file).unwrap();
+        let place = Place::File { module: 0, bias: 0u64.wrapping_sub(CODE), executable: true };
+        let word = |at: u64| if at.is_multiple_of(2) { STACK + (at + 2) * 8 } else { CODE + at * 50 };
+        let stack: Vec<u64> = (0..64).map(word).collect();
+        let (mut random, mut deepest) = (1u64, 0);
+        for round in 0..4000 {
+            let mut damaged = file.clone();
+            for _ in 0..round % 8 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (random >> 33) as usize % damaged.len();
+                damaged[at] = (random >> 16) as u8;
+            }
+            let sources = Sources { files: Box::new(OneFile(damaged)), ..Sources::nowhere() };
+            let ip = CODE + (random >> 40) % file.len() as u64;
+            for (mask, values) in
+                [(X86_64, &[STACK + 16, STACK, ip][..]), (AARCH64, &[STACK + 16, ip, STACK, ip][..])]
+            {
+                deepest = unwind_in(place, &sources, Registers { mask, values }, &stack).len().max(deepest);
+            }
+        }
+        assert!(deepest > 3, "nothing was unwound");
+    }
+
+    #[test]
+    fn registers_that_were_not_taken() {
+        assert_eq!(unwind(1 << 8, &[CODE], &[0; 4]), [CODE], "only the instruction pointer");
+        assert_eq!(unwind(X86_64, &[], &[0; 4]), [0; 0], "values are missing");
+        assert_eq!(unwind(u64::MAX, &[9; 64], &[0; 4]), [9]);
+        assert_eq!(unwind(0, &[], &[]), [0; 0]);
+    }
+}
