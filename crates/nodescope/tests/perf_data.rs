@@ -233,10 +233,10 @@ fn copied_stacks_have_user_frames() {
     let scratch = Scratch::new("perf-dwarf-corpus");
     let profile = ours(&input("perf-data-dwarf"), &scratch);
     let lane = &profile.lanes()[0];
-    assert_eq!(lane.samples.len(), 24);
+    assert_eq!(lane.samples.len(), 35);
     let is_user = |frame: &Symbol| !frame.1.starts_with("[kernel");
     let user_frames = |row| frames(&profile, lane, row).iter().filter(|frame| is_user(frame)).count();
-    assert!((0..24).all(|row| user_frames(row) > 0));
+    assert!((0..35).all(|row| user_frames(row) > 0));
 }
 
 /// The pipe form comes through stdin, where nothing can be looked up twice.

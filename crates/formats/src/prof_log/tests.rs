@@ -359,7 +359,7 @@ mod libraries {
             (
                 Sources::default(),
                 &path,
-                end + 4096,
+                end + (1 << 24),
                 format!("the file {path} has changed since the recording"),
             ),
         ] {
