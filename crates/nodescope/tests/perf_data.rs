@@ -100,7 +100,8 @@ fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
     let mut aliases = Aliases(BTreeMap::new());
     let (our_lanes, their_lanes) = (lanes(ours), lanes(theirs));
     assert_eq!(our_lanes.keys().collect::<Vec<_>>(), their_lanes.keys().collect::<Vec<_>>(), "{name}");
-    let (mut count, mut different) = (0, BTreeMap::<String, usize>::new());
+    let (mut count, mut broken, mut reused) = (0, 0, 0);
+    let mut different = BTreeMap::<String, usize>::new();
     for (event, lane) in our_lanes {
         let other = their_lanes[event];
         assert_eq!(lane.samples.time_ns, other.samples.time_ns, "{name} {event}");
@@ -109,17 +110,34 @@ fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
             let tid = |profile: &Profile, lane: &Lane| profile.thread(lane.samples.thread[row]).tid;
             assert_eq!(tid(ours, lane), tid(theirs, other), "{name} {event} sample {row}");
             let (found, expected) = (frames(ours, lane, row), frames(theirs, other, row));
+            // Of a chain that ends in a broken frame pointer perf shows nothing, and we what is right.
+            if expected.is_empty() && !found.is_empty() {
+                broken += 1;
+                continue;
+            }
             assert_eq!(found.len(), expected.len(), "{name} {event} {row}: {found:#?} {expected:#?}");
             for (found, expected) in found.into_iter().zip(expected) {
                 count += 1;
-                if found != expected && !aliases.same(&found.1, &found.0, &expected.0) {
+                if found == expected || is_nameless_jump(&expected.0) {
+                    continue;
+                }
+                if found.1 == expected.1 && found.1.ends_with(".map") {
+                    reused += 1;
+                } else if !aliases.same(&found.1, &found.0, &expected.0) {
                     *different.entry(format!("{expected:?}, not {found:?}")).or_default() += 1;
                 }
             }
         }
     }
     assert!(different.is_empty(), "{name}: {different:#?}");
+    // Where V8 used an address twice we show the last name, and perf any of them.
+    assert!(broken <= 3 && reused * 100 <= count, "{name}: {broken} chains, {reused} of {count} frames");
     count
+}
+
+/// A jump to an indirect function has no name of its own; perf writes what is left of it.
+fn is_nameless_jump(symbol: &str) -> bool {
+    symbol == "@plt" || symbol.starts_with("*ABS*")
 }
 
 fn forget_maps(profile: &Profile) {

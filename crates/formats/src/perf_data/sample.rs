@@ -9,6 +9,10 @@ use super::bytes::{Bytes, Order};
 const CONTEXT_MAX: u64 = -4095i64 as u64;
 const CONTEXT_KERNEL: u64 = -128i64 as u64;
 const CONTEXT_USER: u64 = -512i64 as u64;
+const CONTEXT_HYPERVISOR: u64 = -32i64 as u64;
+const CONTEXT_GUEST: u64 = -2048i64 as u64;
+const CONTEXT_GUEST_KERNEL: u64 = -2176i64 as u64;
+const CONTEXT_GUEST_USER: u64 = -2560i64 as u64;
 
 const READ_ENABLED: u64 = 1 << 0;
 const READ_RUNNING: u64 = 1 << 1;
@@ -113,7 +117,11 @@ fn read_chain(order: Order, words: &[u8], mut context: Context, chain: &mut Vec<
             context = match value {
                 CONTEXT_KERNEL => Context::Kernel,
                 CONTEXT_USER => Context::User,
-                _ => Context::Elsewhere,
+                CONTEXT_HYPERVISOR | CONTEXT_GUEST | CONTEXT_GUEST_KERNEL | CONTEXT_GUEST_USER => {
+                    Context::Elsewhere
+                }
+                // What followed a broken frame pointer: what came before it is right.
+                _ => return,
             };
         }
     }
