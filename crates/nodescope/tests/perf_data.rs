@@ -37,11 +37,21 @@ fn record(scratch: &Scratch, name: &str, options: &[&str], node_flags: &[&str]) 
         println!("skipped: perf cannot record here: {said}");
         return None;
     }
-    let fields = "comm,pid,tid,time,event,ip,sym,dso,period";
-    let words = ["script", "--no-demangle", "--no-inline", "--ns", "-F", fields, "-i", &data];
-    let text = scratch.path(&format!("{name}.txt"));
-    fs::write(&text, Command::new("perf").args(words).output().unwrap().stdout).unwrap();
+    let text = script_of(scratch, &data)?;
     Some((data, text))
+}
+
+/// What perf says of a recording, as a file. `None` where perf is missing, with the reason printed.
+fn script_of(scratch: &Scratch, data: &str) -> Option<String> {
+    let fields = "comm,pid,tid,time,event,ip,sym,dso,period";
+    let words = ["script", "--no-demangle", "--no-inline", "--ns", "-F", fields, "-i", data];
+    let Ok(output) = Command::new("perf").args(words).output() else {
+        println!("skipped: perf is missing");
+        return None;
+    };
+    let text = scratch.path("perf.txt");
+    fs::write(&text, output.stdout).unwrap();
+    Some(text)
 }
 
 fn ours(data: &str, scratch: &Scratch) -> Profile {
@@ -72,27 +82,44 @@ fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<Symbol> {
     profile.ancestry(lane.samples.stack[row]).map(name).collect()
 }
 
-/// What nm says of a binary: names at one address are one function.
-struct Aliases(BTreeMap<String, BTreeMap<String, String>>);
+/// What nm says of the binaries: for each name its address and size.
+struct Aliases(BTreeMap<String, BTreeMap<String, (u64, u64)>>);
 
 impl Aliases {
+    /// Whether two names are of one function: they stand at one address, or the other is a label without a size
+    /// inside of the first, which perf sometimes takes for a function.
     fn same(&mut self, module: &str, one: &str, other: &str) -> bool {
-        let addresses = self.0.entry(module.to_owned()).or_insert_with(|| {
-            let mut all = BTreeMap::new();
-            for flags in [&["--defined-only"][..], &["--defined-only", "-D"]] {
-                let printed = Command::new("nm").args(flags).arg(module).output().map(|output| output.stdout);
-                for line in String::from_utf8_lossy(&printed.unwrap_or_default()).lines() {
-                    let words: Vec<&str> = line.split(' ').collect();
-                    if let [address, _, name] = words[..] {
-                        all.insert(name.split('@').next().unwrap().to_owned(), address.to_owned());
-                    }
-                }
-            }
-            all
-        });
-        let address = |name: &str| addresses.get(name.split('@').next().unwrap());
-        address(one).is_some() && address(one) == address(other)
+        let places = self.0.entry(module.to_owned()).or_insert_with(|| places_in(module));
+        let place = |name: &str| places.get(name.split('@').next().unwrap()).copied();
+        let (Some((start, size)), Some((other, other_size))) = (place(one), place(other)) else {
+            return false;
+        };
+        start == other || other_size == 0 && (start..start + size).contains(&other)
     }
+}
+
+fn places_in(module: &str) -> BTreeMap<String, (u64, u64)> {
+    let mut all = BTreeMap::new();
+    for flags in [&["-S", "--defined-only"][..], &["-S", "--defined-only", "-D"]] {
+        let printed = Command::new("nm").args(flags).arg(module).output().map(|output| output.stdout);
+        for line in String::from_utf8_lossy(&printed.unwrap_or_default()).lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let (address, size, name) = match words[..] {
+                [address, size, _, name] => (address, size, name),
+                [address, _, name] => (address, "0", name),
+                _ => continue,
+            };
+            let number = |text: &str| u64::from_str_radix(text, 16).unwrap_or(0);
+            all.insert(name.split('@').next().unwrap().to_owned(), (number(address), number(size)));
+        }
+    }
+    all
+}
+
+/// On the recording's own clock: time 0 may be that of a context switch.
+fn times(profile: &Profile, lane: &Lane) -> Vec<u64> {
+    let start_ns = (profile.meta().start_clock_s.unwrap() * 1e9).round() as u64;
+    lane.samples.time_ns.iter().map(|time_ns| start_ns + time_ns).collect()
 }
 
 /// Every sample of every event; returns how many frames were compared.
@@ -104,7 +131,7 @@ fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
     let mut different = BTreeMap::<String, usize>::new();
     for (event, lane) in our_lanes {
         let other = their_lanes[event];
-        assert_eq!(lane.samples.time_ns, other.samples.time_ns, "{name} {event}");
+        assert_eq!(times(ours, lane), times(theirs, other), "{name} {event}");
         assert_eq!(lane.samples.weight, other.samples.weight, "{name} {event}");
         for row in 0..lane.samples.len() {
             let tid = |profile: &Profile, lane: &Lane| profile.thread(lane.samples.thread[row]).tid;
@@ -255,6 +282,23 @@ fn copied_stacks_have_user_frames() {
     let is_user = |frame: &Symbol| !frame.1.starts_with("[kernel");
     let user_frames = |row| frames(&profile, lane, row).iter().filter(|frame| is_user(frame)).count();
     assert!((0..35).all(|row| user_frames(row) > 0));
+}
+
+/// The corpus was recorded on another machine: perf and we find the same files, or miss them, and know the same
+/// names.
+#[test]
+fn the_corpus_is_what_perf_script_says() {
+    let scratch = Scratch::new("perf-corpus");
+    for case in ["file", "pipe", "zstd", "events", "jitdump"] {
+        let data = scratch.path("perf.data");
+        let packed = fs::File::open(input(&format!("perf-data-{case}"))).unwrap();
+        std::io::copy(&mut flate2::read::GzDecoder::new(packed), &mut fs::File::create(&data).unwrap())
+            .unwrap();
+        let Some(text) = script_of(&scratch, &data) else { return };
+        let count = compare(case, &ours(&data, &scratch), &theirs(&text));
+        println!("{case}: {count} frames are the same");
+        assert!(count > 500, "{case}: only {count} frames");
+    }
 }
 
 /// The pipe form comes through stdin, where nothing can be looked up twice.

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use profile::classify::{self, Home, home_of};
-use profile::{Builder, Category, FrameId, FunctionId, Marker, MarkerKind, Role, StringId, ThreadId, Unit};
+use profile::{
+    Builder, Category, FrameId, FunctionId, Marker, MarkerKind, Profile, Role, StringId, ThreadId, Unit,
+};
 use rustc_hash::FxHashMap;
 
 /// Why JavaScript has no name when perf found no map.
@@ -79,13 +81,18 @@ pub fn add_off_cpu_markers(builder: &mut Builder, switches: impl IntoIterator<It
 /// The clock at time 0, and the interval of a sampling by time.
 pub fn settle_clock(builder: &mut Builder) {
     let lanes = builder.so_far().lanes();
-    let first_ns =
-        lanes.iter().filter(|lane| lane.timed).filter_map(|lane| lane.samples.time_ns.iter().min()).min();
-    let start_clock_s = first_ns.map(|&ns| ns as f64 / 1e9);
+    let start_clock_s = first_ns(builder.so_far()).map(|ns| ns as f64 / 1e9);
     let main = lanes.first().filter(|lane| lane.unit == Unit::Ns);
     let interval_ns = main.and_then(|lane| median(&lane.samples.weight));
     builder.meta().start_clock_s = start_clock_s;
     builder.meta().interval_ns = interval_ns;
+}
+
+/// The time that becomes 0: that of the first sample or marker.
+pub(crate) fn first_ns(profile: &Profile) -> Option<u64> {
+    let lanes = profile.lanes().iter().filter(|lane| lane.timed);
+    let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
+    samples.chain(profile.markers().start_ns.iter().min()).min().copied()
 }
 
 fn median(weights: &[u64]) -> Option<u64> {

@@ -6,7 +6,9 @@ use profile::{Builder, LaneId, LaneInfo, Profile, Sample, StackId, ThreadId, Uni
 use rustc_hash::FxHashMap;
 
 use crate::add;
-use crate::finish::{CpuSwitch, add_off_cpu_markers, infer_roles, settle_clock, settle_quality_with};
+use crate::finish::{
+    CpuSwitch, add_off_cpu_markers, first_ns, infer_roles, settle_clock, settle_quality_with,
+};
 use crate::namer::{Namer, RawEvent, RawSwitch};
 use crate::resolve::resolve;
 use crate::stacks::{NONE, RawStack};
@@ -113,7 +115,7 @@ fn note_losses(builder: &mut Builder, namer: &Namer) {
 
 fn settle_meta(builder: &mut Builder, namer: &Namer) {
     let interval_ns = namer.samples.first().and_then(|first| namer.events.get(&first.event)?.interval_ns);
-    let start_ns = first_ns(builder);
+    let start_ns = first_ns(builder.so_far());
     let meta = builder.meta();
     meta.interval_ns = interval_ns.or(meta.interval_ns);
     meta.host.clone_from(&namer.about.host);
@@ -123,12 +125,4 @@ fn settle_meta(builder: &mut Builder, namer: &Namer) {
         let start_ns = i128::from(wall_ns) - i128::from(clock_ns) + i128::from(start_ns?);
         (start_ns >= 0).then(|| start_ns.to_string())
     });
-}
-
-/// The time that becomes 0.
-fn first_ns(builder: &Builder) -> Option<u64> {
-    let profile = builder.so_far();
-    let lanes = profile.lanes().iter().filter(|lane| lane.timed);
-    let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
-    samples.chain(profile.markers().start_ns.iter().min()).min().copied()
 }
