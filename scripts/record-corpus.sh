@@ -621,7 +621,7 @@ data() {
   release=$(uname -r)
   LC_ALL=C sed "s/$release/$(printf '%-*.*s' ${#release} ${#release} "${release%%-*}-generic-kernel" | tr ' ' x)/" <"$work/$name.data" |
     gzip -9n >"$corpus/$name/input.data.gz"
-  for map in $(find /tmp -maxdepth 1 -name 'perf-*.map' -newer "$work/before"); do
+  find /tmp -maxdepth 1 -name 'perf-*.map' -newer "$work/before" | while read -r map; do
     gzip -9n <"$map" >"$corpus/$name/${map##*/}.gz"
     rm "$map"
   done
