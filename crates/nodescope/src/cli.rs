@@ -17,10 +17,42 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[cfg(target_os = "linux")]
+    Record(Record),
     Report(Report),
     Export(Export),
     Completions(Completions),
     Man(Man),
+}
+
+/// Profile a running process, or a command: where its CPU time goes from now on
+///
+/// Kernel, native and JavaScript code, on all threads and in all processes that it starts. JavaScript has names
+/// when Node was started with --perf-basic-prof --interpreted-frames-native-stack.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope record 4140 -d 10s
+  nodescope record -p 4140,4141 -o flame.svg
+  nodescope record -- node --perf-basic-prof --interpreted-frames-native-stack app.js")]
+pub(crate) struct Record {
+    /// The process: its pid
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// The processes, by their pids [several: -p 12,13]
+    #[arg(long, short, value_name = "PID", value_delimiter = ',')]
+    pub(crate) pid: Vec<u32>,
+    /// How long: 30s, 500ms, 2m [default: 30s; with a command, until it ends]
+    #[arg(long, short, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// Samples a second of each busy thread
+    #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) frequency: u32,
+    /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Start this and record it until it ends; its exit status becomes ours
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads

@@ -6,7 +6,7 @@ use std::path::Path;
 use formats::svg::{self, Colors, SvgError};
 use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg::Options as SvgOptions};
 use profile::Profile;
-use views::{Selection, Weights};
+use views::{Selection, Weights, weigh};
 
 use crate::cli::{Export, Folded, Svg};
 use crate::failure::{Failure, warn};
@@ -16,7 +16,7 @@ use crate::{input, output, select};
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     Nodescope,
     Svg,
     Folded,
@@ -56,27 +56,41 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     }
     let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
     note_other_events(&profile, &selection, form);
-    let is_binary = matches!(form, Form::Pprof | Form::Firefox);
+    let options = Options { folded: folded_options(&arguments.folded, label_pid), svg: svg_options };
+    write_form(&profile, (&selection, &weights), form, &options, &arguments.output)?;
+    say_where(&arguments.output, form);
+    Ok(())
+}
+
+/// What only some forms know.
+struct Options {
+    folded: folded::Options,
+    svg: SvgOptions,
+}
+
+fn write_form(
+    profile: &Profile,
+    (selection, weights): (&Selection, &Weights),
+    form: Form,
+    options: &Options,
+    output: &Path,
+) -> Result<(), Failure> {
+    let is_binary = matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox);
     let mut notes = Vec::new();
-    output::write_to(&arguments.output, is_binary, |out| {
+    output::write_to(output, is_binary, |out| {
         match form {
-            // It always holds the whole recording, and is written already.
-            Form::Nodescope => {}
-            Form::Folded => {
-                let options = folded_options(&arguments.folded, label_pid);
-                folded::write(&profile, &weights, &selection, &options, out)?;
-            }
-            Form::Svg => write_svg(&profile, &weights, &selection, &svg_options, out)?,
-            Form::Cpuprofile => notes = cpuprofile::write(&profile, &selection, out)?,
-            Form::Speedscope => notes = speedscope::write(&profile, &selection, out)?,
-            Form::Pprof => notes = pprof::write(&profile, &selection, out)?,
-            Form::Firefox => notes = firefox::write(&profile, &selection, out)?,
-            Form::Json => write_json(&Report::new(&profile, &weights, &selection), out)?,
+            Form::Nodescope => profile::file::write(profile, out)?,
+            Form::Folded => folded::write(profile, weights, selection, &options.folded, out)?,
+            Form::Svg => write_svg(profile, weights, selection, &options.svg, out)?,
+            Form::Cpuprofile => notes = cpuprofile::write(profile, selection, out)?,
+            Form::Speedscope => notes = speedscope::write(profile, selection, out)?,
+            Form::Pprof => notes = pprof::write(profile, selection, out)?,
+            Form::Firefox => notes = firefox::write(profile, selection, out)?,
+            Form::Json => write_json(&Report::new(profile, weights, selection), out)?,
         }
         Ok(())
     })?;
     notes.iter().for_each(|note| warn(note));
-    say_where(&arguments.output, form);
     Ok(())
 }
 
@@ -89,23 +103,36 @@ fn say_where(output: &Path, form: Form) {
 }
 
 fn form(arguments: &Export) -> Result<Form, Failure> {
-    let words = || FORMS.iter().map(|(_, word, _)| *word).collect::<Vec<_>>().join(", ");
-    if let Some(word) = &arguments.to {
-        let word = word.trim_start_matches('.');
-        let found = FORMS.iter().find(|(_, known, _)| *known == word);
-        return found.map(|(form, ..)| *form).ok_or_else(|| {
-            Failure::usage(format!("nodescope cannot write {word}")).hint(format!("--to takes {}", words()))
-        });
-    }
-    let name = arguments.output.to_string_lossy().to_lowercase();
+    let Some(word) = &arguments.to else { return form_of(&arguments.output) };
+    let word = word.trim_start_matches('.');
+    let found = FORMS.iter().find(|(_, known, _)| *known == word);
+    found.map(|(form, ..)| *form).ok_or_else(|| {
+        Failure::usage(format!("nodescope cannot write {word}")).hint(format!("--to takes {}", words()))
+    })
+}
+
+fn words() -> String {
+    FORMS.iter().map(|(_, word, _)| *word).collect::<Vec<_>>().join(", ")
+}
+
+/// The form that a name's ending says.
+pub(crate) fn form_of(out: &Path) -> Result<Form, Failure> {
+    let name = out.to_string_lossy().to_lowercase();
     let found = FORMS.iter().find(|(_, _, endings)| endings.iter().any(|ending| name.ends_with(ending)));
     found.map(|(form, ..)| *form).ok_or_else(|| {
         let what = match name.as_str() {
             "-" => "stdout has no ending that says what to write".to_owned(),
-            _ => format!("the ending of {} does not say what to write", arguments.output.display()),
+            _ => format!("the ending of {} does not say what to write", out.display()),
         };
         Failure::usage(what).hint(format!("add --to with one of {}", words()))
     })
+}
+
+/// Writes all of a profile in a form, with the options that it has by itself. Notes go to stderr.
+pub(crate) fn write_whole(profile: &Profile, form: Form, out: &Path) -> Result<(), Failure> {
+    let selection = Selection::default();
+    let options = Options { folded: folded::Options::default(), svg: SvgOptions::default() };
+    write_form(profile, (&selection, &weigh(profile, &selection)), form, &options, out)
 }
 
 /// `--pid` alone labels processes; with numbers it narrows.

@@ -10,6 +10,8 @@ pub(crate) enum Failure {
     Said { what: String, hint: Option<String>, code: u8 },
     /// The reader of our output went away: nobody is left to tell.
     BrokenPipe,
+    /// A command that we started failed, and said why itself.
+    Ended(u8),
 }
 
 impl Failure {
@@ -27,7 +29,7 @@ impl Failure {
     pub(crate) fn hint(self, text: impl Into<String>) -> Self {
         match self {
             Self::Said { what, code, .. } => Self::Said { what, hint: Some(text.into()), code },
-            Self::BrokenPipe => self,
+            Self::BrokenPipe | Self::Ended(_) => self,
         }
     }
 
@@ -41,7 +43,11 @@ impl Failure {
 
     /// Tells the person and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        let Self::Said { what, hint, code } = self else { return ExitCode::SUCCESS };
+        let (what, hint, code) = match self {
+            Self::Said { what, hint, code } => (what, hint, code),
+            Self::Ended(code) => return ExitCode::from(*code),
+            Self::BrokenPipe => return ExitCode::SUCCESS,
+        };
         let mut err = io::stderr().lock();
         // When stderr is gone too, there is nobody to tell.
         let _ = writeln!(err, "nodescope: {}", crate::text::printable(what));

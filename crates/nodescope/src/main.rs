@@ -6,6 +6,8 @@ mod failure;
 mod generate;
 mod input;
 mod output;
+#[cfg(target_os = "linux")]
+mod record;
 mod report;
 mod select;
 mod text;
@@ -18,6 +20,10 @@ use cli::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(failure) = record::stand_in() {
+        return failure.report();
+    }
     let cli = Cli::parse_from(cli::arguments(std::env::args_os()));
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -28,6 +34,8 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => output::print(&cli::short_help()),
+        #[cfg(target_os = "linux")]
+        Some(Command::Record(arguments)) => record::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
         Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),

@@ -73,7 +73,7 @@ fn temporary_name(path: &Path) -> PathBuf {
 /// A recording tells much about a service: only its owner may read it. Under sudo that is the person who
 /// typed the command.
 #[cfg(unix)]
-fn create(path: &Path) -> io::Result<File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, fchown};
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let id = |name: &str| std::env::var(name).ok().and_then(|id| id.parse().ok());
@@ -85,6 +85,6 @@ fn create(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(not(unix))]
-fn create(path: &Path) -> io::Result<File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }

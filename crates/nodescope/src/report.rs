@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use profile::{Category, FunctionId, Profile, Unit};
 use serde::Serialize;
-use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top};
+use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top, weigh};
 
 use crate::cli::{self, Sort};
 use crate::failure::Failure;
@@ -31,6 +31,13 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
         return output::print(&text);
     }
     output::print(&terminal::render(&report, arguments.rows, &style::Style::new(arguments.color)))
+}
+
+/// Prints the first lines of a report.
+pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
+    let selection = Selection::default();
+    let report = Report::new(profile, &weigh(profile, &selection), &selection);
+    output::print(&terminal::render_head(&report, &style::Style::new(cli::Color::Auto)))
 }
 
 /// Everything that a report says. Shares are from 0 to 1.

@@ -86,7 +86,7 @@ fn parse_range(text: &str) -> Result<Range<u64>, Failure> {
 }
 
 /// Reads `1.5`, `1.5s`, `500ms`, `20us`, `2m` or `1h` as nanoseconds.
-fn parse_time(text: &str) -> Option<u64> {
+pub(crate) fn parse_time(text: &str) -> Option<u64> {
     const UNITS: &[(&str, f64)] =
         &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
     let text = text.trim();

@@ -16,10 +16,7 @@ const BAR: usize = 24;
 pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
     let limit = if limit == 0 { usize::MAX } else { limit };
     let fitting = |text: &str| wrap(&printable(text), style.width);
-    let mut text = format!("{}\n", style.bold(&fitting(&headline(report))));
-    for sentence in sentences(report) {
-        let _ = writeln!(text, "{}", fitting(&sentence));
-    }
+    let mut text = render_head(report, style);
     for section in sections(report) {
         let rows = section.rows.len();
         if rows == 0 {
@@ -37,6 +34,16 @@ pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
             let more = format!("  … {} more; -n 0 shows all", thousands((rows - limit) as u64));
             let _ = writeln!(text, "{}", style.dim(&more));
         }
+    }
+    text
+}
+
+/// The sentences alone.
+pub(super) fn render_head(report: &Report, style: &Style) -> String {
+    let fitting = |text: &str| wrap(&printable(text), style.width);
+    let mut text = format!("{}\n", style.bold(&fitting(&headline(report))));
+    for sentence in sentences(report) {
+        let _ = writeln!(text, "{}", fitting(&sentence));
     }
     text
 }

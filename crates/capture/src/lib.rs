@@ -1,0 +1,12 @@
+//! perf events of running processes, as a stream in perf.data's pipe form: whatever reads such a file reads a
+//! recording of ours, also one that was cut off by a full disk or `kill -9`.
+
+#[cfg(target_os = "linux")]
+mod sampler;
+#[cfg(target_os = "linux")]
+mod state;
+#[cfg(target_os = "linux")]
+mod stream;
+
+#[cfg(target_os = "linux")]
+pub use sampler::{AttachError, Options, Sampler};

@@ -1,0 +1,276 @@
+//! `nodescope record`: samples a running process, or a command that it starts, and keeps what it saw whatever
+//! happens: while it records, everything goes to OUT.part, which `report` opens, too.
+
+mod target;
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use capture::{AttachError, Options, Sampler};
+use formats::{ImportError, ImportOptions};
+use profile::Profile;
+use symbols::Sources;
+
+use crate::cli;
+use crate::export::Form;
+use crate::failure::{Failure, warn};
+use crate::text::{duration, plural, thousands};
+use crate::{export, output, report, select};
+use target::Target;
+
+pub(crate) use target::stand_in;
+
+/// How often the rings are looked at: at 10,000 samples a second a small ring of a deep stack lasts longer.
+const ROUND: Duration = Duration::from_millis(50);
+/// Fewer samples than this say little.
+const FEW_SAMPLES: u64 = 100;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
+    let limit = limit(arguments)?;
+    let mut target = Target::find(arguments)?;
+    let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
+    // A stream is for `nodescope report -` on the other side.
+    let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(&out)? };
+    let options = Options { frequency: arguments.frequency, on_exec: target.is_command() };
+    let mut sampler = Sampler::attach(target.pids(), options).map_err(|error| explain(error, &target))?;
+    let mut spool = Spool::create(&out)?;
+    spool.write(&sampler.head())?;
+    sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
+    say_start(&sampler, &target, arguments.frequency, limit);
+    if !target.is_command() {
+        sampler.enable().map_err(|error| Failure::failed(format!("cannot start sampling: {error}")))?;
+    }
+    target.let_go()?;
+    let recorded = sample(&mut sampler, &mut target, limit, &mut spool);
+    let profile = import(&spool.path, &target)?;
+    export::write_whole(&profile, form, &out)?;
+    spool.remove();
+    recorded?;
+    say_end(&profile, &out)?;
+    target.status()
+}
+
+fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
+    let Some(text) = &arguments.duration else {
+        return Ok(arguments.command.is_empty().then_some(Duration::from_secs(30)));
+    };
+    let ns = select::parse_time(text).filter(|ns| *ns > 0);
+    let ns = ns.ok_or_else(|| {
+        Failure::usage(format!("--duration {text} is not a time")).hint("-d 30s, -d 500ms, -d 2m")
+    })?;
+    Ok(Some(Duration::from_nanos(ns)))
+}
+
+/// `nodescope-server-4140-20261115-031502.nodescope`, here.
+fn default_name(target: &Target) -> PathBuf {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
+    let name: String = target.name().chars().filter(is_plain).take(30).collect();
+    let pid = target.pids().first().copied().unwrap_or(0);
+    PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
+}
+
+/// `20261115-031502`, in UTC.
+fn utc(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days since 0000-03-01, in eras of 400 years: each is 146,097 days.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+}
+
+fn explain(error: AttachError, target: &Target) -> Failure {
+    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    match error {
+        AttachError::Gone(pid) => {
+            Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists what runs here")
+        }
+        AttachError::Denied(_) => Failure::failed(format!(
+            "you may not sample {} (kernel.perf_event_paranoid is {})",
+            target.name(),
+            paranoid.trim()
+        ))
+        .hint("run nodescope as the user of that process or with sudo, or: sudo sysctl kernel.perf_event_paranoid=1"),
+        AttachError::Failed(error) => {
+            Failure::failed(format!("perf events do not work here: {error}")).hint("in a container, seccomp may forbid them")
+        }
+    }
+}
+
+/// What was recorded so far, on disk.
+struct Spool {
+    path: PathBuf,
+    file: File,
+}
+
+impl Spool {
+    /// Beside OUT, so that a full disk is noticed there.
+    fn create(out: &Path) -> Result<Self, Failure> {
+        let path = if out == Path::new("-") {
+            std::env::temp_dir().join(format!("nodescope-{}.part", std::process::id()))
+        } else {
+            let mut name = out.as_os_str().to_owned();
+            name.push(".part");
+            PathBuf::from(name)
+        };
+        // An older one is of a recording that was cut off: it is somebody's.
+        let file = output::create(&path).map_err(|error| {
+            Failure::writing(&path.display().to_string(), &error)
+                .hint("choose another OUT, or move the old file away")
+        })?;
+        Ok(Self { path, file })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.file
+            .write_all(bytes)
+            .map_err(|error| Failure::writing(&self.path.display().to_string(), &error).hint(self.hint()))
+    }
+
+    fn hint(&self) -> String {
+        format!("what was recorded before is there: nodescope report {}", self.path.display())
+    }
+
+    fn remove(&self) {
+        // It is of no use any more; that it cannot be removed is no news.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Samples until the time is over, the target has ended or somebody pressed Ctrl-C.
+fn sample(
+    sampler: &mut Sampler,
+    target: &mut Target,
+    limit: Option<Duration>,
+    spool: &mut Spool,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut progress = Progress::new(limit);
+    let mut bytes = Vec::new();
+    loop {
+        let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || sys::signals::ended();
+        let is_last = is_over || target.has_ended();
+        if is_last {
+            sampler.disable();
+        }
+        bytes.clear();
+        sampler.read(&mut bytes);
+        spool.write(&bytes)?;
+        progress.show(start.elapsed(), sampler.samples());
+        if is_last {
+            progress.clear();
+            return Ok(());
+        }
+        let left = limit.map_or(ROUND, |limit| limit.saturating_sub(start.elapsed()).min(ROUND));
+        sampler
+            .wait(left.max(Duration::from_millis(1)))
+            .map_err(|error| Failure::failed(error.to_string()))?;
+    }
+}
+
+/// A line that tells how far it is, on a terminal.
+struct Progress {
+    limit: Option<Duration>,
+    shown: Option<u64>,
+    is_terminal: bool,
+}
+
+impl Progress {
+    fn new(limit: Option<Duration>) -> Self {
+        Self { limit, shown: None, is_terminal: io::stderr().is_terminal() }
+    }
+
+    fn show(&mut self, elapsed: Duration, samples: u64) {
+        let seconds = elapsed.as_secs();
+        if !self.is_terminal || self.shown == Some(seconds) {
+            return;
+        }
+        self.shown = Some(seconds);
+        let of =
+            self.limit.map(|limit| format!(" of {}", duration(limit.as_nanos() as u64))).unwrap_or_default();
+        let _ = write!(
+            io::stderr().lock(),
+            "\r\u{1b}[K{seconds} s{of} · {} · Ctrl-C ends and keeps them",
+            plural(samples, "sample")
+        );
+    }
+
+    fn clear(&self) {
+        if self.is_terminal {
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
+        }
+    }
+}
+
+fn import(spool: &Path, target: &Target) -> Result<Profile, Failure> {
+    let file = File::open(spool).map_err(|error| Failure::failed(error.to_string()))?;
+    let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    let sources = Sources { root: target.root(), ..Sources::default() };
+    formats::import_with(file, ImportOptions { threads, sources }).map_err(|error| match error {
+        ImportError::NoSamples { .. } => {
+            let _ = fs::remove_file(spool);
+            Failure::failed(format!("{} used no CPU meanwhile: there is nothing to show", target.name()))
+                .hint("put load on it, or wait longer: -d 2m")
+        }
+        error => Failure::failed(format!("cannot read what was recorded: {error}"))
+            .hint(format!("it is in {}", spool.display())),
+    })
+}
+
+fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
+    let time = limit.map_or_else(
+        || "until it ends".to_owned(),
+        |limit| format!("for {}", duration(limit.as_nanos() as u64)),
+    );
+    let kernel = if sampler.sees_kernel() { "" } else { ", without the kernel's time: you are not root" };
+    warn(&format!(
+        "recording {} {time}, {frequency} times a second, by perf events{kernel}",
+        target.describe()
+    ));
+}
+
+fn say_end(profile: &Profile, out: &Path) -> Result<(), Failure> {
+    let samples: u64 = profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
+    if samples < FEW_SAMPLES {
+        let seconds = profile.duration_ns() as f64 / 1e9;
+        warn(&format!(
+            "only {} in {seconds:.1} s: the process was mostly idle. Record longer (-d 2m) or under load",
+            plural(samples, "sample")
+        ));
+    }
+    if out == Path::new("-") {
+        return Ok(());
+    }
+    report::print_head(profile)?;
+    let out = out.display();
+    warn(&format!("wrote {out} ({}); next: nodescope report {out}", plural(samples, "sample")));
+    let lost = profile.meta().losses.lost;
+    if lost > 0 {
+        warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(utc(0), "19700101-000000");
+        assert_eq!(utc(951_782_399), "20000228-235959");
+        assert_eq!(utc(951_782_400), "20000229-000000");
+        assert_eq!(utc(1_794_712_502), "20261115-031502");
+    }
+}

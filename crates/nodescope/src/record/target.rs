@@ -1,0 +1,158 @@
+//! What is recorded: processes that run, or a command that is started for it.
+
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use crate::cli;
+use crate::failure::Failure;
+
+/// Says to the program that stands in for a command what it waits for: this file's end.
+const GATE: &str = "NODESCOPE_GATE";
+
+/// Processes, and the command that was started, if one was.
+pub(super) struct Target {
+    pids: Vec<u32>,
+    name: String,
+    command: Option<Started>,
+}
+
+/// A command that waits to begin.
+struct Started {
+    child: Child,
+    gate: PathBuf,
+    status: Option<i32>,
+}
+
+impl Target {
+    pub(super) fn find(arguments: &cli::Record) -> Result<Self, Failure> {
+        let mut pids = arguments.pid.clone();
+        match (&arguments.target, arguments.command.is_empty()) {
+            (None, true) if pids.is_empty() => Err(Failure::usage("which process?")
+                .hint("nodescope record PID, or nodescope record -- node app.js")),
+            (None, false) if pids.is_empty() => Self::start(arguments),
+            (_, false) => Err(Failure::usage("a command is started, so no process can be named beside it")),
+            (target, true) => {
+                if let Some(target) = target {
+                    pids.push(target.parse().map_err(|_| {
+                        Failure::usage(format!("{target} is not a pid")).hint("nodescope record PID")
+                    })?);
+                }
+                let name = name_of(pids[0])?;
+                Ok(Self { pids, name, command: None })
+            }
+        }
+    }
+
+    /// Starts ourselves in the command's place: the events must be there before its first instruction.
+    fn start(arguments: &cli::Record) -> Result<Self, Failure> {
+        let gate = std::env::temp_dir().join(format!("nodescope-{}.gate", std::process::id()));
+        let failed =
+            |what: &str| Failure::failed(format!("cannot start {}: {what}", arguments.command[0].display()));
+        fs::write(&gate, "").map_err(|error| failed(&error.to_string()))?;
+        let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+        let child = Command::new(program).args(&arguments.command).env(GATE, &gate).spawn();
+        let child = child.map_err(|error| failed(&error.to_string()))?;
+        let name = Path::new(&arguments.command[0]).file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let pids = vec![child.id()];
+        Ok(Self { pids, name, command: Some(Started { child, gate, status: None }) })
+    }
+
+    pub(super) fn pids(&self) -> &[u32] {
+        &self.pids
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_command(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// `node (pid 4140)`.
+    pub(super) fn describe(&self) -> String {
+        let pids: Vec<String> = self.pids.iter().map(ToString::to_string).collect();
+        format!("{} (pid {})", self.name, pids.join(", "))
+    }
+
+    /// Where the files of the process are, if not where ours are.
+    pub(super) fn root(&self) -> Option<PathBuf> {
+        let root = PathBuf::from(format!("/proc/{}/root", self.pids.first()?));
+        let own = fs::read_link("/proc/self/root").ok()?;
+        // The same folder, or one that this user may not see.
+        fs::read_link(&root).ok().filter(|link| *link != own).map(|_| root)
+    }
+
+    /// Lets the command begin.
+    pub(super) fn let_go(&self) -> Result<(), Failure> {
+        let Some(started) = &self.command else { return Ok(()) };
+        fs::remove_file(&started.gate).map_err(|error| Failure::failed(error.to_string()))
+    }
+
+    /// Whether nothing is left to sample.
+    pub(super) fn has_ended(&mut self) -> bool {
+        if let Some(started) = &mut self.command {
+            if let Ok(Some(status)) = started.child.try_wait() {
+                started.status = Some(status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
+            }
+            return started.status.is_some();
+        }
+        self.pids.iter().all(|pid| is_over(*pid))
+    }
+
+    /// A command's status is ours. One that still runs is waited for: it was started to run.
+    pub(super) fn status(mut self) -> Result<(), Failure> {
+        let Some(started) = &mut self.command else { return Ok(()) };
+        let status = match started.status {
+            Some(status) => status,
+            None => started.child.wait().ok().and_then(|status| status.code()).unwrap_or(1),
+        };
+        if status == 0 { Ok(()) } else { Err(Failure::Ended(u8::try_from(status).unwrap_or(1))) }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(started) = &self.command {
+            // If it is still there, the command must not begin any more.
+            if started.gate.exists() {
+                let _ = fs::write(&started.gate, "end");
+            }
+        }
+    }
+}
+
+fn name_of(pid: u32) -> Result<String, Failure> {
+    let comm = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(|_| {
+        Failure::failed(format!("there is no process {pid}")).hint("ps -C node lists Node's processes")
+    })?;
+    Ok(comm.trim_end().to_owned())
+}
+
+/// Ended, or ended and not yet fetched by its parent.
+fn is_over(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    matches!(state, None | Some('Z' | 'X'))
+}
+
+/// Stands in for a command until the gate opens, then becomes it. Returns only when it cannot.
+pub(crate) fn stand_in() -> Option<Failure> {
+    let gate = PathBuf::from(std::env::var_os(GATE)?);
+    let mut words = std::env::args_os().skip(1);
+    let program = words.next()?;
+    while let Ok(text) = fs::read(&gate) {
+        if !text.is_empty() {
+            // Nobody will open it: whoever started us has ended.
+            let _ = fs::remove_file(&gate);
+            std::process::exit(1);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let error = Command::new(&program).args(words).env_remove(GATE).exec();
+    Some(Failure::failed(format!("cannot start {}: {error}", program.display())).hint("is it in the PATH?"))
+}

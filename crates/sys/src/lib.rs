@@ -1,0 +1,9 @@
+//! Every system call that std lacks, and every unsafe block of nodescope. The rest of the house sees only safe
+//! functions and types that own what they opened.
+
+#[cfg(target_os = "linux")]
+pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod perf;
+#[cfg(target_os = "linux")]
+pub mod signals;
