@@ -35,6 +35,8 @@ mod flag {
     pub(super) const COMM_EXEC: u64 = 1 << 24;
     pub(super) const USE_CLOCK: u64 = 1 << 25;
     pub(super) const SWITCHES: u64 = 1 << 26;
+    /// Since Linux 5.13.
+    pub(super) const INHERIT_THREADS_ONLY: u64 = 1 << 35;
 }
 
 /// What a ring holds, where this user may have so much; else half of it, and so on.
@@ -48,6 +50,8 @@ pub struct Options {
     pub frequency: u32,
     /// Begin when the process becomes another program, not at once.
     pub on_exec: bool,
+    /// Follow the processes that it starts, not only its threads.
+    pub children: bool,
 }
 
 /// Why a process cannot be sampled.
@@ -222,6 +226,9 @@ fn attribute(options: Options) -> Attribute {
         | flag::SWITCHES;
     if options.on_exec {
         flags |= flag::ENABLE_ON_EXEC;
+    }
+    if !options.children {
+        flags |= flag::INHERIT_THREADS_ONLY;
     }
     Attribute {
         kind: SOFTWARE,

@@ -41,6 +41,9 @@ pub(crate) struct Record {
     /// The processes, by their pids [several: -p 12,13]
     #[arg(long, short, value_name = "PID", value_delimiter = ',')]
     pub(crate) pid: Vec<u32>,
+    /// Leave out the processes that it has started
+    #[arg(long)]
+    pub(crate) no_children: bool,
     /// How long: 30s, 500ms, 2m [default: 30s; with a command, until it ends]
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<String>,

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capture::{AttachError, Options, Sampler};
-use formats::{ImportError, ImportOptions};
 use profile::Profile;
-use symbols::Sources;
+use symbols::{Namer, Sources};
 
 use crate::cli;
 use crate::export::Form;
@@ -35,7 +34,8 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
     // A stream is for `nodescope report -` on the other side.
     let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(&out)? };
-    let options = Options { frequency: arguments.frequency, on_exec: target.is_command() };
+    let (frequency, children) = (arguments.frequency, !arguments.no_children);
+    let options = Options { frequency, on_exec: target.is_command(), children };
     let mut sampler = Sampler::attach(target.pids(), options).map_err(|error| explain(error, &target))?;
     let mut spool = Spool::create(&out)?;
     spool.write(&sampler.head())?;
@@ -44,13 +44,15 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     if !target.is_command() {
         sampler.enable().map_err(|error| Failure::failed(format!("cannot start sampling: {error}")))?;
     }
+    // Before it ends: afterwards nobody knows where its files were.
+    let sources = Sources { root: target.root(), inner_pids: target.inner_pids(), ..Sources::default() };
     target.let_go()?;
     let recorded = sample(&mut sampler, &mut target, limit, &mut spool);
-    let profile = import(&spool.path, &target)?;
+    let profile = import(&spool, sources, &target)?;
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
-    say_end(&profile, &out)?;
+    say_end(&profile, form, &out)?;
     target.status()
 }
 
@@ -213,19 +215,23 @@ impl Progress {
     }
 }
 
-fn import(spool: &Path, target: &Target) -> Result<Profile, Failure> {
-    let file = File::open(spool).map_err(|error| Failure::failed(error.to_string()))?;
+/// Names what was recorded.
+fn import(spool: &Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
+    let file =
+        File::open(&spool.path).map_err(|error| Failure::failed(error.to_string()).hint(spool.hint()))?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let sources = Sources { root: target.root(), ..Sources::default() };
-    formats::import_with(file, ImportOptions { threads, sources }).map_err(|error| match error {
-        ImportError::NoSamples { .. } => {
-            let _ = fs::remove_file(spool);
-            Failure::failed(format!("{} used no CPU meanwhile: there is nothing to show", target.name()))
-                .hint("put load on it, or wait longer: -d 2m")
-        }
-        error => Failure::failed(format!("cannot read what was recorded: {error}"))
-            .hint(format!("it is in {}", spool.display())),
-    })
+    let mut namer = Namer::new(sources, "recorded by perf events");
+    formats::perf_data::read(file, threads, &mut namer);
+    let profile = namer.finish();
+    if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
+        spool.remove();
+        return Err(Failure::failed(format!(
+            "{} used no CPU meanwhile: there is nothing to show",
+            target.name()
+        ))
+        .hint("put load on it, or wait longer: -d 2m"));
+    }
+    Ok(profile)
 }
 
 fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
@@ -240,7 +246,7 @@ fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<D
     ));
 }
 
-fn say_end(profile: &Profile, out: &Path) -> Result<(), Failure> {
+fn say_end(profile: &Profile, form: Form, out: &Path) -> Result<(), Failure> {
     let samples: u64 = profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
     if samples < FEW_SAMPLES {
         let seconds = profile.duration_ns() as f64 / 1e9;
@@ -254,7 +260,12 @@ fn say_end(profile: &Profile, out: &Path) -> Result<(), Failure> {
     }
     report::print_head(profile)?;
     let out = out.display();
-    warn(&format!("wrote {out} ({}); next: nodescope report {out}", plural(samples, "sample")));
+    let next = match form {
+        Form::Nodescope => format!("; next: nodescope report {out}, or nodescope export {out} -o flame.svg"),
+        Form::Svg => "; open it in a browser".to_owned(),
+        _ => String::new(),
+    };
+    warn(&format!("wrote {out} ({}){next}", plural(samples, "sample")));
     let lost = profile.meta().losses.lost;
     if lost > 0 {
         warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));

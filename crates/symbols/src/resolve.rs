@@ -229,7 +229,8 @@ fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<
         |path: &PathBuf, error: io::Error| format!("the perf map {} cannot be read: {error}", path.display());
     if given.peek().is_none() {
         let Some(pid) = pid else { return Ok(None) };
-        let path = PathBuf::from(format!("/tmp/perf-{pid}.map"));
+        let inner = sources.inner_pids.get(&pid).unwrap_or(&pid);
+        let path = PathBuf::from(format!("/tmp/perf-{inner}.map"));
         let inside = sources.root.as_deref().and_then(|root| sources.files.open(Some(root), &path).ok());
         let opened = inside.map_or_else(|| sources.files.open(None, &path), Ok);
         return match opened.and_then(|map| perf_map::find(map, addresses)) {

@@ -1,5 +1,6 @@
 //! Where names may come from, as the caller wants it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,8 @@ pub struct Sources {
     pub kernel: KernelNames,
     /// Perf maps that were given; a process that has none is looked for as /tmp/perf-PID.map.
     pub perf_maps: Vec<ForProcess>,
+    /// What processes call themselves in a pid namespace of their own: their perf maps have that number.
+    pub inner_pids: BTreeMap<u32, u32>,
     /// Jitdumps that were given, beside those that the recording mentions.
     pub jitdumps: Vec<ForProcess>,
     /// Where perf keeps copies of files by their build ids: `~/.debug`.
@@ -51,6 +54,7 @@ impl Default for Sources {
             root: None,
             kernel: KernelNames::Running,
             perf_maps: Vec::new(),
+            inner_pids: BTreeMap::new(),
             jitdumps: Vec::new(),
             build_id_cache: None,
             demangle: true,

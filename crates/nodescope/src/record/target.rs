@@ -1,5 +1,6 @@
 //! What is recorded: processes that run, or a command that is started for it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,9 @@ impl Target {
                     })?);
                 }
                 let name = name_of(pids[0])?;
+                if !arguments.no_children {
+                    add_children(&mut pids);
+                }
                 Ok(Self { pids, name, command: None })
             }
         }
@@ -79,12 +83,25 @@ impl Target {
         format!("{} (pid {})", self.name, pids.join(", "))
     }
 
-    /// Where the files of the process are, if not where ours are.
+    /// Where the files of the process are, if it sees others than we do.
     pub(super) fn root(&self) -> Option<PathBuf> {
-        let root = PathBuf::from(format!("/proc/{}/root", self.pids.first()?));
-        let own = fs::read_link("/proc/self/root").ok()?;
-        // The same folder, or one that this user may not see.
-        fs::read_link(&root).ok().filter(|link| *link != own).map(|_| root)
+        let pid = self.pids.first()?;
+        let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+        let root = PathBuf::from(format!("/proc/{pid}/root"));
+        let is_elsewhere =
+            mounts(&pid.to_string())? != mounts("self")? || fs::read_link(&root).ok()? != Path::new("/");
+        is_elsewhere.then_some(root)
+    }
+
+    /// What the processes call themselves, where that is not what we call them.
+    pub(super) fn inner_pids(&self) -> BTreeMap<u32, u32> {
+        let inner = |pid: &u32| {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+            let inner = line.split_whitespace().next_back()?.parse().ok()?;
+            (inner != *pid).then_some((*pid, inner))
+        };
+        self.pids.iter().filter_map(inner).collect()
     }
 
     /// Lets the command begin.
@@ -126,6 +143,34 @@ impl Drop for Target {
     }
 }
 
+/// The processes that they have started, and those that these have started: a cluster's workers.
+fn add_children(pids: &mut Vec<u32>) {
+    let number = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u32>().ok();
+    let all: Vec<u32> = fs::read_dir("/proc").into_iter().flatten().filter_map(number).collect();
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for pid in all {
+        if let Some(parent) = stat_fields(pid).and_then(|fields| fields.get(1)?.parse().ok()) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut at = 0;
+    while let Some(pid) = pids.get(at) {
+        for child in children.remove(pid).unwrap_or_default() {
+            if !pids.contains(&child) {
+                pids.push(child);
+            }
+        }
+        at += 1;
+    }
+}
+
+/// What stands behind the name in /proc/PID/stat: state, parent, …
+fn stat_fields(pid: u32) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    Some(rest.split(' ').map(str::to_owned).collect())
+}
+
 fn name_of(pid: u32) -> Result<String, Failure> {
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(|_| {
         Failure::failed(format!("there is no process {pid}")).hint("ps -C node lists Node's processes")
@@ -135,8 +180,7 @@ fn name_of(pid: u32) -> Result<String, Failure> {
 
 /// Ended, or ended and not yet fetched by its parent.
 fn is_over(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    let state = stat_fields(pid).and_then(|fields| fields.first()?.chars().next());
     matches!(state, None | Some('Z' | 'X'))
 }
 

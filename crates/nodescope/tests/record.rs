@@ -1,0 +1,310 @@
+//! `nodescope record` on real Node processes: the right functions with the right shares, and nothing lost, however
+//! a recording ends.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use program::{Scratch, fails, json, nodescope, stderr};
+use serde_json::Value;
+
+/// Two functions that count their own CPU time.
+const SHARES: &str = "
+const fs = require('fs');
+const used = { heavy: 0, light: 0 };
+function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i ^ sum); return sum; }
+function heavy() { return spin(9e5) + 1; }
+function light() { return spin(3e5) + 2; }
+function timed(work) { const start = process.cpuUsage(); work(); const end = process.cpuUsage(start);
+  used[work.name] += end.user + end.system; }
+const end = Date.now() + Number(process.argv[2]);
+while (Date.now() < end) { timed(heavy); timed(light); }
+if (process.argv[3]) fs.writeFileSync(process.argv[3], JSON.stringify(used));
+process.exitCode = 3;
+";
+
+const NAMES: &[&str] = &["--perf-basic-prof", "--interpreted-frames-native-stack"];
+
+/// A program that runs in the background, and ends with the test.
+struct Running(Child);
+
+impl Running {
+    fn node(scratch: &Scratch, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
+        let script = scratch.file("program.js", text.as_bytes());
+        let mut command = Command::new("node");
+        command.args(flags).arg(script).args(arguments).current_dir(&scratch.0).stdout(Stdio::null());
+        let running = Self(command.spawn().unwrap());
+        std::thread::sleep(Duration::from_millis(300));
+        running
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let pid = self.0.id();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
+    }
+}
+
+/// Whether perf events work here at all; if not, says so.
+fn can_record() -> bool {
+    static REASON: OnceLock<Option<String>> = OnceLock::new();
+    let reason = REASON.get_or_init(|| {
+        let scratch = Scratch::new("record-probe");
+        let out = scratch.path("probe.nodescope");
+        let words = ["record", "-F", "999", "-o", &out, "--", "node", "-e", "for (let i = 0; i < 3e8; i++);"];
+        let output = nodescope(&words).output().unwrap();
+        (!output.status.success()).then(|| stderr(&output))
+    });
+    if let Some(reason) = reason {
+        println!("skipped: nodescope cannot record here: {reason}");
+    }
+    reason.is_none()
+}
+
+fn function<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let functions = report["functions"].as_array().unwrap();
+    let found = functions.iter().find(|row| row["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {functions:#?}"))
+}
+
+#[test]
+fn a_command_has_its_shares_and_its_status() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-command");
+    let (script, out, used) =
+        (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("a.nodescope"), scratch.path("used"));
+    let words =
+        [&["record", "-F", "999", "-o", &out, "--", "node"], NAMES, &[&script, "3000", &used]].concat();
+    let output = nodescope(&words).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("until it ends, 999 times a second"), "{}", stderr(&output));
+    assert!(!Path::new(&format!("{out}.part")).exists());
+    let used: Value = serde_json::from_str(&fs::read_to_string(used).unwrap()).unwrap();
+    let report = json(&["report", "--json", &out, "--thread", "main"]);
+    let samples = |name: &str| function(&report, name)["total_samples"].as_f64().unwrap();
+    let (heavy, light) = (samples("heavy"), samples("light"));
+    let n = heavy + light;
+    assert!(n >= 2000.0, "only {n} samples");
+    let share = |heavy: f64, light: f64| heavy / (heavy + light);
+    let p = share(used["heavy"].as_f64().unwrap(), used["light"].as_f64().unwrap());
+    let found = share(heavy, light);
+    println!("heavy is {p:.4} by its own clock, {found:.4} by {n} samples");
+    assert!(
+        (found - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt(),
+        "{found} of {n} samples, {p} by its clock"
+    );
+    // Where they are called from, and what ran.
+    assert!(function(&report, "spin")["self"].as_f64().unwrap() > 0.8);
+}
+
+#[test]
+fn a_process_shows_its_kernel_time_and_its_pool() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-pid");
+    let text = "const { pbkdf2 } = require('crypto'), fs = require('fs');
+        (function hash() { pbkdf2('a', 'b', 20000, 32, 'sha512', hash); })();
+        (function stat() { for (let i = 0; i < 500; i++) fs.statSync('/tmp'); setImmediate(stat); })();";
+    let node = Running::node(&scratch, &[], text, &[]);
+    let out = scratch.path("b.nodescope");
+    let output =
+        nodescope(&["record", &node.pid(), "-d", "1500ms", "-F", "499", "-o", &out]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = json(&["report", "--json", &out]);
+    let roles: Vec<&str> =
+        report["threads"].as_array().unwrap().iter().filter_map(|row| row["role"].as_str()).collect();
+    assert!(
+        roles.iter().any(|role| role.contains("main")) && roles.iter().any(|role| role.contains("pool")),
+        "{roles:?}"
+    );
+    let names: Vec<&str> =
+        report["functions"].as_array().unwrap().iter().filter_map(|row| row["name"].as_str()).collect();
+    assert!(names.iter().any(|name| name.contains("sha512")), "{names:?}");
+    if stderr(&output).contains("without the kernel's time") {
+        println!("skipped: the kernel's time may not be seen here");
+    } else {
+        let kernel = report["categories"].as_array().unwrap().iter().find(|row| row["category"] == "kernel");
+        assert!(kernel.is_some_and(|row| row["self"].as_f64().unwrap() > 0.02), "{}", report["categories"]);
+    }
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_seen() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-interrupt");
+    let node = Running::node(&scratch, &[], SHARES, &["20000"]);
+    for (signal, name) in [("INT", "a.nodescope"), ("TERM", "b.folded")] {
+        let out = scratch.path(name);
+        let recorder = nodescope(&["record", &node.pid(), "-d", "1h", "-o", &out])
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(1200));
+        Command::new("kill").args([&format!("-{signal}"), &recorder.id().to_string()]).status().unwrap();
+        let start = Instant::now();
+        let output = recorder.wait_with_output().unwrap();
+        assert!(output.status.success() && start.elapsed() < Duration::from_secs(5), "{}", stderr(&output));
+        assert!(fs::metadata(&out).unwrap().len() > 100, "{signal}");
+    }
+}
+
+/// What was on disk when the recorder was killed opens as it is.
+#[test]
+fn a_killed_recorder_leaves_its_part() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-killed");
+    let node = Running::node(&scratch, NAMES, SHARES, &["20000"]);
+    let out = scratch.path("a.nodescope");
+    let mut recorder = nodescope(&["record", &node.pid(), "-d", "1h", "-F", "499", "-o", &out])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let report = json(&["report", "--json", &format!("{out}.part")]);
+    assert!(report["samples"].as_u64().unwrap() > 100, "{}", report["samples"]);
+    function(&report, "heavy");
+    assert!(!Path::new(&out).exists());
+    // It is somebody's: the next recording does not take its place.
+    fails(&["record", &node.pid(), "-d", "100ms", "-o", &out], 1, "cannot write", "move the old file away");
+}
+
+#[test]
+fn a_target_that_ends_is_recorded_to_its_end() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-ends");
+    let node = Running::node(&scratch, &[], SHARES, &["1500"]);
+    let (out, start) = (scratch.path("a.nodescope"), Instant::now());
+    let output = nodescope(&["record", &node.pid(), "-d", "1h", "-o", &out]).output().unwrap();
+    assert!(output.status.success() && start.elapsed() < Duration::from_secs(20), "{}", stderr(&output));
+    assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 50);
+}
+
+#[test]
+fn children_are_followed_unless_not_wanted() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-children");
+    let text = "const cluster = require('cluster');
+        if (cluster.isPrimary) { cluster.fork(); cluster.fork(); setTimeout(() => cluster.fork(), 900); }
+        else { const end = Date.now() + 6000; while (Date.now() < end); }
+        setTimeout(() => process.exit(), 7000);";
+    let node = Running::node(&scratch, &[], text, &[]);
+    let pids = |options: &[&str]| {
+        let out = scratch.path("a.nodescope");
+        let pid = node.pid();
+        let words = [&["record", &pid, "-d", "1500ms", "-F", "499", "-o", &out], options].concat();
+        let output = nodescope(&words).output().unwrap();
+        let said = stderr(&output);
+        if said.contains("used no CPU") {
+            return 0;
+        }
+        let threads = json(&["report", "--json", &out])["threads"].as_array().unwrap().clone();
+        let mut pids: Vec<u64> = threads.iter().filter_map(|row| row["pid"].as_u64()).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        pids.len()
+    };
+    let all = pids(&[]);
+    assert!(all >= 3, "two workers at the start and one later: {all}");
+    assert!(pids(&["--no-children"]) <= 1);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_explained() {
+    let scratch = Scratch::new("record-refused");
+    let out = scratch.path("a.nodescope");
+    fails(&["record", "999999999", "-o", &out], 1, "there is no process 999999999", "ps");
+    fails(&["record", "-o", &out], 2, "which process?", "nodescope record PID");
+    fails(&["record", "server", "-o", &out], 2, "not a pid", "nodescope record PID");
+    fails(&["record", "1", "-d", "soon", "-o", &out], 2, "--duration soon is not a time", "-d 30s");
+    fails(&["record", "1", "-o", "a.xyz"], 2, "does not say what to write", "nodescope, svg");
+    fails(&["record", "1", "-o", &out, "--", "node"], 2, "no process can be named beside it", "");
+    assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists());
+    let missing = nodescope(&["record", "-o", &out, "--", "/does/not/exist"]).output().unwrap();
+    assert!(
+        !missing.status.success() && stderr(&missing).contains("cannot start /does/not/exist"),
+        "{}",
+        stderr(&missing)
+    );
+}
+
+/// A process with a root and pids of its own, as in a container: names come from its own files.
+#[test]
+fn a_process_in_its_own_root_has_its_names() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-root");
+    let root = scratch.path("root");
+    if !make_root(&root) {
+        return println!("skipped: no root file system can be made here");
+    }
+    fs::write(format!("{root}/shares.js"), SHARES).unwrap();
+    let words = ["--pid", "--mount", "--fork", "--mount-proc", "chroot", &root, "/node"];
+    let program = [&words[..], NAMES, &["/shares.js", "8000"]].concat();
+    let Ok(mut child) = Command::new("unshare").args(program).spawn() else {
+        return println!("skipped: unshare is missing");
+    };
+    std::thread::sleep(Duration::from_millis(1200));
+    // unshare waits for the process, which is its child.
+    let inside = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
+    let Some(pid) = inside.split_whitespace().next().map(str::to_owned) else {
+        let _ = child.wait();
+        return println!("skipped: unshare is not permitted");
+    };
+    let out = scratch.path("a.nodescope");
+    let output = nodescope(&["record", &pid, "-d", "1500ms", "-F", "499", "-o", &out]).output().unwrap();
+    Command::new("kill").args(["-9", &pid]).status().unwrap();
+    let _ = child.wait();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = json(&["report", "--json", &out]);
+    assert_eq!(function(&report, "heavy")["file"], "/shares.js");
+    assert!(
+        report["losses"]["unnamed_frames"].as_f64().unwrap()
+            < report["losses"]["frames"].as_f64().unwrap() * 0.05
+    );
+}
+
+/// node and its libraries in a folder of their own; false where that does not work.
+fn make_root(root: &str) -> bool {
+    let copy = |from: &str, to: &str| {
+        fs::create_dir_all(Path::new(to).parent().unwrap()).is_ok() && fs::copy(from, to).is_ok()
+    };
+    let Ok(node) = Command::new("node").args(["-p", "process.execPath"]).output() else { return false };
+    let node = String::from_utf8_lossy(&node.stdout).trim().to_owned();
+    let Ok(libraries) = Command::new("ldd").arg(&node).output() else { return false };
+    let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
+    let paths = libraries.split_whitespace().filter(|word| word.starts_with('/'));
+    let copied = paths.map(|path| copy(path, &format!("{root}{path}"))).fold(true, |all, one| all && one);
+    copied
+        && copy(&node, &format!("{root}/node"))
+        && fs::create_dir_all(format!("{root}/tmp")).is_ok()
+        && fs::create_dir_all(format!("{root}/proc")).is_ok()
+}
