@@ -109,8 +109,15 @@ fn a_command_has_its_shares_and_its_status() {
         (found - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt(),
         "{found} of {n} samples, {p} by its clock"
     );
-    // Where they are called from, and what ran.
-    assert!(function(&report, "spin")["self"].as_f64().unwrap() > 0.8);
+    // The optimising compiler makes one function of the loop and its callers.
+    let own: f64 = report["functions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| ["spin", "heavy", "light"].iter().any(|name| row["name"] == *name))
+        .map(|row| row["self"].as_f64().unwrap())
+        .sum();
+    assert!(own > 0.8, "{own}");
 }
 
 #[test]
@@ -301,8 +308,8 @@ fn make_root(root: &str) -> bool {
     let node = String::from_utf8_lossy(&node.stdout).trim().to_owned();
     let Ok(libraries) = Command::new("ldd").arg(&node).output() else { return false };
     let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
-    let paths = libraries.split_whitespace().filter(|word| word.starts_with('/'));
-    let copied = paths.map(|path| copy(path, &format!("{root}{path}"))).fold(true, |all, one| all && one);
+    let mut paths = libraries.split_whitespace().filter(|word| word.starts_with('/'));
+    let copied = paths.all(|path| copy(path, &format!("{root}{path}")));
     copied
         && copy(&node, &format!("{root}/node"))
         && fs::create_dir_all(format!("{root}/tmp")).is_ok()
