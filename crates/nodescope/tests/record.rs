@@ -19,7 +19,7 @@ use serde_json::Value;
 const SHARES: &str = "
 const fs = require('fs');
 const used = { heavy: 0, light: 0 };
-function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i ^ sum); return sum; }
+function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
 function heavy() { return spin(9e5) + 1; }
 function light() { return spin(3e5) + 2; }
 function timed(work) { const start = process.cpuUsage(); work(); const end = process.cpuUsage(start);
