@@ -1,6 +1,7 @@
 //! `nodescope record`: samples a running process, or a command that it starts, and keeps what it saw whatever
 //! happens: while it records, everything goes to OUT.part, which `report` opens, too.
 
+mod follow;
 mod target;
 
 use std::fs::{self, File};
@@ -11,13 +12,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capture::{AttachError, Options, Sampler};
 use profile::Profile;
-use symbols::{Namer, Sources};
+use symbols::{ForProcess, Namer, Sources};
 
 use crate::cli;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
 use crate::text::{duration, plural, thousands};
 use crate::{export, output, report, select};
+use follow::Follower;
 use target::Target;
 
 pub(crate) use target::stand_in;
@@ -45,9 +47,11 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
         sampler.enable().map_err(|error| Failure::failed(format!("cannot start sampling: {error}")))?;
     }
     // Before it ends: afterwards nobody knows where its files were.
-    let sources = Sources { root: target.root(), inner_pids: target.inner_pids(), ..Sources::default() };
+    let mut sources = Sources { root: target.root(), inner_pids: target.inner_pids(), ..Sources::default() };
+    let mut maps = Maps::new(&sources);
     target.let_go()?;
-    let recorded = sample(&mut sampler, &mut target, limit, &mut spool);
+    let recorded = sample(&mut sampler, &mut target, &mut maps, limit, &mut spool);
+    sources.jitdumps = maps.finish();
     let profile = import(&spool, sources, &target)?;
     export::write_whole(&profile, form, &out)?;
     spool.remove();
@@ -154,6 +158,7 @@ impl Spool {
 fn sample(
     sampler: &mut Sampler,
     target: &mut Target,
+    maps: &mut Maps,
     limit: Option<Duration>,
     spool: &mut Spool,
 ) -> Result<(), Failure> {
@@ -166,6 +171,7 @@ fn sample(
         if is_last {
             sampler.disable();
         }
+        maps.look(target, is_last);
         bytes.clear();
         sampler.read(&mut bytes);
         spool.write(&bytes)?;
@@ -178,6 +184,39 @@ fn sample(
         sampler
             .wait(left.max(Duration::from_millis(1)))
             .map_err(|error| Failure::failed(error.to_string()))?;
+    }
+}
+
+/// The perf maps of all processes, those that are started meanwhile among them.
+struct Maps {
+    followers: Vec<Follower>,
+    root: Option<PathBuf>,
+    scanned: Option<Instant>,
+}
+
+/// How often new processes are looked for.
+const SCAN: Duration = Duration::from_secs(1);
+
+impl Maps {
+    fn new(sources: &Sources) -> Self {
+        Self { followers: Vec::new(), root: sources.root.clone(), scanned: None }
+    }
+
+    fn look(&mut self, target: &mut Target, is_last: bool) {
+        if is_last || self.scanned.is_none_or(|scanned| scanned.elapsed() >= SCAN) {
+            self.scanned = Some(Instant::now());
+            for (pid, inner_pid) in target.all_pids() {
+                if self.followers.iter().all(|follower| follower.pid() != pid) {
+                    self.followers.push(Follower::new(pid, inner_pid, self.root.clone()));
+                }
+            }
+        }
+        let now_ns = sys::clock::monotonic_ns();
+        self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
+    }
+
+    fn finish(&mut self) -> Vec<ForProcess> {
+        self.followers.iter_mut().filter_map(Follower::finish).collect()
     }
 }
 

@@ -121,6 +121,36 @@ fn a_command_has_its_shares_and_its_status() {
     assert!(own > 0.8, "{own}");
 }
 
+/// Each round has a function of its own, and V8 puts the next one where the last one was: a map that is read at the
+/// end knows only the last.
+#[test]
+fn code_keeps_its_name_when_its_place_is_used_again() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-reuse");
+    let text = "const end = Date.now() + 5000; let n = 0;
+        while (Date.now() < end) {
+          const body = `return function round${n++}() { let s = 0; while (Date.now() < stop) for (let i = 0; i < 1e4; i++) s += Math.sqrt(i); return s; }`;
+          new Function('stop', body)(Date.now() + 100)();
+          if (n % 5 === 0) gc();
+        }
+        require('fs').writeFileSync(process.argv[2], String(n));";
+    let (script, out, rounds) =
+        (scratch.file("reuse.js", text.as_bytes()), scratch.path("a.nodescope"), scratch.path("n"));
+    let words =
+        [&["record", "-F", "499", "-o", &out, "--", "node", "--expose-gc"], NAMES, &[&script, &rounds]]
+            .concat();
+    let output = nodescope(&words).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rounds: usize = fs::read_to_string(rounds).unwrap().parse().unwrap();
+    let report = json(&["report", "--json", &out]);
+    let functions = report["functions"].as_array().unwrap();
+    let named = functions.iter().filter(|row| row["name"].as_str().unwrap().starts_with("round")).count();
+    println!("{named} of {rounds} rounds have their name");
+    assert!(rounds >= 20 && named * 10 >= rounds * 9, "{named} of {rounds} rounds");
+}
+
 #[test]
 fn a_process_shows_its_kernel_time_and_its_pool() {
     if !can_record() {
@@ -192,6 +222,8 @@ fn a_killed_recorder_leaves_its_part() {
     std::thread::sleep(Duration::from_millis(1500));
     recorder.kill().unwrap();
     recorder.wait().unwrap();
+    let dump = format!("nodescope-{}-{}.jit", recorder.id(), node.pid());
+    let _ = fs::remove_file(std::env::temp_dir().join(dump));
     let report = json(&["report", "--json", &format!("{out}.part")]);
     assert!(report["samples"].as_u64().unwrap() > 100, "{}", report["samples"]);
     function(&report, "heavy");

@@ -17,6 +17,7 @@ const GATE: &str = "NODESCOPE_GATE";
 pub(super) struct Target {
     pids: Vec<u32>,
     name: String,
+    children: bool,
     command: Option<Started>,
 }
 
@@ -45,7 +46,7 @@ impl Target {
                 if !arguments.no_children {
                     add_children(&mut pids);
                 }
-                Ok(Self { pids, name, command: None })
+                Ok(Self { pids, name, children: !arguments.no_children, command: None })
             }
         }
     }
@@ -62,7 +63,8 @@ impl Target {
         let name = Path::new(&arguments.command[0]).file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let pids = vec![child.id()];
-        Ok(Self { pids, name, command: Some(Started { child, gate, status: None }) })
+        let command = Some(Started { child, gate, status: None });
+        Ok(Self { pids, name, children: !arguments.no_children, command })
     }
 
     pub(super) fn pids(&self) -> &[u32] {
@@ -93,15 +95,19 @@ impl Target {
         is_elsewhere.then_some(root)
     }
 
+    /// The processes and those that they have started by now, each with the pid that it calls itself.
+    pub(super) fn all_pids(&mut self) -> Vec<(u32, u32)> {
+        let mut pids = self.pids.clone();
+        if self.children {
+            add_children(&mut pids);
+        }
+        pids.into_iter().map(|pid| (pid, inner_pid(pid).unwrap_or(pid))).collect()
+    }
+
     /// What the processes call themselves, where that is not what we call them.
     pub(super) fn inner_pids(&self) -> BTreeMap<u32, u32> {
-        let inner = |pid: &u32| {
-            let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-            let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-            let inner = line.split_whitespace().next_back()?.parse().ok()?;
-            (inner != *pid).then_some((*pid, inner))
-        };
-        self.pids.iter().filter_map(inner).collect()
+        let other = |pid: &u32| inner_pid(*pid).filter(|inner| inner != pid).map(|inner| (*pid, inner));
+        self.pids.iter().filter_map(other).collect()
     }
 
     /// Lets the command begin.
@@ -169,6 +175,13 @@ fn stat_fields(pid: u32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     Some(rest.split(' ').map(str::to_owned).collect())
+}
+
+/// What a process calls itself: the last of its pids, from the outermost namespace to its own.
+fn inner_pid(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_whitespace().next_back()?.parse().ok()
 }
 
 fn name_of(pid: u32) -> Result<String, Failure> {
