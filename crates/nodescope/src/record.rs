@@ -49,10 +49,11 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     // Before it ends: afterwards nobody knows where its files were.
     let mut sources = Sources { root: target.root(), inner_pids: target.inner_pids(), ..Sources::default() };
     let mut maps = Maps::new(&sources);
+    let mut kernel = KernelTime::new(&sampler, &target);
     target.let_go()?;
-    let recorded = sample(&mut sampler, &mut target, &mut maps, limit, &mut spool);
+    let recorded = sample(&mut sampler, &mut target, (&mut maps, &mut kernel), limit, &mut spool);
     sources.jitdumps = maps.finish();
-    let profile = import(&spool, sources, &target)?;
+    let profile = import(&spool, sources, &target, kernel.hidden_ns())?;
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
@@ -158,7 +159,7 @@ impl Spool {
 fn sample(
     sampler: &mut Sampler,
     target: &mut Target,
-    maps: &mut Maps,
+    (maps, kernel): (&mut Maps, &mut KernelTime),
     limit: Option<Duration>,
     spool: &mut Spool,
 ) -> Result<(), Failure> {
@@ -172,6 +173,7 @@ fn sample(
             sampler.disable();
         }
         maps.look(target, is_last);
+        kernel.look(target);
         bytes.clear();
         sampler.read(&mut bytes);
         spool.write(&bytes)?;
@@ -184,6 +186,31 @@ fn sample(
         sampler
             .wait(left.max(Duration::from_millis(1)))
             .map_err(|error| Failure::failed(error.to_string()))?;
+    }
+}
+
+/// The time in the kernel that this user may not sample: perf itself hides it without a word.
+struct KernelTime {
+    is_hidden: bool,
+    start_ns: u64,
+    last_ns: u64,
+}
+
+impl KernelTime {
+    fn new(sampler: &Sampler, target: &Target) -> Self {
+        let start_ns = target.kernel_ns();
+        Self { is_hidden: !sampler.sees_kernel(), start_ns, last_ns: start_ns }
+    }
+
+    /// A process that has ended tells nothing any more: what it said last counts.
+    fn look(&mut self, target: &Target) {
+        if self.is_hidden {
+            self.last_ns = self.last_ns.max(target.kernel_ns());
+        }
+    }
+
+    fn hidden_ns(&self) -> u64 {
+        self.last_ns - self.start_ns
     }
 }
 
@@ -255,12 +282,18 @@ impl Progress {
 }
 
 /// Names what was recorded.
-fn import(spool: &Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
+fn import(
+    spool: &Spool,
+    sources: Sources,
+    target: &Target,
+    hidden_kernel_ns: u64,
+) -> Result<Profile, Failure> {
     let file =
         File::open(&spool.path).map_err(|error| Failure::failed(error.to_string()).hint(spool.hint()))?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let mut namer = Namer::new(sources, "recorded by perf events");
     formats::perf_data::read(file, threads, &mut namer);
+    namer.set_hidden_kernel_ns(hidden_kernel_ns);
     let profile = namer.finish();
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();

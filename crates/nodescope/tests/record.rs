@@ -295,6 +295,49 @@ fn what_cannot_be_recorded_is_explained() {
     );
 }
 
+/// Without root: the own process, its user code, and how much of the kernel's time is missing.
+#[test]
+fn nobody_sees_what_is_theirs() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-nobody");
+    let text = "const fs = require('fs'); const end = Date.now() + 2500; while (Date.now() < end) for (let i = 0; i < 1e3; i++) fs.statSync('/usr');";
+    let script = scratch.file("stat.js", text.as_bytes());
+    let (out, binary) = (scratch.path("a.nodescope"), scratch.path("nodescope"));
+    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
+    let permitted = Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status();
+    let mut command = Command::new("setpriv");
+    command.args([
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        &binary,
+        "record",
+        "-F",
+        "499",
+        "-o",
+        &out,
+        "--",
+        "node",
+        &script,
+    ]);
+    let output = command.current_dir(&scratch.0).output();
+    let (Ok(_), Ok(output)) = (permitted, output) else { return println!("skipped: setpriv is missing") };
+    let said = stderr(&output);
+    if said.contains("setpriv:") {
+        return println!("skipped: not root");
+    }
+    if !output.status.success() {
+        assert!(said.contains("you may not sample") && said.contains("hint:"), "{said}");
+        return println!("skipped: nobody may not sample here: {said}");
+    }
+    assert!(said.contains("without the kernel's time"), "{said}");
+    let report = json(&["report", "--json", &out]);
+    assert!(report["losses"]["hidden_kernel_s"].as_f64().unwrap() > 0.2, "{}", report["losses"]);
+    assert!(report["categories"].as_array().unwrap().iter().all(|row| row["category"] != "kernel"));
+}
+
 /// A process with a root and pids of its own, as in a container: names come from its own files.
 #[test]
 fn a_process_in_its_own_root_has_its_names() {

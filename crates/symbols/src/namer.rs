@@ -50,6 +50,7 @@ pub struct Namer {
 pub(crate) struct Losses {
     pub(crate) lost: u64,
     pub(crate) throttled: u64,
+    pub(crate) hidden_kernel_ns: u64,
     pub(crate) damage: Vec<String>,
 }
 
@@ -95,6 +96,11 @@ pub(crate) struct OwnAbout {
 const MOST_SENTENCES: usize = 100;
 
 impl Namer {
+    /// Says how much time was spent in the kernel that could not be sampled.
+    pub fn set_hidden_kernel_ns(&mut self, ns: u64) {
+        self.losses.hidden_kernel_ns = ns;
+    }
+
     /// A sink for a recording in a format, which is what people call it: `perf.data`.
     pub fn new(sources: Sources, format: &str) -> Self {
         Self {

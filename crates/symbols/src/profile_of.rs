@@ -107,6 +107,7 @@ fn note_losses(builder: &mut Builder, namer: &Namer) {
     let losses = &mut builder.meta().losses;
     losses.lost = namer.losses.lost;
     losses.throttled = namer.losses.throttled;
+    losses.hidden_kernel_ns = namer.losses.hidden_kernel_ns;
     losses.damage.extend_from_slice(&namer.losses.damage);
     if namer.processes.overflowed {
         losses.damage.push("too many mappings: some were left out".into());

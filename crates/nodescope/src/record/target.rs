@@ -13,6 +13,9 @@ use crate::failure::Failure;
 /// Says to the program that stands in for a command what it waits for: this file's end.
 const GATE: &str = "NODESCOPE_GATE";
 
+/// The unit of times in /proc/PID/stat, on every Linux that Node runs on.
+const TICK_NS: u64 = 10_000_000;
+
 /// Processes, and the command that was started, if one was.
 pub(super) struct Target {
     pids: Vec<u32>,
@@ -93,6 +96,12 @@ impl Target {
         let is_elsewhere =
             mounts(&pid.to_string())? != mounts("self")? || fs::read_link(&root).ok()? != Path::new("/");
         is_elsewhere.then_some(root)
+    }
+
+    /// The CPU time that the processes have spent in the kernel, as far as it can be seen.
+    pub(super) fn kernel_ns(&self) -> u64 {
+        let ticks = |pid: &u32| stat_fields(*pid).and_then(|fields| fields.get(12)?.parse::<u64>().ok());
+        self.pids.iter().filter_map(ticks).sum::<u64>().saturating_mul(TICK_NS)
     }
 
     /// The processes and those that they have started by now, each with the pid that it calls itself.

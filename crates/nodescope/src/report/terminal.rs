@@ -120,6 +120,7 @@ fn sentences(report: &Report) -> Vec<String> {
             others.map(|event| format!("{} ({})", event.name, thousands(event.samples))).collect();
         sentences.push(format!("Other events: {}; --event shows them.", others.join(", ")));
     }
+    sentences.extend(hidden_kernel(report));
     sentences.extend(missing_map(report));
     if report.samples < 100 && report.counted {
         sentences.push(format!("Only {}: the shares below are rough.", plural(report.samples, "sample")));
@@ -128,6 +129,14 @@ fn sentences(report: &Report) -> Vec<String> {
     sentences.extend(report.own_functions.first().map(own_sentence));
     sentences.extend(report.packages.first().map(package_sentence));
     sentences
+}
+
+/// Time that is in no table below.
+fn hidden_kernel(report: &Report) -> Option<String> {
+    let seconds = report.losses.hidden_kernel_s;
+    let time = duration((seconds * 1e9) as u64);
+    (seconds >= 0.01)
+        .then(|| format!("{time} of CPU time in the kernel is not in these numbers: sudo would show it."))
 }
 
 fn quality(report: &Report) -> String {
