@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB};
 use object::read::elf::{FileHeader, SectionHeader};
-use object::{Endianness, ReadRef, SectionIndex};
+use object::{Endianness, ReadRef};
 
 /// A table of names that is larger is made up.
 const MOST_NAMES: u64 = 1 << 28;
@@ -23,7 +23,7 @@ where
     let sections = header.section_headers(endian, data).ok()?;
     let table = |kind| sections.iter().take(MOST_SECTIONS).find(|section| section.sh_type(endian) == kind);
     let symbols = table(SHT_DYNSYM).or_else(|| table(SHT_SYMTAB))?;
-    let names = sections.get(SectionIndex(symbols.sh_link(endian) as usize).0)?;
+    let names = sections.get(symbols.sh_link(endian) as usize)?;
     if names.sh_size(endian).into() > MOST_NAMES {
         return None;
     }
@@ -40,11 +40,9 @@ where
     let endian = header.endian().ok()?;
     let sections = header.section_headers(endian, data).ok()?;
     let is_constant = |section: &&H::SectionHeader| {
-        let flags = section.sh_flags(endian).into();
-        let kept_out = u64::from(SHF_WRITE.0) | u64::from(SHF_EXECINSTR.0);
-        section.sh_type(endian) == SHT_PROGBITS
-            && flags & u64::from(SHF_ALLOC.0) != 0
-            && flags & kept_out == 0
+        let flags = section.sh_flags(endian).0;
+        let kept_out = SHF_WRITE.0 | SHF_EXECINSTR.0;
+        section.sh_type(endian) == SHT_PROGBITS && flags & SHF_ALLOC.0 != 0 && flags & kept_out == 0
     };
     let range = |section: &H::SectionHeader| {
         let start: u64 = section.sh_offset(endian).into();

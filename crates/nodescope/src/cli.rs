@@ -17,10 +17,32 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[cfg(target_os = "linux")]
+    Ps(Ps),
     Report(Report),
     Export(Export),
     Completions(Completions),
     Man(Man),
+}
+
+/// The Node processes here: pid, CPU, version, container, and by which ways you get in
+///
+/// Node is told by its ELF file, not by its name. The busiest process comes first; npm, yarn, pnpm, nodemon, pm2's
+/// daemon and whatever started nodescope come last, dimmed. Values of arguments are not shown.
+#[cfg(target_os = "linux")]
+#[derive(Args, Debug)]
+#[command(after_help = "Ways in:
+  perf        samples by perf_events; perf+names where a perf map names JavaScript, too
+  port 9229   the inspector listens on that port
+  inspector   the inspector's port is closed, and SIGUSR1 would open it
+Why a way is closed stands below the table.")]
+pub(crate) struct Ps {
+    /// Print a JSON array instead of a table, with the reason for each way in that is closed
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Colours: auto, always or never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
 }
 
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads
@@ -237,6 +259,7 @@ pub(crate) fn short_help() -> String {
         "\
 nodescope {version}: where the time of a Node.js process went
 
+  nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
   nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .cpuprofile, .pb.gz, .speedscope.json, …
   nodescope completions SHELL      completion for bash, zsh, fish, …

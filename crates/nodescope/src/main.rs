@@ -6,8 +6,12 @@ mod failure;
 mod generate;
 mod input;
 mod output;
+#[cfg(target_os = "linux")]
+mod ps;
 mod report;
 mod select;
+mod style;
+mod table;
 mod text;
 
 use std::process::ExitCode;
@@ -28,6 +32,8 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => output::print(&cli::short_help()),
+        #[cfg(target_os = "linux")]
+        Some(Command::Ps(arguments)) => ps::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
         Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),
