@@ -52,7 +52,7 @@ fn render(list: &List, style: &Style) -> String {
     let mut notes = reasons(&list.processes);
     if list.hidden > 0 {
         let count = plural(list.hidden as u64, "process").replace("processs", "processes");
-        notes.push(format!("{count} of other users could not be looked at {NEEDS_ROOT}."));
+        notes.push(format!("{count} could not be looked at: that needs root with CAP_SYS_PTRACE."));
     }
     if !notes.is_empty() && !list.processes.is_empty() {
         text.push('\n');

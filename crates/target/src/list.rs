@@ -244,8 +244,8 @@ impl<'a> Machinery<'a> {
             uid,
             user: self.users.get(&uid).cloned(),
             container: self.containers.find(&cgroup),
-            uptime_s,
-            cpu_cores,
+            uptime_s: rounded(uptime_s),
+            cpu_cores: rounded(cpu_cores),
             threads: status.threads,
             role,
             pm2_id: pm2(&traits),
@@ -255,6 +255,11 @@ impl<'a> Machinery<'a> {
             ways,
         }
     }
+}
+
+/// To what the kernel's clock can tell: a hundredth.
+fn rounded(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
 }
 
 /// Names by uid; the first line for a uid counts.
