@@ -6,8 +6,8 @@ use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNSYM, SHT_PROGBITS,
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, ReadRef};
 
-/// A table of names that is larger is made up.
-const MOST_NAMES: u64 = 1 << 28;
+/// Node has 8 MB of names; a table that is much larger is made up.
+const MOST_NAMES: u64 = 1 << 26;
 
 /// Real files have fewer than fifty sections.
 const MOST_SECTIONS: usize = 256;

@@ -80,7 +80,7 @@ fn table(processes: &[Process]) -> (Vec<Column>, Vec<Vec<Cell>>) {
         Column::Word("user"),
         Column::Name("command"),
     ];
-    let has_containers = processes.iter().any(|process| process.container.is_some());
+    let has_containers = processes.iter().any(|process| !container(process).is_empty());
     let is_shown = |column: &Column| has_containers || *column != Column::Word("container");
     let row = |process: &Process| {
         let cells = columns.iter().zip(texts(process)).filter(|(column, _)| is_shown(column));
@@ -111,12 +111,14 @@ fn user(process: &Process) -> String {
     process.user.clone().unwrap_or_else(|| process.uid.to_string())
 }
 
-/// The pod or the name, else the short id; behind it the pid that the process knows itself by.
+/// The pod or the name, else the short id; behind it the pid that the process knows itself by. Empty on the host.
 fn container(process: &Process) -> String {
-    let Some(container) = &process.container else { return String::new() };
-    let short_id: String = container.id.chars().take(SHORT_ID).collect();
-    let name = container.pod.clone().or_else(|| container.name.clone()).unwrap_or(short_id);
-    if process.inner_pid == process.pid { name } else { format!("{name} ({})", process.inner_pid) }
+    let name = process.container.as_ref().map(|container| {
+        let short_id: String = container.id.chars().take(SHORT_ID).collect();
+        container.pod.clone().or_else(|| container.name.clone()).unwrap_or(short_id)
+    });
+    let inner = (process.inner_pid != process.pid).then(|| format!("(pid {})", process.inner_pid));
+    name.into_iter().chain(inner).collect::<Vec<String>>().join(" ")
 }
 
 /// `perf+names, port 9229`.
@@ -146,7 +148,10 @@ fn command(process: &Process) -> String {
         Role::Tool { name } => vec![(*name).to_owned()],
     };
     marks.extend(process.pm2_id.as_ref().map(|id| format!("pm2 {id}").trim_end().to_owned()));
-    let mut text = process.command.clone();
+    // Where Node is installed says less than what it runs.
+    let (program, rest) = process.command.split_once(' ').unwrap_or((&process.command, ""));
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let mut text = format!("{program} {rest}").trim_end().to_owned();
     if !marks.is_empty() {
         text = format!("[{}] {text}", marks.join(", "));
     }

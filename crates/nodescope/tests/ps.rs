@@ -6,7 +6,9 @@
 mod program;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,8 +23,13 @@ impl Running {
     /// Starts a program and waits until it prints a line: then it runs.
     fn start(program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.env_remove("NODE_OPTIONS").spawn().unwrap();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut spawned = command.env_remove("NODE_OPTIONS").spawn();
+        // A process that another test starts holds the file that we have just written for a moment.
+        while spawned.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
+            spawned = command.spawn();
+        }
+        let mut child = spawned.unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Self(child)
@@ -39,6 +46,9 @@ impl Drop for Running {
         let _ = self.0.wait();
     }
 }
+
+/// A user who owns nothing.
+const NOBODY: u32 = 65534;
 
 /// Says that it runs, and waits.
 const WAITING: &str = "console.log('ready'); setInterval(() => {}, 1000)";
@@ -71,11 +81,12 @@ fn real_processes_are_told_by_their_elf() {
     let script = scratch.file("waiting.js", WAITING.as_bytes());
     let renamed = scratch.path("worker");
     fs::copy(&node, &renamed).unwrap();
-    let shell = scratch.file("node", b"#!/bin/sh\necho ready\nread -r line < /dev/zero\n");
+    let shell = scratch.file("node", b"#!/bin/sh\necho ready\nread -r line\n");
+    fs::set_permissions(&shell, fs::Permissions::from_mode(0o755)).unwrap();
     let plain = Running::start(&node, &[&script, "--token", "secret-value"]);
     let copy = Running::start(&renamed, &[&script]);
     let not_node = Running::start("/bin/sh", &["-c", "echo ready; exec sleep 60"]);
-    let called_node = Running::start("/bin/sh", &[&shell]);
+    let called_node = Running::start(&shell, &[]);
     std::thread::sleep(Duration::from_millis(1100));
     let list = json(&["ps", "--json"]);
 
@@ -173,4 +184,44 @@ fn an_ended_process_is_gone() {
     while is_listed() {
         assert!(Instant::now() < deadline, "a zombie is listed");
     }
+}
+
+/// Others may be seen, but not looked into.
+#[test]
+fn other_users_see_less() {
+    let Some((node, _)) = node() else { return println!("skipped: ps as another user: node is not here") };
+    let scratch = Scratch::new("ps-user");
+    let program = scratch.path("nodescope");
+    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
+    let script = scratch.file("waiting.js", WAITING.as_bytes());
+    let running = Running::start(&node, &["--perf-basic-prof", &script, "secret-value"]);
+    let run = || Command::new(&program).args(["ps", "--json"]).uid(NOBODY).gid(NOBODY).output();
+    let mut output = run();
+    while output.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
+        output = run();
+    }
+    let Ok(output) = output else { return println!("skipped: ps as another user: only root can become one") };
+    let list: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let process = find(&list, running.pid()).unwrap();
+    assert_eq!((&process["is_certain"], &process["node_version"]), (&Value::Bool(false), &Value::Null));
+    for way in ["perf", "names", "inspector"] {
+        let why = process["ways"][way]["why"].as_str().unwrap();
+        assert!(why.contains("(needs root)"), "{way}: {why}");
+    }
+    assert!(process["command"].as_str().unwrap().ends_with(&format!("--perf-basic-prof {script} …")));
+    let map = format!("/tmp/perf-{}.map", running.pid());
+    drop(running);
+    let _ = fs::remove_file(map);
+}
+
+#[test]
+fn help_manual_and_completion_know_it() {
+    let scratch = Scratch::new("ps-help");
+    succeeds(&["man", "--dir", &scratch.0.display().to_string()]);
+    let page = fs::read_to_string(scratch.path("nodescope-ps.1")).unwrap();
+    for text in [succeeds(&["ps", "--help"]), page] {
+        assert!(text.contains("json") && text.contains("Ways in"), "{text}");
+    }
+    assert!(succeeds(&[]).contains("nodescope ps"));
+    assert!(succeeds(&["completions", "fish"]).contains("-a \"ps\""));
 }

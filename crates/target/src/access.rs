@@ -149,10 +149,10 @@ fn inspector_obstacle(facts: &Facts<'_>) -> Option<&'static str> {
         None
     } else if !may_signal {
         Some(NOT_OURS)
-    } else if has("--disable-sigusr1") || status.blocked & SIGUSR1 != 0 {
-        Some("its port is closed, and it was told to ignore SIGUSR1")
     } else if is_confined && !has("--allow-inspector") {
         Some("its port is closed, and --permission keeps it so")
+    } else if has("--disable-sigusr1") || status.blocked & SIGUSR1 != 0 {
+        Some("its port is closed, and it was told to ignore SIGUSR1")
     } else if facts.uptime_s < YOUNGEST_S {
         Some("it has only just started: SIGUSR1 could kill it")
     } else if status.caught & SIGUSR1 == 0 {

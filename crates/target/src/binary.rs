@@ -92,13 +92,13 @@ impl Binaries {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        let content = content_of(file)?;
+        let content = content_of(&file)?;
         self.known.insert(key, content.clone());
         Ok(content)
     }
 }
 
-fn content_of(file: File) -> io::Result<Content> {
+fn content_of(file: &File) -> io::Result<Content> {
     let parts = Parts::new(file.try_clone()?)?;
     let Ok(elf) = Elf::parse(&parts) else { return Ok(Content::Other) };
     let names = elf.names().unwrap_or_default();
@@ -108,7 +108,7 @@ fn content_of(file: File) -> io::Result<Content> {
     if memmem::find(names, NODE_START).is_none() {
         return Ok(Content::Other);
     }
-    Ok(Content::Node { version: version_in(&file, &elf.constants())? })
+    Ok(Content::Node { version: version_in(file, &elf.constants())? })
 }
 
 /// The version among the constants: the address of the release, or, in the builds of distributions, a text that
@@ -194,7 +194,7 @@ mod tests {
             if std::fs::read(&path).unwrap().starts_with(b"#!") {
                 continue;
             }
-            let found = content_of(File::open(&path).unwrap()).unwrap();
+            let found = content_of(&File::open(&path).unwrap()).unwrap();
             let told = Command::new(&path).arg("--version").output().unwrap();
             let version = String::from_utf8(told.stdout).unwrap().trim().to_owned();
             assert_eq!(found, Content::Node { version: Some(version) }, "{}", path.display());
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn other_programs_are_not_node() {
         for path in ["/bin/sh", "/bin/sleep", "/proc/self/exe", "/etc/passwd"] {
-            let content = content_of(File::open(Path::new(path)).unwrap()).unwrap();
+            let content = content_of(&File::open(Path::new(path)).unwrap()).unwrap();
             assert_eq!(content, Content::Other, "{path}");
         }
     }
