@@ -24,15 +24,13 @@ pub(crate) enum Program {
 }
 
 /// What one file holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Content {
-    /// Node itself.
-    Node {
-        version: Option<String>,
-    },
-    /// A program that keeps Node in a library.
-    NeedsLibrary,
-    Other,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Content {
+    /// It has `node::Start`, or asks a library for it.
+    starts_node: bool,
+    /// It needs libnode, or is libnode.
+    names_library: bool,
+    version: Option<String>,
 }
 
 /// The files that were looked at, by device, inode and time of change.
@@ -65,10 +63,11 @@ impl Binaries {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Program::Hidden),
             Err(error) => return Err(error),
         };
-        Ok(match self.content(exe)? {
-            Content::Node { version } => Program::Node { version },
-            Content::NeedsLibrary => self.look_into_library(proc, pid),
-            Content::Other => Program::Other,
+        let content = self.content(&exe)?;
+        Ok(match content {
+            Content { names_library: true, .. } => self.look_into_library(proc, pid),
+            Content { starts_node: true, version, .. } => Program::Node { version },
+            Content { .. } => Program::Other,
         })
     }
 
@@ -79,20 +78,20 @@ impl Binaries {
         let is_library = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(LIBRARY));
         let Some(path) = paths.into_iter().find(is_library) else { return Program::Other };
         let library = open_regular(&proc.path(pid, "root").join(path));
-        match library.and_then(|file| self.content(file)) {
-            Ok(Content::Node { version }) => Program::Node { version },
+        match library.and_then(|file| self.content(&file)) {
+            Ok(Content { starts_node: true, version, .. }) => Program::Node { version },
             Ok(_) => Program::Other,
             Err(_) => Program::Node { version: None },
         }
     }
 
-    fn content(&mut self, file: File) -> io::Result<Content> {
+    fn content(&mut self, file: &File) -> io::Result<Content> {
         let meta = file.metadata()?;
         let key = (meta.dev(), meta.ino(), meta.mtime(), meta.mtime_nsec());
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        let content = content_of(&file)?;
+        let content = content_of(file)?;
         self.known.insert(key, content.clone());
         Ok(content)
     }
@@ -100,15 +99,12 @@ impl Binaries {
 
 fn content_of(file: &File) -> io::Result<Content> {
     let parts = Parts::new(file.try_clone()?)?;
-    let Ok(elf) = Elf::parse(&parts) else { return Ok(Content::Other) };
+    let Ok(elf) = Elf::parse(&parts) else { return Ok(Content::default()) };
     let names = elf.names().unwrap_or_default();
-    if memmem::find(names, format!("\0{LIBRARY}").as_bytes()).is_some() {
-        return Ok(Content::NeedsLibrary);
-    }
-    if memmem::find(names, NODE_START).is_none() {
-        return Ok(Content::Other);
-    }
-    Ok(Content::Node { version: version_in(file, &elf.constants())? })
+    let names_library = memmem::find(names, format!("\0{LIBRARY}").as_bytes()).is_some();
+    let starts_node = memmem::find(names, NODE_START).is_some();
+    let version = if starts_node { version_in(file, &elf.constants())? } else { None };
+    Ok(Content { starts_node, names_library, version })
 }
 
 /// The version among the constants: the address of the release, or, in the builds of distributions, a text that
@@ -129,6 +125,7 @@ fn version_in(mut file: &File, constants: &[Range<u64>]) -> io::Result<Option<St
             {
                 return Ok(Some(version));
             }
+            bare.extend(bare_at(&piece).filter(|_| at == range.start));
             bare.extend(memmem::find_iter(&piece, b"\0v").filter_map(|place| bare_at(&piece[place + 1..])));
             if (piece.len() as u64) < size || at + size >= range.end {
                 break;
@@ -197,7 +194,7 @@ mod tests {
             let found = content_of(&File::open(&path).unwrap()).unwrap();
             let told = Command::new(&path).arg("--version").output().unwrap();
             let version = String::from_utf8(told.stdout).unwrap().trim().to_owned();
-            assert_eq!(found, Content::Node { version: Some(version) }, "{}", path.display());
+            assert_eq!((found.starts_node, found.version), (true, Some(version)), "{}", path.display());
         }
     }
 
@@ -205,7 +202,7 @@ mod tests {
     fn other_programs_are_not_node() {
         for path in ["/bin/sh", "/bin/sleep", "/proc/self/exe", "/etc/passwd"] {
             let content = content_of(&File::open(Path::new(path)).unwrap()).unwrap();
-            assert_eq!(content, Content::Other, "{path}");
+            assert_eq!(content, Content::default(), "{path}");
         }
     }
 }

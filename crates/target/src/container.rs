@@ -1,11 +1,13 @@
 //! The container that a process is in: its id from the cgroup, its name from docker or podman, its pod from the
 //! names of log files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -42,11 +44,10 @@ const MOST_LOGS: usize = 20_000;
 
 impl Containers {
     pub(crate) fn new(sockets: &[PathBuf], pod_logs: &Path) -> Self {
-        let mut sockets = sockets.to_vec();
         // /var/run is often a link to /run: the same engine is asked once.
-        sockets.retain(|socket| socket.exists());
-        sockets.dedup_by_key(|socket| fs::canonicalize(socket).ok());
-        Self { sockets, pods: pods(pod_logs), known: HashMap::new() }
+        let real: BTreeSet<PathBuf> =
+            sockets.iter().filter_map(|socket| fs::canonicalize(socket).ok()).collect();
+        Self { sockets: real.into_iter().collect(), pods: pods(pod_logs), known: HashMap::new() }
     }
 
     /// From the text of /proc/PID/cgroup.
@@ -67,7 +68,7 @@ impl Containers {
             if name.is_some() {
                 return true;
             }
-            let answer = ask(socket, id);
+            let answer = ask_in_time(socket, id);
             name = answer.as_deref().ok().and_then(name_in);
             answer.is_ok()
         });
@@ -109,6 +110,15 @@ fn pods(folder: &Path) -> HashMap<String, Container> {
         Some((id.to_owned(), Container { id: id.to_owned(), name: Some(name?), pod, namespace }))
     };
     files.filter_map(|file| pod(file.file_name().to_str()?)).collect()
+}
+
+/// An engine that hangs does not even accept: connecting would wait for ever, so a thread waits in our place.
+fn ask_in_time(socket: &Path, id: &str) -> io::Result<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    let (socket, id) = (socket.to_owned(), id.to_owned());
+    // Nobody may be waiting any more.
+    thread::Builder::new().spawn(move || drop(sender.send(ask(&socket, &id))))?;
+    receiver.recv_timeout(PATIENCE).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 fn ask(socket: &Path, id: &str) -> io::Result<Vec<u8>> {
@@ -178,10 +188,10 @@ mod tests {
         fs::create_dir_all(folder.join("logs")).unwrap();
         let in_pod = ID.replace('0', "f");
         fs::write(folder.join(format!("logs/web-7d9-x_shop_app-{in_pod}.log")), "").unwrap();
-        let (path, silent) = (folder.join("docker.sock"), folder.join("silent.sock"));
+        let (path, silent) = (folder.join("docker.sock"), folder.join("a-silent.sock"));
         let listener = UnixListener::bind(&path).unwrap();
         let _silent = UnixListener::bind(&silent).unwrap();
-        let engine = std::thread::spawn(move || {
+        let engine = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = [0; 512];
             let count = stream.read(&mut request).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -83,6 +83,8 @@ pub struct Places {
 struct Found {
     status: Status,
     stat: Stat,
+    /// When `stat` was read.
+    seen: Instant,
     program: Program,
     traits: Traits,
     cpu_cores: f64,
@@ -110,11 +112,15 @@ const LIKELY_NAMES: [&str; 2] = ["node", "nodejs"];
 
 impl Default for Places {
     fn default() -> Self {
-        let sockets = ["/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock"];
+        let usual = ["/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock"];
+        let typed = std::env::var("DOCKER_HOST").ok();
+        let typed = typed.as_deref().and_then(|host| host.strip_prefix("unix://")).map(PathBuf::from);
+        let rootless =
+            std::env::var_os("XDG_RUNTIME_DIR").map(|folder| Path::new(&folder).join("podman/podman.sock"));
         Self {
             proc: Proc::default(),
             passwd: "/etc/passwd".into(),
-            sockets: sockets.map(PathBuf::from).to_vec(),
+            sockets: typed.into_iter().chain(usual.map(PathBuf::from)).chain(rootless).collect(),
             pod_logs: "/var/log/containers".into(),
         }
     }
@@ -127,12 +133,10 @@ pub fn list(places: &Places, pause: Duration) -> io::Result<List> {
         Status::parse(&proc.text("self/status")?).ok_or_else(|| io::Error::other("no /proc/self/status"))?;
     let ancestors = ancestors(proc, &own);
     let (mut found, hidden) = find(proc, own.pid, &ancestors)?;
-    let started = Instant::now();
     if !found.is_empty() {
         thread::sleep(pause);
     }
-    let elapsed_s = started.elapsed().as_secs_f64();
-    found.retain_mut(|process| measure(proc, process, elapsed_s));
+    found.retain_mut(|process| measure(proc, process));
     let traits: Vec<Traits> = found.iter().map(|process| process.traits.clone()).collect();
     let mut machinery = Machinery::new(places, own)?;
     let roles = roles(&traits);
@@ -178,18 +182,19 @@ fn find(proc: &Proc, own_pid: u32, ancestors: &HashSet<u32>) -> io::Result<(Vec<
 
 fn look(proc: &Proc, pid: u32, program: Program, is_ancestor: bool) -> Option<Found> {
     let status = Status::parse(&proc.text_of(pid, "status").ok()?)?;
-    let stat = Stat::parse(&proc.text_of(pid, "stat").ok()?)?;
+    let (stat, seen) = (Stat::parse(&proc.text_of(pid, "stat").ok()?)?, Instant::now());
     let environment = proc.bytes_of(pid, "environ").ok().map(|bytes| Environment::parse(&bytes));
     let node_options = environment.as_ref().and_then(|environment| environment.node_options.as_deref());
     let command = Command::parse(&proc.bytes_of(pid, "cmdline").ok()?, node_options);
     let traits = Traits { pid, parent: status.parent, command, environment, is_ancestor };
-    Some(Found { status, stat, program, traits, cpu_cores: 0.0 })
+    Some(Found { status, stat, seen, program, traits, cpu_cores: 0.0 })
 }
 
 /// Looks again. A pid that means another process by now has ended, too.
-fn measure(proc: &Proc, process: &mut Found, elapsed_s: f64) -> bool {
+fn measure(proc: &Proc, process: &mut Found) -> bool {
     let text = proc.text_of(process.status.pid, "stat").ok();
     let Some(now) = text.and_then(|text| Stat::parse(&text)) else { return false };
+    let elapsed_s = process.seen.elapsed().as_secs_f64();
     let used_s = now.ticks.saturating_sub(process.stat.ticks) as f64 / TICKS_A_SECOND;
     process.cpu_cores = if elapsed_s > 0.0 { used_s / elapsed_s } else { 0.0 };
     now.start_ticks == process.stat.start_ticks
@@ -214,7 +219,7 @@ impl<'a> Machinery<'a> {
 
     fn describe(&mut self, found: Found, role: Role) -> Process {
         let proc = &self.places.proc;
-        let Found { status, stat, program, traits, cpu_cores } = found;
+        let Found { status, stat, program, traits, cpu_cores, .. } = found;
         let pid = status.pid;
         let uptime_s = (self.uptime_s - stat.start_ticks as f64 / TICKS_A_SECOND).max(0.0);
         let map = perf_map(proc, pid, status.inner_pid, uptime_s).map_err(|_| Hidden);

@@ -155,3 +155,43 @@ fn one_look_at_a_binary_is_enough() {
     assert_eq!(made.list().processes.len(), 300);
     assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
 }
+
+/// Compiles a program or a library in `folder`.
+fn compile(folder: &Path, source: &str, arguments: &[&str]) -> bool {
+    let file = folder.join("source.c");
+    fs::write(&file, source).unwrap();
+    let mut command = Command::new("cc");
+    command.arg(&file).args(arguments).current_dir(folder);
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// Distributions keep Node in a library, and other runtimes offer Node's interface to addons.
+#[test]
+fn libnode_is_node_and_lookalikes_are_not() {
+    let made = Made::new("libnode");
+    let folder = &made.folder.join("bin");
+    fs::create_dir_all(folder).unwrap();
+    let library =
+        "const char version[] = \"v20.19.2\"; int _ZN4node5StartEiPPc(int a, char **b) { return a; }";
+    let program = "int _ZN4node5StartEiPPc(int, char **); int main(int a, char **b) { return _ZN4node5StartEiPPc(a, b); }";
+    let lookalike = "int napi_create_function; int uv_run; int main() { return 0; }";
+    let is_made =
+        compile(folder, library, &["-shared", "-fPIC", "-Wl,-soname,libnode.so.115", "-o", "libnode.so.115"])
+            && compile(folder, program, &["libnode.so.115", "-o", "node"])
+            && compile(folder, lookalike, &["-rdynamic", "-o", "bun"]);
+    if !is_made {
+        return println!("skipped: libnode: there is no C compiler");
+    }
+    let path = |name: &str| folder.join(name).display().to_string();
+    made.process(40, 1, &path("node"), &["node", "a.js"]);
+    made.write("40/maps", "7f00-7f10 r-xp 00000000 fe:00 12    /usr/lib/libnode.so.115\n");
+    fs::create_dir_all(made.folder.join("40/root/usr/lib")).unwrap();
+    fs::copy(path("libnode.so.115"), made.folder.join("40/root/usr/lib/libnode.so.115")).unwrap();
+    made.process(41, 1, &path("node"), &["node", "a.js"]);
+    made.write("41/maps", "7f00-7f10 r-xp 00000000 fe:00 12    /usr/lib/libc.so.6\n");
+    made.process(42, 1, &path("bun"), &["node", "a.js"]);
+    let list = made.list();
+    let found: Vec<_> =
+        list.processes.iter().map(|process| (process.pid, process.node_version.clone())).collect();
+    assert_eq!(found, [(40, Some("v20.19.2".to_owned()))]);
+}
