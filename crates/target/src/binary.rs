@@ -1,7 +1,7 @@
 //! Whether a program is Node, and which version: from its ELF file, which is never run. A file is looked at
 //! once, however many processes run it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -49,9 +49,13 @@ const LIBRARY: &str = "libnode.so";
 const RELEASE: &[u8] = b"/node-v";
 const RELEASE_ENDS: [&str; 2] = ["-headers.tar.gz", ".tar.gz"];
 
-const PIECE: usize = 1 << 20;
-/// Longer than any address of a release.
-const OVERLAP: usize = 256;
+const LONGEST_RELEASE: usize = 128;
+
+const PIECE: u64 = 1 << 20;
+/// Pieces overlap, so that no text is cut in two.
+const OVERLAP: u64 = 256;
+/// More texts in one piece that look like versions are made up.
+const MOST_BARE: usize = 1000;
 /// Node's constants are below 60 MB.
 const MOST_CONSTANTS: u64 = 1 << 28;
 
@@ -103,45 +107,46 @@ fn content_of(file: &File) -> io::Result<Content> {
     let names = elf.names().unwrap_or_default();
     let names_library = memmem::find(names, format!("\0{LIBRARY}").as_bytes()).is_some();
     let starts_node = memmem::find(names, NODE_START).is_some();
-    let version = if starts_node { version_in(file, &elf.constants())? } else { None };
+    // A version that cannot be read does not make it another program.
+    let version = if starts_node { version_in(file, &elf.constants()).unwrap_or_default() } else { None };
     Ok(Content { starts_node, names_library, version })
 }
 
 /// The version among the constants: the address of the release, or, in the builds of distributions, a text that
 /// is a version and nothing else, if there is only one.
 fn version_in(mut file: &File, constants: &[Range<u64>]) -> io::Result<Option<String>> {
-    let mut bare: Vec<String> = Vec::new();
+    let mut bare = BTreeSet::new();
     let mut left = MOST_CONSTANTS;
     let mut piece = Vec::new();
     for range in constants {
         let mut at = range.start;
         while at < range.end && left > 0 {
-            let size = (range.end - at).min(PIECE as u64).min(left);
+            let size = (range.end - at).min(PIECE).min(left);
+            left -= size;
             piece.clear();
             file.seek(SeekFrom::Start(at))?;
             file.take(size).read_to_end(&mut piece)?;
-            if let Some(version) =
-                memmem::find_iter(&piece, RELEASE).find_map(|place| release_at(&piece[place..]))
-            {
+            let mut releases =
+                memmem::find_iter(&piece, RELEASE).filter_map(|place| release_at(&piece[place..]));
+            if let Some(version) = releases.next() {
                 return Ok(Some(version));
             }
+            // Two that differ settle nothing; more need not be kept.
             bare.extend(bare_at(&piece).filter(|_| at == range.start));
-            bare.extend(memmem::find_iter(&piece, b"\0v").filter_map(|place| bare_at(&piece[place + 1..])));
-            if (piece.len() as u64) < size || at + size >= range.end {
+            let others = memmem::find_iter(&piece, b"\0v").filter_map(|place| bare_at(&piece[place + 1..]));
+            bare.extend(others.take(if bare.len() < 2 { MOST_BARE } else { 0 }));
+            if (piece.len() as u64) < size || at + size == range.end {
                 break;
             }
-            at += size - (OVERLAP as u64).min(size / 2);
-            left -= size;
+            at += size - OVERLAP.min(size / 2);
         }
     }
-    bare.sort();
-    bare.dedup();
-    Ok(bare.pop().filter(|_| bare.is_empty()))
+    Ok(bare.pop_first().filter(|_| bare.is_empty()))
 }
 
 /// `/node-v22.1.0.tar.gz` → `v22.1.0`.
 fn release_at(bytes: &[u8]) -> Option<String> {
-    let text = &bytes[RELEASE.len() - 1..bytes.len().min(OVERLAP / 2)];
+    let text = &bytes[RELEASE.len() - 1..bytes.len().min(LONGEST_RELEASE)];
     let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b".-+".contains(byte))?;
     let text = std::str::from_utf8(&text[..end]).ok()?;
     let version = RELEASE_ENDS.iter().find_map(|end| text.strip_suffix(end))?;

@@ -1,8 +1,9 @@
 //! The door to /proc, or to a folder that looks like it. Reads are bounded, because the files of a process say
 //! what the process wants them to say.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A folder like /proc.
@@ -19,6 +20,9 @@ const MOST_TABLE_BYTES: u64 = 16 << 20;
 
 /// Sockets and files that a process may have open before we stop to look.
 const MOST_ENTRIES: usize = 100_000;
+
+/// As x86 and ARM spell it.
+const O_NONBLOCK: i32 = 0o4000;
 
 impl Default for Proc {
     fn default() -> Self {
@@ -83,11 +87,14 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Opens a regular file and nothing else. Should a pipe take its place meanwhile, opening it must not wait.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let refuse = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(refuse());
     }
-    File::open(path)
+    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
 }
 
 fn lossy(bytes: &[u8]) -> String {
