@@ -196,3 +196,22 @@ fn age(seconds: f64) -> String {
         seconds => format!("{:.0}d", (seconds / 86_400.0).floor()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_processes_there_is_a_sentence() {
+        let style = Style::new(cli::Color::Never);
+        assert_eq!(render(&List::default(), &style), "No Node process is running here.\n");
+        let hidden = List { hidden: 2, ..List::default() };
+        assert!(render(&hidden, &style).contains("\n2 processes could not be looked at"));
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let ages = [0.4, 119.0, 120.0, 7199.0, 7200.0, 200_000.0].map(age);
+        assert_eq!(ages, ["0s", "119s", "2m", "119m", "2h", "2d"]);
+    }
+}
