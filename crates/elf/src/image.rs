@@ -1,10 +1,13 @@
 //! The file as a whole: whether it is one, which build it is, and which of its bytes are mapped where.
 
+use std::ops::Range;
+
 use object::elf::{FileHeader32, FileHeader64, PF_X, PT_LOAD, PT_NOTE, SHT_NOTE};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind, ReadRef};
 
 use crate::notes::build_id_of_notes_in;
+use crate::sections;
 use crate::symbols::{self, Symbols};
 use crate::unwind::{self, UnwindTables};
 
@@ -104,6 +107,26 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
             symbols::read::<FileHeader32<Endianness>, R>(self.data)
         };
         symbols.unwrap_or_default()
+    }
+
+    /// The names of the dynamic symbols, or of all symbols in a file without dynamic ones, and of the libraries
+    /// that the file needs: a zero behind each.
+    pub fn names(&self) -> Option<&'a [u8]> {
+        if self.is_64 {
+            sections::names::<FileHeader64<Endianness>, R>(self.data)
+        } else {
+            sections::names::<FileHeader32<Endianness>, R>(self.data)
+        }
+    }
+
+    /// The parts of the file that hold constants. They may be large, so nothing of them is read.
+    pub fn constants(&self) -> Vec<Range<u64>> {
+        let ranges = if self.is_64 {
+            sections::constants::<FileHeader64<Endianness>, R>(self.data)
+        } else {
+            sections::constants::<FileHeader32<Endianness>, R>(self.data)
+        };
+        ranges.unwrap_or_default()
     }
 
     /// How to find callers, in a file of 64 bits that says so.

@@ -7,6 +7,7 @@ mod image;
 mod notes;
 mod parts;
 mod plt;
+mod sections;
 mod symbols;
 mod unwind;
 

@@ -50,6 +50,11 @@ fn the_small_file_is_understood() {
     assert_eq!((in_parts.symbols().len(), in_parts.build_id()), (symbols.len(), elf.build_id()));
     let tables = in_parts.unwind_tables().unwrap();
     assert!(tables.covered.iter().any(|range| range.contains(&main.start)), "{:?}", tables.covered);
+    let names = in_parts.names().unwrap();
+    assert!(names.split(|byte| *byte == 0).any(|name| name == b"twice"), "{names:?}");
+    assert!(
+        elf.constants().iter().all(|range| range.end <= bytes.len() as u64) && !elf.constants().is_empty()
+    );
     assert!(elf.executable_parts().any(|(start, size)| main.start >= start && main.start < start + size));
 }
 
@@ -65,6 +70,8 @@ fn read_all(bytes: &[u8]) {
         elf.address_of(address);
         symbols.find(address, true);
     }
+    assert!(elf.names().is_none_or(|names| names.len() <= bytes.len()));
+    assert!(elf.constants().iter().all(|range| range.start <= range.end));
     assert!(symbols.len() <= bytes.len());
     assert!(symbols.iter(true).count() <= symbols.len());
     assert!(elf.build_id().is_none_or(|id| id.len() < bytes.len()));

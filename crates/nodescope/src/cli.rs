@@ -19,6 +19,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     Record(Record),
+    #[cfg(target_os = "linux")]
+    Ps(Ps),
     Report(Report),
     Export(Export),
     Completions(Completions),
@@ -32,15 +34,25 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope record 4140 -d 10s
+  nodescope record server.js
   nodescope record -p 4140,4141 -o flame.svg
   nodescope record -- node --perf-basic-prof --interpreted-frames-native-stack app.js")]
 pub(crate) struct Record {
-    /// The process: its pid
+    /// The process: its pid, the name of its container or pod, or words of its command line
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// The processes, by their pids [several: -p 12,13]
     #[arg(long, short, value_name = "PID", value_delimiter = ',')]
     pub(crate) pid: Vec<u32>,
+    /// Only in this container, by its name or the start of its id, or in this pod
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    /// Only processes whose command line matches
+    #[arg(long = "match", value_name = "REGEXP")]
+    pub(crate) matching: Option<String>,
+    /// All of them, where there are several
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Leave out the processes that it has started
     #[arg(long)]
     pub(crate) no_children: bool,
@@ -56,6 +68,26 @@ pub(crate) struct Record {
     /// Start this and record it until it ends; its exit status becomes ours
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// The Node processes here: pid, CPU, version, container, and by which ways you get in
+///
+/// Node is told by its ELF file, not by its name. The busiest process comes first; npm, yarn, pnpm, nodemon, pm2's
+/// daemon and whatever started nodescope come last, dimmed. Values of arguments are not shown.
+#[cfg(target_os = "linux")]
+#[derive(Args, Debug)]
+#[command(after_help = "Ways in:
+  perf        samples by perf_events; perf+names where a perf map names JavaScript, too
+  port 9229   the inspector listens on that port
+  inspector   the inspector's port is closed, and SIGUSR1 would open it
+Why a way is closed stands below the table.")]
+pub(crate) struct Ps {
+    /// Print a JSON array instead of a table, with the reason for each way in that is closed
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Colours: auto, always or never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
 }
 
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads
@@ -272,6 +304,8 @@ pub(crate) fn short_help() -> String {
         "\
 nodescope {version}: where the time of a Node.js process went
 
+  nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
+  nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
   nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .cpuprofile, .pb.gz, .speedscope.json, …
   nodescope completions SHELL      completion for bash, zsh, fish, …
@@ -279,9 +313,7 @@ nodescope {version}: where the time of a Node.js process went
 
 FILE is a perf.data, a .cpuprofile, a Chrome or Node trace, a V8 --prof log, `perf script` text, folded stacks,
 DTrace or bpftrace stacks, pprof, speedscope JSON, or a .nodescope recording; gzip and zstd are seen through,
-and - is stdin. For example:
-
-  perf record -F 99 -g -p PID -- sleep 30 && nodescope report perf.data
+and - is stdin.
 
 `nodescope COMMAND --help` tells more.
 ",

@@ -7,9 +7,13 @@ mod generate;
 mod input;
 mod output;
 #[cfg(target_os = "linux")]
+mod ps;
+#[cfg(target_os = "linux")]
 mod record;
 mod report;
 mod select;
+mod style;
+mod table;
 mod text;
 
 use std::process::ExitCode;
@@ -36,6 +40,8 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         None => output::print(&cli::short_help()),
         #[cfg(target_os = "linux")]
         Some(Command::Record(arguments)) => record::run(arguments),
+        #[cfg(target_os = "linux")]
+        Some(Command::Ps(arguments)) => ps::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
         Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),

@@ -1,8 +1,6 @@
 //! `nodescope report`: the answer as text or JSON. [`Report`] is what both show: gathered once, without
 //! knowing how it will look.
 
-mod style;
-mod table;
 mod terminal;
 
 use std::cmp::Ordering;
@@ -14,6 +12,7 @@ use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top, weigh};
 
 use crate::cli::{self, Sort};
 use crate::failure::Failure;
+use crate::style::Style;
 use crate::{input, output, select};
 
 /// Runs the command.
@@ -30,14 +29,14 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
         text.push('\n');
         return output::print(&text);
     }
-    output::print(&terminal::render(&report, arguments.rows, &style::Style::new(arguments.color)))
+    output::print(&terminal::render(&report, arguments.rows, &Style::new(arguments.color)))
 }
 
 /// Prints the first lines of a report.
 pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
     let selection = Selection::default();
     let report = Report::new(profile, &weigh(profile, &selection), &selection);
-    output::print(&terminal::render_head(&report, &style::Style::new(cli::Color::Auto)))
+    output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
 }
 
 /// Everything that a report says. Shares are from 0 to 1.

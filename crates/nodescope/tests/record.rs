@@ -276,13 +276,52 @@ fn children_are_followed_unless_not_wanted() {
     assert!(pids(&["--no-children"]) <= 1);
 }
 
+/// By words of the command line; two that fit are listed, unless all are wanted.
+#[test]
+fn a_process_is_found_by_its_words() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-words");
+    let word = scratch.path("program.js");
+    let one = Running::node(&scratch, &[], SHARES, &["20000"]);
+    let samples = |options: &[&str]| {
+        let out = scratch.path("a.nodescope");
+        let words = [&["record", "-d", "700ms", "-F", "499", "-o", &out], options].concat();
+        let output = nodescope(&words).output().unwrap();
+        assert!(output.status.success(), "{options:?}: {}", stderr(&output));
+        let threads = json(&["report", "--json", &out])["threads"].as_array().unwrap().clone();
+        let mut pids: Vec<String> = threads.iter().map(|row| row["pid"].to_string()).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        pids
+    };
+    assert_eq!(samples(&[&word]), [one.pid()]);
+    assert_eq!(samples(&["--match", &format!("^node .*{}", word.rsplit('/').nth(1).unwrap())]), [one.pid()]);
+    let two = Running::node(&scratch, &[], SHARES, &["20000"]);
+    fails(
+        &["record", &word, "-o", &scratch.path("b.nodescope")],
+        2,
+        "2 processes could be meant",
+        "or --all",
+    );
+    let mut both = [one.pid(), two.pid()];
+    both.sort_unstable();
+    assert_eq!(samples(&[&word, "--all"]), both);
+}
+
 #[test]
 fn what_cannot_be_recorded_is_explained() {
     let scratch = Scratch::new("record-refused");
     let out = scratch.path("a.nodescope");
     fails(&["record", "999999999", "-o", &out], 1, "there is no process 999999999", "ps");
-    fails(&["record", "-o", &out], 2, "which process?", "nodescope record PID");
-    fails(&["record", "server", "-o", &out], 2, "not a pid", "nodescope record PID");
+    fails(
+        &["record", "nobody runs this", "-o", &out],
+        1,
+        "no Node process here is like that",
+        "nodescope ps",
+    );
+    fails(&["record", "--match", "(", "-o", &out], 2, "--match ( is not a regular expression", "--match");
     fails(&["record", "1", "-d", "soon", "-o", &out], 2, "--duration soon is not a time", "-d 30s");
     fails(&["record", "1", "-o", "a.xyz"], 2, "does not say what to write", "nodescope, svg");
     fails(&["record", "1", "-o", &out, "--", "node"], 2, "no process can be named beside it", "");

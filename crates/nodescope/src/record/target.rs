@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use super::choose;
 use crate::cli;
 use crate::failure::Failure;
 
@@ -33,25 +34,23 @@ struct Started {
 
 impl Target {
     pub(super) fn find(arguments: &cli::Record) -> Result<Self, Failure> {
-        let mut pids = arguments.pid.clone();
-        match (&arguments.target, arguments.command.is_empty()) {
-            (None, true) if pids.is_empty() => Err(Failure::usage("which process?")
-                .hint("nodescope record PID, or nodescope record -- node app.js")),
-            (None, false) if pids.is_empty() => Self::start(arguments),
-            (_, false) => Err(Failure::usage("a command is started, so no process can be named beside it")),
-            (target, true) => {
-                if let Some(target) = target {
-                    pids.push(target.parse().map_err(|_| {
-                        Failure::usage(format!("{target} is not a pid")).hint("nodescope record PID")
-                    })?);
-                }
-                let name = name_of(pids[0])?;
-                if !arguments.no_children {
-                    add_children(&mut pids);
-                }
-                Ok(Self { pids, name, children: !arguments.no_children, command: None })
-            }
+        let is_named = arguments.target.is_some()
+            || !arguments.pid.is_empty()
+            || arguments.container.is_some()
+            || arguments.matching.is_some()
+            || arguments.all;
+        if !arguments.command.is_empty() {
+            return match is_named {
+                true => Err(Failure::usage("a command is started, so no process can be named beside it")),
+                false => Self::start(arguments),
+            };
         }
+        let mut pids = choose::pids(arguments)?;
+        let name = name_of(pids[0])?;
+        if !arguments.no_children {
+            add_children(&mut pids);
+        }
+        Ok(Self { pids, name, children: !arguments.no_children, command: None })
     }
 
     /// Starts ourselves in the command's place: the events must be there before its first instruction.
@@ -195,7 +194,7 @@ fn inner_pid(pid: u32) -> Option<u32> {
 
 fn name_of(pid: u32) -> Result<String, Failure> {
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(|_| {
-        Failure::failed(format!("there is no process {pid}")).hint("ps -C node lists Node's processes")
+        Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists Node's processes")
     })?;
     Ok(comm.trim_end().to_owned())
 }

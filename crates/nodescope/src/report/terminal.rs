@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use profile::{Category, Role};
 
-use super::style::Style;
-use super::table::{Cell, Column, render as render_table};
 use super::{FunctionRow, LineRow, NamedRow, Report, ThreadRow, Times};
+use crate::style::Style;
+use crate::table::{Cell, Column, render as render_table};
 use crate::text::{duration, percent, plural, printable, thousands, wrap};
 
 /// The longest bar, in characters.

@@ -8,8 +8,8 @@ use crate::cli::Color;
 
 /// What a report may use.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
-    pub(super) width: usize,
+pub(crate) struct Style {
+    pub(crate) width: usize,
     colors: bool,
 }
 
@@ -19,7 +19,7 @@ const WIDTH_WITHOUT_TERMINAL: usize = 100;
 const NARROWEST: usize = 40;
 
 impl Style {
-    pub(super) fn new(color: Color) -> Self {
+    pub(crate) fn new(color: Color) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -31,16 +31,16 @@ impl Style {
         Self { width: width(is_terminal).max(NARROWEST), colors }
     }
 
-    pub(super) fn bold(&self, text: &str) -> String {
+    pub(crate) fn bold(&self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    pub(super) fn dim(&self, text: &str) -> String {
+    pub(crate) fn dim(&self, text: &str) -> String {
         self.paint("2", text)
     }
 
     /// A text in a category's colour: the colours of the flame graph, as near as 256 come.
-    pub(super) fn category(&self, category: Category, text: &str) -> String {
+    pub(crate) fn category(&self, category: Category, text: &str) -> String {
         let code = match category {
             Category::App => "38;5;71",
             Category::Dependency => "38;5;107",

@@ -1,11 +1,11 @@
 //! A table that fits the width: figures keep their columns, names give way.
 
-use super::style::Style;
+use crate::style::Style;
 use crate::text::{fit_end, fit_start, printable, width};
 
 /// A cell.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     text: String,
     paint: Option<profile::Category>,
     dim: bool,
@@ -13,22 +13,22 @@ pub(super) struct Cell {
 
 impl Cell {
     /// A text, made safe for terminals.
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self { text: printable(text), ..Self::default() }
     }
 
-    pub(super) fn category(text: &str, category: profile::Category) -> Self {
+    pub(crate) fn category(text: &str, category: profile::Category) -> Self {
         Self { paint: Some(category), ..Self::new(text) }
     }
 
-    pub(super) fn dim(text: &str) -> Self {
+    pub(crate) fn dim(text: &str) -> Self {
         Self { dim: true, ..Self::new(text) }
     }
 }
 
 /// How a column takes part in fitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(crate) enum Column {
     /// Figures, to the right, never cut.
     Figure(&'static str),
     /// A text that is never cut.
@@ -56,7 +56,7 @@ const GAP: usize = 2;
 const LEAST: usize = 12;
 
 /// Renders rows under their titles.
-pub(super) fn render(columns: &[Column], rows: &[Vec<Cell>], style: &Style) -> String {
+pub(crate) fn render(columns: &[Column], rows: &[Vec<Cell>], style: &Style) -> String {
     let fitting = fit(columns, rows, style.width);
     let mut text = String::new();
     let titles: Vec<Cell> = columns.iter().map(|column| Cell::dim(column.title())).collect();

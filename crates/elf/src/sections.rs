@@ -1,0 +1,52 @@
+//! Two kinds of sections as they stand in the file, for those who only ask whether a name or a text occurs.
+
+use std::ops::Range;
+
+use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB};
+use object::read::elf::{FileHeader, SectionHeader};
+use object::{Endianness, ReadRef};
+
+/// Node has 8 MB of names; a table that is much larger is made up.
+const MOST_NAMES: u64 = 1 << 26;
+
+/// Real files have fewer than fifty sections.
+const MOST_SECTIONS: usize = 256;
+
+/// The names that belong to the dynamic symbols, or to all symbols in a file without dynamic ones.
+pub(crate) fn names<'a, H, R>(data: R) -> Option<&'a [u8]>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let header = H::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.section_headers(endian, data).ok()?;
+    let table = |kind| sections.iter().take(MOST_SECTIONS).find(|section| section.sh_type(endian) == kind);
+    let symbols = table(SHT_DYNSYM).or_else(|| table(SHT_SYMTAB))?;
+    let names = sections.get(symbols.sh_link(endian) as usize)?;
+    if names.sh_size(endian).into() > MOST_NAMES {
+        return None;
+    }
+    names.data(endian, data).ok()
+}
+
+/// Where the file keeps constants: parts that are mapped, and neither written to nor run.
+pub(crate) fn constants<'a, H, R>(data: R) -> Option<Vec<Range<u64>>>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let header = H::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.section_headers(endian, data).ok()?;
+    let is_constant = |section: &&H::SectionHeader| {
+        let flags = section.sh_flags(endian).0;
+        let kept_out = SHF_WRITE.0 | SHF_EXECINSTR.0;
+        section.sh_type(endian) == SHT_PROGBITS && flags & SHF_ALLOC.0 != 0 && flags & kept_out == 0
+    };
+    let range = |section: &H::SectionHeader| {
+        let start: u64 = section.sh_offset(endian).into();
+        start..start.saturating_add(section.sh_size(endian).into())
+    };
+    Some(sections.iter().take(MOST_SECTIONS).filter(is_constant).map(range).collect())
+}

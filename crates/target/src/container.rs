@@ -1,0 +1,214 @@
+//! The container that a process is in: its id from the cgroup, its name from docker or podman, its pod from the
+//! names of log files.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+/// A container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Container {
+    /// 64 hexadecimal digits; on Fargate 32 and a number.
+    pub id: String,
+    /// What docker or podman calls it; in a pod, what the pod calls it.
+    pub name: Option<String>,
+    /// The pod that it belongs to.
+    pub pod: Option<String>,
+    /// The namespace of that pod.
+    pub namespace: Option<String>,
+}
+
+/// Asks for names, each container and each silent socket once.
+#[derive(Debug)]
+pub(crate) struct Containers {
+    sockets: Vec<PathBuf>,
+    pods: HashMap<String, Container>,
+    known: HashMap<String, Container>,
+}
+
+/// How long a container engine has for its answer.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// More than an engine ever says about one container.
+const MOST_ANSWER: usize = 1 << 20;
+
+/// More logs than a machine has containers.
+const MOST_LOGS: usize = 20_000;
+
+impl Containers {
+    pub(crate) fn new(sockets: &[PathBuf], pod_logs: &Path) -> Self {
+        // /var/run is often a link to /run: the same engine is asked once.
+        let real: BTreeSet<PathBuf> =
+            sockets.iter().filter_map(|socket| fs::canonicalize(socket).ok()).collect();
+        Self { sockets: real.into_iter().collect(), pods: pods(pod_logs), known: HashMap::new() }
+    }
+
+    /// From the text of /proc/PID/cgroup.
+    pub(crate) fn find(&mut self, cgroup: &str) -> Option<Container> {
+        let id = container_id(cgroup)?;
+        if let Some(known) = self.known.get(id).or_else(|| self.pods.get(id)) {
+            return Some(known.clone());
+        }
+        let container = Container { id: id.to_owned(), name: self.ask(id), ..Container::default() };
+        self.known.insert(id.to_owned(), container.clone());
+        Some(container)
+    }
+
+    /// Asks each engine; one that does not answer in time is not asked again.
+    fn ask(&mut self, id: &str) -> Option<String> {
+        let mut name = None;
+        self.sockets.retain(|socket| {
+            if name.is_some() {
+                return true;
+            }
+            let answer = ask_in_time(socket, id);
+            name = answer.as_deref().ok().and_then(name_in);
+            answer.is_ok()
+        });
+        name
+    }
+}
+
+/// The id at the end of a control group's path: docker, containerd, CRI-O, podman, Fargate; version 1 and 2.
+fn container_id(cgroup: &str) -> Option<&str> {
+    let paths = cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    paths.into_iter().find_map(|path| {
+        let mut parts = path.rsplit('/');
+        let last = parts.next()?;
+        let is_word = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_lowercase());
+        id_in(last).or_else(|| id_in(parts.next().filter(|_| is_word)?))
+    })
+}
+
+fn id_in(part: &str) -> Option<&str> {
+    let part = part.strip_suffix(".scope").unwrap_or(part);
+    let is_hex = |text: &&str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let last = |text: &'_ str, count: usize| text.len().checked_sub(count);
+    if let Some(id) = last(part, 64).and_then(|start| part.get(start..)).filter(is_hex) {
+        return Some(id);
+    }
+    let (task, number) = part.rsplit_once('-')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let start = last(task, 32).filter(|_| is_number)?;
+    task.get(start..).filter(is_hex).and_then(|_| part.get(start..))
+}
+
+/// By id: the files are called POD_NAMESPACE_CONTAINER-ID.log.
+fn pods(folder: &Path) -> HashMap<String, Container> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_LOGS);
+    let pod = |name: &str| {
+        let (rest, id) = name.strip_suffix(".log")?.rsplit_once('-')?;
+        let mut parts = rest.splitn(3, '_').map(str::to_owned);
+        let (pod, namespace, name) = (parts.next(), parts.next(), parts.next());
+        Some((id.to_owned(), Container { id: id.to_owned(), name: Some(name?), pod, namespace }))
+    };
+    files.filter_map(|file| pod(file.file_name().to_str()?)).collect()
+}
+
+/// An engine that hangs does not even accept: connecting would wait for ever, so a thread waits in our place.
+fn ask_in_time(socket: &Path, id: &str) -> io::Result<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    let (socket, id) = (socket.to_owned(), id.to_owned());
+    // Nobody may be waiting any more.
+    thread::Builder::new().spawn(move || drop(sender.send(ask(&socket, &id))))?;
+    receiver.recv_timeout(PATIENCE).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+fn ask(socket: &Path, id: &str) -> io::Result<Vec<u8>> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("GET /containers/{id}/json HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
+    let mut answer = Vec::new();
+    let mut piece = [0; 8192];
+    while answer.len() < MOST_ANSWER {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut piece)? {
+            0 => break,
+            count => answer.extend_from_slice(&piece[..count]),
+        }
+    }
+    Ok(answer)
+}
+
+/// The name in an answer; an engine that does not know the container answers without one.
+fn name_in(answer: &[u8]) -> Option<String> {
+    let body = memchr::memmem::find(answer, b"\r\n\r\n").map(|end| &answer[end + 4..])?;
+    let value: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let name = value.get("Name")?.as_str()?.trim_start_matches('/');
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn ids_stand_at_the_end() {
+        for path in [
+            "/docker/ID",
+            "/system.slice/docker-ID.scope",
+            "/kubepods.slice/kubepods-pod1_2.slice/cri-containerd-ID.scope",
+            "/kubepods/burstable/pod1-2/crio-ID.scope/container",
+            "/machine.slice/libpod-ID.scope/container",
+        ] {
+            let cgroup = format!("12:cpu,cpuacct:/\n0::{}\n", path.replace("ID", ID));
+            assert_eq!(container_id(&cgroup), Some(ID), "{path}");
+        }
+        let fargate = format!("9:cpu:/ecs/task/{}-123\n", &ID[..32]);
+        assert_eq!(container_id(&fargate), Some(&*format!("{}-123", &ID[..32])));
+        for path in [
+            "/",
+            "/user.slice/user-0.slice",
+            "/docker/ID/Ein/Dorf",
+            "/漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢-1",
+            "",
+        ] {
+            assert_eq!(container_id(&format!("0::{}", path.replace("ID", ID))), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn engines_and_logs_know_names() {
+        let folder = std::env::temp_dir().join(format!("nodescope-containers-{}", std::process::id()));
+        fs::create_dir_all(folder.join("logs")).unwrap();
+        let in_pod = ID.replace('0', "f");
+        fs::write(folder.join(format!("logs/web-7d9-x_shop_app-{in_pod}.log")), "").unwrap();
+        let (path, silent) = (folder.join("docker.sock"), folder.join("a-silent.sock"));
+        let listener = UnixListener::bind(&path).unwrap();
+        let _silent = UnixListener::bind(&silent).unwrap();
+        let engine = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 512];
+            let count = stream.read(&mut request).unwrap();
+            stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n{\"Name\":\"/web-3\"}").unwrap();
+            String::from_utf8_lossy(&request[..count]).into_owned()
+        });
+        let mut containers = Containers::new(&[silent, path], &folder.join("logs"));
+        let started = Instant::now();
+        let cgroup = format!("0::/docker/{ID}");
+        for _ in 0..2 {
+            assert_eq!(containers.find(&cgroup).unwrap().name.as_deref(), Some("web-3"));
+        }
+        assert!(started.elapsed() < Duration::from_secs(3));
+        assert_eq!(containers.sockets.len(), 1, "a silent engine is asked once");
+        let pod = containers.find(&format!("0::/kubepods/{in_pod}")).unwrap();
+        assert_eq!((pod.pod.as_deref(), pod.namespace.as_deref()), (Some("web-7d9-x"), Some("shop")));
+        assert!(engine.join().unwrap().starts_with(&format!("GET /containers/{ID}/json HTTP/1.0\r\n")));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

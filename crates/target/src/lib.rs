@@ -1,0 +1,22 @@
+//! The Node processes of this machine: which they are, told by their ELF files and never by their names, what
+//! they run, where, and by which ways this user gets in. Everything comes from a [`Proc`], so a made-up folder
+//! serves as well as the kernel's. Nothing is sent to a process and nothing in one is changed. What belongs to
+//! others is hostile: every read is bounded.
+
+mod access;
+mod binary;
+mod command;
+mod container;
+mod inspector;
+mod list;
+mod perf_map;
+mod proc;
+mod role;
+mod status;
+
+pub use access::{InspectorWay, Way, Ways};
+pub use container::Container;
+pub use list::{List, Places, Process, list};
+pub use perf_map::PerfMap;
+pub use proc::Proc;
+pub use role::Role;

@@ -1,0 +1,282 @@
+//! The list of Node processes: everything that the other files know of each, put together.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::access::{Facts, Machine, Ways, ways};
+use crate::binary::{Binaries, Program};
+use crate::command::Command;
+use crate::container::{Container, Containers};
+use crate::inspector::{Hidden, Listeners};
+use crate::perf_map::{PerfMap, perf_map};
+use crate::proc::{Proc, read};
+use crate::role::{Environment, Role, Traits, pm2, roles};
+use crate::status::{Stat, Status, TICKS_A_SECOND};
+
+/// A Node process.
+#[derive(Clone, Debug, Serialize)]
+pub struct Process {
+    /// Its pid here.
+    pub pid: u32,
+    /// Its pid as it knows itself.
+    pub inner_pid: u32,
+    /// Its parent.
+    pub parent_pid: u32,
+    /// Whether its ELF file was seen to be Node; else this user may not look, and only its command line says so.
+    pub is_certain: bool,
+    /// `v22.1.0`.
+    pub node_version: Option<String>,
+    /// Whose it is.
+    pub uid: u32,
+    /// That user's name.
+    pub user: Option<String>,
+    /// The container that it is in.
+    pub container: Option<Container>,
+    /// How long it runs.
+    pub uptime_s: f64,
+    /// How many cores it kept busy while we looked.
+    pub cpu_cores: f64,
+    /// How many threads it has.
+    pub threads: u32,
+    /// What it is for.
+    pub role: Role,
+    /// The number that pm2 gave to it; empty where pm2 runs it under no number that can be seen.
+    pub pm2_id: Option<String>,
+    /// Its command line without the values of arguments.
+    pub command: String,
+    /// The options that matter to somebody who profiles.
+    pub flags: Vec<String>,
+    /// Its perf map.
+    pub perf_map: Option<PerfMap>,
+    /// How this user gets in.
+    pub ways: Ways,
+}
+
+/// The Node processes, and what could not be looked at.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    /// The busiest first, tools last.
+    pub processes: Vec<Process>,
+    /// How many processes of others this user may not look at, and nothing says what they are.
+    pub hidden: usize,
+}
+
+/// Where to look.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The kernel's view of processes.
+    pub proc: Proc,
+    /// The names of users.
+    pub passwd: PathBuf,
+    /// Where container engines listen.
+    pub sockets: Vec<PathBuf>,
+    /// Where logs of pods are.
+    pub pod_logs: PathBuf,
+}
+
+/// A process as it was found.
+struct Found {
+    status: Status,
+    stat: Stat,
+    /// When `stat` was read.
+    seen: Instant,
+    program: Program,
+    traits: Traits,
+    cpu_cores: f64,
+}
+
+/// What is asked once for all processes.
+struct Machinery<'a> {
+    places: &'a Places,
+    machine: Machine,
+    uptime_s: f64,
+    users: HashMap<u32, String>,
+    containers: Containers,
+    listeners: Listeners,
+    own_network: Option<PathBuf>,
+}
+
+/// Large machines have thousands of users.
+const MOST_PASSWD: u64 = 4 << 20;
+
+/// How far we go up from ourselves.
+const MOST_ANCESTORS: usize = 64;
+
+/// What a program is called that may be Node when its file cannot be seen.
+const LIKELY_NAMES: [&str; 2] = ["node", "nodejs"];
+
+impl Default for Places {
+    fn default() -> Self {
+        let usual = ["/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock"];
+        let typed = std::env::var("DOCKER_HOST").ok();
+        let typed = typed.as_deref().and_then(|host| host.strip_prefix("unix://")).map(PathBuf::from);
+        let rootless =
+            std::env::var_os("XDG_RUNTIME_DIR").map(|folder| Path::new(&folder).join("podman/podman.sock"));
+        Self {
+            proc: Proc::default(),
+            passwd: "/etc/passwd".into(),
+            sockets: typed.into_iter().chain(usual.map(PathBuf::from)).chain(rootless).collect(),
+            pod_logs: "/var/log/containers".into(),
+        }
+    }
+}
+
+/// Every Node process. Looks twice, `pause` apart, to see who is busy. A process that ends meanwhile is left out.
+pub fn list(places: &Places, pause: Duration) -> io::Result<List> {
+    let proc = &places.proc;
+    let own =
+        Status::parse(&proc.text("self/status")?).ok_or_else(|| io::Error::other("no /proc/self/status"))?;
+    let ancestors = ancestors(proc, &own);
+    let (mut found, hidden) = find(proc, own.pid, &ancestors)?;
+    if !found.is_empty() {
+        thread::sleep(pause);
+    }
+    found.retain_mut(|process| measure(proc, process));
+    let traits: Vec<Traits> = found.iter().map(|process| process.traits.clone()).collect();
+    let mut machinery = Machinery::new(places, own)?;
+    let roles = roles(&traits);
+    let mut processes: Vec<Process> =
+        found.into_iter().zip(roles).map(|(process, role)| machinery.describe(process, role)).collect();
+    processes.sort_by(|a, b| {
+        let is_tool = |process: &Process| matches!(process.role, Role::Tool { .. });
+        is_tool(a).cmp(&is_tool(b)).then(b.cpu_cores.total_cmp(&a.cpu_cores)).then(a.pid.cmp(&b.pid))
+    });
+    Ok(List { processes, hidden })
+}
+
+fn ancestors(proc: &Proc, own: &Status) -> HashSet<u32> {
+    let mut ancestors = HashSet::new();
+    let mut pid = own.parent;
+    while pid > 1 && ancestors.len() < MOST_ANCESTORS && ancestors.insert(pid) {
+        let parent = proc.text_of(pid, "status").ok().and_then(|text| Status::parse(&text));
+        pid = parent.map_or(0, |status| status.parent);
+    }
+    ancestors
+}
+
+/// The processes that are Node, and how many may be and cannot be looked at.
+fn find(proc: &Proc, own_pid: u32, ancestors: &HashSet<u32>) -> io::Result<(Vec<Found>, usize)> {
+    let mut binaries = Binaries::default();
+    let (mut found, mut hidden) = (Vec::new(), 0);
+    for pid in proc.pids()?.into_iter().filter(|pid| *pid != own_pid) {
+        // An error means that the process has ended, or that it is the kernel's own and has no file.
+        let Ok(program) = binaries.look(proc, pid) else { continue };
+        if program == Program::Other {
+            continue;
+        }
+        let Some(process) = look(proc, pid, program, ancestors.contains(&pid)) else { continue };
+        let base = process.traits.command.program.rsplit('/').next().unwrap_or_default().to_owned();
+        if process.program != Program::Hidden || LIKELY_NAMES.contains(&base.as_str()) {
+            found.push(process);
+        } else if !process.traits.command.program.is_empty() {
+            hidden += 1;
+        }
+    }
+    Ok((found, hidden))
+}
+
+fn look(proc: &Proc, pid: u32, program: Program, is_ancestor: bool) -> Option<Found> {
+    let status = Status::parse(&proc.text_of(pid, "status").ok()?)?;
+    let (stat, seen) = (Stat::parse(&proc.text_of(pid, "stat").ok()?)?, Instant::now());
+    let environment = proc.bytes_of(pid, "environ").ok().map(|bytes| Environment::parse(&bytes));
+    let node_options = environment.as_ref().and_then(|environment| environment.node_options.as_deref());
+    let command = Command::parse(&proc.bytes_of(pid, "cmdline").ok()?, node_options);
+    let traits = Traits { pid, parent: status.parent, command, environment, is_ancestor };
+    Some(Found { status, stat, seen, program, traits, cpu_cores: 0.0 })
+}
+
+/// Looks again. A pid that means another process by now has ended, too.
+fn measure(proc: &Proc, process: &mut Found) -> bool {
+    let text = proc.text_of(process.status.pid, "stat").ok();
+    let Some(now) = text.and_then(|text| Stat::parse(&text)) else { return false };
+    let elapsed_s = process.seen.elapsed().as_secs_f64();
+    let used_s = now.ticks.saturating_sub(process.stat.ticks) as f64 / TICKS_A_SECOND;
+    process.cpu_cores = if elapsed_s > 0.0 { used_s / elapsed_s } else { 0.0 };
+    now.start_ticks == process.stat.start_ticks
+}
+
+impl<'a> Machinery<'a> {
+    fn new(places: &'a Places, own: Status) -> io::Result<Self> {
+        let proc = &places.proc;
+        let paranoid = proc.text("sys/kernel/perf_event_paranoid").ok();
+        let uptime = proc.text("uptime")?;
+        let uptime_s = uptime.split_whitespace().next().and_then(|seconds| seconds.parse().ok());
+        Ok(Self {
+            places,
+            uptime_s: uptime_s.unwrap_or_default(),
+            users: users(places),
+            containers: Containers::new(&places.sockets, &places.pod_logs),
+            listeners: Listeners::default(),
+            own_network: proc.link_of(own.pid, "ns/net").ok(),
+            machine: Machine { own, perf_event_paranoid: paranoid.and_then(|text| text.trim().parse().ok()) },
+        })
+    }
+
+    fn describe(&mut self, found: Found, role: Role) -> Process {
+        let proc = &self.places.proc;
+        let Found { status, stat, program, traits, cpu_cores, .. } = found;
+        let pid = status.pid;
+        let uptime_s = (self.uptime_s - stat.start_ticks as f64 / TICKS_A_SECOND).max(0.0);
+        let map = perf_map(proc, pid, status.inner_pid, uptime_s).map_err(|_| Hidden);
+        let network = proc.link_of(pid, "ns/net").ok();
+        let facts = Facts {
+            machine: &self.machine,
+            status: &status,
+            command: &traits.command,
+            perf_map: map.as_ref().map(Option::as_ref).map_err(|hidden| *hidden),
+            inspector_port: self.listeners.inspector_port(proc, pid, &traits.command),
+            shares_network: network.map(|network| Some(network) == self.own_network),
+            uptime_s,
+        };
+        let ways = ways(&facts);
+        let cgroup = proc.text_of(pid, "cgroup").unwrap_or_default();
+        let (is_certain, node_version) = match program {
+            Program::Node { version } => (true, version),
+            Program::Other | Program::Hidden => (false, None),
+        };
+        let uid = status.uids[1];
+        Process {
+            pid,
+            inner_pid: status.inner_pid,
+            parent_pid: status.parent,
+            is_certain,
+            node_version,
+            uid,
+            user: self.users.get(&uid).cloned(),
+            container: self.containers.find(&cgroup),
+            uptime_s: rounded(uptime_s),
+            cpu_cores: rounded(cpu_cores),
+            threads: status.threads,
+            role,
+            pm2_id: pm2(&traits),
+            command: traits.command.redacted,
+            flags: traits.command.flags,
+            perf_map: map.unwrap_or_default(),
+            ways,
+        }
+    }
+}
+
+/// To what the kernel's clock can tell: a hundredth.
+fn rounded(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
+}
+
+/// Names by uid; the first line for a uid counts.
+fn users(places: &Places) -> HashMap<u32, String> {
+    let text = read(&places.passwd, MOST_PASSWD).unwrap_or_default();
+    let mut users = HashMap::new();
+    for line in String::from_utf8_lossy(&text).lines() {
+        let mut fields = line.split(':');
+        let (name, uid) = (fields.next(), fields.nth(1).and_then(|uid| uid.parse().ok()));
+        if let (Some(name), Some(uid)) = (name, uid) {
+            users.entry(uid).or_insert_with(|| name.to_owned());
+        }
+    }
+    users
+}
