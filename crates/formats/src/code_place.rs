@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use profile::classify::package_of;
-use profile::{Builder, Frame, FrameId, Function, ModuleId, SourceId, Tier};
+use profile::{Builder, Frame, FrameId, ModuleId, Tier};
 
+use symbols::add;
 use symbols::naming::{self, Named};
 
 /// A frame as a foreign format tells it; empty or 0 where it does not.
@@ -53,15 +54,8 @@ pub(crate) fn frame(builder: &mut Builder, place: &CodePlace<'_>) -> FrameId {
         Named { line: definition.0, column: definition.1, source, ..named }
     };
     let symbol = symbol(written, &named, is_script);
-    let function = Function {
-        name: builder.string(&named.function),
-        source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
-        line: named.line,
-        column: named.column,
-        module: module.map_or(ModuleId::NONE, |name| builder.module(name, None)),
-        package: builder.optional_string(named.package),
-    };
-    let function = builder.function(function);
+    let module = module.map_or(ModuleId::NONE, |name| builder.module(name, None));
+    let function = add::function(builder, &named, module);
     let symbol = builder.string(&symbol);
     let (line, column) = ran;
     let (category, tier) = (named.category, named.tier);

@@ -4,11 +4,12 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use profile::{
-    Builder, Frame, FrameId, Function, LaneId, LaneInfo, ModuleId, NO_ADDRESS, Process, Profile, Role,
-    Sample, SourceId, StackId, StringId, Thread, ThreadId, Unit,
+    Builder, FrameId, LaneId, LaneInfo, ModuleId, Process, Profile, Role, Sample, StackId, StringId, Thread,
+    ThreadId, Unit,
 };
 use rustc_hash::FxHashMap;
 
+use symbols::add::{self, Written};
 use symbols::finish::{infer_roles, settle_quality};
 use symbols::naming;
 
@@ -50,25 +51,9 @@ impl StackText {
         }
         let builder = &mut self.builder;
         let named = naming::name(frame.name, frame.module);
-        let function = Function {
-            name: builder.string(&named.function),
-            source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
-            line: named.line,
-            column: named.column,
-            module: frame.module.map_or(ModuleId::NONE, |name| builder.module(name, None)),
-            package: builder.optional_string(named.package),
-        };
-        let row = Frame {
-            function: builder.function(function),
-            line: 0,
-            column: 0,
-            category: named.category,
-            tier: named.tier,
-            inlined: frame.symbol.ends_with("_[i]"),
-            address: NO_ADDRESS,
-            symbol: builder.string(frame.symbol),
-        };
-        let id = builder.frame(row);
+        let module = frame.module.map_or(ModuleId::NONE, |name| builder.module(name, None));
+        let written = Written { symbol: frame.symbol, inlined: frame.symbol.ends_with("_[i]") };
+        let id = add::frame(builder, &named, module, &written);
         self.frames.insert(frame.symbol.to_owned(), id);
         id
     }

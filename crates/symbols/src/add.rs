@@ -1,12 +1,12 @@
 //! How a symbol and a thread enter a profile, the same for every importer.
 
 use profile::{
-    Builder, Category, Function, FunctionId, ModuleId, Process, Role, SourceId, StringId, Thread, ThreadId,
-    Tier, classify,
+    Builder, Category, Frame, FrameId, Function, FunctionId, ModuleId, NO_ADDRESS, Process, Role, SourceId,
+    StringId, Thread, ThreadId, Tier, classify,
 };
 
 use crate::generated::module_of;
-use crate::naming;
+use crate::naming::{self, Named};
 
 /// What a symbol became: the parts of a frame that do not depend on the address.
 #[derive(Clone, Copy, Debug)]
@@ -33,16 +33,46 @@ pub fn symbol(
 ) -> NamedSymbol {
     let meaning = if symbol == NAMELESS { "[unknown]" } else { symbol };
     let named = naming::name(meaning, module);
+    let module = module.map_or(ModuleId::NONE, |name| builder.module(module_of(symbol, name), build_id));
+    let function = function(builder, &named, module);
+    NamedSymbol { function, category: named.category, tier: named.tier, symbol: builder.string(symbol) }
+}
+
+/// Adds the function that a name means.
+pub fn function(builder: &mut Builder, named: &Named<'_>, module: ModuleId) -> FunctionId {
     let function = Function {
         name: builder.string(&named.function),
         source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
         line: named.line,
         column: named.column,
-        module: module.map_or(ModuleId::NONE, |name| builder.module(module_of(symbol, name), build_id)),
+        module,
         package: builder.optional_string(named.package),
     };
-    let function = builder.function(function);
-    NamedSymbol { function, category: named.category, tier: named.tier, symbol: builder.string(symbol) }
+    builder.function(function)
+}
+
+/// Adds a frame without an address, and its function.
+pub fn frame(builder: &mut Builder, named: &Named<'_>, module: ModuleId, written: &Written<'_>) -> FrameId {
+    let frame = Frame {
+        function: function(builder, named, module),
+        line: 0,
+        column: 0,
+        category: named.category,
+        tier: named.tier,
+        inlined: written.inlined,
+        address: NO_ADDRESS,
+        symbol: builder.string(written.symbol),
+    };
+    builder.frame(frame)
+}
+
+/// A frame as an input spells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Written<'a> {
+    /// The text.
+    pub symbol: &'a str,
+    /// Whether it stands for a call that was compiled into its caller.
+    pub inlined: bool,
 }
 
 /// Adds a thread under a name, with the role that its name tells.

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use profile::{
-    Builder, Frame, FrameId, Function, LaneId, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Sample, SourceId,
-    StackId, ThreadId, Tier, Unit,
+    Builder, FrameId, LaneId, LaneInfo, LineTick, ModuleId, Sample, StackId, ThreadId, Tier, Unit,
 };
 use rustc_hash::FxHashMap;
 
 use super::raw::{Call, NO_ID, RawProfile};
 use super::times::{Times, durations, median, times};
+use symbols::add::{self, Written};
 use symbols::naming::name_call_frame;
 
 /// What one profile gave.
@@ -172,25 +172,7 @@ fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
         (line, 0) => format!("{} {}:{line}", named.function, url.0),
         (line, column) => format!("{} {}:{line}:{column}", named.function, url.0),
     };
-    let function = Function {
-        name: builder.string(&named.function),
-        source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
-        line: named.line,
-        column: named.column,
-        module: ModuleId::NONE,
-        package: builder.optional_string(named.package),
-    };
-    let frame = Frame {
-        function: builder.function(function),
-        line: 0,
-        column: 0,
-        category: named.category,
-        tier: named.tier,
-        inlined: false,
-        address: NO_ADDRESS,
-        symbol: builder.string(&symbol),
-    };
-    builder.frame(frame)
+    add::frame(builder, &named, ModuleId::NONE, &Written { symbol: &symbol, inlined: false })
 }
 
 /// Nodes count their own lines; samples of a trace name theirs.

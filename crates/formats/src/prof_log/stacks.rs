@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Builder, Frame, FrameId, Function, ModuleId, NO_ADDRESS, SourceId, StackId};
+use profile::{Builder, FrameId, ModuleId, StackId};
 use rustc_hash::FxHashMap;
+use symbols::add::{self, Written};
 use symbols::{Library, NoNames, Sources, name_library, naming};
 
 /// What stands for code without a name.
@@ -164,23 +165,6 @@ impl Resolved {
 
 fn add_frame(builder: &mut Builder, symbol: &str, home: Option<&str>, module: Option<&str>) -> FrameId {
     let named = naming::name(symbol, home);
-    let function = Function {
-        name: builder.string(&named.function),
-        source: named.source.map_or(SourceId::NONE, |path| builder.source(path)),
-        line: named.line,
-        column: named.column,
-        module: module.map_or(ModuleId::NONE, |name| builder.module(name, None)),
-        package: builder.optional_string(named.package),
-    };
-    let row = Frame {
-        function: builder.function(function),
-        line: 0,
-        column: 0,
-        category: named.category,
-        tier: named.tier,
-        inlined: false,
-        address: NO_ADDRESS,
-        symbol: builder.string(symbol),
-    };
-    builder.frame(row)
+    let module = module.map_or(ModuleId::NONE, |name| builder.module(name, None));
+    add::frame(builder, &named, module, &Written { symbol, inlined: false })
 }
