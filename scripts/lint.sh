@@ -35,7 +35,7 @@ check_dependencies() {
 # The sampler is for arm64, too. What no network gives is not checked.
 check_arm() {
   local target=aarch64-unknown-linux-musl
-  if has rustup https://rustup.rs && rustup target add --quiet $target >/dev/null 2>&1; then
+  if has rustup https://rustup.rs && rustup target add $target >/dev/null 2>&1; then
     check "cargo check, $target" cargo check --quiet -p nodescope --target $target
   else
     echo "skipped: the target $target cannot be installed"

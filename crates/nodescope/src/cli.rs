@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Record(Record),
     #[cfg(target_os = "linux")]
     Ps(Ps),
+    #[cfg(target_os = "linux")]
+    Doctor(Doctor),
     Report(Report),
     Export(Export),
     Completions(Completions),
@@ -68,6 +70,21 @@ pub(crate) struct Record {
     /// Start this and record it until it ends; its exit status becomes ours
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// What this machine allows you, and the exact command that would allow more
+#[cfg(target_os = "linux")]
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// Also look at this process: its pid, container, or words of its command line
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// Print a JSON array instead
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Colours: auto, always or never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
 }
 
 /// The Node processes here: pid, CPU, version, container, and by which ways you get in
@@ -308,6 +325,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
   nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .cpuprofile, .pb.gz, .speedscope.json, …
+  nodescope doctor [TARGET]        what this machine allows, and the command that would allow more
   nodescope completions SHELL      completion for bash, zsh, fish, …
   nodescope man                    the manual page
 

@@ -1,6 +1,8 @@
 //! The command line: what was typed becomes meaning, the rooms are wired together, and the one exit is here.
 
 mod cli;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod export;
 mod failure;
 mod generate;
@@ -42,6 +44,8 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Record(arguments)) => record::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Ps(arguments)) => ps::run(arguments),
+        #[cfg(target_os = "linux")]
+        Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
         Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),

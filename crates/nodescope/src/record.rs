@@ -1,7 +1,7 @@
 //! `nodescope record`: samples a running process, or a command that it starts, and keeps what it saw whatever
 //! happens: while it records, everything goes to OUT.part, which `report` opens, too.
 
-mod choose;
+pub(crate) mod choose;
 mod follow;
 mod target;
 

@@ -38,6 +38,22 @@ pub(super) fn pids(arguments: &cli::Record) -> Result<Vec<u32>, Failure> {
     settle(&found, arguments)
 }
 
+/// The one process that words or a pid mean.
+pub(crate) fn one<'a>(list: &'a [Process], words: &str) -> Result<&'a Process, Failure> {
+    let is_meant = |process: &&Process| match words.parse::<u32>() {
+        Ok(pid) => process.pid == pid,
+        Err(_) => is_described(process, words),
+    };
+    let found: Vec<&Process> = list.iter().filter(is_meant).collect();
+    let is_child = |process: &&&Process| found.iter().any(|other| other.pid == process.parent_pid);
+    let roots: Vec<&&Process> = found.iter().filter(|process| !is_child(process)).collect();
+    match roots[..] {
+        [one] => Ok(one),
+        [] => Err(nothing()),
+        _ => Err(several(&roots)),
+    }
+}
+
 fn pattern(text: &str) -> Result<Regex, Failure> {
     Regex::new(text).map_err(|_| {
         Failure::usage(format!("--match {text} is not a regular expression")).hint("--match 'server|worker'")
@@ -58,20 +74,23 @@ fn settle(found: &[&Process], arguments: &cli::Record) -> Result<Vec<u32>, Failu
     let is_child = |process: &&&Process| found.iter().any(|other| other.pid == process.parent_pid);
     let roots: Vec<&&Process> = found.iter().filter(|process| !is_child(process)).collect();
     match roots[..] {
-        [] => Err(Failure::failed("no Node process here is like that").hint("nodescope ps lists them all")),
+        [] => Err(nothing()),
         [one] => Ok(vec![one.pid]),
         _ if arguments.all => Ok(roots.iter().map(|process| process.pid).collect()),
-        _ => {
-            let mut rows: Vec<String> = roots
-                .iter()
-                .take(MOST_LISTED)
-                .map(|process| format!("{} {}", process.pid, process.command))
-                .collect();
-            if roots.len() > MOST_LISTED {
-                rows.push(format!("{} more", roots.len() - MOST_LISTED));
-            }
-            Err(Failure::usage(format!("{} processes could be meant: {}", roots.len(), rows.join("; ")))
-                .hint(format!("nodescope record {}, or --all", roots[0].pid)))
-        }
+        _ => Err(several(&roots)),
     }
+}
+
+fn nothing() -> Failure {
+    Failure::failed("no Node process here is like that").hint("nodescope ps lists them all")
+}
+
+fn several(processes: &[&&Process]) -> Failure {
+    let row = |process: &&&Process| format!("{} {}", process.pid, process.command);
+    let mut rows: Vec<String> = processes.iter().take(MOST_LISTED).map(row).collect();
+    if processes.len() > MOST_LISTED {
+        rows.push(format!("{} more", processes.len() - MOST_LISTED));
+    }
+    Failure::usage(format!("{} processes could be meant: {}", processes.len(), rows.join("; ")))
+        .hint(format!("name one by its pid, such as {}, or --all", processes[0].pid))
 }
