@@ -18,7 +18,7 @@ use symbols::{ForProcess, Namer, Sources};
 use crate::cli;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
-use crate::text::{duration, plural, thousands};
+use crate::text::{duration, percent, plural, thousands};
 use crate::{export, output, report, select};
 use follow::Follower;
 use target::Target;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
-    say_end(&profile, form, &out)?;
+    say_end(&profile, frequency, form, &out)?;
     target.status()
 }
 
@@ -319,13 +319,16 @@ fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<D
     ));
 }
 
-fn say_end(profile: &Profile, form: Form, out: &Path) -> Result<(), Failure> {
+fn say_end(profile: &Profile, frequency: u32, form: Form, out: &Path) -> Result<(), Failure> {
     let samples: u64 = profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
     if samples < FEW_SAMPLES {
-        let seconds = profile.duration_ns() as f64 / 1e9;
+        let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
+        let cores = samples as f64 / f64::from(frequency) / seconds;
         warn(&format!(
-            "only {} in {seconds:.1} s: the process was mostly idle. Record longer (-d 2m) or under load",
-            plural(samples, "sample")
+            "only {}: it used {} of a core in {}. Record it longer (-d 2m), under load, or more often (-F 999)",
+            plural(samples, "sample"),
+            percent(cores.min(1.0)),
+            duration(profile.duration_ns())
         ));
     }
     if out == Path::new("-") {

@@ -276,6 +276,36 @@ fn children_are_followed_unless_not_wanted() {
     assert!(pids(&["--no-children"]) <= 1);
 }
 
+/// What stands where a perf map should be may be anything: a pipe that waits, a file of terabytes, a link to a secret.
+#[test]
+fn hostile_maps_cost_nothing() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-hostile");
+    let node = Running::node(&scratch, &[], SHARES, &["20000"]);
+    let map = format!("/tmp/perf-{}.map", node.pid());
+    let secret = scratch.file("secret", b"1000 ffffffffffff not for everybody\n");
+    for (command, arguments) in [
+        ("mkfifo", vec![&map]),
+        ("truncate", vec![&"-s5T".to_owned(), &map]),
+        ("ln", vec![&"-s".to_owned(), &secret, &map]),
+    ] {
+        assert!(Command::new(command).args(&arguments).status().unwrap().success());
+        let (out, start) = (scratch.path("a.folded"), Instant::now());
+        let output =
+            nodescope(&["record", &node.pid(), "-d", "700ms", "-F", "499", "-o", &out]).output().unwrap();
+        assert!(
+            output.status.success() && start.elapsed() < Duration::from_secs(5),
+            "{command}: {}",
+            stderr(&output)
+        );
+        let text = fs::read_to_string(&out).unwrap();
+        assert!(text.len() > 100 && !text.contains("everybody"), "{command}: {text}");
+        fs::remove_file(&map).unwrap();
+    }
+}
+
 /// By words of the command line; two that fit are listed, unless all are wanted.
 #[test]
 fn a_process_is_found_by_its_words() {

@@ -10,6 +10,12 @@ pub trait Files: Send + Sync {
     /// Opens a file. With a root, the path and its links are those that a process with this root would see.
     fn open(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>>;
 
+    /// Opens a file in a folder where everybody may write, such as /tmp: a link there may lead to what only we may
+    /// read, so it is refused.
+    fn open_unlinked(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>> {
+        self.open(root, path)
+    }
+
     /// The code that the kernel maps into every process, `[vdso]`: a file that is on no disk.
     fn vdso(&self) -> io::Result<Box<dyn OpenFile>> {
         Err(io::ErrorKind::NotFound.into())
@@ -33,9 +39,37 @@ impl Files for Disk {
         Ok(Box::new(open_regular(root, path)?))
     }
 
+    fn open_unlinked(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>> {
+        // Inside of a root, links lead to files of that root.
+        let file = if root.is_some() { open_regular(root, path)? } else { open_itself(path)? };
+        Ok(Box::new(file))
+    }
+
     fn vdso(&self) -> io::Result<Box<dyn OpenFile>> {
         Ok(Box::new(Cursor::new(own_vdso()?)))
     }
+}
+
+/// Opens a regular file that is no link, even if somebody exchanges it meanwhile.
+fn open_itself(path: &Path) -> io::Result<File> {
+    let refuse = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+    let seen = fs::symlink_metadata(path)?;
+    if !seen.is_file() {
+        return Err(refuse());
+    }
+    let file = File::open(path)?;
+    if is_same(&seen, &file.metadata()?) { Ok(file) } else { Err(refuse()) }
+}
+
+#[cfg(unix)]
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    one.file_type() == other.file_type()
 }
 
 /// What the kernel maps is two pages.
@@ -135,6 +169,18 @@ mod tests {
     fn the_vdso_is_an_elf_file_in_memory() {
         let bytes = own_vdso().unwrap();
         assert!(bytes.starts_with(b"\x7fELF"), "{:?}", &bytes[..bytes.len().min(16)]);
+    }
+
+    #[test]
+    fn links_in_a_common_folder_are_not_followed() {
+        let folder = std::env::temp_dir().join(format!("nodescope-links-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("secret"), "s").unwrap();
+        symlink(folder.join("secret"), folder.join("perf-1.map")).unwrap();
+        assert!(Disk.open_unlinked(None, &folder.join("secret")).is_ok());
+        assert!(Disk.open(None, &folder.join("perf-1.map")).is_ok());
+        assert!(Disk.open_unlinked(None, &folder.join("perf-1.map")).is_err());
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

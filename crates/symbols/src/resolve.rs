@@ -231,8 +231,9 @@ fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<
         let Some(pid) = pid else { return Ok(None) };
         let inner = sources.inner_pids.get(&pid).unwrap_or(&pid);
         let path = PathBuf::from(format!("/tmp/perf-{inner}.map"));
-        let inside = sources.root.as_deref().and_then(|root| sources.files.open(Some(root), &path).ok());
-        let opened = inside.map_or_else(|| sources.files.open(None, &path), Ok);
+        let inside =
+            sources.root.as_deref().and_then(|root| sources.files.open_unlinked(Some(root), &path).ok());
+        let opened = inside.map_or_else(|| sources.files.open_unlinked(None, &path), Ok);
         return match opened.and_then(|map| perf_map::find(map, addresses)) {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -69,7 +69,7 @@ impl Follower {
     }
 
     fn open(&self) -> Option<Box<dyn OpenFile>> {
-        let mut file = Disk.open(self.root.as_deref(), &self.map).ok()?;
+        let mut file = Disk.open_unlinked(self.root.as_deref(), &self.map).ok()?;
         let length = file.seek(io::SeekFrom::End(0)).ok()?;
         if length <= LONGEST_PAST {
             file.rewind().ok()?;
