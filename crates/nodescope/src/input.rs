@@ -13,6 +13,8 @@ use crate::cli::{Input, Names};
 use crate::failure::{Failure, warn};
 use crate::text::thousands;
 
+/// Files from this size on are worth some preparation.
+const MUCH_TO_READ: u64 = 8 << 20;
 /// Files from this size on show their progress.
 const LARGE_FILE: u64 = 256 << 20;
 
@@ -135,6 +137,9 @@ fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let meta = file.metadata().map_err(refused)?;
     if meta.is_dir() {
         return Err(Failure::failed(format!("{name} is a folder")).hint("name one recording in it"));
+    }
+    if meta.len() >= MUCH_TO_READ {
+        sys::memory::expect_large_input();
     }
     if meta.len() >= LARGE_FILE && io::stderr().is_terminal() {
         return Ok(Box::new(Progress { file, total: meta.len(), done: 0, shown: 0 }));

@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod clock;
+pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod perf;
 #[cfg(target_os = "linux")]
