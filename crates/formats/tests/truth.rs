@@ -94,15 +94,7 @@ fn a_replace_callback_is_app() {
 
 #[test]
 fn workers_and_the_main_thread_do_different_work() {
-    let profile = case("node24-workers").import();
-    for (role, mine, not_mine) in
-        [(Role::Worker, "resizeImage", "hash"), (Role::MainLoop, "hash", "resizeImage")]
-    {
-        let selection = Selection { threads: Some(threads(&profile, role)), ..Selection::default() };
-        let rows = functions(&profile, &selection);
-        assert!(rows.contains_key(mine) && !rows.contains_key(not_mine), "{role:?}");
-    }
-    assert_eq!(threads(&profile, Role::Worker).len(), 3);
+    workers_resize_and_the_main_thread_hashes(&case("node24-workers").import());
 }
 
 /// pbkdf2 and gzip run on libuv's pool, and the main thread's JavaScript under uv_run, on every Node.
@@ -368,15 +360,7 @@ fn a_preprocessed_log_tells_the_same() {
 
 #[test]
 fn isolates_behind_each_other_stay_apart() {
-    let profile = case("node24-prof-workers").import();
-    for (role, mine, not_mine) in
-        [(Role::Worker, "resizeImage", "hash"), (Role::MainLoop, "hash", "resizeImage")]
-    {
-        let selection = Selection { threads: Some(threads(&profile, role)), ..Selection::default() };
-        let rows = functions(&profile, &selection);
-        assert!(rows.contains_key(mine) && !rows.contains_key(not_mine), "{role:?}");
-    }
-    assert_eq!(threads(&profile, Role::Worker).len(), 3);
+    workers_resize_and_the_main_thread_hashes(&case("node24-prof-workers").import());
 }
 
 /// The self samples of V8's code by the name as it was written.
@@ -394,4 +378,15 @@ fn generated_self_samples(profile: &Profile) -> BTreeMap<String, u64> {
 fn expected_ticks(case: &Case) -> Option<String> {
     let folder = format!("{}/../../corpus/{}", env!("CARGO_MANIFEST_DIR"), case.name);
     std::fs::read_to_string(format!("{folder}/expected.ticks")).ok()
+}
+
+fn workers_resize_and_the_main_thread_hashes(profile: &Profile) {
+    for (role, mine, not_mine) in
+        [(Role::Worker, "resizeImage", "hash"), (Role::MainLoop, "hash", "resizeImage")]
+    {
+        let selection = Selection { threads: Some(threads(profile, role)), ..Selection::default() };
+        let rows = functions(profile, &selection);
+        assert!(rows.contains_key(mine) && !rows.contains_key(not_mine), "{role:?}");
+    }
+    assert_eq!(threads(profile, Role::Worker).len(), 3);
 }

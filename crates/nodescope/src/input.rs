@@ -127,7 +127,7 @@ fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let name = path.display();
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))
-            .hint("to make one: perf record -F 99 -g -p PID -- sleep 30"),
+            .hint("to make one: nodescope record PID, or perf record -F 99 -g -p PID -- sleep 30"),
         io::ErrorKind::PermissionDenied => {
             Failure::failed(format!("you may not read {name}")).hint(format!("sudo chmod a+r {name}"))
         }

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     let mut target = Target::find(arguments)?;
     let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
     // A stream is for `nodescope report -` on the other side.
-    let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(&out)? };
+    let form = if out == Path::new("-") { Form::Nodescope } else { form_of(&out)? };
     let (frequency, children) = (arguments.frequency, !arguments.no_children);
     let options = Options { frequency, on_exec: target.is_command(), children };
     let mut sampler = Sampler::attach(target.pids(), options).map_err(|error| explain(error, &target))?;
@@ -104,16 +104,24 @@ fn explain(error: AttachError, target: &Target) -> Failure {
         AttachError::Gone(pid) => {
             Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists what runs here")
         }
+        AttachError::Denied(_) if target.is_of_another_user() => {
+            Failure::failed(format!("you may not sample {}: it belongs to another user", target.name()))
+                .hint("run nodescope as that user, or with sudo")
+        }
         AttachError::Denied(_) => Failure::failed(format!(
             "you may not sample {} (kernel.perf_event_paranoid is {})",
             target.name(),
             paranoid.trim()
         ))
-        .hint("run nodescope as the user of that process or with sudo, or: sudo sysctl kernel.perf_event_paranoid=1"),
-        AttachError::Failed(error) => {
-            Failure::failed(format!("perf events do not work here: {error}")).hint("in a container, seccomp may forbid them")
-        }
+        .hint("run nodescope with sudo, or: sudo sysctl kernel.perf_event_paranoid=1"),
+        AttachError::Failed(error) => Failure::failed(format!("perf events do not work here: {error}"))
+            .hint("in a container, seccomp may forbid them"),
     }
+}
+
+fn form_of(out: &Path) -> Result<Form, Failure> {
+    let endings = "end it with .nodescope, .svg, .folded, .cpuprofile, .speedscope.json, .pb.gz, .firefox.json.gz or .json";
+    export::form_of(out).map_err(|failure| failure.hint(endings))
 }
 
 /// What was recorded so far, on disk.

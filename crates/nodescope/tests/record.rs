@@ -353,7 +353,7 @@ fn what_cannot_be_recorded_is_explained() {
     );
     fails(&["record", "--match", "(", "-o", &out], 2, "--match ( is not a regular expression", "--match");
     fails(&["record", "1", "-d", "soon", "-o", &out], 2, "--duration soon is not a time", "-d 30s");
-    fails(&["record", "1", "-o", "a.xyz"], 2, "does not say what to write", "nodescope, svg");
+    fails(&["record", "1", "-o", "a.xyz"], 2, "does not say what to write", "end it with .nodescope, .svg");
     fails(&["record", "1", "-o", &out, "--", "node"], 2, "no process can be named beside it", "");
     assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists());
     let missing = nodescope(&["record", "-o", &out, "--", "/does/not/exist"]).output().unwrap();
@@ -405,6 +405,28 @@ fn nobody_sees_what_is_theirs() {
     let report = json(&["report", "--json", &out]);
     assert!(report["losses"]["hidden_kernel_s"].as_f64().unwrap() > 0.2, "{}", report["losses"]);
     assert!(report["categories"].as_array().unwrap().iter().all(|row| row["category"] != "kernel"));
+}
+
+/// Another user's process is refused with what would help, and nothing is left behind.
+#[test]
+fn another_users_process_is_refused() {
+    let scratch = Scratch::new("record-other");
+    let node = Running::node(&scratch, &[], SHARES, &["20000"]);
+    let (out, binary) = (scratch.path("a.nodescope"), scratch.path("nodescope"));
+    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
+    Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status().unwrap();
+    let words =
+        ["--reuid=65534", "--regid=65534", "--clear-groups", &binary, "record", &node.pid(), "-o", &out];
+    let Ok(output) = Command::new("setpriv").args(words).output() else {
+        return println!("skipped: setpriv is missing");
+    };
+    let said = stderr(&output);
+    if said.contains("setpriv:") {
+        return println!("skipped: not root");
+    }
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("it belongs to another user") && said.contains("with sudo"), "{said}");
+    assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists());
 }
 
 /// A process with a root and pids of its own, as in a container: names come from its own files.

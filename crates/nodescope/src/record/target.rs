@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -85,6 +86,11 @@ impl Target {
     pub(super) fn describe(&self) -> String {
         let pids: Vec<String> = self.pids.iter().map(ToString::to_string).collect();
         format!("{} (pid {})", self.name, pids.join(", "))
+    }
+
+    pub(super) fn is_of_another_user(&self) -> bool {
+        let user = |process: &str| fs::metadata(format!("/proc/{process}")).map(|meta| meta.uid()).ok();
+        self.pids.iter().any(|pid| user(&pid.to_string()) != user("self"))
     }
 
     /// Where the files of the process are, if it sees others than we do.
