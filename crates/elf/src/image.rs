@@ -109,6 +109,15 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         symbols.unwrap_or_default()
     }
 
+    /// Where a variable of this name is, one that only its own file knows among them.
+    pub fn variable(&self, name: &[u8]) -> Option<u64> {
+        if self.is_64 {
+            symbols::variable::<FileHeader64<Endianness>, R>(self.data, name)
+        } else {
+            symbols::variable::<FileHeader32<Endianness>, R>(self.data, name)
+        }
+    }
+
     /// The names of the dynamic symbols, or of all symbols in a file without dynamic ones, and of the libraries
     /// that the file needs: a zero behind each.
     pub fn names(&self) -> Option<&'a [u8]> {

@@ -232,6 +232,24 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Sections<'a, H, R> 
     }
 }
 
+/// The address of a variable.
+pub(crate) fn variable<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let sections = Sections::read(H::parse(data).ok()?, data).ok()?;
+    let endian = sections.endian;
+    [SHT_SYMTAB, SHT_DYNSYM].into_iter().find_map(|kind| {
+        let table = sections.table.symbols(endian, data, kind).ok()?;
+        let names = sections.names_of(&table);
+        let is_it = |symbol: &&H::Sym| {
+            symbol.st_type() == STT_OBJECT && name_at(names, symbol.st_name(endian)) == name
+        };
+        table.iter().find(is_it).map(|symbol| symbol.st_value(endian).into())
+    })
+}
+
 pub(crate) fn read<'a, H, R>(data: R) -> object::read::Result<Symbols<'a>>
 where
     H: FileHeader<Endian = Endianness>,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::time::Duration;
 
-use capture::{AttachError, Options, Sampler};
+use capture::{AttachError, Options, Sampler, Scope};
 use serde::Serialize;
 use target::{InspectorWay, Places, Process, Role};
 
@@ -83,11 +83,11 @@ fn number(path: &str) -> Option<i64> {
 
 /// Tried on ourselves: what sysctl, capabilities, seccomp and the like come to.
 fn perf_events() -> Check {
-    let options = Options { frequency: 99, on_exec: false, children: false };
+    let options = Options { frequency: 99, on_exec: false, children: false, events: Vec::new() };
     let paranoid = number("/proc/sys/kernel/perf_event_paranoid");
     let level = paranoid.map_or_else(|| "not there".to_owned(), |level| level.to_string());
     let allow = "sudo sysctl kernel.perf_event_paranoid=1, or run nodescope with sudo".to_owned();
-    let (ok, found, fix) = match Sampler::attach(&[std::process::id()], options) {
+    let (ok, found, fix) = match Sampler::attach(Scope::Processes(&[std::process::id()]), &options) {
         Ok(sampler) if sampler.sees_kernel() => {
             (true, "user code and the kernel can be sampled".to_owned(), None)
         }
@@ -104,7 +104,9 @@ fn perf_events() -> Check {
             let fix = "in a container: --cap-add PERFMON --security-opt seccomp=unconfined; else sudo";
             (false, format!("not possible: {error} (perf_event_paranoid is {level})"), Some(fix.to_owned()))
         }
-        Err(AttachError::Gone(_)) => (false, "we could not find ourselves in /proc".to_owned(), None),
+        Err(AttachError::Gone(_) | AttachError::Hidden(_)) => {
+            (false, "we could not find ourselves in /proc".to_owned(), None)
+        }
     };
     Check { what: "perf events", ok, found, why: "nodescope record samples with them.", fix }
 }

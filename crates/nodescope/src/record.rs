@@ -1,34 +1,44 @@
 //! `nodescope record`: samples a running process, or a command that it starts, and keeps what it saw whatever
 //! happens: while it records, everything goes to OUT.part, which `report` opens, too.
 
+mod account;
+mod beside;
 pub(crate) mod choose;
 mod follow;
+mod proc;
+mod progress;
+mod spool;
 mod target;
+mod turns;
+mod words;
 
-use std::fs::{self, File};
-use std::io::{self, IsTerminal, Write};
+use std::fs::File;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use capture::{AttachError, Options, Sampler};
+use capture::{EventError, ExtraEvent, Options, Sampler, Scope};
 use profile::Profile;
-use symbols::{ForProcess, Namer, Sources};
+use symbols::{Namer, Sources};
 
 use crate::cli;
 use crate::export::Form;
-use crate::failure::{Failure, warn};
-use crate::text::{duration, percent, plural, thousands};
-use crate::{export, output, report, select};
-use follow::Follower;
+use crate::failure::Failure;
+use crate::{export, select};
+use account::Account;
+use beside::Beside;
+use progress::Progress;
+use spool::Spool;
 use target::Target;
+use words::{default_name, explain, say_end, say_start};
 
 pub(crate) use target::stand_in;
 
-/// How often the rings are looked at: at 10,000 samples a second a small ring of a deep stack lasts longer.
-const ROUND: Duration = Duration::from_millis(50);
-/// Fewer samples than this say little.
-const FEW_SAMPLES: u64 = 100;
+/// How long the rings are left alone when nothing happens.
+const LONGEST_ROUND: Duration = Duration::from_millis(50);
+/// How long they are left alone however much happens: the smallest ring of a deep stack lasts longer at 10,000
+/// samples a second.
+const SHORTEST_ROUND: Duration = Duration::from_millis(8);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
@@ -37,29 +47,61 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
     // A stream is for `nodescope report -` on the other side.
     let form = if out == Path::new("-") { Form::Nodescope } else { form_of(&out)? };
-    let (frequency, children) = (arguments.frequency, !arguments.no_children);
-    let options = Options { frequency, on_exec: target.is_command(), children };
-    let mut sampler = Sampler::attach(target.pids(), options).map_err(|error| explain(error, &target))?;
+    let options = options(arguments, &target)?;
+    let mut sampler = attach(&target, &options)?;
     let mut spool = Spool::create(&out)?;
-    spool.write(&sampler.head())?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     say_start(&sampler, &target, arguments.frequency, limit);
     if !target.is_command() {
-        sampler.enable().map_err(|error| Failure::failed(format!("cannot start sampling: {error}")))?;
+        sampler.enable().map_err(|error| explain(error, &target))?;
     }
-    // Before it ends: afterwards nobody knows where its files were.
-    let mut sources = Sources { root: target.root(), inner_pids: target.inner_pids(), ..Sources::default() };
-    let mut maps = Maps::new(&sources);
-    let mut kernel = KernelTime::new(&sampler, &target);
+    // What is mapped while the events are opened is known: the state is taken afterwards.
+    spool.write(&sampler.head())?;
+    let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
+    let mut beside = Beside::new(&target, account);
     target.let_go()?;
-    let recorded = sample(&mut sampler, &mut target, (&mut maps, &mut kernel), limit, &mut spool);
-    sources.jitdumps = maps.finish();
-    let profile = import(&spool, sources, &target, kernel.hidden_ns())?;
+    let recorded = sample(&mut sampler, &mut target, &mut beside, limit, &mut spool);
+    let profile = import(&spool, beside.sources(), &target)?;
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
-    say_end(&profile, frequency, form, &out)?;
+    say_end(&profile, arguments.frequency, form, &out)?;
     target.status()
+}
+
+fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure> {
+    let event = |name: &String| ExtraEvent::named(name).map_err(explain_event);
+    Ok(Options {
+        frequency: arguments.frequency,
+        on_exec: target.is_command(),
+        children: !arguments.no_children,
+        events: arguments.event.iter().map(event).collect::<Result<_, _>>()?,
+    })
+}
+
+fn explain_event(error: EventError) -> Failure {
+    let hint = match &error {
+        EventError::Unknown(_) => {
+            let known: Vec<&str> = ExtraEvent::known().collect();
+            format!("{}, or a trace event of the kernel such as sched:sched_switch", known.join(", "))
+        }
+        EventError::NoTracing(..) => "trace events are root's: run nodescope with sudo".into(),
+    };
+    Failure::usage(error.to_string()).hint(hint)
+}
+
+/// Opens the events, and makes sure that they are those of the process that was meant.
+fn attach(target: &Target, options: &Options) -> Result<Sampler, Failure> {
+    let scope = match target.is_system() {
+        true => Scope::System(target.pids()),
+        false => Scope::Processes(target.pids()),
+    };
+    let sampler = Sampler::attach(scope, options).map_err(|error| explain(error, target))?;
+    match target.pids().iter().find(|pid| target.is_another(**pid) && !target.is_system()) {
+        None => Ok(sampler),
+        Some(pid) => Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
+            .hint("nodescope ps lists what runs here")),
+    }
 }
 
 fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
@@ -73,102 +115,16 @@ fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
     Ok(Some(Duration::from_nanos(ns)))
 }
 
-/// `nodescope-server-4140-20261115-031502.nodescope`, here.
-fn default_name(target: &Target) -> PathBuf {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
-    let name: String = target.name().chars().filter(is_plain).take(30).collect();
-    let pid = target.pids().first().copied().unwrap_or(0);
-    PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
-}
-
-/// `20261115-031502`, in UTC.
-fn utc(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in eras of 400 years: each is 146,097 days.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
-}
-
-fn explain(error: AttachError, target: &Target) -> Failure {
-    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-    match error {
-        AttachError::Gone(pid) => {
-            Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists what runs here")
-        }
-        AttachError::Denied(_) if target.is_of_another_user() => {
-            Failure::failed(format!("you may not sample {}: it belongs to another user", target.name()))
-                .hint("run nodescope as that user, or with sudo")
-        }
-        AttachError::Denied(_) => Failure::failed(format!(
-            "you may not sample {} (kernel.perf_event_paranoid is {})",
-            target.name(),
-            paranoid.trim()
-        ))
-        .hint("run nodescope with sudo, or: sudo sysctl kernel.perf_event_paranoid=1"),
-        AttachError::Failed(error) => Failure::failed(format!("perf events do not work here: {error}"))
-            .hint("in a container, seccomp may forbid them"),
-    }
-}
-
 fn form_of(out: &Path) -> Result<Form, Failure> {
     let endings = "end it with .nodescope, .svg, .folded, .cpuprofile, .speedscope.json, .pb.gz, .firefox.json.gz or .json";
     export::form_of(out).map_err(|failure| failure.hint(endings))
-}
-
-/// What was recorded so far, on disk.
-struct Spool {
-    path: PathBuf,
-    file: File,
-}
-
-impl Spool {
-    /// Beside OUT, so that a full disk is noticed there.
-    fn create(out: &Path) -> Result<Self, Failure> {
-        let path = if out == Path::new("-") {
-            std::env::temp_dir().join(format!("nodescope-{}.part", std::process::id()))
-        } else {
-            let mut name = out.as_os_str().to_owned();
-            name.push(".part");
-            PathBuf::from(name)
-        };
-        // An older one is of a recording that was cut off: it is somebody's.
-        let file = output::create(&path).map_err(|error| {
-            Failure::writing(&path.display().to_string(), &error)
-                .hint("choose another OUT, or move the old file away")
-        })?;
-        Ok(Self { path, file })
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file
-            .write_all(bytes)
-            .map_err(|error| Failure::writing(&self.path.display().to_string(), &error).hint(self.hint()))
-    }
-
-    fn hint(&self) -> String {
-        format!("what was recorded before is there: nodescope report {}", self.path.display())
-    }
-
-    fn remove(&self) {
-        // It is of no use any more; that it cannot be removed is no news.
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 /// Samples until the time is over, the target has ended or somebody pressed Ctrl-C.
 fn sample(
     sampler: &mut Sampler,
     target: &mut Target,
-    (maps, kernel): (&mut Maps, &mut KernelTime),
+    beside: &mut Beside,
     limit: Option<Duration>,
     spool: &mut Spool,
 ) -> Result<(), Failure> {
@@ -176,14 +132,14 @@ fn sample(
     let mut progress = Progress::new(limit);
     let mut bytes = Vec::new();
     loop {
+        let round = Instant::now();
         let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || sys::signals::ended();
         let is_last = is_over || target.has_ended();
         if is_last {
             sampler.disable();
         }
-        maps.look(target, is_last);
-        kernel.look(target);
         bytes.clear();
+        beside.look(target, is_last, &mut bytes);
         sampler.read(&mut bytes);
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
@@ -191,118 +147,22 @@ fn sample(
             progress.clear();
             return Ok(());
         }
-        let left = limit.map_or(ROUND, |limit| limit.saturating_sub(start.elapsed()).min(ROUND));
+        let left =
+            |most: Duration| limit.map_or(most, |limit| limit.saturating_sub(start.elapsed()).min(most));
+        std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         sampler
-            .wait(left.max(Duration::from_millis(1)))
+            .wait(left(LONGEST_ROUND).max(Duration::from_millis(1)))
             .map_err(|error| Failure::failed(error.to_string()))?;
     }
 }
 
-/// The time in the kernel that this user may not sample: perf itself hides it without a word.
-struct KernelTime {
-    is_hidden: bool,
-    start_ns: u64,
-    last_ns: u64,
-}
-
-impl KernelTime {
-    fn new(sampler: &Sampler, target: &Target) -> Self {
-        let start_ns = target.kernel_ns();
-        Self { is_hidden: !sampler.sees_kernel(), start_ns, last_ns: start_ns }
-    }
-
-    /// A process that has ended tells nothing any more: what it said last counts.
-    fn look(&mut self, target: &Target) {
-        if self.is_hidden {
-            self.last_ns = self.last_ns.max(target.kernel_ns());
-        }
-    }
-
-    fn hidden_ns(&self) -> u64 {
-        self.last_ns - self.start_ns
-    }
-}
-
-/// The perf maps of all processes, those that are started meanwhile among them.
-struct Maps {
-    followers: Vec<Follower>,
-    root: Option<PathBuf>,
-    scanned: Option<Instant>,
-}
-
-/// How often new processes are looked for.
-const SCAN: Duration = Duration::from_secs(1);
-
-impl Maps {
-    fn new(sources: &Sources) -> Self {
-        Self { followers: Vec::new(), root: sources.root.clone(), scanned: None }
-    }
-
-    fn look(&mut self, target: &mut Target, is_last: bool) {
-        if is_last || self.scanned.is_none_or(|scanned| scanned.elapsed() >= SCAN) {
-            self.scanned = Some(Instant::now());
-            for (pid, inner_pid) in target.all_pids() {
-                if self.followers.iter().all(|follower| follower.pid() != pid) {
-                    self.followers.push(Follower::new(pid, inner_pid, self.root.clone()));
-                }
-            }
-        }
-        let now_ns = sys::clock::monotonic_ns();
-        self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
-    }
-
-    fn finish(&mut self) -> Vec<ForProcess> {
-        self.followers.iter_mut().filter_map(Follower::finish).collect()
-    }
-}
-
-/// A line that tells how far it is, on a terminal.
-struct Progress {
-    limit: Option<Duration>,
-    shown: Option<u64>,
-    is_terminal: bool,
-}
-
-impl Progress {
-    fn new(limit: Option<Duration>) -> Self {
-        Self { limit, shown: None, is_terminal: io::stderr().is_terminal() }
-    }
-
-    fn show(&mut self, elapsed: Duration, samples: u64) {
-        let seconds = elapsed.as_secs();
-        if !self.is_terminal || self.shown == Some(seconds) {
-            return;
-        }
-        self.shown = Some(seconds);
-        let of =
-            self.limit.map(|limit| format!(" of {}", duration(limit.as_nanos() as u64))).unwrap_or_default();
-        let _ = write!(
-            io::stderr().lock(),
-            "\r\u{1b}[K{seconds} s{of} · {} · Ctrl-C ends and keeps them",
-            plural(samples, "sample")
-        );
-    }
-
-    fn clear(&self) {
-        if self.is_terminal {
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
-        }
-    }
-}
-
 /// Names what was recorded.
-fn import(
-    spool: &Spool,
-    sources: Sources,
-    target: &Target,
-    hidden_kernel_ns: u64,
-) -> Result<Profile, Failure> {
+fn import(spool: &Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
     let file =
         File::open(&spool.path).map_err(|error| Failure::failed(error.to_string()).hint(spool.hint()))?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let mut namer = Namer::new(sources, "recorded by perf events");
     formats::perf_data::read(file, threads, &mut namer);
-    namer.set_hidden_kernel_ns(hidden_kernel_ns);
     let profile = namer.finish();
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();
@@ -313,59 +173,4 @@ fn import(
         .hint("put load on it, or wait longer: -d 2m"));
     }
     Ok(profile)
-}
-
-fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
-    let time = limit.map_or_else(
-        || "until it ends".to_owned(),
-        |limit| format!("for {}", duration(limit.as_nanos() as u64)),
-    );
-    let kernel = if sampler.sees_kernel() { "" } else { ", without the kernel's time: you are not root" };
-    warn(&format!(
-        "recording {} {time}, {frequency} times a second, by perf events{kernel}",
-        target.describe()
-    ));
-}
-
-fn say_end(profile: &Profile, frequency: u32, form: Form, out: &Path) -> Result<(), Failure> {
-    let samples: u64 = profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
-    if samples < FEW_SAMPLES {
-        let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
-        let cores = samples as f64 / f64::from(frequency) / seconds;
-        warn(&format!(
-            "only {}: it used {} of a core in {}. Record it longer (-d 2m), under load, or more often (-F 999)",
-            plural(samples, "sample"),
-            percent(cores.min(1.0)),
-            duration(profile.duration_ns())
-        ));
-    }
-    if out == Path::new("-") {
-        return Ok(());
-    }
-    report::print_head(profile)?;
-    let out = out.display();
-    let next = match form {
-        Form::Nodescope => format!("; next: nodescope report {out}, or nodescope export {out} -o flame.svg"),
-        Form::Svg => "; open it in a browser".to_owned(),
-        _ => String::new(),
-    };
-    warn(&format!("wrote {out} ({}){next}", plural(samples, "sample")));
-    let lost = profile.meta().losses.lost;
-    if lost > 0 {
-        warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates() {
-        assert_eq!(utc(0), "19700101-000000");
-        assert_eq!(utc(951_782_399), "20000228-235959");
-        assert_eq!(utc(951_782_400), "20000229-000000");
-        assert_eq!(utc(1_794_712_502), "20261115-031502");
-    }
 }

@@ -23,7 +23,9 @@ mod sources;
 mod stacks;
 mod threads;
 mod timeline;
+mod turns;
 mod unwind;
+mod world;
 
 pub use files::{Disk, Files, OpenFile};
 pub use images::{Library, NoNames, name_library};

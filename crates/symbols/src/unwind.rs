@@ -223,7 +223,7 @@ impl TableFiles {
         }
         let module = &moment.modules.rows[row as usize];
         let build_id = module.build_id.as_ref().or_else(|| moment.build_ids.get(&module.path)).cloned();
-        let known = Module { path: module.path.clone(), build_id };
+        let known = Module { build_id, ..module.clone() };
         let tables = images::read_tables(moment.sources, &known);
         let tables = tables.filter(|tables| self.bytes + tables.size() <= MOST_BYTES).map(Arc::new);
         self.bytes += tables.as_deref().map_or(0, Tables::size);
@@ -353,7 +353,7 @@ mod tests {
         let row = processes.row(Some(1));
         processes.map(row, CODE, CODE + 0x10000, places.id(place));
         let mut modules = Modules::default();
-        modules.id(b"/lib/some.so", None);
+        modules.id(b"/lib/some.so", None, None);
         let moment = Moment {
             sources,
             modules: &modules,
