@@ -31,13 +31,15 @@ fn constants_of_node_are_right_and_cheap() {
         let start = Instant::now();
         let parts = Parts::new(fs::File::open(&path).unwrap()).unwrap();
         let elf = Elf::parse(&parts).unwrap();
-        let found = elf.variables(|name| name.starts_with(b"v8dbg_") || name.starts_with(b"_ZN2v88internal7Version"));
+        let found =
+            elf.variables(|name| name.starts_with(b"v8dbg_") || name.starts_with(b"_ZN2v88internal7Version"));
         let time = start.elapsed();
         let start = Instant::now();
         let sizes = elf.variable(SIZES);
         println!("{}: {} in {time:?}, sizes in {:?}", path.display(), found.len(), start.elapsed());
         let part = |name: &str| found.number(&format!("_ZN2v88internal7Version{name}")).unwrap();
-        let version = format!("{}.{}.{}.{}", part("6major_E"), part("6minor_E"), part("6build_E"), part("6patch_E"));
+        let version =
+            format!("{}.{}.{}.{}", part("6major_E"), part("6minor_E"), part("6build_E"), part("6patch_E"));
         let said = Command::new(&path).args(["-p", "process.versions.v8"]).output().unwrap();
         assert!(String::from_utf8(said.stdout).unwrap().starts_with(&version), "{version}");
         assert_eq!(found.number("v8dbg_TaggedSize"), Some(8));

@@ -92,9 +92,8 @@ impl Process {
         let count = count as libc::c_ulong;
         // SAFETY: each local range is a slice that we hold alone through the call; remote addresses are only the
         // kernel's business, and both lists have `count` filled rows.
-        let got = unsafe {
-            libc::process_vm_readv(self.pid, local.as_ptr(), count, remote.as_ptr(), count, 0)
-        };
+        let got =
+            unsafe { libc::process_vm_readv(self.pid, local.as_ptr(), count, remote.as_ptr(), count, 0) };
         usize::try_from(got).map_err(|_| io::Error::last_os_error())
     }
 }
