@@ -178,7 +178,9 @@ impl Attempt<'_> {
         let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let bytecode = state.codes.at(&mut heap, pc, state.batch)?.bytecode(&mut heap)?;
         let shared = match self.shared_with_bytecode(bytecode) {
-            Err(_) if !self.frame.is_return_address => self.called_shared(bytecode)?,
+            Err(_) if self.frame.fp.is_none() || !self.frame.is_return_address => {
+                self.called_shared(bytecode)?
+            }
             result => result?,
         };
         let shared = self.reader.shared(self.memory, shared)?;

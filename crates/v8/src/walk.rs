@@ -68,12 +68,11 @@ pub fn walk(start: Start, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> V
     let kind = kind_at(start.pc - u64::from(start.is_return_address && start.pc > 0));
     let mut frame =
         Frame { pc: start.pc, fp: Some(start.fp), is_return_address: start.is_return_address, kind };
-    if !start.is_return_address
-        && matches!(kind, Kind::Generated | Kind::Builtin)
-        && let Some(pc) = caller_without_frame(start, stack, kind_at)
-    {
-        frames.push(Frame { fp: None, ..frame });
-        frame = Frame { pc, fp: Some(start.fp), is_return_address: true, kind: kind_at(pc - 1) };
+    if !start.is_return_address && matches!(kind, Kind::Generated | Kind::Builtin) {
+        for pc in callers_without_frame(start, stack, kind_at).into_iter().flatten() {
+            frames.push(Frame { fp: None, ..frame });
+            frame = Frame { pc, fp: Some(start.fp), is_return_address: true, kind: kind_at(pc - 1) };
+        }
     }
     while frames.len() < MOST_FRAMES {
         frames.push(frame);
@@ -83,14 +82,16 @@ pub fn walk(start: Start, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> V
     frames
 }
 
-/// The caller of a function that has no frame of its own now.
-fn caller_without_frame(start: Start, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> Option<u64> {
+/// The caller of a function that has no frame of its own now, and the caller of that one when it has none either: the
+/// first thing that baseline code does is to call a builtin that makes its frame.
+fn callers_without_frame(start: Start, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> [Option<u64>; 2] {
     let is_code = |pc: &u64| *pc > 0 && matches!(kind_at(*pc - 1), Kind::Generated | Kind::Builtin);
-    let top = stack.word(start.sp)?;
-    if top == start.fp {
-        return stack.word_near(start.sp, 8).filter(is_code);
+    let (top, second) = (stack.word(start.sp), stack.word_near(start.sp, 8));
+    if top == Some(start.fp) {
+        return [second.filter(is_code), None];
     }
-    Some(top).filter(is_code)
+    let top = top.filter(is_code);
+    [top, second.filter(|pc| top.is_some() && is_code(pc))]
 }
 
 fn caller(frame: Frame, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> Option<Frame> {
@@ -151,6 +152,9 @@ mod tests {
         assert_eq!(pcs(start(0x110, BASE + 16), &before), expected);
         let pushed = [BASE + 16, 0x111, 0, 0x310];
         assert_eq!(pcs(start(0x110, BASE + 16), &pushed), expected);
+        let twice = [0x111, 0x121, 0, 0x310];
+        let expected = [(0x210, None), (0x111, None), (0x121, Some(BASE + 16)), (0x310, None)];
+        assert_eq!(pcs(start(0x210, BASE + 16), &twice), expected);
         // Native code may have anything on its stack.
         assert_eq!(pcs(start(0x310, BASE + 16), &before).len(), 2);
     }
