@@ -16,7 +16,7 @@ use live::maps::{Maps, PerfMap, builtins};
 use live::samples::{Sample, Sampler};
 use live::{Constants, Live, Running, VERSIONS, node};
 use v8::name::{CodeKind, CodeName, Tier};
-use v8::{Frame, Function, JsFrame, Kind, Reader, Reason, Registers, Stack, Start, walk};
+use v8::{Frame, Function, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
 
 /// What was seen of one version.
 #[derive(Default)]
@@ -60,9 +60,10 @@ impl Session {
         Self { node, maps, sampler, memory, reader }
     }
 
-    fn walk(&self, sample: &Sample) -> Vec<Frame> {
+    fn walk(&mut self, sample: &Sample) -> Vec<Frame> {
         let start = Start { pc: sample.rip, sp: sample.rsp, fp: sample.rbp, is_return_address: false };
-        walk(start, &Stack::new(sample.rsp, &sample.stack), &|address| self.maps.kind_at(address))
+        let stack = Stack::new(sample.rsp, &sample.stack);
+        self.reader.walk(&self.memory, start, &stack, &|address| self.maps.kind_at(address))
     }
 
     fn name(&mut self, sample: &Sample, frames: &[Frame]) -> Vec<Result<JsFrame, Reason>> {
@@ -156,6 +157,15 @@ fn compare(
                 *score.unnamed.entry(*reason).or_default() += 1;
                 score.wrong.truncate(1000);
                 if score.unnamed.values().sum::<usize>() < 10 {
+                    let word =
+                        |i: u64| Stack::new(sample.rsp, &sample.stack).word(sample.rsp + i * 8).unwrap_or(0);
+                    println!(
+                        "   top {:x} elf {:x?} stack {:x?} {:?}",
+                        frames[0].pc,
+                        session.maps.elf_address(frames[0].pc),
+                        (0..14).map(word).collect::<Vec<_>>(),
+                        map.find(frames[0].pc)
+                    );
                     println!("  unnamed {reason:?}: {truth}; {description}");
                 }
             }

@@ -60,6 +60,11 @@ impl Positions {
     }
 }
 
+/// How long the prologue of baseline code is.
+pub(crate) fn prologue_length(table: &[u8]) -> Option<u32> {
+    Bytes(table).unsigned()
+}
+
 /// The offset of the bytecode to which an offset in baseline code belongs. `table` has the length of each bytecode's
 /// machine code, the prologue first; `sizes` is V8's table of bytecode sizes for three operand widths.
 pub(crate) fn bytecode_offset(table: &[u8], bytecode: &[u8], sizes: &[u8], pc_offset: u64) -> Option<u32> {

@@ -62,17 +62,44 @@ pub struct Start {
 /// More frames than a stack of the usual size has.
 const MOST_FRAMES: usize = 1 << 12;
 
-/// The frames of a stack, the innermost first.
-pub fn walk(start: Start, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> Vec<Frame> {
+/// How far the innermost function is with its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaf {
+    /// The frame pointer is its own.
+    Framed,
+    /// The frame pointer is still or again the caller's, and the stack pointer leads to the caller's pc.
+    Called,
+    /// The frame pointer is the caller's, and was just pushed.
+    Pushed,
+    /// Neither the function nor its caller has a frame: the first thing that baseline code does is to call a builtin
+    /// that makes its frame.
+    CalledTwice,
+    /// The function has no frame, and its caller's pc is nowhere to be seen.
+    Lost,
+}
+
+/// The frames of a stack, the innermost first. A stale word may look like a caller's pc, so only
+/// [`crate::Reader::walk`] can tell what the innermost frame is; this function believes what it is told.
+pub fn walk(start: Start, leaf: Leaf, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> Vec<Frame> {
     let mut frames = Vec::new();
-    let kind = kind_at(start.pc - u64::from(start.is_return_address && start.pc > 0));
-    let mut frame =
-        Frame { pc: start.pc, fp: Some(start.fp), is_return_address: start.is_return_address, kind };
-    if !start.is_return_address && matches!(kind, Kind::Generated | Kind::Builtin) {
-        for pc in callers_without_frame(start, stack, kind_at).into_iter().flatten() {
+    let mut frame = start.frame(kind_at);
+    let word = |distance: i64| stack.word_near(start.sp, distance);
+    let callers = match leaf {
+        Leaf::Framed => [None, None],
+        Leaf::Called => [word(0), None],
+        Leaf::Pushed => [word(8), None],
+        Leaf::CalledTwice => [word(0), word(8)],
+        Leaf::Lost => {
             frames.push(Frame { fp: None, ..frame });
-            frame = Frame { pc, fp: Some(start.fp), is_return_address: true, kind: kind_at(pc - 1) };
+            let Some(caller) = caller(frame, stack, kind_at) else { return frames };
+            frame = caller;
+            [None, None]
         }
+    };
+    for pc in callers.into_iter().flatten() {
+        frames.push(Frame { fp: None, ..frame });
+        let kind = kind_at(pc.saturating_sub(1));
+        frame = Frame { pc, fp: Some(start.fp), is_return_address: true, kind };
     }
     while frames.len() < MOST_FRAMES {
         frames.push(frame);
@@ -82,16 +109,13 @@ pub fn walk(start: Start, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> V
     frames
 }
 
-/// The caller of a function that has no frame of its own now, and the caller of that one when it has none either: the
-/// first thing that baseline code does is to call a builtin that makes its frame.
-fn callers_without_frame(start: Start, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> [Option<u64>; 2] {
-    let is_code = |pc: &u64| *pc > 0 && matches!(kind_at(*pc - 1), Kind::Generated | Kind::Builtin);
-    let (top, second) = (stack.word(start.sp), stack.word_near(start.sp, 8));
-    if top == Some(start.fp) {
-        return [second.filter(is_code), None];
+impl Start {
+    /// The innermost frame, as if it had one.
+    pub(crate) fn frame(self, kind_at: &dyn Fn(u64) -> Kind) -> Frame {
+        let Self { pc, fp, is_return_address, .. } = self;
+        let kind = kind_at(pc - u64::from(is_return_address && pc > 0));
+        Frame { pc, fp: Some(fp), is_return_address, kind }
     }
-    let top = top.filter(is_code);
-    [top, second.filter(|pc| top.is_some() && is_code(pc))]
 }
 
 fn caller(frame: Frame, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> Option<Frame> {
@@ -128,9 +152,9 @@ mod tests {
         }
     }
 
-    fn pcs(start: Start, words: &[u64]) -> Vec<(u64, Option<u64>)> {
+    fn pcs(start: Start, leaf: Leaf, words: &[u64]) -> Vec<(u64, Option<u64>)> {
         let bytes = stack(words);
-        let frames = walk(start, &Stack::new(BASE, &bytes), &kind_at);
+        let frames = walk(start, leaf, &Stack::new(BASE, &bytes), &kind_at);
         frames.iter().map(|frame| (frame.pc, frame.fp)).collect()
     }
 
@@ -141,37 +165,38 @@ mod tests {
     #[test]
     fn frame_pointers_are_followed_to_the_end() {
         let words = [5, 6, BASE + 40, 0x210, 7, 0, 0x310];
-        let found = pcs(start(0x110, BASE + 16), &words);
+        let found = pcs(start(0x110, BASE + 16), Leaf::Framed, &words);
         assert_eq!(found, [(0x110, Some(BASE + 16)), (0x210, Some(BASE + 40)), (0x310, None)]);
     }
 
     #[test]
     fn a_function_without_a_frame_is_a_frame_of_its_own() {
-        let before = [0x111, 6, 0, 0x310];
+        let begin = start(0x110, BASE + 16);
         let expected = [(0x110, None), (0x111, Some(BASE + 16)), (0x310, None)];
-        assert_eq!(pcs(start(0x110, BASE + 16), &before), expected);
-        let pushed = [BASE + 16, 0x111, 0, 0x310];
-        assert_eq!(pcs(start(0x110, BASE + 16), &pushed), expected);
-        let twice = [0x111, 0x121, 0, 0x310];
-        let expected = [(0x210, None), (0x111, None), (0x121, Some(BASE + 16)), (0x310, None)];
-        assert_eq!(pcs(start(0x210, BASE + 16), &twice), expected);
-        // Native code may have anything on its stack.
-        assert_eq!(pcs(start(0x310, BASE + 16), &before).len(), 2);
+        assert_eq!(pcs(begin, Leaf::Called, &[0x111, 6, 0, 0x310]), expected);
+        assert_eq!(pcs(begin, Leaf::Pushed, &[BASE + 16, 0x111, 0, 0x310]), expected);
+        let twice = pcs(begin, Leaf::CalledTwice, &[0x111, 0x121, 0, 0x310]);
+        assert_eq!(twice, [(0x110, None), (0x111, None), (0x121, Some(BASE + 16)), (0x310, None)]);
+        assert_eq!(pcs(begin, Leaf::Lost, &[5, 6, 0, 0x310]), [(0x110, None), (0x310, None)]);
     }
 
     #[test]
     fn cycles_and_holes_end_the_walk() {
-        assert_eq!(pcs(start(0x110, BASE + 8), &[0, BASE + 8, 0x210]).len(), 2);
-        assert_eq!(pcs(start(0x110, BASE + 8), &[0, BASE + 4, 0x210]).len(), 2);
-        assert_eq!(pcs(start(0x110, BASE + 8), &[0, BASE + 16, 0x510]).len(), 1);
-        assert_eq!(pcs(start(0x110, BASE + 1), &[0, BASE + 16, 0x510]).len(), 1);
-        assert_eq!(pcs(start(0, 0), &[]).len(), 1);
-        assert_eq!(pcs(start(0x110, u64::MAX), &[]).len(), 1);
+        let count = |fp, words: &[u64]| pcs(start(0x110, fp), Leaf::Framed, words).len();
+        assert_eq!(count(BASE + 8, &[0, BASE + 8, 0x210]), 2);
+        assert_eq!(count(BASE + 8, &[0, BASE + 4, 0x210]), 2);
+        assert_eq!(count(BASE + 8, &[0, BASE + 16, 0x510]), 1);
+        assert_eq!(count(BASE + 1, &[0, BASE + 16, 0x510]), 1);
+        assert_eq!(count(u64::MAX, &[]), 1);
+        for leaf in [Leaf::Called, Leaf::Pushed, Leaf::CalledTwice, Leaf::Lost] {
+            assert_eq!(pcs(start(0, 0), leaf, &[]).len(), 1, "{leaf:?}");
+        }
     }
 
     #[test]
     fn what_another_unwinder_found_is_taken_as_it_is() {
         let handed = Start { is_return_address: true, ..start(0x111, BASE + 16) };
-        assert_eq!(pcs(handed, &[0x120, 0, 0, 0x310]), [(0x111, Some(BASE + 16)), (0x310, None)]);
+        let frames = pcs(handed, Leaf::Framed, &[0x120, 0, 0, 0x310]);
+        assert_eq!(frames, [(0x111, Some(BASE + 16)), (0x310, None)]);
     }
 }

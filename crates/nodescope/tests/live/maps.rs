@@ -81,6 +81,12 @@ impl Maps {
         rights.contains('x').then_some((start, Mapping { end, offset, content }))
     }
 
+    pub fn elf_address(&self, address: u64) -> Option<u64> {
+        let mappings = self.mappings.borrow();
+        let (start, mapping) = mappings.range(..=address).next_back()?;
+        self.segments.address_of(address - start + mapping.offset)
+    }
+
     pub fn kind_at(&self, address: u64) -> Kind {
         let mappings = self.mappings.borrow();
         let Some((start, mapping)) = mappings.range(..=address).next_back() else { return Kind::Unmapped };
