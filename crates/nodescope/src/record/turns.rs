@@ -95,7 +95,7 @@ fn base(pid: u32) -> Option<u64> {
 
 fn read_word(pid: u32, address: u64) -> io::Result<u64> {
     let mut bytes = [0; 8];
-    sys::process::read_memory(pid, address, &mut bytes)?;
+    sys::remote::Process::new(pid)?.read(address, &mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
 }
 
