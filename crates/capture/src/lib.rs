@@ -4,6 +4,8 @@
 #[cfg(target_os = "linux")]
 mod events;
 #[cfg(target_os = "linux")]
+mod rings;
+#[cfg(target_os = "linux")]
 mod sampler;
 #[cfg(target_os = "linux")]
 mod state;
@@ -12,6 +14,8 @@ mod stream;
 
 #[cfg(target_os = "linux")]
 pub use events::{EventError, ExtraEvent};
+#[cfg(target_os = "linux")]
+pub use rings::{Rings, records, strip};
 #[cfg(target_os = "linux")]
 pub use sampler::{AttachError, Options, Sampler, Scope};
 #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::events::ExtraEvent;
 use sys::perf::{ATTRIBUTE_BYTES, Attribute, Event, Ring, raise_file_limit, wait};
 
+use crate::rings::{records, strip};
 use crate::state;
 use crate::stream;
 
@@ -18,6 +19,15 @@ const CLOCK_MONOTONIC: i32 = 1;
 
 /// Instruction pointer, thread, time, call chain, CPU, period, id in front.
 const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 16;
+
+/// Registers of user space and a copy of the stack.
+const STACK_COPY: u64 = 1 << 12 | 1 << 13;
+
+/// The registers that lead from frame to frame: di, bp, sp and ip; x29 to x31 and pc.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: u64 = 0b1111 << 5;
+#[cfg(not(target_arch = "x86_64"))]
+const REGISTERS: u64 = 0b1111 << 29;
 
 /// Bits of the attribute's flags.
 mod flag {
@@ -58,6 +68,8 @@ pub struct Options {
     pub children: bool,
     /// Events beside the clock.
     pub events: Vec<ExtraEvent>,
+    /// How much of the stack each sample of the clock copies, together with registers; 0 for neither.
+    pub stack_bytes: u32,
 }
 
 /// What to sample.
@@ -171,9 +183,38 @@ impl Sampler {
 
     /// What comes before all records: the events, the machine, and what the processes are.
     pub fn head(&self) -> Vec<u8> {
+        self.head_of(|attribute| Attribute {
+            sample_type: attribute.sample_type & !STACK_COPY,
+            user_registers: 0,
+            user_stack: 0,
+            ..*attribute
+        })
+    }
+
+    /// The same for whoever reads the rings: the samples there have registers and stacks.
+    pub fn raw_head(&self) -> Vec<u8> {
+        self.head_of(|attribute| *attribute)
+    }
+
+    /// Lets a program that is started now read the rings; the text tells it how. The clock's number is told, too.
+    pub fn share(&self) -> io::Result<(String, u64)> {
+        let mut rows = Vec::new();
+        for (_, event, ring) in &self.rings {
+            self.events[*event].share()?;
+            rows.push(format!("{}:{}", self.events[*event].as_raw_fd(), ring.data_bytes()));
+        }
+        Ok((rows.join(","), self.groups[0].ids.first().copied().unwrap_or(0)))
+    }
+
+    /// Counts samples that another program has read.
+    pub fn count(&mut self, samples: u64) {
+        self.samples += samples;
+    }
+
+    fn head_of(&self, told: impl Fn(&Attribute) -> Attribute) -> Vec<u8> {
         let mut out = stream::magic();
         for group in &self.groups {
-            out.extend(stream::attribute(&group.attribute, &group.ids));
+            out.extend(stream::attribute(&told(&group.attribute), &group.ids));
             if let (Some(name), Some(id)) = (&group.name, group.ids.first()) {
                 out.extend(stream::event_name(*id, name));
             }
@@ -225,7 +266,7 @@ impl Sampler {
     pub fn wait(&self, most: Duration) -> io::Result<()> {
         let files: Vec<i32> =
             self.rings.iter().map(|(_, event, _)| self.events[*event].as_raw_fd()).collect();
-        wait(&files, most)
+        wait(&files, most).map(|_| ())
     }
 
     /// Appends what was written since the last time, as one round.
@@ -238,6 +279,12 @@ impl Sampler {
         }
         let is_sample = |kind: &u32| *kind == stream::kind::SAMPLE;
         self.samples += stream::kinds(&out[fresh..]).filter(is_sample).count() as u64;
+        if self.groups[0].attribute.user_stack > 0 {
+            let raw = out.split_off(start);
+            for (is_sample, record) in records(&raw) {
+                if is_sample { strip(record, out) } else { out.extend_from_slice(record) }
+            }
+        }
         if out.len() > start {
             out.extend(stream::finished_round());
         }
@@ -314,12 +361,15 @@ fn clock(options: &Options) -> Attribute {
     if !options.children {
         flags |= flag::INHERIT_THREADS_ONLY;
     }
+    let copies = options.stack_bytes > 0;
     Attribute {
         kind: SOFTWARE,
         size: ATTRIBUTE_BYTES,
         config: CPU_CLOCK,
         frequency: u64::from(options.frequency),
-        sample_type: SAMPLE_TYPE,
+        sample_type: SAMPLE_TYPE | if copies { STACK_COPY } else { 0 },
+        user_registers: if copies { REGISTERS } else { 0 },
+        user_stack: options.stack_bytes,
         flags,
         wakeup: (options.frequency / WAKEUPS).max(1),
         clock: CLOCK_MONOTONIC,
@@ -334,7 +384,15 @@ fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
         return Err(AttachError::Hidden(event.name.clone()));
     }
     let told = flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC | flag::TASK | flag::SWITCHES;
-    let mut attribute = Attribute { kind: event.kind, config: event.config, wakeup: 0, ..*clock };
+    let mut attribute = Attribute {
+        kind: event.kind,
+        config: event.config,
+        wakeup: 0,
+        sample_type: SAMPLE_TYPE,
+        user_registers: 0,
+        user_stack: 0,
+        ..*clock
+    };
     attribute.flags &= !told;
     if event.is_tracepoint() {
         attribute.flags &= !flag::FREQUENCY;

@@ -91,9 +91,9 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 
 /// Records of our own, which perf does not have.
 pub mod own {
-    use trace::{CpuTime, Facts, JavaScript, Turn};
+    use trace::{Context, CpuTime, Facts, JavaScript, Sample, Turn};
 
-    use super::{kind, record};
+    use super::{MISC_USER, kind, record};
 
     /// What is known of a process.
     pub fn facts(facts: &Facts<'_>) -> Vec<u8> {
@@ -124,6 +124,51 @@ pub mod own {
         record(kind::JAVASCRIPT, 0, &body)
     }
 
+    /// A sample of the clock, as one without registers and stack: `id` is one of its event's numbers.
+    pub fn sample(id: u64, sample: &Sample<'_>, out: &mut Vec<u8>) {
+        let unknown = u32::MAX;
+        let mut words = vec![id, sample.chain.first().map_or(0, |address| address.value)];
+        let pair = |low: u32, high: u32| u64::from_ne_bytes(pair_bytes(low, high));
+        words.push(pair(sample.pid.unwrap_or(unknown), sample.tid.unwrap_or(unknown)));
+        words.extend([sample.time_ns, pair(sample.cpu.unwrap_or(unknown), 0), sample.period, 0]);
+        let count = words.len() - 1;
+        let mut context = None;
+        for address in sample.chain {
+            if context != Some(address.context) {
+                context = Some(address.context);
+                words.push(marker(address.context));
+            }
+            words.push(address.value);
+        }
+        words[count] = (words.len() - count - 1) as u64;
+        let mut body = Vec::with_capacity(words.len() * 8);
+        words.iter().for_each(|word| body.extend_from_slice(&word.to_ne_bytes()));
+        out.extend(record(kind::SAMPLE, MISC_USER, &body));
+    }
+
+    fn pair_bytes(low: u32, high: u32) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&low.to_ne_bytes());
+        bytes[4..].copy_from_slice(&high.to_ne_bytes());
+        bytes
+    }
+
+    /// What stands in a call chain before the addresses of a context: the kernel's numbers, and one of our own.
+    fn marker(context: Context) -> u64 {
+        let number: i64 = match context {
+            Context::Kernel => -128,
+            Context::User => -512,
+            Context::Elsewhere => -32,
+            Context::JavaScript => -3072,
+        };
+        number as u64
+    }
+
+    /// The end of a round.
+    pub fn finished_round() -> Vec<u8> {
+        super::finished_round()
+    }
+
     /// The CPU time so far.
     pub fn cpu_time(time: &CpuTime) -> Vec<u8> {
         let body = [time.used_ns.to_ne_bytes(), time.hidden_kernel_ns.to_ne_bytes()].concat();
@@ -137,14 +182,19 @@ pub(crate) fn finished_round() -> Vec<u8> {
 }
 
 /// The whole records in a buffer: what each is, and its body.
-pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    whole_records(bytes).map(|(kind, record)| (kind, &record[HEADER_BYTES..]))
+}
+
+/// The whole records in a buffer: what each is, and all its bytes.
+pub(crate) fn whole_records(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     std::iter::from_fn(move || {
         let (header, _) = bytes.split_first_chunk::<HEADER_BYTES>()?;
         let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
         let size = usize::from(u16::from_ne_bytes([header[6], header[7]])).max(HEADER_BYTES);
         let (record, rest) = bytes.split_at_checked(size)?;
         bytes = rest;
-        Some((kind, &record[HEADER_BYTES..]))
+        Some((kind, record))
     })
 }
 

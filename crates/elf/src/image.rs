@@ -111,11 +111,11 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
     }
 
     /// Where a variable of this name is, one that only its own file knows among them.
-    pub fn variable(&self, name: &[u8]) -> Option<u64> {
+    pub fn address_of_variable(&self, name: &[u8]) -> Option<u64> {
         if self.is_64 {
-            symbols::variable::<FileHeader64<Endianness>, R>(self.data, name)
+            symbols::address_of_variable::<FileHeader64<Endianness>, R>(self.data, name)
         } else {
-            symbols::variable::<FileHeader32<Endianness>, R>(self.data, name)
+            symbols::address_of_variable::<FileHeader32<Endianness>, R>(self.data, name)
         }
     }
 

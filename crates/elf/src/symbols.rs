@@ -233,7 +233,7 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Sections<'a, H, R> 
 }
 
 /// The address of a variable.
-pub(crate) fn variable<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
+pub(crate) fn address_of_variable<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
 where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,

@@ -83,7 +83,8 @@ fn number(path: &str) -> Option<i64> {
 
 /// Tried on ourselves: what sysctl, capabilities, seccomp and the like come to.
 fn perf_events() -> Check {
-    let options = Options { frequency: 99, on_exec: false, children: false, events: Vec::new() };
+    let options =
+        Options { frequency: 99, on_exec: false, children: false, events: Vec::new(), stack_bytes: 0 };
     let paranoid = number("/proc/sys/kernel/perf_event_paranoid");
     let level = paranoid.map_or_else(|| "not there".to_owned(), |level| level.to_string());
     let allow = "sudo sysctl kernel.perf_event_paranoid=1, or run nodescope with sudo".to_owned();

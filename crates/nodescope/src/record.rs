@@ -5,6 +5,7 @@ mod account;
 mod beside;
 pub(crate) mod choose;
 mod follow;
+mod names;
 mod proc;
 mod progress;
 mod spool;
@@ -27,11 +28,13 @@ use crate::failure::Failure;
 use crate::{export, select};
 use account::Account;
 use beside::Beside;
+use names::Names;
 use progress::Progress;
 use spool::Spool;
 use target::Target;
 use words::{default_name, explain, say_end, say_start};
 
+pub(crate) use names::read_names;
 pub(crate) use target::stand_in;
 
 /// How long the rings are left alone when nothing happens.
@@ -59,8 +62,9 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     spool.write(&sampler.head())?;
     let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
     let mut beside = Beside::new(&target, account);
+    let mut names = Names::start(&sampler);
     target.let_go()?;
-    let recorded = sample(&mut sampler, &mut target, &mut beside, limit, &mut spool);
+    let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);
     let profile = import(&spool, beside.sources(), &target)?;
     export::write_whole(&profile, form, &out)?;
     spool.remove();
@@ -76,6 +80,7 @@ fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure>
         on_exec: target.is_command(),
         children: !arguments.no_children,
         events: arguments.event.iter().map(event).collect::<Result<_, _>>()?,
+        stack_bytes: 48 << 10,
     })
 }
 
@@ -124,7 +129,7 @@ fn form_of(out: &Path) -> Result<Form, Failure> {
 fn sample(
     sampler: &mut Sampler,
     target: &mut Target,
-    beside: &mut Beside,
+    (beside, names): (&mut Beside, &mut Names),
     limit: Option<Duration>,
     spool: &mut Spool,
 ) -> Result<(), Failure> {
@@ -140,7 +145,14 @@ fn sample(
         }
         bytes.clear();
         beside.look(target, is_last, &mut bytes);
-        sampler.read(&mut bytes);
+        if is_last {
+            names.finish(sampler, &mut bytes);
+        }
+        if names.is_reading() {
+            names.read(sampler, Duration::ZERO, &mut bytes);
+        } else {
+            sampler.read(&mut bytes);
+        }
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
         if is_last {
@@ -150,9 +162,14 @@ fn sample(
         let left =
             |most: Duration| limit.map_or(most, |limit| limit.saturating_sub(start.elapsed()).min(most));
         std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
-        sampler
-            .wait(left(LONGEST_ROUND).max(Duration::from_millis(1)))
-            .map_err(|error| Failure::failed(error.to_string()))?;
+        let most = left(LONGEST_ROUND).max(Duration::from_millis(1));
+        if names.is_reading() {
+            bytes.clear();
+            names.read(sampler, most, &mut bytes);
+            spool.write(&bytes)?;
+        } else {
+            sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
+        }
     }
 }
 

@@ -149,7 +149,7 @@ pub(crate) fn read_tables(sources: &Sources, module: &Module) -> Option<Tables> 
 }
 
 /// The file that a mapping of a process shows.
-fn find_module(sources: &Sources, module: &Module) -> Result<Option<Image>, NoNames> {
+pub(crate) fn find_module(sources: &Sources, module: &Module) -> Result<Option<Image>, NoNames> {
     let recorded = module.build_id.as_deref();
     match &*module.path {
         VDSO => Ok(find_vdso(sources, recorded)),

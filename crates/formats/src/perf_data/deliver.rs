@@ -150,9 +150,24 @@ pub(super) struct Deliver<'a> {
     short: u64,
 }
 
+/// What the far end knows, without the sink.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) events: Events,
+    lists: Lists,
+}
+
 impl<'a> Deliver<'a> {
     pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
-        Self { events: Events::default(), sink, lists: Lists::default(), short: 0 }
+        Self::with(Kept::default(), sink)
+    }
+
+    pub(super) fn with(Kept { events, lists }: Kept, sink: &'a mut dyn Sink) -> Self {
+        Self { events, sink, lists, short: 0 }
+    }
+
+    pub(super) fn keep(self) -> Kept {
+        Kept { events: self.events, lists: self.lists }
     }
 
     /// Takes what the reader tells; gives back memory that is free again.
@@ -184,7 +199,7 @@ impl<'a> Deliver<'a> {
     }
 
     /// Hands a record over.
-    fn record(&mut self, record: &[u8]) {
+    pub(super) fn record(&mut self, record: &[u8]) {
         let Some(record) = Record::parse(self.events.order, record) else { return };
         if record.kind >= kind::USER_START {
             // Damage there costs a name, not a sample.

@@ -77,7 +77,7 @@ fn find_loop(program: File) -> Option<u64> {
     let file = Parts::new(program).ok()?;
     let image = Elf::parse(&file).ok()?;
     let counts = image.names()?.split(|byte| *byte == 0).any(|name| name == SINCE_IT_COUNTS);
-    if counts { image.variable(LOOP) } else { None }
+    if counts { image.address_of_variable(LOOP) } else { None }
 }
 
 /// What is added to the addresses of a process's own program.
