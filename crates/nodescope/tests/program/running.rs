@@ -156,11 +156,16 @@ impl Folded {
         self.count(|stack| stack.iter().any(|frame| is_function(frame, name)))
     }
 
-    /// Samples whose stack has these frames, the caller first, perhaps with others between them.
-    pub fn below(&self, parts: &[&str]) -> f64 {
+    /// Samples with a frame whose name has that part.
+    pub fn with(&self, part: &str) -> f64 {
+        self.count(|stack| stack.iter().any(|frame| frame.contains(part)))
+    }
+
+    /// Those of them where a JavaScript function is among the callers.
+    pub fn under(&self, caller: &str, part: &str) -> f64 {
         self.count(|stack| {
             let mut frames = stack.iter();
-            parts.iter().all(|part| frames.any(|frame| frame.contains(part)))
+            frames.any(|frame| is_function(frame, caller)) && frames.any(|frame| frame.contains(part))
         })
     }
 
