@@ -108,6 +108,11 @@ fn explain(error: AttachError, target: &Target) -> Failure {
             Failure::failed(format!("you may not sample {}: it belongs to another user", target.name()))
                 .hint("run nodescope as that user, or with sudo")
         }
+        AttachError::Denied(_) if is_filtered() => Failure::failed(format!(
+            "you may not sample {}: a seccomp filter is in the way, as in most containers",
+            target.name()
+        ))
+        .hint("start the container with --security-opt seccomp=unconfined, or record it from outside"),
         AttachError::Denied(_) => Failure::failed(format!(
             "you may not sample {} (kernel.perf_event_paranoid is {})",
             target.name(),
@@ -117,6 +122,12 @@ fn explain(error: AttachError, target: &Target) -> Failure {
         AttachError::Failed(error) => Failure::failed(format!("perf events do not work here: {error}"))
             .hint("in a container, seccomp may forbid them"),
     }
+}
+
+/// Whether a filter decides about our system calls: no sysctl would help then, and in a container nobody has sudo.
+fn is_filtered() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() == "2"))
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
