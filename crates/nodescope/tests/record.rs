@@ -25,7 +25,7 @@ fn a_command_has_its_shares_and_its_status() {
         (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("a.nodescope"), scratch.path("used"));
     let words =
         [&["record", "-F", "999", "-o", &out, "--", "node"], NAMES, &[&script, "3000", &used]].concat();
-    let output = nodescope(&words).output().unwrap();
+    let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("until it ends, 999 times a second"), "{}", stderr(&output));
     assert!(!Path::new(&format!("{out}.part")).exists());
@@ -74,7 +74,7 @@ fn code_keeps_its_name_when_its_place_is_used_again() {
     let words =
         [&["record", "-F", "499", "-o", &out, "--", "node", "--expose-gc"], NAMES, &[&script, &rounds]]
             .concat();
-    let output = nodescope(&words).output().unwrap();
+    let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let rounds: usize = fs::read_to_string(rounds).unwrap().parse().unwrap();
     let report = json(&["report", "--json", &out]);

@@ -96,7 +96,9 @@ pub fn can_record() -> bool {
 pub fn record_command(node: &Path, flags: &[&str], arguments: &[&str], out: &str) -> Output {
     let node = node.display().to_string();
     let words = [&["record", "-F", "999", "-o", out, "--", &node], flags, arguments].concat();
-    let output = nodescope(&words).output().unwrap();
+    // With --perf-basic-prof V8 leaves a log in the current folder, too.
+    let folder = Path::new(out).parent().unwrap();
+    let output = nodescope(&words).current_dir(folder).output().unwrap();
     let said = stderr(&output);
     // Node leaves its map behind.
     if let Some(pid) = said.split("(pid ").nth(1).and_then(|rest| rest.split(')').next()) {
