@@ -167,7 +167,8 @@ impl Spool {
             Err(error) => error,
         };
         let file = output::create(&second).map_err(|_| {
-            Failure::writing(&first.display().to_string(), &error).hint("TMPDIR=/a/folder/that/can/be/written")
+            Failure::writing(&first.display().to_string(), &error)
+                .hint("TMPDIR=/a/folder/that/can/be/written")
         })?;
         Ok(Self { path: second, file })
     }
