@@ -8,6 +8,7 @@ mod target;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZero;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -345,7 +346,11 @@ fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<D
         || "until it ends".to_owned(),
         |limit| format!("for {}", duration(limit.as_nanos() as u64)),
     );
-    let kernel = if sampler.sees_kernel() { "" } else { ", without the kernel's time: you are not root" };
+    let kernel = match fs::metadata("/proc/self").map(|meta| meta.uid()) {
+        _ if sampler.sees_kernel() => "",
+        Ok(0) => ", without the kernel's time: root has no CAP_PERFMON here",
+        _ => ", without the kernel's time: you are not root",
+    };
     warn(&format!(
         "recording {} {time}, {frequency} times a second, by perf events{kernel}",
         target.describe()
