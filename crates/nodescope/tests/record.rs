@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{NAMES, Running, SHARES, can_record, function, installed_node, make_root};
+use program::running::{NAMES, Running, SHARES, can_record, function, installed_node, make_root, remove_map};
 use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
 
@@ -26,6 +26,7 @@ fn a_command_has_its_shares_and_its_status() {
     let words =
         [&["record", "-F", "999", "-o", &out, "--", "node"], NAMES, &[&script, "3000", &used]].concat();
     let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
+    remove_map(&output);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("until it ends, 999 times a second"), "{}", stderr(&output));
     assert!(!Path::new(&format!("{out}.part")).exists());
@@ -75,6 +76,7 @@ fn code_keeps_its_name_when_its_place_is_used_again() {
         [&["record", "-F", "499", "-o", &out, "--", "node", "--expose-gc"], NAMES, &[&script, &rounds]]
             .concat();
     let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
+    remove_map(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     let rounds: usize = fs::read_to_string(rounds).unwrap().parse().unwrap();
     let report = json(&["report", "--json", &out]);

@@ -99,13 +99,17 @@ pub fn record_command(node: &Path, flags: &[&str], arguments: &[&str], out: &str
     // With --perf-basic-prof V8 leaves a log in the current folder, too.
     let folder = Path::new(out).parent().unwrap();
     let output = nodescope(&words).current_dir(folder).output().unwrap();
-    let said = stderr(&output);
-    // Node leaves its map behind.
+    remove_map(&output);
+    assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+    output
+}
+
+/// Node leaves its map behind; whoever recorded it has told its pid.
+pub fn remove_map(output: &Output) {
+    let said = stderr(output);
     if let Some(pid) = said.split("(pid ").nth(1).and_then(|rest| rest.split(')').next()) {
         let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
     }
-    assert!(output.status.success(), "{words:?}: {said}");
-    output
 }
 
 /// Every Node that was fetched, with its release; says which are missing.
