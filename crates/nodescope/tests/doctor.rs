@@ -8,17 +8,19 @@ mod program;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use program::{fails, json, succeeds};
+use program::{Scratch, fails, json, succeeds};
 use serde_json::Value;
 
 /// A Node that waits, and ends with the test.
-struct Waiting(Child);
+struct Waiting(Child, #[expect(dead_code, reason = "goes with it")] Scratch);
 
 impl Waiting {
     fn start(flags: &[&str]) -> Self {
         let mut command = Command::new("node");
         command.args(flags).args(["-e", "setTimeout(() => {}, 30000)"]).stdout(Stdio::null());
-        let waiting = Self(command.spawn().unwrap());
+        // With --perf-basic-prof V8 leaves a log in the current folder.
+        let scratch = Scratch::new(&format!("doctor{}", flags.join("")));
+        let waiting = Self(command.current_dir(&scratch.0).spawn().unwrap(), scratch);
         std::thread::sleep(Duration::from_millis(500));
         waiting
     }

@@ -16,19 +16,33 @@ pub(super) struct Spool {
 impl Spool {
     /// Beside OUT, so that a full disk is noticed there.
     pub(super) fn create(out: &Path) -> Result<Self, Failure> {
-        let path = if out == Path::new("-") {
-            std::env::temp_dir().join(format!("nodescope-{}.part", std::process::id()))
-        } else {
-            let mut name = out.as_os_str().to_owned();
-            name.push(".part");
-            PathBuf::from(name)
-        };
+        if out == Path::new("-") {
+            return Self::create_aside();
+        }
+        let mut name = out.as_os_str().to_owned();
+        name.push(".part");
+        let path = PathBuf::from(name);
         // An older one is of a recording that was cut off: it is somebody's.
         let file = output::create(&path).map_err(|error| {
             Failure::writing(&path.display().to_string(), &error)
                 .hint("choose another OUT, or move the old file away")
         })?;
         Ok(Self { path, file })
+    }
+
+    /// For stdout. A container's files may be read-only; its shared memory never is.
+    fn create_aside() -> Result<Self, Failure> {
+        let path = |folder: PathBuf| folder.join(format!("nodescope-{}.part", std::process::id()));
+        let (first, second) = (path(std::env::temp_dir()), path(PathBuf::from("/dev/shm")));
+        let error = match output::create(&first) {
+            Ok(file) => return Ok(Self { path: first, file }),
+            Err(error) => error,
+        };
+        let file = output::create(&second).map_err(|_| {
+            Failure::writing(&first.display().to_string(), &error)
+                .hint("TMPDIR=/a/folder/that/can/be/written")
+        })?;
+        Ok(Self { path: second, file })
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {

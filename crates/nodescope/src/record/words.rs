@@ -1,6 +1,7 @@
 //! What `record` says: what it does, why it cannot, what came of it, and what to type next.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -58,6 +59,11 @@ pub(super) fn explain(error: AttachError, target: &Target) -> Failure {
             Failure::failed(format!("you may not sample {}: it belongs to another user", target.name()))
                 .hint("run nodescope as that user, or with sudo")
         }
+        AttachError::Denied(_) if is_filtered() => Failure::failed(format!(
+            "you may not sample {}: a seccomp filter is in the way, as in most containers",
+            target.name()
+        ))
+        .hint("start the container with --security-opt seccomp=unconfined, or record it from outside"),
         AttachError::Denied(_) => Failure::failed(format!(
             "you may not sample {} (kernel.perf_event_paranoid is {})",
             target.name(),
@@ -69,12 +75,22 @@ pub(super) fn explain(error: AttachError, target: &Target) -> Failure {
     }
 }
 
+/// Whether a filter decides about our system calls: no sysctl would help then, and in a container nobody has sudo.
+fn is_filtered() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() == "2"))
+}
+
 pub(super) fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
     let time = limit.map_or_else(
         || "until it ends".to_owned(),
         |limit| format!("for {}", duration(limit.as_nanos() as u64)),
     );
-    let kernel = if sampler.sees_kernel() { "" } else { ", without the kernel's time: you are not root" };
+    let kernel = match fs::metadata("/proc/self").map(|meta| meta.uid()) {
+        _ if sampler.sees_kernel() => "",
+        Ok(0) => ", without the kernel's time: root has no CAP_PERFMON here",
+        _ => ", without the kernel's time: you are not root",
+    };
     warn(&format!(
         "recording {} {time}, {frequency} times a second, by perf events{kernel}",
         target.describe()
