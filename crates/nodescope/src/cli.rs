@@ -31,14 +31,14 @@ pub(crate) enum Command {
 
 /// Profile a running process, or a command: where its CPU time goes from now on
 ///
-/// Kernel, native and JavaScript code, on all threads and in all processes that it starts. JavaScript has names
-/// when Node was started with --perf-basic-prof --interpreted-frames-native-stack.
+/// Kernel, native and JavaScript code, on all threads and in all processes that it starts. Node needs no option for
+/// that: JavaScript's names and lines are read from its memory while it runs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope record 4140 -d 10s
   nodescope record server.js
   nodescope record -p 4140,4141 -o flame.svg
-  nodescope record -- node --perf-basic-prof --interpreted-frames-native-stack app.js")]
+  nodescope record -- node app.js")]
 pub(crate) struct Record {
     /// The process: its pid, the name of its container or pod, or words of its command line
     #[arg(value_name = "TARGET")]
@@ -67,6 +67,9 @@ pub(crate) struct Record {
     /// Samples a second of each busy thread
     #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) frequency: u32,
+    /// Do not read the target's memory: JavaScript then has names only from a perf map
+    #[arg(long)]
+    pub(crate) no_heap: bool,
     /// Also this event, as a lane of its own: page-faults, context-switches, sched:sched_switch … [several: -e a,b]
     #[arg(long, short, value_name = "EVENT", value_delimiter = ',')]
     pub(crate) event: Vec<String>,

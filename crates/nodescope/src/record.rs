@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     spool.write(&sampler.head())?;
     let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
     let mut beside = Beside::new(&target, account);
-    let mut names = Names::start(&sampler);
+    let mut names = if options.stack_bytes > 0 { Names::start(&sampler) } else { Names::none() };
     target.let_go()?;
     let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);
     let profile = import(&spool, beside.sources(), &target)?;
@@ -80,8 +80,21 @@ fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure>
         on_exec: target.is_command(),
         children: !arguments.no_children,
         events: arguments.event.iter().map(event).collect::<Result<_, _>>()?,
-        stack_bytes: 48 << 10,
+        stack_bytes: if arguments.no_heap || target.is_system() {
+            0
+        } else {
+            stack_bytes(arguments.frequency)
+        },
     })
+}
+
+/// How much of a stack is copied: all of it that matters, as long as the rings can take it.
+fn stack_bytes(frequency: u32) -> u32 {
+    match frequency {
+        0..=1000 => 48 << 10,
+        1001..=4000 => 16 << 10,
+        _ => 8 << 10,
+    }
 }
 
 fn explain_event(error: EventError) -> Failure {

@@ -54,6 +54,11 @@ impl Names {
         names
     }
 
+    /// Nobody reads.
+    pub(super) fn none() -> Self {
+        Self { reader: None, starts: MOST_STARTS, next_row: 0 }
+    }
+
     /// Whether somebody reads the rings.
     pub(super) fn is_reading(&self) -> bool {
         self.reader.is_some()
