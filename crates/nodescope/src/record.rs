@@ -61,8 +61,8 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     // What is mapped while the events are opened is known: the state is taken afterwards.
     spool.write(&sampler.head())?;
     let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
-    let mut beside = Beside::new(&target, account);
     let mut names = if options.stack_bytes > 0 { Names::start(&sampler) } else { Names::none() };
+    let mut beside = Beside::new(&target, account, !names.is_reading());
     target.let_go()?;
     let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);
     let profile = import(&spool, beside.sources(), &target)?;
@@ -162,7 +162,7 @@ fn sample(
             names.finish(sampler, &mut bytes);
         }
         if names.is_reading() {
-            names.read(sampler, Duration::ZERO, &mut bytes);
+            names.read(sampler, &mut bytes);
         } else {
             sampler.read(&mut bytes);
         }
@@ -174,14 +174,12 @@ fn sample(
         }
         let left =
             |most: Duration| limit.map_or(most, |limit| limit.saturating_sub(start.elapsed()).min(most));
-        std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         let most = left(LONGEST_ROUND).max(Duration::from_millis(1));
         if names.is_reading() {
-            bytes.clear();
-            names.read(sampler, most, &mut bytes);
-            spool.write(&bytes)?;
+            names.wait(most);
         } else {
             sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
+            std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         }
     }
 }

@@ -110,6 +110,11 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// The processes whose V8 can be read.
+    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.readers.keys().copied()
+    }
+
     /// Why frames of JavaScript got no name so far, and how many.
     pub fn unnamed(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.unnamed.iter().map(|(reason, count)| (reason.label(), *count))

@@ -32,7 +32,8 @@ const MOST_FOLLOWED: usize = 1000;
 /// Everything that is read beside the samples.
 pub(super) struct Beside {
     followers: Vec<Follower>,
-    loops: Loops,
+    /// Unless somebody else looks at them.
+    loops: Option<Loops>,
     account: Option<Account>,
     kept: Kept,
     pids: BTreeSet<u32>,
@@ -56,12 +57,12 @@ struct Kept {
 }
 
 impl Beside {
-    /// Begins. The account is none for a whole machine.
-    pub(super) fn new(target: &Target, account: Option<Account>) -> Self {
+    /// Begins. The account is none for a whole machine; loops are looked at here where nobody else does.
+    pub(super) fn new(target: &Target, account: Option<Account>, has_loops: bool) -> Self {
         let now = Instant::now();
         let mut beside = Self {
             followers: Vec::new(),
-            loops: Loops::default(),
+            loops: has_loops.then(Loops::default),
             account,
             kept: Kept::default(),
             pids: BTreeSet::new(),
@@ -84,7 +85,9 @@ impl Beside {
             self.next_scan = now + if self.scans == 1 { FIRST_SCAN } else { SCAN };
         }
         let now_ns = sys::clock::monotonic_ns();
-        self.loops.look(now_ns, |turn| out.extend(own::turn(turn)));
+        if let Some(loops) = &mut self.loops {
+            loops.look(now_ns, &BTreeSet::new(), |turn| out.extend(own::turn(turn)));
+        }
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
             self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
@@ -107,8 +110,8 @@ impl Beside {
 
     fn scan(&mut self, target: &Target, out: &mut Vec<u8>) {
         self.take_in(target.all_pids());
-        for pid in &self.pids {
-            self.loops.add(*pid);
+        if let Some(loops) = &mut self.loops {
+            self.pids.iter().for_each(|pid| loops.add(*pid));
         }
         self.tell_facts(out);
         if let Some(account) = &self.account {
