@@ -193,7 +193,7 @@ fn compare_names(a: &str, b: &str) -> Ordering {
     underscores(a).cmp(&underscores(b)).then(b.len().cmp(&a.len()))
 }
 
-fn name_at(names: &[u8], at: u32) -> &[u8] {
+pub(crate) fn name_at(names: &[u8], at: u32) -> &[u8] {
     let rest = names.get(at as usize..).unwrap_or_default();
     let rest = &rest[..rest.len().min(LONGEST_NAME)];
     &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]
@@ -226,7 +226,7 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Sections<'a, H, R> 
     }
 
     /// The names of a table of symbols.
-    fn names_of(&self, symbols: &SymbolTable<'a, H, R>) -> &'a [u8] {
+    pub(crate) fn names_of(&self, symbols: &SymbolTable<'a, H, R>) -> &'a [u8] {
         let section = self.table.section(symbols.string_section()).ok();
         section.and_then(|section| section.data(self.endian, self.data).ok()).unwrap_or_default()
     }
