@@ -7,4 +7,6 @@ pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod perf;
 #[cfg(target_os = "linux")]
+pub mod remote;
+#[cfg(target_os = "linux")]
 pub mod signals;
