@@ -1,7 +1,7 @@
 //! From a frame to a JavaScript function, its place and what was inlined. Each kind of frame is believed only when the
 //! stack and the heap tell one story; the reasons not to are counted.
 
-use crate::code::DEEPEST_INLINING;
+use crate::code::{Code, DEEPEST_INLINING};
 use crate::function::FunctionId;
 use crate::heap::{Heap, Object, small_integer, untagged};
 use crate::memory::{Memory, Stack};
@@ -80,28 +80,31 @@ impl Reader {
         attempt.name()
     }
 
-    /// Brings functions, bytecodes and code of all frames, then what the functions lead to.
-    fn expect(&mut self, memory: &dyn Memory, stack: &Stack<'_>, frames: &[Frame]) {
+    /// Brings functions, bytecodes and code of all frames with one call, then what the functions lead to with another.
+    pub(crate) fn expect(&mut self, memory: &dyn Memory, stack: &Stack<'_>, frames: &[Frame]) {
         let (layout, state) = (&self.layout, &mut self.state);
-        let mut heap = Heap { memory, layout, kept: &mut state.kept };
-        let javascript = frames.iter().filter(|frame| matches!(frame.kind, Kind::Generated | Kind::Builtin));
         let slot = |frame: &Frame, distance: i64| {
             let context = stack.word_near(frame.fp?, layout.frame.context)?;
             let word = stack.word_near(frame.fp?, distance)?;
             untagged(word).filter(|_| is_reference(context))
         };
-        let functions: Vec<u64> =
-            javascript.clone().filter_map(|frame| slot(frame, layout.frame.function)).collect();
-        let bytecodes = javascript.clone().filter_map(|frame| slot(frame, layout.frame.bytecode));
-        let codes = javascript.filter_map(|frame| state.codes.known(frame.instruction()));
-        let codes = codes.flat_map(crate::code::Code::addresses);
-        let ends = functions.iter().map(|function| function + layout.at.function_shared as u64);
-        heap.expect(functions.iter().copied().chain(ends).chain(bytecodes).chain(codes));
-        let shared = functions
-            .iter()
-            .filter_map(|function| untagged(heap.word(function + layout.at.function_shared as u64).ok()?));
+        let (mut functions, mut wanted) = (Vec::new(), Vec::new());
+        for frame in frames.iter().filter(|frame| matches!(frame.kind, Kind::Generated | Kind::Builtin)) {
+            functions.extend(slot(frame, layout.frame.function));
+            wanted.extend(slot(frame, layout.frame.bytecode));
+            // The leaf's instructions tell whether it has a frame.
+            wanted.extend((!frame.is_return_address).then_some(frame.pc));
+            wanted.extend(state.codes.known(frame.instruction()).into_iter().flat_map(Code::addresses));
+        }
+        let field = layout.at.function_shared as u64;
+        wanted.extend(functions.iter().flat_map(|function| [*function, function + field]));
+        let mut heap = Heap { memory, layout, kept: &mut state.kept };
+        heap.expect(wanted.into_iter());
+        let shared = functions.iter().filter_map(|function| untagged(heap.kept_word(function + field)?));
         let shared: Vec<u64> = shared.collect();
-        heap.expect(shared.iter().flat_map(|shared| [*shared, shared + layout.at.shared_script as u64]));
+        let scripts = shared.iter().filter_map(|shared| state.shared.get(shared)?.script);
+        let scripts = scripts.map(|script| script.address);
+        heap.expect(shared.iter().flat_map(|at| [*at, at + layout.at.shared_script as u64]).chain(scripts));
     }
 }
 

@@ -121,7 +121,6 @@ pub(crate) struct CodeLayout {
     pub(crate) kind_mask: u32,
     pub(crate) kind_shift: u32,
     pub(crate) interpreted: u32,
-    pub(crate) baseline: u32,
     pub(crate) deopt_literals: u64,
     pub(crate) deopt_shared: u64,
     pub(crate) deopt_inlining: u64,
@@ -346,7 +345,6 @@ fn code(numbers: &Numbers<'_>) -> Result<CodeLayout, Unsupported> {
         kind_mask: numbers.named("CodeKindFieldMask")? as u32,
         kind_shift: (numbers.named("CodeKindFieldShift")? as u32).min(31),
         interpreted: numbers.named("CodeKindInterpretedFunction")? as u32,
-        baseline: numbers.named("CodeKindBaseline")? as u32,
         deopt_literals: numbers.either(&["DeoptimizationDataLiteralArrayIndex"], Field::DeoptLiterals)?
             as u64,
         deopt_shared: numbers.of_table(Field::DeoptShared)? as u64,

@@ -28,7 +28,7 @@ pub struct Reader {
 pub(crate) struct State {
     pub(crate) kept: Kept,
     pub(crate) codes: Codes,
-    shared: FxHashMap<u64, Shared>,
+    pub(crate) shared: FxHashMap<u64, Shared>,
     scripts: FxHashMap<u64, (Script, u64)>,
     bytecodes: FxHashMap<u64, Bytecode>,
     pub(crate) batch: u64,
@@ -131,7 +131,10 @@ impl Reader {
         };
         let function = self.add(function)?;
         let entry = Shared { words, function, script };
-        self.state.shared.insert(shared.address, entry);
+        // A place that could not be read may be readable next time.
+        if place.is_some() || script.is_none() || names.start.is_none() {
+            self.state.shared.insert(shared.address, entry);
+        }
         Ok(entry)
     }
 

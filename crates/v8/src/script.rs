@@ -30,7 +30,7 @@ pub(crate) type Place = (u32, u32);
 /// Longer sources are not read for their lines.
 const LONGEST_SOURCE: usize = 64 << 20;
 
-const MOST_LINES: u64 = 1 << 24;
+const MOST_LINES: u64 = 1 << 22;
 
 impl Script {
     /// Reads its name.
