@@ -27,6 +27,8 @@ pub(crate) struct Code {
     /// Source positions, or the offsets of baseline code.
     table: u64,
     batch: u64,
+    /// The number of the script that its tables were read for.
+    script_id: u64,
     /// Decoded when first asked for.
     positions: Option<Arc<Positions>>,
     offsets: Option<Arc<[u8]>>,
@@ -208,6 +210,7 @@ impl Code {
             data: heap.field(object, layout.data)?,
             table: heap.field(object, layout.positions)?,
             batch,
+            script_id: 0,
             positions: None,
             offsets: None,
             way: [0; 3],
@@ -258,6 +261,14 @@ impl Code {
     pub(crate) fn bytecode(&self, heap: &mut Heap<'_>) -> Result<Object, Reason> {
         let data = heap.object(self.data)?;
         heap.bytecode_in(data)
+    }
+
+    /// Forgets what was read for a function of another script.
+    pub(crate) fn belong_to(&mut self, script_id: u64) {
+        if self.script_id != script_id {
+            (self.positions, self.offsets) = (None, None);
+            self.script_id = script_id;
+        }
     }
 
     /// The position of an instruction of optimised code.

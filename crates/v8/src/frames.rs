@@ -103,7 +103,7 @@ impl Reader {
         let shared = functions.iter().filter_map(|function| untagged(heap.kept_word(function + field)?));
         let shared: Vec<u64> = shared.collect();
         let scripts = shared.iter().filter_map(|shared| state.shared.get(shared)?.script);
-        let scripts = scripts.map(|script| script.address);
+        let scripts = scripts.flat_map(|script| [script.address, script.address + layout.at.script_id]);
         heap.expect(shared.iter().flat_map(|at| [*at, at + layout.at.shared_script as u64]).chain(scripts));
     }
 }
@@ -187,7 +187,7 @@ impl Attempt<'_> {
             result => result?,
         };
         let shared = self.reader.shared(self.memory, shared)?;
-        let offset = self.baseline_offset(pc, bytecode);
+        let offset = self.baseline_offset(pc, bytecode, shared.script_id);
         let (line, column) = self.place_of_bytecode(shared, bytecode, offset);
         Ok(JsFrame { function: shared.function, line, column, tier: Tier::Sparkplug, inlined: Vec::new() })
     }
@@ -207,15 +207,16 @@ impl Attempt<'_> {
         if heap.bytecode_of_shared(shared)? == bytecode { Ok(shared) } else { Err(Reason::Mismatch) }
     }
 
-    fn baseline_offset(&mut self, pc: u64, bytecode: Object) -> Option<u32> {
+    fn baseline_offset(&mut self, pc: u64, bytecode: Object, script_id: u64) -> Option<u32> {
         let (state, layout) = (&mut self.reader.state, &self.reader.layout);
         if layout.bytecode_sizes.is_empty() {
             return None;
         }
         let mut heap = Heap { memory: self.memory, layout, kept: &mut state.kept };
         let code = state.codes.at(&mut heap, pc, state.batch).ok()?;
+        code.belong_to(script_id);
         let (table, start) = (code.offsets(&mut heap)?, code.start);
-        let bytes = state.bytecode_bytes(self.memory, layout, bytecode)?;
+        let bytes = state.bytecode_bytes(self.memory, layout, (bytecode, script_id))?;
         bytecode_offset(&table, &bytes, &layout.bytecode_sizes, pc.checked_sub(start)?)
     }
 
@@ -231,7 +232,9 @@ impl Attempt<'_> {
         let outer = self.reader.shared(self.memory, shared)?;
         let state = &mut self.reader.state;
         let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
-        let position = state.codes.at(&mut heap, pc, state.batch)?.position(&mut heap, pc);
+        let code = state.codes.at(&mut heap, pc, state.batch)?;
+        code.belong_to(outer.script_id);
+        let position = code.position(&mut heap, pc);
         let Some(position) = position else {
             return Ok(JsFrame { function: outer.function, line: 0, column: 0, tier, inlined: Vec::new() });
         };
@@ -270,7 +273,9 @@ impl Attempt<'_> {
 
     fn place_of_bytecode(&mut self, shared: Shared, bytecode: Object, offset: Option<u32>) -> (u32, u32) {
         let (state, layout) = (&mut self.reader.state, &self.reader.layout);
-        let position = offset.and_then(|offset| state.positions(self.memory, layout, bytecode)?.find(offset));
+        let position = offset.and_then(|offset| {
+            state.positions(self.memory, layout, (bytecode, shared.script_id))?.find(offset)
+        });
         position.map_or((0, 0), |position| self.place(shared, position))
     }
 

@@ -10,7 +10,7 @@ use crate::strings::Text;
 /// A script. What was read may be out of date when one of its words has changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
-    words: [u64; 3],
+    words: [u64; 4],
     /// Path or URL; `None` for code from `eval`.
     pub(crate) name: Option<Arc<str>>,
     lines: Option<Arc<Lines>>,
@@ -46,6 +46,11 @@ impl Script {
         Ok(Self { words, name, lines: None })
     }
 
+    /// The number that no other script has.
+    pub(crate) fn id(&self) -> u64 {
+        self.words[3]
+    }
+
     /// Whether it is still what was read.
     pub(crate) fn is_fresh(&self, heap: &mut Heap<'_>, script: Object) -> bool {
         words(heap, script).is_ok_and(|words| words == self.words)
@@ -60,10 +65,16 @@ impl Script {
     }
 }
 
-/// Map, name, source.
-fn words(heap: &mut Heap<'_>, script: Object) -> Result<[u64; 3], Reason> {
-    let (name, source) = (heap.layout.at.script_name, heap.layout.at.script_source);
-    Ok([heap.field(script, 0)?, heap.field(script, name)?, heap.field(script, source)?])
+/// Map, name, source, and the number that no other script has: memory is used again, and often for the same.
+fn words(heap: &mut Heap<'_>, script: Object) -> Result<[u64; 4], Reason> {
+    let at = &heap.layout.at;
+    let (name, source, id) = (at.script_name, at.script_source, at.script_id);
+    Ok([
+        heap.field(script, 0)?,
+        heap.field(script, name)?,
+        heap.field(script, source)?,
+        heap.word(script.address + id)?,
+    ])
 }
 
 impl Lines {

@@ -33,6 +33,7 @@ pub(super) enum Field {
     SharedFunctionData,
     ScriptLineOffset,
     ScriptColumnOffset,
+    ScriptId,
     DebugInfoScript,
     InterpreterDataBytecode,
     BytecodePositions,
@@ -98,6 +99,7 @@ pub(super) const ROWS: &[Row] = &[
     row(Field::SharedFunctionData, SHARED, "function_data, trusted_function_data", all(8)),
     row(Field::ScriptLineOffset, SCRIPT, "line_offset", all(24)),
     row(Field::ScriptColumnOffset, SCRIPT, "column_offset", all(32)),
+    row(Field::ScriptId, SCRIPT, "id", all(64)),
     row(
         Field::DebugInfoScript,
         "src/objects/debug-objects.tq",
