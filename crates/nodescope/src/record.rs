@@ -19,7 +19,7 @@ use crate::cli;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
 use crate::text::{duration, percent, plural, thousands, utc};
-use crate::{export, output, report, select};
+use crate::{export, invoked, output, report, select};
 use follow::Follower;
 use target::Target;
 
@@ -32,6 +32,15 @@ const FEW_SAMPLES: u64 = 100;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
+    run_and_show(arguments, report::print_head, say_next)
+}
+
+/// The same for another command, which shows more of the report, or says something else at the end.
+pub(crate) fn run_and_show(
+    arguments: &cli::Record,
+    show: fn(&Profile) -> Result<(), Failure>,
+    say_next: fn(Form, &Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let limit = limit(arguments)?;
     let mut target = Target::find(arguments)?;
     let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
@@ -58,7 +67,12 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
-    say_end(&profile, frequency, form, &out)?;
+    say_few(&profile, frequency);
+    if out != Path::new("-") {
+        show(&profile)?;
+        say_written(&profile, &out);
+        say_next(form, &out)?;
+    }
     target.status()
 }
 
@@ -80,6 +94,11 @@ fn default_name(target: &Target) -> PathBuf {
     let name: String = target.name().chars().filter(is_plain).take(30).collect();
     let pid = target.pids().first().copied().unwrap_or(0);
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
+}
+
+/// Why nothing at all can be sampled: not even what is our own.
+pub(crate) fn explain_own(error: AttachError) -> Failure {
+    Failure::failed(format!("{error:?}"))
 }
 
 fn explain(error: AttachError, target: &Target) -> Failure {
@@ -311,7 +330,7 @@ fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<D
     ));
 }
 
-fn say_end(profile: &Profile, frequency: u32, form: Form, out: &Path) -> Result<(), Failure> {
+fn say_few(profile: &Profile, frequency: u32) {
     let samples: u64 = profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
     if samples < FEW_SAMPLES {
         let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
@@ -323,20 +342,25 @@ fn say_end(profile: &Profile, frequency: u32, form: Form, out: &Path) -> Result<
             duration(profile.duration_ns())
         ));
     }
-    if out == Path::new("-") {
-        return Ok(());
-    }
-    report::print_head(profile)?;
-    let out = out.display();
-    let next = match form {
-        Form::Nodescope => format!("; next: nodescope report {out}, or nodescope export {out} -o flame.svg"),
-        Form::Svg => "; open it in a browser".to_owned(),
-        _ => String::new(),
-    };
-    warn(&format!("wrote {out} ({}){next}", plural(samples, "sample")));
+}
+
+fn say_written(profile: &Profile, out: &Path) {
+    let samples: u64 = profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
+    warn(&format!("wrote {} ({})", out.display(), plural(samples, "sample")));
     let lost = profile.meta().losses.lost;
     if lost > 0 {
         warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));
+    }
+}
+
+fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
+    let (program, out) = (invoked::name(), invoked::quoted(out));
+    match form {
+        Form::Nodescope => {
+            warn(&format!("next: {program} report {out}, or {program} export {out} -o flame.svg"))
+        }
+        Form::Svg => warn("open it in a browser"),
+        _ => {}
     }
     Ok(())
 }

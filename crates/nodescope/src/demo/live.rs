@@ -1,0 +1,46 @@
+//! The demo on Linux: our service, under our load, recorded as `nodescope record` would.
+
+use std::path::Path;
+use std::time::Duration;
+
+use capture::{Options, Sampler};
+
+use super::load::Load;
+use super::service::Service;
+use super::{Outcome, next};
+use crate::cli;
+use crate::failure::{Failure, warn};
+use crate::{record, report};
+
+/// Code is compiled and the pace has settled when the recording begins.
+const WARM_UP: Duration = Duration::from_millis(1500);
+
+/// Records the service, unless this machine does not permit it.
+pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure> {
+    let options = Options { frequency: arguments.frequency, on_exec: false, children: false };
+    if let Err(error) = Sampler::attach(&[std::process::id()], options) {
+        return Ok(Outcome::NotHere(record::explain_own(error)));
+    }
+    let service = match Service::start() {
+        Ok(service) => service,
+        Err(failure) => return Ok(Outcome::NotHere(failure)),
+    };
+    let (port, pid) = (service.said.port, service.said.pid);
+    warn(&format!("demo: a small web shop on Node {}, under a load of nodescope's own", service.said.node));
+    let _load = Load::start(port, pid).map_err(|error| Failure::failed(error.to_string()))?;
+    std::thread::sleep(WARM_UP);
+    let request = cli::Record {
+        target: None,
+        pid: vec![pid],
+        container: None,
+        matching: None,
+        all: false,
+        no_children: false,
+        duration: Some(arguments.duration.clone()),
+        frequency: arguments.frequency,
+        output: Some(out.to_owned()),
+        command: Vec::new(),
+    };
+    record::run_and_show(&request, report::print_short, next)?;
+    Ok(Outcome::Recorded)
+}
