@@ -27,6 +27,9 @@ use crate::{invoked, output, report, text};
 /// Made by scripts/make-demo-recording.sh, from this demo.
 const RECORDING: &[u8] = include_bytes!("demo/recording.nodescope");
 
+/// What gives names to JavaScript, so far.
+const NAMES: &str = "--perf-basic-prof --interpreted-frames-native-stack";
+
 /// What came of it.
 enum Outcome {
     /// All is done and said.
@@ -75,11 +78,11 @@ fn show_shipped(why: &Failure, out: &Path) -> Result<(), Failure> {
     }
     report::print_short(&profile)?;
     warn(&format!("wrote {}", out.display()));
-    next(form, out)
+    say_next(form, out, true)
 }
 
 /// What to type next; each line works as it stands.
-fn next(form: Form, out: &Path) -> Result<(), Failure> {
+fn say_next(form: Form, out: &Path, has_names: bool) -> Result<(), Failure> {
     let (program, file) = (invoked::name(), invoked::quoted(out));
     let mut rows = Vec::new();
     if form == Form::Nodescope {
@@ -88,6 +91,10 @@ fn next(form: Form, out: &Path) -> Result<(), Failure> {
     } else {
         rows.push(("A recording that can be read again and again", format!("{program} demo")));
         rows.push(("The Node processes here", format!("{program} ps")));
+    }
+    if form == Form::Nodescope && !has_names {
+        let command = format!("NODE_OPTIONS='{NAMES}' {program} demo");
+        rows.push(("The same with names for the service's JavaScript", command));
     }
     let own = "Your own service, by its pid, its container, or words of its command line";
     rows.push((own, format!("{program} record TARGET")));

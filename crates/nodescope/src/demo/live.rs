@@ -7,7 +7,7 @@ use capture::{Options, Sampler};
 
 use super::load::Load;
 use super::service::Service;
-use super::{Outcome, next};
+use super::{Outcome, say_next};
 use crate::cli;
 use crate::failure::{Failure, warn};
 use crate::{record, report};
@@ -41,6 +41,11 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         output: Some(out.to_owned()),
         command: Vec::new(),
     };
-    record::run_and_show(&request, report::print_short, next)?;
+    record::run_and_show(&request, report::print_short, |form, out| say_next(form, out, is_named()))?;
     Ok(Outcome::Recorded)
+}
+
+/// Node takes options from its environment, too.
+fn is_named() -> bool {
+    std::env::var("NODE_OPTIONS").is_ok_and(|options| options.contains("--perf-basic-prof"))
 }

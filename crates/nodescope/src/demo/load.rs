@@ -10,6 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const CUSTOMERS: u64 = 4;
+/// Several times what the service's cache holds.
+const USERS: u64 = 20_000;
 /// How busy the event loop should be.
 const WANTED: f64 = 0.6;
 /// How often the pace is set anew.
@@ -27,7 +29,7 @@ const TICKS_A_SECOND: f64 = 100.0;
 
 /// How often each kind of request comes, of a hundred.
 const MIX: [(u64, Request); 4] =
-    [(40, Request::Orders), (35, Request::Page), (17, Request::Report), (8, Request::Login)];
+    [(42, Request::Orders), (38, Request::Page), (15, Request::Report), (5, Request::Login)];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
@@ -99,7 +101,7 @@ fn visit(port: u16, customer: u64, is_over: &AtomicBool, pause_us: &AtomicU64) -
 }
 
 fn request(dice: &mut Dice) -> String {
-    let user = format!("customer-{}", dice.below(6000));
+    let user = format!("customer-{}", dice.below(USERS));
     let (method, path, body) = match choose(dice.below(100)) {
         Request::Orders => ("POST", "/orders".to_owned(), order(&user, dice)),
         Request::Page => {

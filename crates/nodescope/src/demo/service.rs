@@ -1,8 +1,9 @@
 //! The demo's service: Node from the PATH, running a script of ours. It ends with us, however we end: its stdin is
 //! the other end of a pipe that only we hold.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,6 +16,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 
 const SCRIPT: &str = include_str!("service.js");
+const SCRIPT_NAME: &str = "shop.js";
 /// The oldest Node that it is written for.
 const OLDEST: u32 = 18;
 /// Node starts in a tenth of this on a slow machine.
@@ -43,7 +45,9 @@ impl Service {
     pub(super) fn start() -> Result<Self, Failure> {
         let folder = Folder::new()?;
         let mut command = Command::new("node");
-        command.arg(&folder.script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Some flags let Node write into its folder.
+        command.arg(SCRIPT_NAME).current_dir(&folder.0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C ends the recording; what is recorded must not be gone before.
         let child = command.process_group(0).spawn();
         let mut child = child.map_err(|error| {
@@ -64,29 +68,27 @@ impl Drop for Service {
     }
 }
 
-/// The script on disk, while Node reads it.
-struct Folder {
-    folder: PathBuf,
-    script: PathBuf,
-}
+/// A folder with the script, while Node reads it.
+struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("nodescope-demo-{}", std::process::id()));
-        let script = folder.join("shop.js");
-        // A folder that is there already may be somebody's trap.
-        fs::create_dir(&folder)
+        let script = folder.join(SCRIPT_NAME);
+        // One that is there already may be somebody's trap.
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&folder)
             .and_then(|()| fs::write(&script, SCRIPT))
             .map_err(|error| Failure::writing(&script.display().to_string(), &error))?;
-        Ok(Self { folder, script })
+        Ok(Self(folder))
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // What cannot be removed from a folder for temporary files is no news.
-        let _ = fs::remove_file(&self.script);
-        let _ = fs::remove_dir(&self.folder);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
