@@ -1,5 +1,7 @@
 //! The command line: what was typed becomes meaning, the rooms are wired together, and the one exit is here.
 
+#[cfg(target_os = "linux")]
+mod advice;
 mod cli;
 mod demo;
 #[cfg(target_os = "linux")]

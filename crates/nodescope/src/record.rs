@@ -11,7 +11,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use capture::{AttachError, Options, Sampler};
+use capture::{Options, Sampler};
 use profile::Profile;
 use symbols::{ForProcess, Namer, Sources};
 
@@ -19,7 +19,7 @@ use crate::cli;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
 use crate::text::{duration, percent, plural, thousands, utc};
-use crate::{export, invoked, output, report, select};
+use crate::{advice, export, invoked, output, report, select};
 use follow::Follower;
 use target::Target;
 
@@ -48,7 +48,8 @@ pub(crate) fn run_and_show(
     let form = if out == Path::new("-") { Form::Nodescope } else { form_of(&out)? };
     let (frequency, children) = (arguments.frequency, !arguments.no_children);
     let options = Options { frequency, on_exec: target.is_command(), children };
-    let mut sampler = Sampler::attach(target.pids(), options).map_err(|error| explain(error, &target))?;
+    let mut sampler = Sampler::attach(target.pids(), options)
+        .map_err(|error| advice::explain(&error, &target.subject()))?;
     let mut spool = Spool::create(&out)?;
     spool.write(&sampler.head())?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
@@ -94,32 +95,6 @@ fn default_name(target: &Target) -> PathBuf {
     let name: String = target.name().chars().filter(is_plain).take(30).collect();
     let pid = target.pids().first().copied().unwrap_or(0);
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
-}
-
-/// Why nothing at all can be sampled: not even what is our own.
-pub(crate) fn explain_own(error: AttachError) -> Failure {
-    Failure::failed(format!("{error:?}"))
-}
-
-fn explain(error: AttachError, target: &Target) -> Failure {
-    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-    match error {
-        AttachError::Gone(pid) => {
-            Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists what runs here")
-        }
-        AttachError::Denied(_) if target.is_of_another_user() => {
-            Failure::failed(format!("you may not sample {}: it belongs to another user", target.name()))
-                .hint("run nodescope as that user, or with sudo")
-        }
-        AttachError::Denied(_) => Failure::failed(format!(
-            "you may not sample {} (kernel.perf_event_paranoid is {})",
-            target.name(),
-            paranoid.trim()
-        ))
-        .hint("run nodescope with sudo, or: sudo sysctl kernel.perf_event_paranoid=1"),
-        AttachError::Failed(error) => Failure::failed(format!("perf events do not work here: {error}"))
-            .hint("in a container, seccomp may forbid them"),
-    }
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {

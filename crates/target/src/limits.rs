@@ -36,7 +36,7 @@ impl Capability {
         }
     }
 
-    pub(crate) fn bit(self) -> u32 {
+    pub(crate) const fn bit(self) -> u32 {
         match self {
             Self::Kill => 5,
             Self::SysPtrace => 19,
@@ -65,6 +65,8 @@ pub enum Inside {
 pub struct Limits {
     /// `6.1.0-13-amd64`.
     pub kernel: String,
+    /// In a container, usually its id or the name of its pod.
+    pub hostname: String,
     /// A kernel in user space, which has no perf events.
     pub is_gvisor: bool,
     /// Who we are.
@@ -89,7 +91,8 @@ pub struct Limits {
     pub lockdown: Option<String>,
     /// Files that we may have open: as set, and as far as we may raise it.
     pub open_files: Option<(u64, u64)>,
-    capabilities: u64,
+    /// Our effective capabilities, a bit for each.
+    pub capabilities: u64,
 }
 
 /// The namespaces that the machine started with have these numbers on every Linux.
@@ -110,6 +113,7 @@ impl Limits {
         let lockdown = read(&root.join("sys/kernel/security/lockdown"), 1 << 10).ok();
         Self {
             kernel: setting("sys/kernel/osrelease").unwrap_or_default(),
+            hostname: setting("sys/kernel/hostname").unwrap_or_default(),
             is_gvisor: setting("version").is_some_and(|text| text.contains("gVisor")),
             uid: status.uids[1],
             is_filtered: status.is_filtered,

@@ -8,9 +8,10 @@ use capture::{Options, Sampler};
 use super::load::Load;
 use super::service::Service;
 use super::{Outcome, say_next};
+use crate::advice::Subject;
 use crate::cli;
 use crate::failure::{Failure, warn};
-use crate::{record, report};
+use crate::{advice, record, report};
 
 /// Code is compiled and the pace has settled when the recording begins.
 const WARM_UP: Duration = Duration::from_millis(1500);
@@ -19,7 +20,9 @@ const WARM_UP: Duration = Duration::from_millis(1500);
 pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure> {
     let options = Options { frequency: arguments.frequency, on_exec: false, children: false };
     if let Err(error) = Sampler::attach(&[std::process::id()], options) {
-        return Ok(Outcome::NotHere(record::explain_own(error)));
+        let subject =
+            Subject { name: "even your own processes", again: "demo".to_owned(), is_anothers: false };
+        return Ok(Outcome::NotHere(advice::explain(&error, &subject)));
     }
     let service = match Service::start() {
         Ok(service) => service,
