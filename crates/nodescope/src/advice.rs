@@ -159,6 +159,7 @@ pub(crate) fn set(limits: &Limits, setting: &str) -> String {
 pub(crate) fn as_root(limits: &Limits, command: &str) -> String {
     match (limits.inside, limits.uid) {
         (Some(_), _) => format!("on the host: sudo {command}"),
+        _ if limits.has_own_users => format!("outside of this user namespace: sudo {command}"),
         (None, 0) => command.to_owned(),
         (None, _) => format!("sudo {command}"),
     }

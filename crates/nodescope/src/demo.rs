@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::cli;
 use crate::export::{self, Form};
 use crate::failure::{Failure, warn};
-use crate::{invoked, output, report, text};
+use crate::{invoked, output, report, select, text};
 
 /// Made by scripts/make-demo-recording.sh, from this demo.
 const RECORDING: &[u8] = include_bytes!("demo/recording.nodescope");
@@ -40,10 +40,13 @@ enum Outcome {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Demo) -> Result<(), Failure> {
+    select::parse_duration(&arguments.duration)?;
     let out = arguments.output.clone().unwrap_or_else(default_out);
+    // A stream is for `nodescope report -` on the other side.
+    let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(&out)? };
     match way::run(arguments, &out)? {
         Outcome::Recorded => Ok(()),
-        Outcome::NotHere(why) => show_shipped(&why, &out),
+        Outcome::NotHere(why) => show_shipped(&why, form, &out),
     }
 }
 
@@ -63,8 +66,7 @@ fn default_out() -> PathBuf {
 }
 
 /// Shows the recording that ships with the program, and says so.
-fn show_shipped(why: &Failure, out: &Path) -> Result<(), Failure> {
-    let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(out)? };
+fn show_shipped(why: &Failure, form: Form, out: &Path) -> Result<(), Failure> {
     // Said as any failure is, but there is something to show all the same.
     let _ = why.report();
     warn(
@@ -77,7 +79,7 @@ fn show_shipped(why: &Failure, out: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     report::print_short(&profile)?;
-    warn(&format!("wrote {}", out.display()));
+    warn(&format!("wrote {} (the recording that ships with nodescope)", out.display()));
     say_next(form, out, true)
 }
 
@@ -87,7 +89,8 @@ fn say_next(form: Form, out: &Path, has_names: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
     if form == Form::Nodescope {
         rows.push(("The whole report, with all rows and threads", format!("{program} report {file}")));
-        rows.push(("A flame graph, for a browser", format!("{program} export {file} -o flame.svg")));
+        let picture = invoked::quoted(&out.with_file_name("flame.svg"));
+        rows.push(("A flame graph, for a browser", format!("{program} export {file} -o {picture}")));
     } else {
         rows.push(("A recording that can be read again and again", format!("{program} demo")));
         rows.push(("The Node processes here", format!("{program} ps")));

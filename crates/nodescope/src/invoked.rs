@@ -24,7 +24,11 @@ fn name_of(typed: &Path, here: &Path) -> String {
     if typed.components().count() < 2 {
         return "nodescope".to_owned();
     }
-    let inside = typed.strip_prefix(here).ok().filter(|path| path.components().count() > 1);
+    let inside = typed
+        .strip_prefix(here)
+        .ok()
+        .filter(|_| here.parent().is_some())
+        .filter(|path| path.components().count() > 1);
     quoted(inside.unwrap_or(typed))
 }
 
@@ -56,6 +60,7 @@ mod tests {
         assert_eq!(name_of(Path::new("target/release/nodescope"), here), "target/release/nodescope");
         assert_eq!(name_of(Path::new("/srv/src/target/release/nodescope"), here), "target/release/nodescope");
         assert_eq!(name_of(Path::new("/srv/src/nodescope"), here), "/srv/src/nodescope");
+        assert_eq!(name_of(Path::new("/opt/bin/nodescope"), Path::new("/")), "/opt/bin/nodescope");
         assert_eq!(name_of(Path::new("/a b/nodescope"), here), "'/a b/nodescope'");
         assert_eq!(with_sudo_at(Path::new("/usr/local/bin/nodescope")), "sudo nodescope");
         assert_eq!(with_sudo_at(Path::new("/opt/cargo/bin/nodescope")), "sudo /opt/cargo/bin/nodescope");

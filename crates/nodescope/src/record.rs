@@ -81,11 +81,7 @@ fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
     let Some(text) = &arguments.duration else {
         return Ok(arguments.command.is_empty().then_some(Duration::from_secs(30)));
     };
-    let ns = select::parse_time(text).filter(|ns| *ns > 0);
-    let ns = ns.ok_or_else(|| {
-        Failure::usage(format!("--duration {text} is not a time")).hint("-d 30s, -d 500ms, -d 2m")
-    })?;
-    Ok(Some(Duration::from_nanos(ns)))
+    select::parse_duration(text).map(Some)
 }
 
 /// `nodescope-server-4140-20261115-031502.nodescope`, here.

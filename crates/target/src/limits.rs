@@ -97,7 +97,7 @@ pub struct Limits {
 
 /// The namespaces that the machine started with have these numbers on every Linux.
 const FIRST_PIDS: &str = "pid:[4026531836]";
-const FIRST_USERS: &str = "user:[4026531837]";
+pub(crate) const FIRST_USERS: &str = "user:[4026531837]";
 const FIRST_CGROUPS: &str = "cgroup:[4026531835]";
 
 impl Limits {
@@ -137,7 +137,8 @@ impl Limits {
 
     /// Whether perf events are open to us whatever the settings say.
     pub fn may_sample_all(&self) -> bool {
-        self.has(Capability::Perfmon) || self.has(Capability::SysAdmin)
+        // Those of a user namespace do not count.
+        !self.has_own_users && (self.has(Capability::Perfmon) || self.has(Capability::SysAdmin))
     }
 
     /// Major and minor number of the kernel.

@@ -2,7 +2,7 @@
 //! the other end of a pipe that only we hold.
 
 use std::fs::{self, DirBuilder};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -51,8 +51,12 @@ impl Service {
         // Ctrl-C ends the recording; what is recorded must not be gone before.
         let child = command.process_group(0).spawn();
         let mut child = child.map_err(|error| {
-            let hint = "install Node.js 18 or newer, such as from https://nodejs.org, then: nodescope demo";
-            Failure::failed(format!("there is no node to start: {error}")).hint(hint)
+            let what = match error.kind() {
+                io::ErrorKind::NotFound => "there is no node in the PATH".to_owned(),
+                _ => format!("node does not start: {error}"),
+            };
+            Failure::failed(what)
+                .hint(format!("install Node.js {OLDEST} or newer (https://nodejs.org), and run it again"))
         })?;
         let line = first_line(&mut child);
         let Some(said) = line.as_deref().and_then(|line| serde_json::from_str(line).ok()) else {

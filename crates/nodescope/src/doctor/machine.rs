@@ -126,10 +126,15 @@ fn kernel_symbols(limits: &Limits, names: &io::Result<bool>) -> Check {
         Ok(false) => format!("the kernel hides the addresses of its functions (kptr_restrict is {restrict})"),
         Err(error) => format!("/proc/kallsyms cannot be read: {error}"),
     };
-    let fix = match limits.uid {
-        0 => advice::set(limits, "kernel.kptr_restrict=0"),
-        _ => "run nodescope with sudo; or once: sudo cat /proc/kallsyms >kallsyms, then nodescope report --kallsyms kallsyms"
-            .to_owned(),
+    let sudo = format!("{} record TARGET", crate::invoked::with_sudo());
+    // The kernel asks kptr_restrict first, then CAP_SYSLOG; below 1 perf_event_paranoid opens them, too.
+    let fix = match restrict {
+        2.. => advice::set(limits, "kernel.kptr_restrict=1"),
+        1 => format!(
+            "{}; or {sudo}",
+            advice::set(limits, "kernel.kptr_restrict=0 kernel.perf_event_paranoid=1")
+        ),
+        _ => format!("{}; or {sudo}", advice::set(limits, "kernel.perf_event_paranoid=1")),
     };
     Check::bad(WHAT, found, "Without them the kernel is one block in every picture.", fix)
 }
@@ -176,6 +181,9 @@ fn capabilities(limits: &Limits) -> Check {
         all.map(Capability::name).collect::<Vec<_>>().join(", ")
     };
     let (present, missing) = (names(true), names(false));
+    if limits.has_own_users {
+        return Check::good(WHAT, "they count in this user namespace only");
+    }
     if missing.is_empty() || limits.has(Capability::SysAdmin) && limits.has(Capability::SysPtrace) {
         return Check::good(WHAT, present);
     }
@@ -410,9 +418,9 @@ mod tests {
     #[test]
     fn kernel_names_and_engines() {
         let hidden = Tried { kernel_names: Ok(false), ..tried() };
-        assert!(bad(&fine(), &hidden)[0].1.contains("--kallsyms"));
-        let root = Limits { uid: 0, capabilities: u64::MAX, ..fine() };
-        assert_eq!(bad(&root, &hidden)[0].1, "sysctl kernel.kptr_restrict=0");
+        assert!(bad(&fine(), &hidden)[0].1.contains("sudo sysctl kernel.perf_event_paranoid=1; or sudo "));
+        let root = Limits { uid: 0, capabilities: u64::MAX, kptr_restrict: Some(2), ..fine() };
+        assert_eq!(bad(&root, &hidden)[0].1, "sysctl kernel.kptr_restrict=1");
         for (kind, fix) in [
             (io::ErrorKind::PermissionDenied, "usermod -aG docker"),
             (io::ErrorKind::ConnectionRefused, "sudo systemctl start docker"),

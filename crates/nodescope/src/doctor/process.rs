@@ -69,7 +69,7 @@ fn inspector(process: &Process) -> Check {
             WHAT,
             why.clone(),
             "Node's own profiler cannot be reached; perf events do not need it.",
-            "start it with node --inspect (on 127.0.0.1), or record it by perf events",
+            "record it by perf events, or start it with node --inspect (on 127.0.0.1)",
         ),
     }
 }
@@ -109,13 +109,13 @@ fn surroundings(around: &Surroundings, inner_pid: u32, sudo: &str) -> Vec<Check>
     }
     if around.is_hidden_from_owner == Some(true) {
         checks.push(Check::bad(
-            "non-dumpable",
-            "the kernel hides it even from its own user",
+            "dumpable",
+            "no: the kernel hides it even from its own user",
             "Its binary has capabilities, or it has changed its user: only root may look into it.",
             format!("{sudo}; or take the capabilities away: sudo setcap -r \"$(command -v node)\""),
         ));
     } else if around.is_hidden_from_owner == Some(false) {
-        checks.push(Check::good("non-dumpable", "no"));
+        checks.push(Check::good("dumpable", "yes: its own user may look into it"));
     }
     checks
 }
@@ -136,9 +136,7 @@ mod tests {
         let checks = surroundings(&around, 1, "sudo nodescope doctor 7");
         let found = |what: &str| checks.iter().find(|check| check.what == what).unwrap();
         assert!(!found("native names").ok && found("native names").fix.is_some());
-        assert!(
-            !found("non-dumpable").ok && found("non-dumpable").fix.as_deref().unwrap().contains("setcap -r")
-        );
+        assert!(!found("dumpable").ok && found("dumpable").fix.as_deref().unwrap().contains("setcap -r"));
         assert!(found("C library").found.contains("musl"));
         assert!(found("its PID namespace").found.contains("calls itself 1"));
         assert!(
