@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
             Subject { name: "even your own processes", again: "demo".to_owned(), is_anothers: false };
         return Ok(Outcome::NotHere(advice::explain(&error, &subject)));
     }
-    let service = match Service::start() {
+    let mut service = match Service::start() {
         Ok(service) => service,
         Err(failure) => return Ok(Outcome::NotHere(failure)),
     };
@@ -32,6 +32,9 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
     warn(&format!("demo: a small web shop on Node {}, under a load of nodescope's own", service.said.node));
     let _load = Load::start(port, pid).map_err(|error| Failure::failed(error.to_string()))?;
     std::thread::sleep(WARM_UP);
+    if let Some(failure) = service.complaint() {
+        return Ok(Outcome::NotHere(failure));
+    }
     let request = cli::Record {
         target: None,
         pid: vec![pid],

@@ -59,10 +59,18 @@ impl Service {
                 .hint(format!("install Node.js {OLDEST} or newer (https://nodejs.org), and run it again"))
         })?;
         let line = first_line(&mut child);
-        let Some(said) = line.as_deref().and_then(|line| serde_json::from_str(line).ok()) else {
-            return Err(explain(child));
-        };
-        Ok(Self { child, said })
+        let said: Option<Said> = line.as_deref().and_then(|line| serde_json::from_str(line).ok());
+        match said.filter(|said| !is_too_old(&said.node)) {
+            Some(said) => Ok(Self { child, said }),
+            None => Err(explain(child)),
+        }
+    }
+
+    /// Why it is not there any more, if it is not.
+    pub(super) fn complaint(&mut self) -> Option<Failure> {
+        let status = self.child.try_wait().ok()??;
+        let what = format!("the demo's service on Node {} ended at once: {status}", self.said.node);
+        Some(Failure::failed(what).hint("node --version shows whether Node works here"))
     }
 }
 
@@ -134,7 +142,7 @@ fn explain(mut child: Child) -> Failure {
     let version = Command::new("node").arg("--version").stdin(Stdio::null()).output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let version = version.unwrap_or_default();
-    if major(&version).is_some_and(|major| major < OLDEST) {
+    if is_too_old(&version) {
         return Failure::failed(format!("Node {version} is too old for the demo's service"))
             .hint(format!("install Node.js {OLDEST} or newer; nodescope itself records older ones, too"));
     }
@@ -143,6 +151,10 @@ fn explain(mut child: Child) -> Failure {
     let why = if sentence.is_empty() { status } else { sentence.to_owned() };
     Failure::failed(format!("node {version} did not start the demo's service: {why}"))
         .hint("node --version shows whether Node works here")
+}
+
+fn is_too_old(version: &str) -> bool {
+    major(version).is_some_and(|major| major < OLDEST)
 }
 
 /// `v20.1.0` → 20.
