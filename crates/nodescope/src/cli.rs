@@ -348,6 +348,7 @@ pub(crate) fn short_help() -> String {
         "\
 nodescope {version}: where the time of a Node.js process went
 
+  nodescope demo                   a sample service under load, recorded and shown: nothing else is needed
   nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads

@@ -328,7 +328,7 @@ fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     let (program, out) = (invoked::name(), invoked::quoted(out));
     match form {
         Form::Nodescope => {
-            warn(&format!("next: {program} report {out}, or {program} export {out} -o flame.svg"))
+            warn(&format!("next: {program} report {out}, or {program} export {out} -o flame.svg"));
         }
         Form::Svg => warn("open it in a browser"),
         _ => {}

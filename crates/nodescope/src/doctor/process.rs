@@ -23,7 +23,7 @@ pub(super) fn checks(limits: &Limits, process: &Process) -> Vec<Check> {
     let sudo = format!("{} doctor {}", invoked::with_sudo(), process.pid);
     let mut checks =
         vec![identity(process, &sudo), sampling(limits, process), names(process, &sudo), inspector(process)];
-    checks.extend(surroundings(&around, process.inner_pid, &sudo));
+    checks.extend(surroundings(&around, (process.pid, process.inner_pid), &sudo));
     checks
 }
 
@@ -75,7 +75,7 @@ fn inspector(process: &Process) -> Check {
 }
 
 /// How it is built and where it lives. What may not be seen was said above.
-fn surroundings(around: &Surroundings, inner_pid: u32, sudo: &str) -> Vec<Check> {
+fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str) -> Vec<Check> {
     let mut checks = Vec::new();
     match around.has_symbols {
         Some(true) => checks.push(Check::good("native names", "its binary has a full table of symbols")),
@@ -87,12 +87,9 @@ fn surroundings(around: &Surroundings, inner_pid: u32, sudo: &str) -> Vec<Check>
         )),
         None => {}
     }
-    match around.is_musl {
-        Some(true) => {
-            checks.push(Check::good("C library", "musl: stacks that pass through it may be cut short"))
-        }
-        Some(false) => checks.push(Check::good("C library", "not musl")),
-        None => {}
+    if let Some(is_musl) = around.is_musl {
+        let found = if is_musl { "musl, as on Alpine: nothing is in the way there" } else { "not musl" };
+        checks.push(Check::good("C library", found));
     }
     match around.shares_pids {
         Some(true) => checks.push(Check::good("its PID namespace", "ours")),
@@ -112,7 +109,7 @@ fn surroundings(around: &Surroundings, inner_pid: u32, sudo: &str) -> Vec<Check>
             "dumpable",
             "no: the kernel hides it even from its own user",
             "Its binary has capabilities, or it has changed its user: only root may look into it.",
-            format!("{sudo}; or take the capabilities away: sudo setcap -r \"$(command -v node)\""),
+            format!("{sudo}; or start it anew after taking them away: sudo setcap -r \"$(sudo readlink /proc/{pid}/exe)\""),
         ));
     } else if around.is_hidden_from_owner == Some(false) {
         checks.push(Check::good("dumpable", "yes: its own user may look into it"));
@@ -133,14 +130,14 @@ mod tests {
             shares_users: Some(false),
             is_hidden_from_owner: Some(true),
         };
-        let checks = surroundings(&around, 1, "sudo nodescope doctor 7");
+        let checks = surroundings(&around, (7, 1), "sudo nodescope doctor 7");
         let found = |what: &str| checks.iter().find(|check| check.what == what).unwrap();
         assert!(!found("native names").ok && found("native names").fix.is_some());
         assert!(!found("dumpable").ok && found("dumpable").fix.as_deref().unwrap().contains("setcap -r"));
         assert!(found("C library").found.contains("musl"));
         assert!(found("its PID namespace").found.contains("calls itself 1"));
         assert!(
-            surroundings(&Surroundings::default(), 1, "").is_empty(),
+            surroundings(&Surroundings::default(), (7, 1), "").is_empty(),
             "what may not be seen is not guessed"
         );
     }
