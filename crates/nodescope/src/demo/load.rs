@@ -15,9 +15,9 @@ const USERS: u64 = 20_000;
 /// How busy the event loop should be.
 const WANTED: f64 = 0.6;
 /// How often the pace is set anew.
-const LOOK: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(250);
 /// Between two requests of a customer.
-const FIRST_PAUSE_US: u64 = 15_000;
+const FIRST_PAUSE_US: u64 = 8_000;
 const SHORTEST_PAUSE_US: u64 = 1_000;
 const LONGEST_PAUSE_US: u64 = 200_000;
 /// A service that does not answer for so long has ended or hangs.
