@@ -9,7 +9,7 @@ program=${CARGO_TARGET_DIR:-target}/release/nodescope
 
 cargo build --quiet --release
 NODE_OPTIONS='--perf-basic-prof --interpreted-frames-native-stack' \
-    unshare --uts sh -c 'hostname demo && exec "$@"' sh "$program" demo -d 8s -o "$out.new.nodescope"
+    unshare --uts sh -c 'hostname demo && exec "$@"' sh "$program" demo -d 7s -o "$out.new.nodescope"
 mv "$out.new.nodescope" "$out"
 chmod 644 "$out"
 ls -l "$out"

@@ -27,10 +27,14 @@ use crate::{invoked, output, report, select, text};
 /// Made by scripts/make-demo-recording.sh, from this demo.
 const RECORDING: &[u8] = include_bytes!("demo/recording.nodescope");
 
+/// Every copy of the program carries it.
+const _: () = assert!(RECORDING.len() <= 300 << 10, "the recording is too large: record for a shorter time");
+
 /// What gives names to JavaScript, so far.
 const NAMES: &str = "--perf-basic-prof --interpreted-frames-native-stack";
 
 /// What came of it.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is recorded elsewhere"))]
 enum Outcome {
     /// All is done and said.
     Recorded,

@@ -1,6 +1,8 @@
 //! What to type to run nodescope again: the name that worked this time, and the path that works behind sudo, which
 //! looks into few folders.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "sudo is advised on Linux only"))]
+
 use std::path::{Path, PathBuf};
 
 /// Where sudo looks by default.

@@ -77,6 +77,8 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         end(&mut self.child);
+        // Node leaves its perf map behind, where NODE_OPTIONS made it write one.
+        let _ = fs::remove_file(format!("/tmp/perf-{}.map", self.said.pid));
     }
 }
 
