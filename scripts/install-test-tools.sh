@@ -4,6 +4,8 @@
 #
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - Node 20.11 or newer, from npm, where the installed one is older
+#   - one Node of every version that we know, from npm: the tests of `record` profile them
+#   - docker.io by apt (as root): a real container is profiled, too
 #   - the npm packages of tests/browser
 #   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
@@ -17,6 +19,7 @@ cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 tools=$cache/tools
 browser_tests=$root/tests/browser
 node_release=22.23.3
+node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 26.10.0)
 
 say() { printf 'install-test-tools: %s\n' "$*" >&2; }
 
@@ -38,27 +41,48 @@ is_new_node() {
   "$1" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 11) ? 0 : 1)' 2>/dev/null
 }
 
-install_node() {
-  is_new_node "$tools/node" && return
-  is_new_node node && return
-  command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }
-  local architecture package
+has_npm() { command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }; }
+
+# fetch_node RELEASE: into a folder of its own in the cache, unless it is there and runs.
+fetch_node() {
+  local folder=$cache/node-$1 architecture package
+  [ "$("$folder/node" --version 2>/dev/null)" = "v$1" ] && return
   case $(uname -m) in
     x86_64) architecture=x64 ;;
     aarch64) architecture=arm64 ;;
     *) say "no Node for $(uname -m)"; return 1 ;;
   esac
-  say "Node 20.11 or newer is missing: fetching $node_release into $cache"
-  mkdir -p "$cache/npm" "$cache/node-$node_release"
-  package=$(cd "$cache/npm" && npm pack --silent "node-linux-$architecture@$node_release") || return 1
-  quiet tar -xzf "$cache/npm/$package" -C "$cache/node-$node_release" --strip-components=2 package/bin/node || return 1
-  ln -sf "$cache/node-$node_release/node" "$tools/node"
+  has_npm || return 1
+  say "fetching Node $1 into $folder"
+  mkdir -p "$cache/npm" "$folder"
+  package=$(cd "$cache/npm" && npm pack --silent "node-linux-$architecture@$1") || { say "npm has no Node $1"; return 1; }
+  # A half file must not be taken for the whole.
+  quiet tar -xzf "$cache/npm/$package" -C "$cache/npm" --strip-components=2 package/bin/node && mv "$cache/npm/node" "$folder/node"
+  rm -f "$cache/npm/$package" "$cache/npm/node"
+  "$folder/node" --version >/dev/null 2>&1 || { say "Node $1 does not run here"; return 1; }
+}
+
+install_node() {
+  is_new_node "$tools/node" && return
+  is_new_node node && return
+  fetch_node "$node_release" && ln -sf "$cache/node-$node_release/node" "$tools/node"
+}
+
+install_nodes() {
+  local release
+  for release in "${node_releases[@]}"; do fetch_node "$release"; done
+}
+
+# The tests start a daemon of their own: RUNLEVEL keeps Debian from starting one for the machine.
+install_docker() {
+  command -v dockerd >/dev/null && return
+  grep -qx 'ID=debian' /etc/os-release 2>/dev/null && RUNLEVEL=1 apt_install docker.io
 }
 
 install_packages() {
   [ -e "$browser_tests/package-lock.json" ] || return
   [ "$browser_tests/node_modules/.package-lock.json" -nt "$browser_tests/package-lock.json" ] && return
-  command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }
+  has_npm || return 1
   say 'npm ci in tests/browser'
   (cd "$browser_tests" && quiet npm ci --no-audit --no-fund --ignore-scripts) && touch "$browser_tests/node_modules/.package-lock.json"
 }
@@ -114,6 +138,8 @@ mkdir -p "$tools"
 install_judges
 install_node
 PATH=$tools:$PATH
+install_nodes
+install_docker
 install_packages
 install_browser
 install_pprof

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the recording anew that `nodescope demo` shows where it cannot record: by the demo itself, with names for
-# JavaScript, and without the name of the machine. Needs root, for the kernel's part, and Node.
+# Makes the recording anew that `nodescope demo` shows where it cannot record: by the demo itself, without the name of the
+# machine. Needs root, for the kernel's part, and Node.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -8,8 +8,7 @@ out=crates/nodescope/src/demo/recording.nodescope
 program=${CARGO_TARGET_DIR:-target}/release/nodescope
 
 cargo build --quiet --release
-NODE_OPTIONS='--perf-basic-prof --interpreted-frames-native-stack' \
-    unshare --uts sh -c 'hostname demo && exec "$@"' sh "$program" demo -d 7s -o "$out.new.nodescope"
+unshare --uts sh -c 'hostname demo && exec "$@"' sh "$program" demo -d 6s -o "$out.new.nodescope"
 mv "$out.new.nodescope" "$out"
 chmod 644 "$out"
 ls -l "$out"

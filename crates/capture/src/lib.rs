@@ -2,6 +2,10 @@
 //! recording of ours, also one that was cut off by a full disk or `kill -9`.
 
 #[cfg(target_os = "linux")]
+mod events;
+#[cfg(target_os = "linux")]
+mod rings;
+#[cfg(target_os = "linux")]
 mod sampler;
 #[cfg(target_os = "linux")]
 mod state;
@@ -9,4 +13,10 @@ mod state;
 mod stream;
 
 #[cfg(target_os = "linux")]
-pub use sampler::{AttachError, Options, Sampler};
+pub use events::{EventError, ExtraEvent};
+#[cfg(target_os = "linux")]
+pub use rings::{Rings, records, strip};
+#[cfg(target_os = "linux")]
+pub use sampler::{AttachError, Options, Sampler, Scope};
+#[cfg(target_os = "linux")]
+pub use stream::own;

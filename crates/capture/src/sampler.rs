@@ -6,8 +6,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::events::ExtraEvent;
 use sys::perf::{ATTRIBUTE_BYTES, Attribute, Event, Ring, raise_file_limit, wait};
 
+use crate::rings::{records, strip};
 use crate::state;
 use crate::stream;
 
@@ -18,18 +20,27 @@ const CLOCK_MONOTONIC: i32 = 1;
 /// Instruction pointer, thread, time, call chain, CPU, period, id in front.
 const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 16;
 
+/// Registers of user space and a copy of the stack.
+const STACK_COPY: u64 = 1 << 12 | 1 << 13;
+
+/// The registers that lead from frame to frame: di, bp, sp and ip; x29 to x31 and pc.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: u64 = 0b1111 << 5;
+#[cfg(not(target_arch = "x86_64"))]
+const REGISTERS: u64 = 0b1111 << 29;
+
 /// Bits of the attribute's flags.
 mod flag {
     pub(super) const DISABLED: u64 = 1 << 0;
     pub(super) const INHERIT: u64 = 1 << 1;
     pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
     pub(super) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+    pub(super) const EXCLUDE_IDLE: u64 = 1 << 7;
     pub(super) const MMAP: u64 = 1 << 8;
     pub(super) const COMM: u64 = 1 << 9;
     pub(super) const FREQUENCY: u64 = 1 << 10;
     pub(super) const ENABLE_ON_EXEC: u64 = 1 << 12;
     pub(super) const TASK: u64 = 1 << 13;
-    pub(super) const WATERMARK: u64 = 1 << 14;
     pub(super) const SAMPLE_ID_ALL: u64 = 1 << 18;
     pub(super) const MMAP2: u64 = 1 << 23;
     pub(super) const COMM_EXEC: u64 = 1 << 24;
@@ -43,8 +54,11 @@ mod flag {
 const LARGEST_RING: usize = 4 << 20;
 const SMALLEST_RING: usize = 32 << 10;
 
+/// How often samples wake their reader, in a second: event loops are looked at then.
+const WAKEUPS: u32 = 100;
+
 /// How to sample.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Samples a second of each busy thread.
     pub frequency: u32,
@@ -52,6 +66,27 @@ pub struct Options {
     pub on_exec: bool,
     /// Follow the processes that it starts, not only its threads.
     pub children: bool,
+    /// Events beside the clock.
+    pub events: Vec<ExtraEvent>,
+    /// How much of the stack each sample of the clock copies, together with registers; 0 for neither.
+    pub stack_bytes: u32,
+}
+
+/// What to sample.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// All threads of some processes.
+    Processes(&'a [u32]),
+    /// Everything that runs, where the state of these processes is known from the start.
+    System(&'a [u32]),
+}
+
+impl Scope<'_> {
+    fn pids(&self) -> &[u32] {
+        match self {
+            Self::Processes(pids) | Self::System(pids) => pids,
+        }
+    }
 }
 
 /// Why a process cannot be sampled.
@@ -61,6 +96,8 @@ pub enum AttachError {
     Gone(u32),
     /// This user may not.
     Denied(io::Error),
+    /// This user may not see the kernel, where this event happens.
+    Hidden(String),
     /// Something else.
     Failed(io::Error),
 }
@@ -74,43 +111,69 @@ impl AttachError {
     }
 }
 
+/// One kind of event, and what it is called.
+struct Group {
+    attribute: Attribute,
+    name: Option<String>,
+    /// The numbers that its samples carry.
+    ids: Vec<u64>,
+}
+
 /// The events of some processes, and one ring for each CPU.
 pub struct Sampler {
-    rings: Vec<(usize, Ring)>,
+    /// By CPU: the event whose ring it is.
+    rings: Vec<(i32, usize, Ring)>,
     events: Vec<Event>,
+    groups: Vec<Group>,
     pids: Vec<u32>,
-    attribute: Attribute,
-    /// Samples and bytes so far.
+    tids: BTreeSet<i32>,
+    /// What was read before anybody asked.
+    early: Vec<u8>,
+    /// Samples so far.
     samples: u64,
 }
 
 impl Sampler {
-    /// Opens the events of all threads of some processes. Threads and processes that they start are followed.
-    pub fn attach(pids: &[u32], options: Options) -> Result<Self, AttachError> {
+    /// Opens the events. Threads and processes that are started from now on are followed.
+    pub fn attach(scope: Scope<'_>, options: &Options) -> Result<Self, AttachError> {
         raise_file_limit();
-        let mut attribute = attribute(options);
-        let tids = tids_of(pids)?;
-        // Where the kernel's own time may not be seen, the rest may.
+        let tids = match scope {
+            Scope::Processes(pids) => tids_of(pids)?,
+            Scope::System(_) => BTreeSet::from([EVERYBODY]),
+        };
         let cpus = cpus().map_err(AttachError::Failed)?;
-        if let (Some(&tid), Some(&cpu)) = (tids.first(), cpus.first())
-            && Event::open(&attribute, tid, cpu).is_err_and(|error| is_denied(&error))
+        let mut clock = clock(options);
+        if matches!(scope, Scope::System(_)) {
+            clock.flags |= flag::EXCLUDE_IDLE;
+        } else if let (Some(&tid), Some(&cpu)) = (tids.first(), cpus.first())
+            && Event::open(&clock, tid, cpu).is_err_and(|error| is_denied(&error))
         {
-            attribute.flags |= flag::EXCLUDE_KERNEL;
+            // Where the kernel's own time may not be seen, the rest may.
+            clock.flags |= flag::EXCLUDE_KERNEL;
         }
-        let mut sampler =
-            Self { rings: Vec::new(), events: Vec::new(), pids: pids.to_vec(), attribute, samples: 0 };
-        for cpu in cpus {
-            sampler.open_on(cpu, &tids)?;
+        let mut groups = vec![Group { attribute: clock, name: None, ids: Vec::new() }];
+        for event in &options.events {
+            groups.push(extra(event, &clock)?);
         }
+        let mut sampler = Self {
+            rings: Vec::new(),
+            events: Vec::new(),
+            groups,
+            pids: scope.pids().to_vec(),
+            tids: BTreeSet::new(),
+            early: Vec::new(),
+            samples: 0,
+        };
+        sampler.open(&cpus, &tids)?;
         if sampler.events.is_empty() {
-            return Err(AttachError::Gone(pids.first().copied().unwrap_or(0)));
+            return Err(AttachError::Gone(scope.pids().first().copied().unwrap_or(0)));
         }
         Ok(sampler)
     }
 
     /// Whether the kernel's own time is seen.
     pub fn sees_kernel(&self) -> bool {
-        self.attribute.flags & flag::EXCLUDE_KERNEL == 0
+        self.groups.iter().all(|group| group.attribute.flags & flag::EXCLUDE_KERNEL == 0)
     }
 
     /// How many samples were read.
@@ -118,11 +181,44 @@ impl Sampler {
         self.samples
     }
 
-    /// What comes before all records: the event, the machine, and what the processes are.
+    /// What comes before all records: the events, the machine, and what the processes are.
     pub fn head(&self) -> Vec<u8> {
+        self.head_of(|attribute| Attribute {
+            sample_type: attribute.sample_type & !STACK_COPY,
+            user_registers: 0,
+            user_stack: 0,
+            ..*attribute
+        })
+    }
+
+    /// The same for whoever reads the rings: the samples there have registers and stacks.
+    pub fn raw_head(&self) -> Vec<u8> {
+        self.head_of(|attribute| *attribute)
+    }
+
+    /// Lets a program that is started now read the rings; the text tells it how. The clock's number is told, too.
+    pub fn share(&self) -> io::Result<(String, u64)> {
+        let mut rows = Vec::new();
+        for (_, event, ring) in &self.rings {
+            self.events[*event].share()?;
+            rows.push(format!("{}:{}", self.events[*event].as_raw_fd(), ring.data_bytes()));
+        }
+        Ok((rows.join(","), self.groups[0].ids.first().copied().unwrap_or(0)))
+    }
+
+    /// Counts samples that another program has read.
+    pub fn count(&mut self, samples: u64) {
+        self.samples += samples;
+    }
+
+    fn head_of(&self, told: impl Fn(&Attribute) -> Attribute) -> Vec<u8> {
         let mut out = stream::magic();
-        let ids: Vec<u64> = self.events.iter().filter_map(|event| event.id().ok()).collect();
-        out.extend(stream::attribute(&self.attribute, &ids));
+        for group in &self.groups {
+            out.extend(stream::attribute(&told(&group.attribute), &group.ids));
+            if let (Some(name), Some(id)) = (&group.name, group.ids.first()) {
+                out.extend(stream::event_name(*id, name));
+            }
+        }
         for (number, path) in [(3, "/proc/sys/kernel/hostname"), (4, "/proc/sys/kernel/osrelease")] {
             if let Ok(text) = fs::read_to_string(path) {
                 out.extend(stream::feature_text(number, text.trim_end()));
@@ -138,9 +234,24 @@ impl Sampler {
         out
     }
 
-    /// Begins.
-    pub fn enable(&self) -> io::Result<()> {
-        self.events.iter().try_for_each(Event::enable)
+    /// Begins. Threads that were started while the events were opened are caught up with: those that an event
+    /// tells of have got it from their parents.
+    pub fn enable(&mut self) -> Result<(), AttachError> {
+        self.events.iter().try_for_each(Event::enable).map_err(AttachError::Failed)?;
+        if self.tids.contains(&EVERYBODY) {
+            return Ok(());
+        }
+        let now = tids_of(&self.pids)?;
+        let mut early = std::mem::take(&mut self.early);
+        self.read(&mut early);
+        let followed: BTreeSet<i32> =
+            stream::forks(&early).filter_map(|tid| i32::try_from(tid).ok()).collect();
+        let is_missed = |tid: &i32| !self.tids.contains(tid) && !followed.contains(tid);
+        let missed: BTreeSet<i32> = now.into_iter().filter(is_missed).collect();
+        self.early = early;
+        let first = self.events.len();
+        self.open(&cpus().map_err(AttachError::Failed)?, &missed)?;
+        self.events[first..].iter().try_for_each(Event::enable).map_err(AttachError::Failed)
     }
 
     /// Ends; what was written is still there to be read.
@@ -151,48 +262,68 @@ impl Sampler {
         }
     }
 
-    /// Waits until a ring is half full, or the time is over.
+    /// Waits until there are samples, or the time is over.
     pub fn wait(&self, most: Duration) -> io::Result<()> {
-        let files: Vec<i32> = self.rings.iter().map(|(event, _)| self.events[*event].as_raw_fd()).collect();
-        wait(&files, most)
+        let files: Vec<i32> =
+            self.rings.iter().map(|(_, event, _)| self.events[*event].as_raw_fd()).collect();
+        wait(&files, most).map(|_| ())
     }
 
     /// Appends what was written since the last time, as one round.
     pub fn read(&mut self, out: &mut Vec<u8>) {
         let start = out.len();
-        for (_, ring) in &mut self.rings {
+        out.append(&mut self.early);
+        let fresh = out.len();
+        for (_, _, ring) in &mut self.rings {
             ring.read(out);
         }
         let is_sample = |kind: &u32| *kind == stream::kind::SAMPLE;
-        self.samples += stream::kinds(&out[start..]).filter(is_sample).count() as u64;
+        self.samples += stream::kinds(&out[fresh..]).filter(is_sample).count() as u64;
+        if self.groups[0].attribute.user_stack > 0 {
+            let raw = out.split_off(start);
+            for (is_sample, record) in records(&raw) {
+                if is_sample { strip(record, out) } else { out.extend_from_slice(record) }
+            }
+        }
         if out.len() > start {
             out.extend(stream::finished_round());
         }
     }
 
-    fn open_on(&mut self, cpu: i32, tids: &[i32]) -> Result<(), AttachError> {
-        let mut first = None;
-        for tid in tids {
-            let event = match Event::open(&self.attribute, *tid, cpu) {
-                Ok(event) => event,
-                // The thread has ended meanwhile.
-                Err(error) if error.raw_os_error() == Some(ESRCH) => continue,
-                Err(error) => return Err(AttachError::of(error)),
-            };
-            match first {
-                None => {
-                    let ring = map_ring(&event).map_err(AttachError::of)?;
-                    self.rings.push((self.events.len(), ring));
-                    first = Some(self.events.len());
+    fn open(&mut self, cpus: &[i32], tids: &BTreeSet<i32>) -> Result<(), AttachError> {
+        for cpu in cpus {
+            for tid in tids {
+                for group in 0..self.groups.len() {
+                    self.open_one(group, *cpu, *tid)?;
                 }
-                Some(first) => event.write_to(&self.events[first]).map_err(AttachError::Failed)?,
             }
-            self.events.push(event);
         }
+        self.tids.extend(tids);
+        Ok(())
+    }
+
+    fn open_one(&mut self, group: usize, cpu: i32, tid: i32) -> Result<(), AttachError> {
+        let event = match Event::open(&self.groups[group].attribute, tid, cpu) {
+            Ok(event) => event,
+            // The thread has ended meanwhile.
+            Err(error) if error.raw_os_error() == Some(ESRCH) => return Ok(()),
+            Err(error) => return Err(AttachError::of(error)),
+        };
+        match self.rings.iter().find(|(of, ..)| *of == cpu) {
+            Some((_, first, _)) => event.write_to(&self.events[*first]).map_err(AttachError::Failed)?,
+            None => {
+                let ring = map_ring(&event).map_err(AttachError::of)?;
+                self.rings.push((cpu, self.events.len(), ring));
+            }
+        }
+        self.groups[group].ids.extend(event.id());
+        self.events.push(event);
         Ok(())
     }
 }
 
+/// What the kernel takes for the pid of all processes.
+const EVERYBODY: i32 = -1;
 const ESRCH: i32 = 3;
 
 fn is_denied(error: &io::Error) -> bool {
@@ -210,7 +341,8 @@ fn map_ring(event: &Event) -> io::Result<Ring> {
     }
 }
 
-fn attribute(options: Options) -> Attribute {
+/// The clock that samples whoever runs.
+fn clock(options: &Options) -> Attribute {
     let mut flags = flag::DISABLED
         | flag::INHERIT
         | flag::EXCLUDE_HYPERVISOR
@@ -220,7 +352,6 @@ fn attribute(options: Options) -> Attribute {
         | flag::COMM_EXEC
         | flag::FREQUENCY
         | flag::TASK
-        | flag::WATERMARK
         | flag::SAMPLE_ID_ALL
         | flag::USE_CLOCK
         | flag::SWITCHES;
@@ -230,26 +361,53 @@ fn attribute(options: Options) -> Attribute {
     if !options.children {
         flags |= flag::INHERIT_THREADS_ONLY;
     }
+    let copies = options.stack_bytes > 0;
     Attribute {
         kind: SOFTWARE,
         size: ATTRIBUTE_BYTES,
         config: CPU_CLOCK,
         frequency: u64::from(options.frequency),
-        sample_type: SAMPLE_TYPE,
+        sample_type: SAMPLE_TYPE | if copies { STACK_COPY } else { 0 },
+        user_registers: if copies { REGISTERS } else { 0 },
+        user_stack: options.stack_bytes,
         flags,
-        wakeup: (SMALLEST_RING / 2) as u32,
+        wakeup: (options.frequency / WAKEUPS).max(1),
         clock: CLOCK_MONOTONIC,
         ..Attribute::default()
     }
 }
 
-fn tids_of(pids: &[u32]) -> Result<Vec<i32>, AttachError> {
+/// An event beside the clock, which tells all the rest: who started, what was mapped. A trace event is sampled each
+/// time, others so often a second.
+fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
+    if event.in_kernel && clock.flags & flag::EXCLUDE_KERNEL != 0 {
+        return Err(AttachError::Hidden(event.name.clone()));
+    }
+    let told = flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC | flag::TASK | flag::SWITCHES;
+    let mut attribute = Attribute {
+        kind: event.kind,
+        config: event.config,
+        wakeup: 0,
+        sample_type: SAMPLE_TYPE,
+        user_registers: 0,
+        user_stack: 0,
+        ..*clock
+    };
+    attribute.flags &= !told;
+    if event.is_tracepoint() {
+        attribute.flags &= !flag::FREQUENCY;
+        attribute.frequency = 1;
+    }
+    Ok(Group { attribute, name: Some(event.name.clone()), ids: Vec::new() })
+}
+
+fn tids_of(pids: &[u32]) -> Result<BTreeSet<i32>, AttachError> {
     let mut tids = BTreeSet::new();
     for pid in pids {
         let threads = state::threads(*pid).map_err(|_| AttachError::Gone(*pid))?;
         tids.extend(threads.into_iter().filter_map(|tid| i32::try_from(tid).ok()));
     }
-    Ok(tids.into_iter().collect())
+    Ok(tids)
 }
 
 /// The CPUs that are online: `0-3,8`.

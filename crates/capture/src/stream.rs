@@ -5,15 +5,24 @@ use sys::perf::Attribute;
 /// What a record is; the kernel's numbers below 64, perf's own above.
 pub(crate) mod kind {
     pub(crate) const COMM: u32 = 3;
+    pub(crate) const FORK: u32 = 7;
     pub(crate) const SAMPLE: u32 = 9;
     pub(crate) const MMAP2: u32 = 10;
     pub(crate) const ATTRIBUTE: u32 = 64;
     pub(crate) const FINISHED_ROUND: u32 = 68;
+    pub(crate) const EVENT_UPDATE: u32 = 78;
     pub(crate) const FEATURE: u32 = 80;
+    pub(crate) const FACTS: u32 = 0x4e53_0001;
+    pub(crate) const TURN: u32 = 0x4e53_0002;
+    pub(crate) const CPU_TIME: u32 = 0x4e53_0003;
+    pub(crate) const JAVASCRIPT: u32 = 0x4e53_0004;
 }
 
 /// User code, in a record's flags.
 pub(crate) const MISC_USER: u16 = 2;
+
+/// What fits into a record.
+const MOST_IDS: usize = 8000;
 
 /// A record's header.
 const HEADER_BYTES: usize = 8;
@@ -42,8 +51,8 @@ pub(crate) fn record(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
 /// The event, and the numbers that its samples carry.
 pub(crate) fn attribute(attribute: &Attribute, ids: &[u64]) -> Vec<u8> {
     let mut body = attribute.to_bytes();
-    // A record has 64 KB: more ids than fit are not needed, since there is only one event.
-    for id in ids.iter().take(4000) {
+    // A record has 64 KB. Samples of an id that did not fit are taken for the first event's.
+    for id in ids.iter().take(MOST_IDS) {
         body.extend_from_slice(&id.to_ne_bytes());
     }
     record(kind::ATTRIBUTE, 0, &body)
@@ -71,18 +80,131 @@ pub(crate) fn feature_clock(wall_ns: u64, monotonic_ns: u64) -> Vec<u8> {
     record(kind::FEATURE, 0, &body)
 }
 
+/// What an event is called.
+pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
+    const NAME: u64 = 2;
+    let mut body = [NAME.to_ne_bytes(), id.to_ne_bytes()].concat();
+    body.extend_from_slice(name.as_bytes());
+    body.push(0);
+    record(kind::EVENT_UPDATE, 0, &body)
+}
+
+/// Records of our own, which perf does not have.
+pub mod own {
+    use trace::{Context, CpuTime, Facts, JavaScript, Sample, Turn};
+
+    use super::{MISC_USER, kind, record};
+
+    /// What is known of a process.
+    pub fn facts(facts: &Facts<'_>) -> Vec<u8> {
+        let mut body = [facts.pid.to_ne_bytes(), facts.inner_pid.to_ne_bytes()].concat();
+        for text in [facts.container, facts.node_version] {
+            body.extend_from_slice(text);
+            body.push(0);
+        }
+        record(kind::FACTS, 0, &body)
+    }
+
+    /// An event loop was looked at.
+    pub fn turn(turn: &Turn) -> Vec<u8> {
+        let mut body = [turn.pid.to_ne_bytes(), turn.tid.to_ne_bytes()].concat();
+        body.extend_from_slice(&turn.time_ns.to_ne_bytes());
+        body.extend_from_slice(&turn.count.to_ne_bytes());
+        record(kind::TURN, u16::from(turn.waiting), &body)
+    }
+
+    /// A frame that was named when it was seen.
+    pub fn javascript(frame: &JavaScript<'_>) -> Vec<u8> {
+        let mut body = Vec::with_capacity(16 + frame.symbol.len() + 1);
+        for number in [frame.row, frame.line, frame.column, u32::from(frame.inlined)] {
+            body.extend_from_slice(&number.to_ne_bytes());
+        }
+        body.extend_from_slice(frame.symbol);
+        body.push(0);
+        record(kind::JAVASCRIPT, 0, &body)
+    }
+
+    /// A sample of the clock, as one without registers and stack: `id` is one of its event's numbers.
+    pub fn sample(id: u64, sample: &Sample<'_>, out: &mut Vec<u8>) {
+        let unknown = u32::MAX;
+        let mut words = vec![id, sample.chain.first().map_or(0, |address| address.value)];
+        let pair = |low: u32, high: u32| u64::from_ne_bytes(pair_bytes(low, high));
+        words.push(pair(sample.pid.unwrap_or(unknown), sample.tid.unwrap_or(unknown)));
+        words.extend([sample.time_ns, pair(sample.cpu.unwrap_or(unknown), 0), sample.period, 0]);
+        let count = words.len() - 1;
+        let mut context = None;
+        for address in sample.chain {
+            if context != Some(address.context) {
+                context = Some(address.context);
+                words.push(marker(address.context));
+            }
+            words.push(address.value);
+        }
+        words[count] = (words.len() - count - 1) as u64;
+        let mut body = Vec::with_capacity(words.len() * 8);
+        words.iter().for_each(|word| body.extend_from_slice(&word.to_ne_bytes()));
+        out.extend(record(kind::SAMPLE, MISC_USER, &body));
+    }
+
+    fn pair_bytes(low: u32, high: u32) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&low.to_ne_bytes());
+        bytes[4..].copy_from_slice(&high.to_ne_bytes());
+        bytes
+    }
+
+    /// What stands in a call chain before the addresses of a context: the kernel's numbers, and one of our own.
+    fn marker(context: Context) -> u64 {
+        let number: i64 = match context {
+            Context::Kernel => -128,
+            Context::User => -512,
+            Context::Elsewhere => -32,
+            Context::JavaScript => -3072,
+        };
+        number as u64
+    }
+
+    /// The end of a round.
+    pub fn finished_round() -> Vec<u8> {
+        super::finished_round()
+    }
+
+    /// The CPU time so far.
+    pub fn cpu_time(time: &CpuTime) -> Vec<u8> {
+        let body = [time.used_ns.to_ne_bytes(), time.hidden_kernel_ns.to_ne_bytes()].concat();
+        record(kind::CPU_TIME, 0, &body)
+    }
+}
+
 /// The end of a round: all rings were read.
 pub(crate) fn finished_round() -> Vec<u8> {
     record(kind::FINISHED_ROUND, 0, &[])
 }
 
-/// The kinds and sizes of the whole records in a buffer.
-pub(crate) fn kinds(mut bytes: &[u8]) -> impl Iterator<Item = u32> {
+/// The whole records in a buffer: what each is, and its body.
+pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    whole_records(bytes).map(|(kind, record)| (kind, &record[HEADER_BYTES..]))
+}
+
+/// The whole records in a buffer: what each is, and all its bytes.
+pub(crate) fn whole_records(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     std::iter::from_fn(move || {
         let (header, _) = bytes.split_first_chunk::<HEADER_BYTES>()?;
         let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
-        let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
-        bytes = bytes.get(size.max(HEADER_BYTES)..)?;
-        Some(kind)
+        let size = usize::from(u16::from_ne_bytes([header[6], header[7]])).max(HEADER_BYTES);
+        let (record, rest) = bytes.split_at_checked(size)?;
+        bytes = rest;
+        Some((kind, record))
     })
+}
+
+/// The kinds of the whole records in a buffer.
+pub(crate) fn kinds(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    records(bytes).map(|(kind, _)| kind)
+}
+
+/// The threads that began, by what the records say.
+pub(crate) fn forks(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    let tid = |body: &[u8]| body.get(8..12)?.try_into().ok().map(u32::from_ne_bytes);
+    records(bytes).filter(|(kind, _)| *kind == kind::FORK).filter_map(move |(_, body)| tid(body))
 }

@@ -10,6 +10,7 @@ use crate::notes::build_id_of_notes_in;
 use crate::sections;
 use crate::symbols::{self, Symbols};
 use crate::unwind::{self, UnwindTables};
+use crate::variables::{self, Variables};
 
 /// An ELF file.
 #[derive(Clone, Debug)]
@@ -109,6 +110,15 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         symbols.unwrap_or_default()
     }
 
+    /// Where a variable of this name is, one that only its own file knows among them.
+    pub fn address_of_variable(&self, name: &[u8]) -> Option<u64> {
+        if self.is_64 {
+            symbols::address_of_variable::<FileHeader64<Endianness>, R>(self.data, name)
+        } else {
+            symbols::address_of_variable::<FileHeader32<Endianness>, R>(self.data, name)
+        }
+    }
+
     /// The names of the dynamic symbols, or of all symbols in a file without dynamic ones, and of the libraries
     /// that the file needs: a zero behind each.
     pub fn names(&self) -> Option<&'a [u8]> {
@@ -146,6 +156,26 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
             sections::constants::<FileHeader32<Endianness>, R>(self.data)
         };
         ranges.unwrap_or_default()
+    }
+
+    /// The variables among the dynamic symbols whose names are `wanted`. A stripped file keeps them.
+    pub fn variables(&self, wanted: impl Fn(&[u8]) -> bool) -> Variables<'a> {
+        let found = if self.is_64 {
+            variables::dynamic::<FileHeader64<Endianness>, R>(self.data, &wanted)
+        } else {
+            variables::dynamic::<FileHeader32<Endianness>, R>(self.data, &wanted)
+        };
+        found.unwrap_or_default()
+    }
+
+    /// One variable among all symbols, which a stripped file lacks; empty when it is absent.
+    pub fn variable(&self, name: &str) -> Variables<'a> {
+        let found = if self.is_64 {
+            variables::full::<FileHeader64<Endianness>, R>(self.data, name)
+        } else {
+            variables::full::<FileHeader32<Endianness>, R>(self.data, name)
+        };
+        found.unwrap_or_default()
     }
 
     /// How to find callers, in a file of 64 bits that says so.

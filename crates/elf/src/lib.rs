@@ -1,4 +1,4 @@
-//! The bytes of an ELF file in; its functions, its build id, its addresses and its unwind tables out. The bytes are a slice, or the
+//! The bytes of an ELF file in; its functions, its variables, its build id, its addresses and its unwind tables out. The bytes are a slice, or the
 //! [`Parts`] of something that can be read. Nothing is opened here and nothing is trusted: any bytes give an
 //! answer or an [`ElfError`], in memory that grows with the file.
 
@@ -10,6 +10,7 @@ mod plt;
 mod sections;
 mod symbols;
 mod unwind;
+mod variables;
 
 pub use demangle::demangle;
 pub use image::{Elf, ElfError, Segments};
@@ -18,3 +19,4 @@ pub use object::ReadRef;
 pub use parts::Parts;
 pub use symbols::{Finder, Symbol, Symbols};
 pub use unwind::{Table, UnwindTables};
+pub use variables::Variables;

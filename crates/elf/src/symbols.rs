@@ -193,7 +193,7 @@ fn compare_names(a: &str, b: &str) -> Ordering {
     underscores(a).cmp(&underscores(b)).then(b.len().cmp(&a.len()))
 }
 
-fn name_at(names: &[u8], at: u32) -> &[u8] {
+pub(crate) fn name_at(names: &[u8], at: u32) -> &[u8] {
     let rest = names.get(at as usize..).unwrap_or_default();
     let rest = &rest[..rest.len().min(LONGEST_NAME)];
     &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]
@@ -226,10 +226,28 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Sections<'a, H, R> 
     }
 
     /// The names of a table of symbols.
-    fn names_of(&self, symbols: &SymbolTable<'a, H, R>) -> &'a [u8] {
+    pub(crate) fn names_of(&self, symbols: &SymbolTable<'a, H, R>) -> &'a [u8] {
         let section = self.table.section(symbols.string_section()).ok();
         section.and_then(|section| section.data(self.endian, self.data).ok()).unwrap_or_default()
     }
+}
+
+/// The address of a variable.
+pub(crate) fn address_of_variable<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let sections = Sections::read(H::parse(data).ok()?, data).ok()?;
+    let endian = sections.endian;
+    [SHT_SYMTAB, SHT_DYNSYM].into_iter().find_map(|kind| {
+        let table = sections.table.symbols(endian, data, kind).ok()?;
+        let names = sections.names_of(&table);
+        let is_it = |symbol: &&H::Sym| {
+            symbol.st_type() == STT_OBJECT && name_at(names, symbol.st_name(endian)) == name
+        };
+        table.iter().find(is_it).map(|symbol| symbol.st_value(endian).into())
+    })
 }
 
 pub(crate) fn read<'a, H, R>(data: R) -> object::read::Result<Symbols<'a>>

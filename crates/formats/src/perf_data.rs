@@ -7,6 +7,7 @@ mod compressed;
 mod deliver;
 mod features;
 mod input;
+mod live;
 mod rounds;
 mod sample;
 mod tell;
@@ -20,6 +21,7 @@ use bytes::{Bytes, Order};
 use compressed::Compressed;
 use deliver::{Events, Record, kind};
 use input::{Input, Next};
+pub use live::Live;
 use rounds::Rounds;
 use tell::{Teller, Told, each_record, on_one_thread, on_two_threads};
 

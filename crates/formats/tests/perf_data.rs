@@ -26,6 +26,7 @@ impl Sink for Told {
             Context::User => 'u',
             Context::Kernel => 'k',
             Context::Elsewhere => '?',
+            Context::JavaScript => 'j',
         };
         let chain: Vec<String> =
             sample.chain.iter().map(|frame| format!("{:x}{}", frame.value, letter(frame.context))).collect();

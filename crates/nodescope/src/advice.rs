@@ -68,6 +68,10 @@ pub(crate) fn explain(error: &AttachError, subject: &Subject<'_>) -> Failure {
             return Failure::failed(format!("there is no process {pid}"))
                 .hint(format!("{} ps lists what runs here", invoked::name()));
         }
+        AttachError::Hidden(event) => {
+            return Failure::failed(format!("{event} happen in the kernel, which you may not sample"))
+                .hint(format!("with sudo: {} {}", invoked::with_sudo(), subject.again));
+        }
         AttachError::Denied(error) | AttachError::Failed(error) => error,
     };
     let limits = limits();

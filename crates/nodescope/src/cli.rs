@@ -56,6 +56,9 @@ pub(crate) struct Record {
     /// All of them, where there are several
     #[arg(long)]
     pub(crate) all: bool,
+    /// Everything that runs on this machine
+    #[arg(long, short = 'a')]
+    pub(crate) system: bool,
     /// Leave out the processes that it has started
     #[arg(long)]
     pub(crate) no_children: bool,
@@ -65,6 +68,9 @@ pub(crate) struct Record {
     /// Samples a second of each busy thread
     #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) frequency: u32,
+    /// Also this event, as a lane of its own: page-faults, context-switches, sched:sched_switch … [several: -e a,b]
+    #[arg(long, short, value_name = "EVENT", value_delimiter = ',')]
+    pub(crate) event: Vec<String>,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
@@ -81,9 +87,7 @@ pub(crate) struct Record {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope demo
-  nodescope demo -d 5s -o flame.svg
-  NODE_OPTIONS='--perf-basic-prof --interpreted-frames-native-stack' nodescope demo
-The last one gives names to the service's JavaScript.")]
+  nodescope demo -d 5s -o flame.svg")]
 pub(crate) struct Demo {
     /// How long: 10s, 500ms, 2m
     #[arg(long, short, value_name = "TIME", default_value = "10s")]

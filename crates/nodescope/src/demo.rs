@@ -30,9 +30,6 @@ const RECORDING: &[u8] = include_bytes!("demo/recording.nodescope");
 /// Every copy of the program carries it.
 const _: () = assert!(RECORDING.len() <= 300 << 10, "the recording is too large: record for a shorter time");
 
-/// What gives names to JavaScript, so far.
-const NAMES: &str = "--perf-basic-prof --interpreted-frames-native-stack";
-
 /// What came of it.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is recorded elsewhere"))]
 enum Outcome {
@@ -73,9 +70,7 @@ fn default_out() -> PathBuf {
 fn show_shipped(why: &Failure, form: Form, out: &Path) -> Result<(), Failure> {
     // Said as any failure is, but there is something to show all the same.
     let _ = why.report();
-    warn(
-        "so this is a recording that ships with nodescope: the demo's service, with names for its JavaScript",
-    );
+    warn("so this is a recording that ships with nodescope: the demo's service under load");
     let profile = formats::import(RECORDING, NonZero::<usize>::MIN)
         .map_err(|error| Failure::failed(format!("the recording that ships with nodescope: {error}")))?;
     export::write_whole(&profile, form, out)?;
@@ -84,11 +79,11 @@ fn show_shipped(why: &Failure, form: Form, out: &Path) -> Result<(), Failure> {
     }
     report::print_short(&profile)?;
     warn(&format!("wrote {} (the recording that ships with nodescope)", out.display()));
-    say_next(form, out, true)
+    say_next(form, out)
 }
 
 /// What to type next; each line works as it stands.
-fn say_next(form: Form, out: &Path, has_names: bool) -> Result<(), Failure> {
+fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     let (program, file) = (invoked::name(), invoked::quoted(out));
     let mut rows = Vec::new();
     if form == Form::Nodescope {
@@ -98,10 +93,6 @@ fn say_next(form: Form, out: &Path, has_names: bool) -> Result<(), Failure> {
     } else {
         rows.push(("A recording that can be read again and again", format!("{program} demo")));
         rows.push(("The Node processes here", format!("{program} ps")));
-    }
-    if form == Form::Nodescope && !has_names {
-        let command = format!("NODE_OPTIONS='{NAMES}' {program} demo");
-        rows.push(("The same with names for the service's JavaScript", command));
     }
     let own = "Your own service, by its pid, its container, or words of its command line";
     rows.push((own, format!("{program} record TARGET")));

@@ -34,6 +34,10 @@ fn main() -> ExitCode {
     if let Some(failure) = record::stand_in() {
         return failure.report();
     }
+    #[cfg(target_os = "linux")]
+    if let Some(result) = record::read_names() {
+        return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+    }
     let cli = Cli::parse_from(cli::arguments(std::env::args_os()));
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,11 +4,11 @@
 mod terminal;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use profile::{Category, FunctionId, Profile, Unit};
 use serde::Serialize;
-use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top, weigh};
+use views::{Selection, Stall, TopBy, TopKey, TopRow, Weights, share, top, turns, weigh};
 
 use crate::cli::{self, Sort};
 use crate::failure::Failure;
@@ -66,6 +66,9 @@ pub(crate) struct Report {
     pub(crate) start_clock_s: Option<f64>,
     pub(crate) host: Option<String>,
     pub(crate) command: Option<String>,
+    pub(crate) node_version: Option<String>,
+    /// The containers and pods of the processes.
+    pub(crate) containers: Vec<String>,
     pub(crate) losses: LossesRow,
     pub(crate) functions: Vec<FunctionRow>,
     /// The application's functions by what they caused: see [`caused`].
@@ -75,6 +78,9 @@ pub(crate) struct Report {
     pub(crate) files: Vec<NamedRow>,
     pub(crate) lines: Vec<LineRow>,
     pub(crate) threads: Vec<ThreadRow>,
+    /// Whether the turns of an event loop were counted: without that, no stall means nothing.
+    pub(crate) loops_watched: bool,
+    pub(crate) stalls: Vec<StallRow>,
     #[serde(skip)]
     pub(crate) timed: bool,
     /// Whether samples were really counted; folded stacks may hold anything.
@@ -94,6 +100,10 @@ pub(crate) struct EventRow {
 pub(crate) struct LossesRow {
     pub(crate) lost: u64,
     pub(crate) throttled: u64,
+    /// The CPU time that was used, by the kernel's own account.
+    pub(crate) cpu_s: Option<f64>,
+    /// The part of it that no sample stands for, though it could have been sampled.
+    pub(crate) unsampled_s: f64,
     pub(crate) hidden_kernel_s: f64,
     pub(crate) frames: u64,
     pub(crate) unnamed_frames: u64,
@@ -156,6 +166,22 @@ pub(crate) struct ThreadRow {
     pub(crate) samples: u64,
 }
 
+/// One long turn of an event loop.
+#[derive(Debug, Serialize)]
+pub(crate) struct StallRow {
+    pub(crate) start_s: f64,
+    pub(crate) duration_s: f64,
+    pub(crate) pid: Option<u32>,
+    pub(crate) thread: String,
+    /// The function of the application that caused most of it.
+    pub(crate) function: Option<String>,
+    /// How much of it: from 0 to 1.
+    pub(crate) share: Option<f64>,
+}
+
+/// So many stalls are looked at more closely.
+const MOST_STALLS: usize = 20;
+
 impl Report {
     /// Gathers what the selection shows.
     pub(crate) fn new(profile: &Profile, weights: &Weights, selection: &Selection) -> Self {
@@ -169,6 +195,8 @@ impl Report {
             times: times(&row),
         };
         let duration_ns = selected_duration_ns(profile, selection);
+        let turns = turns(profile, selection);
+        let longest = turns.stalls.iter().take(MOST_STALLS);
         Self {
             format: meta.format.clone(),
             samples: weights.samples,
@@ -181,6 +209,8 @@ impl Report {
             start_clock_s: meta.start_clock_s,
             host: meta.host.clone(),
             command: meta.command.clone(),
+            node_version: meta.node_version.clone(),
+            containers: containers(profile),
             losses: losses(profile),
             functions: rows(TopBy::Function)
                 .iter()
@@ -195,6 +225,8 @@ impl Report {
                 .iter()
                 .filter_map(|row| thread_row(profile, row, weights.total))
                 .collect(),
+            loops_watched: turns.watched,
+            stalls: longest.map(|stall| stall_row(profile, selection, stall)).collect(),
             timed: lane.is_some_and(|lane| lane.timed),
             counted: lane.is_some_and(|lane| lane.counted),
             processes: rows(TopBy::Process).len(),
@@ -256,6 +288,35 @@ fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<
     rows
 }
 
+fn containers(profile: &Profile) -> Vec<String> {
+    let names = profile.processes().iter().filter_map(|process| process.container.some());
+    let names: BTreeSet<&str> = names.map(|name| profile.text(name)).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn stall_row(profile: &Profile, selection: &Selection, stall: &Stall) -> StallRow {
+    let Stall { thread, start_ns, end_ns } = *stall;
+    let within = Selection {
+        range_ns: Some(start_ns..end_ns),
+        threads: Some(vec![thread]),
+        categories: None,
+        search: None,
+        ..selection.clone()
+    };
+    let weights = weigh(profile, &within);
+    let caused = caused(profile, &weights, &within, &[Category::App, Category::Dependency], TopBy::Function);
+    let most = caused.into_iter().max_by_key(|(_, weight)| *weight);
+    let row = &profile.threads()[thread.index()];
+    StallRow {
+        start_s: start_ns as f64 / 1e9,
+        duration_s: (end_ns - start_ns) as f64 / 1e9,
+        pid: profile.processes()[row.process.index()].pid,
+        thread: profile.text(row.name).to_owned(),
+        function: most.map(|(key, _)| key_name(profile, key)),
+        share: most.map(|(_, weight)| share(weight, weights.total)),
+    }
+}
+
 fn by_caused(a: &Times, b: &Times) -> Ordering {
     let key = |times: &Times| times.caused_share.unwrap_or_default();
     key(b).total_cmp(&key(a)).then(b.self_share.total_cmp(&a.self_share))
@@ -284,11 +345,27 @@ fn events(profile: &Profile) -> Vec<EventRow> {
     profile.lanes().iter().map(event).collect()
 }
 
+/// A share of the CPU time that is missing by chance, and what the ends of a recording may lack.
+const CHANCE: u64 = 100;
+const EDGES_NS: u64 = 100_000_000;
+
+/// The CPU time that no sample stands for, though it could have been sampled; 0 where it may be chance.
+fn unsampled_ns(profile: &Profile) -> u64 {
+    let losses = &profile.meta().losses;
+    let clock = profile.lanes().first().filter(|lane| lane.unit == Unit::Ns);
+    let (Some(used_ns), Some(clock)) = (losses.cpu_ns, clock) else { return 0 };
+    let sampled_ns = clock.samples.weight.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
+    let missing_ns = used_ns.saturating_sub(losses.hidden_kernel_ns).saturating_sub(sampled_ns);
+    if missing_ns > used_ns / CHANCE + EDGES_NS { missing_ns } else { 0 }
+}
+
 fn losses(profile: &Profile) -> LossesRow {
     let losses = &profile.meta().losses;
     LossesRow {
         lost: losses.lost,
         throttled: losses.throttled,
+        cpu_s: losses.cpu_ns.map(|ns| ns as f64 / 1e9),
+        unsampled_s: unsampled_ns(profile) as f64 / 1e9,
         hidden_kernel_s: losses.hidden_kernel_ns as f64 / 1e9,
         frames: losses.frames,
         unnamed_frames: losses.unnamed_total(),

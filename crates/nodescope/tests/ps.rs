@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,9 @@ impl Running {
     fn start(program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // With --perf-basic-prof V8 leaves a log in the current folder.
+        let folder = arguments.iter().map(Path::new).find(|path| path.is_absolute()).and_then(Path::parent);
+        command.current_dir(folder.unwrap_or(Path::new("/")));
         let mut spawned = command.env_remove("NODE_OPTIONS").spawn();
         // A process that another test starts holds the file that we have just written for a moment.
         while spawned.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {

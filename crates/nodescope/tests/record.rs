@@ -8,79 +8,12 @@ mod program;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use program::running::{NAMES, Running, SHARES, can_record, function, installed_node, make_root, remove_map};
 use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
-
-/// Two functions that count their own CPU time.
-const SHARES: &str = "
-const fs = require('fs');
-const used = { heavy: 0, light: 0 };
-function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
-function heavy() { return spin(9e5) + 1; }
-function light() { return spin(3e5) + 2; }
-function timed(work) { const start = process.cpuUsage(); work(); const end = process.cpuUsage(start);
-  used[work.name] += end.user + end.system; }
-// CPU time, not time: other programs may want the CPU, too.
-const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
-while (spent() < Number(process.argv[2])) { timed(heavy); timed(light); }
-if (process.argv[3]) fs.writeFileSync(process.argv[3], JSON.stringify(used));
-process.exitCode = 3;
-";
-
-const NAMES: &[&str] = &["--perf-basic-prof", "--interpreted-frames-native-stack"];
-
-/// A program that runs in the background, and ends with the test.
-struct Running(Child);
-
-impl Running {
-    fn node(scratch: &Scratch, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
-        let script = scratch.file("program.js", text.as_bytes());
-        let mut command = Command::new("node");
-        command.args(flags).arg(script).args(arguments).current_dir(&scratch.0).stdout(Stdio::null());
-        let running = Self(command.spawn().unwrap());
-        std::thread::sleep(Duration::from_millis(300));
-        running
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let pid = self.0.id();
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-        let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
-    }
-}
-
-/// Whether perf events work here at all; if not, says so.
-fn can_record() -> bool {
-    static REASON: OnceLock<Option<String>> = OnceLock::new();
-    let reason = REASON.get_or_init(|| {
-        let scratch = Scratch::new("record-probe");
-        let out = scratch.path("probe.nodescope");
-        let words = ["record", "-F", "999", "-o", &out, "--", "node", "-e", "for (let i = 0; i < 3e8; i++);"];
-        let output = nodescope(&words).output().unwrap();
-        (!output.status.success()).then(|| stderr(&output))
-    });
-    if let Some(reason) = reason {
-        println!("skipped: nodescope cannot record here: {reason}");
-    }
-    reason.is_none()
-}
-
-fn function<'a>(report: &'a Value, name: &str) -> &'a Value {
-    let functions = report["functions"].as_array().unwrap();
-    let found = functions.iter().find(|row| row["name"] == name);
-    found.unwrap_or_else(|| panic!("no {name} in {functions:#?}"))
-}
 
 #[test]
 fn a_command_has_its_shares_and_its_status() {
@@ -92,7 +25,8 @@ fn a_command_has_its_shares_and_its_status() {
         (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("a.nodescope"), scratch.path("used"));
     let words =
         [&["record", "-F", "999", "-o", &out, "--", "node"], NAMES, &[&script, "3000", &used]].concat();
-    let output = nodescope(&words).output().unwrap();
+    let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
+    remove_map(&output);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("until it ends, 999 times a second"), "{}", stderr(&output));
     assert!(!Path::new(&format!("{out}.part")).exists());
@@ -141,7 +75,8 @@ fn code_keeps_its_name_when_its_place_is_used_again() {
     let words =
         [&["record", "-F", "499", "-o", &out, "--", "node", "--expose-gc"], NAMES, &[&script, &rounds]]
             .concat();
-    let output = nodescope(&words).output().unwrap();
+    let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
+    remove_map(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     let rounds: usize = fs::read_to_string(rounds).unwrap().parse().unwrap();
     let report = json(&["report", "--json", &out]);
@@ -437,7 +372,8 @@ fn a_process_in_its_own_root_has_its_names() {
     }
     let scratch = Scratch::new("record-root");
     let root = scratch.path("root");
-    if !make_root(&root) {
+    let Some(node) = installed_node() else { return println!("skipped: node is missing") };
+    if !make_root(&root, &node) {
         return println!("skipped: no root file system can be made here");
     }
     fs::write(format!("{root}/shares.js"), SHARES).unwrap();
@@ -464,21 +400,4 @@ fn a_process_in_its_own_root_has_its_names() {
         report["losses"]["unnamed_frames"].as_f64().unwrap()
             < report["losses"]["frames"].as_f64().unwrap() * 0.05
     );
-}
-
-/// node and its libraries in a folder of their own; false where that does not work.
-fn make_root(root: &str) -> bool {
-    let copy = |from: &str, to: &str| {
-        fs::create_dir_all(Path::new(to).parent().unwrap()).is_ok() && fs::copy(from, to).is_ok()
-    };
-    let Ok(node) = Command::new("node").args(["-p", "process.execPath"]).output() else { return false };
-    let node = String::from_utf8_lossy(&node.stdout).trim().to_owned();
-    let Ok(libraries) = Command::new("ldd").arg(&node).output() else { return false };
-    let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
-    let mut paths = libraries.split_whitespace().filter(|word| word.starts_with('/'));
-    let copied = paths.all(|path| copy(path, &format!("{root}{path}")));
-    copied
-        && copy(&node, &format!("{root}/node"))
-        && fs::create_dir_all(format!("{root}/tmp")).is_ok()
-        && fs::create_dir_all(format!("{root}/proc")).is_ok()
 }

@@ -75,7 +75,7 @@ pub struct Written<'a> {
     pub inlined: bool,
 }
 
-/// Adds a thread under a name, with the role that its name tells.
+/// Adds a thread of a process of which only the pid is known.
 pub fn thread(builder: &mut Builder, pid: Option<u32>, tid: Option<u32>, name: &str) -> ThreadId {
     let process = Process {
         pid,
@@ -84,7 +84,12 @@ pub fn thread(builder: &mut Builder, pid: Option<u32>, tid: Option<u32>, name: &
         container: StringId::NONE,
         node_version: StringId::NONE,
     };
-    let is_main = pid.and_then(|pid| Some(pid == tid?));
+    thread_of(builder, process, tid, name)
+}
+
+/// Adds a thread under a name, with the role that its name tells.
+pub fn thread_of(builder: &mut Builder, process: Process, tid: Option<u32>, name: &str) -> ThreadId {
+    let is_main = process.pid.and_then(|pid| Some(pid == tid?));
     let thread = Thread {
         process: builder.process(process),
         tid,

@@ -91,11 +91,17 @@ fn own_vdso() -> io::Result<Vec<u8>> {
 }
 
 fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
-    let path = match root {
-        Some(root) => &inside(root, path)?,
-        None => path,
-    };
     let refuse = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+    let path = match root {
+        None => path,
+        Some(root) => match open_in(root, path) {
+            Err(error) if is_refused(&error) => &inside(root, path)?,
+            file => {
+                return file
+                    .and_then(|file| if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) });
+            }
+        },
+    };
     // Before it is opened, because opening a pipe waits for its writer.
     if !fs::metadata(path)?.is_file() {
         return Err(refuse());
@@ -104,7 +110,23 @@ fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
 }
 
-/// The path that a process with that root means. A link of a container must not lead to a file of ours.
+/// Older kernels do not know the call, and older sandboxes forbid what they do not know.
+fn is_refused(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
+}
+
+/// The kernel itself finds the way inside, so that nobody can exchange a link meanwhile.
+#[cfg(target_os = "linux")]
+fn open_in(root: &Path, path: &Path) -> io::Result<File> {
+    sys::files::open_in(root, path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_in(_: &Path, _: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// For kernels that do not: the path that a process with that root means. A link of a container must not lead to a file of ours.
 fn inside(root: &Path, path: &Path) -> io::Result<PathBuf> {
     let mut found = PathBuf::new();
     let mut rest = parts_reversed(path);

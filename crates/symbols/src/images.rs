@@ -60,7 +60,7 @@ pub(crate) fn name_offsets(
 ) -> Result<(), NoNames> {
     let file = find_module(sources, module)?;
     if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok()) {
-        name_in(sources, &image, wanted.iter().copied(), take);
+        name_in(sources, module.root.as_deref(), &image, wanted.iter().copied(), take);
     }
     Ok(())
 }
@@ -83,23 +83,25 @@ pub fn name_library(
     take: impl FnMut(usize, &str),
 ) -> Result<(), NoNames> {
     let fits = |image: &Elf<'_, &Image>| image.start_of_range(library.size).is_some();
-    let file = find_file(sources, library.path.as_bytes(), None, fits)?;
+    let root = sources.root.as_deref();
+    let file = find_file(sources, root, (library.path.as_bytes(), None), fits)?;
     if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok())
         && let Some(start) = image.start_of_range(library.size)
     {
-        name_in(sources, &image, wanted.iter().map(|distance| start.wrapping_add(*distance)), take);
+        name_in(sources, root, &image, wanted.iter().map(|distance| start.wrapping_add(*distance)), take);
     }
     Ok(())
 }
 
 fn name_in(
     sources: &Sources,
+    root: Option<&Path>,
     image: &Elf<'_, &Image>,
     offsets: impl Iterator<Item = u64>,
     mut take: impl FnMut(usize, &str),
 ) {
     let symbols = image.symbols();
-    let debug = if symbols.is_stripped() { find_debug_file(sources, image.build_id()) } else { None };
+    let debug = if symbols.is_stripped() { find_debug_file(sources, root, image.build_id()) } else { None };
     let debug = debug.as_ref().and_then(|file| Elf::parse(file).ok()).map(|elf| elf.symbols());
     let mut debug = debug.as_ref().map(|symbols| symbols.finder(sources.demangle));
     let mut finder = symbols.finder(sources.demangle);
@@ -147,19 +149,22 @@ pub(crate) fn read_tables(sources: &Sources, module: &Module) -> Option<Tables> 
 }
 
 /// The file that a mapping of a process shows.
-fn find_module(sources: &Sources, module: &Module) -> Result<Option<Image>, NoNames> {
+pub(crate) fn find_module(sources: &Sources, module: &Module) -> Result<Option<Image>, NoNames> {
     let recorded = module.build_id.as_deref();
     match &*module.path {
         VDSO => Ok(find_vdso(sources, recorded)),
-        path => find_file(sources, path, recorded, |_| true),
+        path => match sources.kept.get(path) {
+            Some(kept) => Ok(sources.files.open(None, kept).and_then(Parts::new).ok()),
+            None => find_file(sources, module.root.as_deref(), (path, recorded), |_| true),
+        },
     }
 }
 
 /// The file that was mapped: the recorded build, or else one that fits. `None` for what is no file.
 fn find_file(
     sources: &Sources,
-    recorded_path: &[u8],
-    build_id: Option<&[u8]>,
+    root: Option<&Path>,
+    (recorded_path, build_id): (&[u8], Option<&[u8]>),
     fits: impl Fn(&Elf<'_, &Image>) -> bool,
 ) -> Result<Option<Image>, NoNames> {
     if !recorded_path.starts_with(b"/") {
@@ -168,7 +173,7 @@ fn find_file(
     let path = recorded_path.strip_suffix(DELETED).unwrap_or(recorded_path);
     let was_replaced = path.len() < recorded_path.len();
     let (path, mut reason) = (path_of(path), None);
-    for (root, candidate) in candidates(sources, &path, build_id) {
+    for (root, candidate) in candidates(sources, root, &path, build_id) {
         let file = match sources.files.open(root, &candidate).and_then(Parts::new) {
             Ok(file) => file,
             Err(error) if is_absence(&error) => continue,
@@ -217,11 +222,11 @@ fn same_build(recorded: Option<&[u8]>, found: Option<&[u8]>) -> bool {
 
 /// Where the file may be: where it was, inside the given root and outside, and among perf's copies.
 fn candidates<'a>(
-    sources: &'a Sources,
+    sources: &Sources,
+    root: Option<&'a Path>,
     path: &Path,
     build_id: Option<&[u8]>,
 ) -> Vec<(Option<&'a Path>, PathBuf)> {
-    let root = sources.root.as_deref();
     let mut all: Vec<_> = root.map(|root| (Some(root), path.to_owned())).into_iter().collect();
     all.push((None, path.to_owned()));
     let copy = sources.build_id_cache.as_deref().and_then(|folder| by_build_id(folder, build_id?, "/elf"));
@@ -236,14 +241,14 @@ fn by_build_id(folder: &Path, build_id: &[u8], ending: &str) -> Option<PathBuf> 
     Some(folder.join(format!(".build-id/{start}/{rest}{ending}")))
 }
 
-fn find_debug_file(sources: &Sources, build_id: Option<&[u8]>) -> Option<Image> {
+fn find_debug_file(sources: &Sources, root: Option<&Path>, build_id: Option<&[u8]>) -> Option<Image> {
     let path = by_build_id(DEBUG_FOLDER.as_ref(), build_id?, ".debug")?;
     let read = |root: Option<&Path>| {
         let file = Parts::new(sources.files.open(root, &path).ok()?).ok()?;
         let fits = same_build(build_id, Elf::parse(&file).ok()?.build_id());
         fits.then_some(file)
     };
-    sources.root.as_deref().and_then(|root| read(Some(root))).or_else(|| read(None))
+    root.and_then(|root| read(Some(root))).or_else(|| read(None))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -3,6 +3,8 @@
 //! ([`naming`]), and what every importer of names does in the end ([`finish`]), is here, too.
 
 pub mod add;
+#[cfg(target_os = "linux")]
+mod engine;
 mod files;
 pub mod finish;
 pub mod generated;
@@ -11,6 +13,8 @@ mod jitdump;
 mod kallsyms;
 mod kernel;
 mod lines;
+#[cfg(target_os = "linux")]
+mod live;
 mod maps;
 mod namer;
 pub mod naming;
@@ -23,9 +27,13 @@ mod sources;
 mod stacks;
 mod threads;
 mod timeline;
+mod turns;
 mod unwind;
+mod world;
 
 pub use files::{Disk, Files, OpenFile};
 pub use images::{Library, NoNames, name_library};
+#[cfg(target_os = "linux")]
+pub use live::{Found, Walker};
 pub use namer::Namer;
 pub use sources::{ForProcess, KernelNames, Sources};

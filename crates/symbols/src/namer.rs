@@ -2,26 +2,28 @@
 //! named once, at the end, because what a file was may be told after all samples.
 
 use rustc_hash::FxHashMap;
-use trace::{About, Address, BuildId, Comm, Context, Event, Fork, Measure, Mmap, Sample, Sink, Switch};
+use trace::{
+    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Measure, Mmap, Sample,
+    Sink, Switch, Turn,
+};
 
 use crate::jitdump::{self, Change, Jitdump};
 use crate::kernel::KernelMaps;
-use crate::places::{Modules, Place, PlaceId, Places, is_generated, is_jitdump};
-use crate::processes::{Process, Processes};
+use crate::places::{Place, PlaceId, Places};
+use crate::processes::Process;
 use crate::profile_of::profile_of;
 use crate::sources::{Sources, given_for, path_of};
 use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
 use crate::threads::Threads;
 use crate::timeline::{CodeChange, CodeEvent, Timeline};
-use crate::unwind::{Moment, Unwinders, wants_unwinding};
+use crate::turns::Look;
+use crate::unwind::{Unwinders, wants_unwinding};
+use crate::world::World;
 
 /// Takes a raw recording and makes a profile of it.
 pub struct Namer {
-    pub(crate) sources: Sources,
+    pub(crate) world: World,
     pub(crate) format: String,
-    pub(crate) places: Places,
-    pub(crate) modules: Modules,
-    pub(crate) processes: Processes,
     pub(crate) threads: Threads,
     pub(crate) frames: Frames,
     pub(crate) stacks: Stacks,
@@ -39,8 +41,12 @@ pub struct Namer {
     pub(crate) events: FxHashMap<u32, RawEvent>,
     pub(crate) samples: Vec<RawSample>,
     pub(crate) switches: Vec<RawSwitch>,
-    /// What is known of files apart from their mappings, by path.
-    pub(crate) build_ids: FxHashMap<Vec<u8>, Vec<u8>>,
+    /// Looks at event loops, and the rows of their threads.
+    pub(crate) looks: Vec<(u32, Look)>,
+    /// What is known of processes, by pid.
+    pub(crate) facts: FxHashMap<u32, ProcessFacts>,
+    /// Frames that were named when they were seen, by row.
+    pub(crate) javascript: FxHashMap<u32, NamedFrame>,
     pub(crate) about: OwnAbout,
     pub(crate) losses: Losses,
 }
@@ -50,7 +56,7 @@ pub struct Namer {
 pub(crate) struct Losses {
     pub(crate) lost: u64,
     pub(crate) throttled: u64,
-    pub(crate) hidden_kernel_ns: u64,
+    pub(crate) cpu: Option<CpuTime>,
     pub(crate) damage: Vec<String>,
 }
 
@@ -82,6 +88,21 @@ pub(crate) struct RawSwitch {
     pub(crate) out: bool,
 }
 
+/// What is known of a process.
+pub(crate) struct ProcessFacts {
+    pub(crate) inner_pid: Option<u32>,
+    pub(crate) container: String,
+    pub(crate) node_version: String,
+}
+
+/// A frame that was named when it was seen.
+pub(crate) struct NamedFrame {
+    pub(crate) symbol: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    pub(crate) inlined: bool,
+}
+
 /// What the recording says of itself.
 #[derive(Default)]
 pub(crate) struct OwnAbout {
@@ -92,23 +113,18 @@ pub(crate) struct OwnAbout {
     pub(crate) wall_clock: Option<(u64, u64)>,
 }
 
+/// More places than programs have that were hot.
+const MOST_JAVASCRIPT: usize = 1 << 22;
+
 /// Sentences about damage beyond this say nothing new.
 const MOST_SENTENCES: usize = 100;
 
 impl Namer {
-    /// Says how much time was spent in the kernel that could not be sampled.
-    pub fn set_hidden_kernel_ns(&mut self, ns: u64) {
-        self.losses.hidden_kernel_ns = ns;
-    }
-
     /// A sink for a recording in a format, which is what people call it: `perf.data`.
     pub fn new(sources: Sources, format: &str) -> Self {
         Self {
-            sources,
+            world: World::new(sources),
             format: format.into(),
-            places: Places::default(),
-            modules: Modules::default(),
-            processes: Processes::default(),
             threads: Threads::default(),
             frames: Frames::default(),
             stacks: Stacks::default(),
@@ -121,7 +137,9 @@ impl Namer {
             events: FxHashMap::default(),
             samples: Vec::new(),
             switches: Vec::new(),
-            build_ids: FxHashMap::default(),
+            looks: Vec::new(),
+            facts: FxHashMap::default(),
+            javascript: FxHashMap::default(),
             about: OwnAbout::default(),
             losses: Losses::default(),
         }
@@ -134,41 +152,33 @@ impl Namer {
 
     /// Brings a process's generated code to the time of a sample.
     fn settle_code(&mut self, process: u32, sample: &Sample<'_>) {
-        if let Some(path) = self.processes.get(process).dump.take() {
+        if let Some(path) = self.world.processes.get(process).dump.take() {
             self.read_dump(process, &path);
         }
         let timed = self.events.get(&sample.event).is_none_or(|event| event.timed);
-        let Some(timeline) = &mut self.processes.get(process).timeline else { return };
+        let Some(timeline) = &mut self.world.processes.get(process).timeline else { return };
         if timeline.advance(if timed { sample.time_ns } else { u64::MAX }) {
-            self.processes.forget_frames(process);
+            self.world.processes.forget_frames(process);
         }
     }
 
     /// Puts the call chain of a sample with a copy of the stack into `unwound`.
     fn unwind(&mut self, row: u32, sample: &Sample<'_>) {
-        let moment = Moment {
-            sources: &self.sources,
-            modules: &self.modules,
-            places: &self.places,
-            build_ids: &self.build_ids,
-            process: &self.processes.rows[row as usize],
-            row,
-            arch: self.about.arch.as_deref(),
-        };
+        let moment = self.world.moment(row, self.about.arch.as_deref());
         self.unwound.clear();
         self.unwound.extend_from_slice(sample.chain);
         self.unwinders.get_or_insert_default().unwind(&moment, sample, &mut self.unwound);
     }
 
     fn read_dump(&mut self, process: u32, path: &[u8]) {
-        let pid = self.processes.get(process).pid;
-        let given = given_for(&self.sources.jitdumps, pid).next().cloned();
-        let Sources { files, root, .. } = &self.sources;
+        let pid = self.world.processes.get(process).pid;
+        let given = given_for(&self.world.sources.jitdumps, pid).next().cloned();
+        let (files, root) = (&self.world.sources.files, self.world.sources.root_of(pid));
         let opened = match &given {
             Some(path) => files.open(None, path),
             None => {
                 let path = path_of(path);
-                let inside = root.as_deref().and_then(|root| files.open(Some(root), &path).ok());
+                let inside = root.and_then(|root| files.open(Some(root), &path).ok());
                 inside.map_or_else(|| files.open(None, &path), Ok)
             }
         };
@@ -193,14 +203,14 @@ impl Namer {
                 Change::Move { from, to, size } => CodeChange::Move { from, to, size },
                 Change::Load { start, size, name } => {
                     self.codes.push(name);
-                    let place = self.places.id(Place::Code((self.codes.len() - 1) as u32));
+                    let place = self.world.places.id(Place::Code((self.codes.len() - 1) as u32));
                     CodeChange::Load { start, size, place }
                 }
             };
             let time_ns = if dump.foreign_clock { 0 } else { record.time_ns };
             events.push(CodeEvent { time_ns, change });
         }
-        self.processes.get(process).timeline = Some(Timeline::new(events));
+        self.world.processes.get(process).timeline = Some(Timeline::new(events));
     }
 }
 
@@ -218,8 +228,8 @@ impl Sink for Namer {
 
     fn sample(&mut self, sample: &Sample<'_>) {
         let current = self.threads.current(sample.pid, sample.tid);
-        let process_row = self.processes.row(sample.pid);
-        let process = self.processes.get(process_row);
+        let process_row = self.world.processes.row(sample.pid);
+        let process = self.world.processes.get(process_row);
         if process.dump.is_some() || process.timeline.is_some() {
             self.settle_code(process_row, sample);
         }
@@ -231,8 +241,9 @@ impl Sink for Namer {
         if is_unwound {
             self.unwind(process_row, sample);
         }
-        let process = self.processes.get(process_row);
-        let Self { places, frames, kernel_frames, stacks, chains, unwound, .. } = self;
+        let Self { world, frames, kernel_frames, stacks, chains, unwound, .. } = self;
+        let World { places, processes, .. } = world;
+        let process = processes.get(process_row);
         let generation = process.generation;
         let chain = if is_unwound { unwound } else { sample.chain };
         let stack = chains[slot].stack(chain, generation, stacks, |address| match address.context {
@@ -248,6 +259,9 @@ impl Sink for Namer {
             Context::Kernel => *kernel_frames.entry(address.value).or_insert_with(|| {
                 frames.id(RawFrame { place: places.id(Place::Kernel), address: address.value })
             }),
+            Context::JavaScript => {
+                frames.id(RawFrame { place: places.id(Place::JavaScript), address: address.value })
+            }
             Context::Elsewhere => {
                 frames.id(RawFrame { place: places.id(Place::Elsewhere), address: address.value })
             }
@@ -257,39 +271,19 @@ impl Sink for Namer {
     }
 
     fn mmap(&mut self, mmap: &Mmap<'_>) {
-        let end = mmap.start.saturating_add(mmap.length);
-        if mmap.pid.is_none() {
-            return self.kernel.map(mmap);
-        }
-        let row = self.processes.row(mmap.pid);
-        let place = if is_generated(mmap.path) && mmap.executable {
-            Place::Generated(row)
-        } else {
-            let module = self.modules.id(mmap.path, mmap.build_id.map(|id| id.0));
-            let bias = mmap.offset.wrapping_sub(mmap.start);
-            Place::File { module, bias, executable: mmap.executable }
-        };
-        let place = self.places.id(place);
-        self.processes.map(row, mmap.start, end, place);
-        let process = self.processes.get(row);
-        let is_given = || given_for(&self.sources.jitdumps, mmap.pid).next().is_some();
-        if !process.dump_is_known && (is_jitdump(mmap.path) || mmap.executable && is_given()) {
-            process.dump = Some(mmap.path.to_vec());
-            process.dump_is_known = true;
+        match mmap.pid {
+            None => self.kernel.map(mmap),
+            Some(_) => self.world.mmap(mmap),
         }
     }
 
     fn comm(&mut self, comm: &Comm<'_>) {
-        if comm.exec {
-            self.processes.exec(comm.pid);
-        }
+        self.world.comm(comm);
         self.threads.name(comm.pid, comm.tid, comm.name);
     }
 
     fn fork(&mut self, fork: &Fork) {
-        if fork.pid != fork.parent_pid {
-            self.processes.fork(fork.pid, fork.parent_pid);
-        }
+        self.world.fork(fork);
         self.threads.fork((fork.pid, fork.tid), (fork.parent_pid, fork.parent_tid));
     }
 
@@ -298,8 +292,34 @@ impl Sink for Namer {
         self.switches.push(RawSwitch { time_ns: switch.time_ns, thread, out: switch.out });
     }
 
+    fn turn(&mut self, turn: &Turn) {
+        let Turn { time_ns, pid, tid, count, waiting } = *turn;
+        let thread = self.threads.current(Some(pid), Some(tid)).row;
+        self.looks.push((thread, Look { time_ns, count, waiting }));
+    }
+
+    fn facts(&mut self, facts: &Facts<'_>) {
+        let known = ProcessFacts {
+            inner_pid: (facts.inner_pid != 0).then_some(facts.inner_pid),
+            container: text(facts.container),
+            node_version: text(facts.node_version),
+        };
+        self.facts.insert(facts.pid, known);
+    }
+
+    fn javascript(&mut self, frame: &JavaScript<'_>) {
+        if self.javascript.len() < MOST_JAVASCRIPT {
+            let JavaScript { row, symbol, line, column, inlined } = *frame;
+            self.javascript.insert(row, NamedFrame { symbol: text(symbol), line, column, inlined });
+        }
+    }
+
+    fn cpu_time(&mut self, time: &CpuTime) {
+        self.losses.cpu = Some(*time);
+    }
+
     fn build_id(&mut self, path: &[u8], build_id: BuildId<'_>) {
-        self.build_ids.insert(path.to_vec(), build_id.0.to_vec());
+        self.world.build_ids.insert(path.to_vec(), build_id.0.to_vec());
     }
 
     fn about(&mut self, about: &About<'_>) {

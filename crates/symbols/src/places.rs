@@ -1,6 +1,8 @@
 //! Where an address can lie: in a file at a distance, in generated code of a process, in the kernel. Two
 //! frames at one address of one place are one frame.
 
+use std::path::{Path, PathBuf};
+
 use rustc_hash::FxHashMap;
 
 /// A row of [`Places`].
@@ -21,6 +23,8 @@ pub(crate) enum Place {
     /// In a file (row of the modules), or in memory without one that holds no code: its offset there is the
     /// address plus `bias`.
     File { module: u32, bias: u64, executable: bool },
+    /// Nowhere in particular: a frame that was named when it was seen.
+    JavaScript,
     /// In a piece of generated code whose name is known (row of the codes).
     Code(u32),
 }
@@ -53,6 +57,8 @@ impl Places {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Module {
     pub(crate) path: Vec<u8>,
+    /// The root folder of the process that mapped it: two containers may have different files of one path.
+    pub(crate) root: Option<PathBuf>,
     pub(crate) build_id: Option<Vec<u8>>,
 }
 
@@ -64,8 +70,9 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    pub(crate) fn id(&mut self, path: &[u8], build_id: Option<&[u8]>) -> u32 {
-        let module = Module { path: path.to_vec(), build_id: build_id.map(<[u8]>::to_vec) };
+    pub(crate) fn id(&mut self, path: &[u8], root: Option<&Path>, build_id: Option<&[u8]>) -> u32 {
+        let root = root.map(Path::to_owned);
+        let module = Module { path: path.to_vec(), root, build_id: build_id.map(<[u8]>::to_vec) };
         if let Some(&row) = self.index.get(&module) {
             return row;
         }

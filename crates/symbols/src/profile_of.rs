@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Builder, LaneId, LaneInfo, Profile, Sample, StackId, ThreadId, Unit};
+use profile::{Builder, LaneId, LaneInfo, Process, Profile, Sample, StackId, StringId, ThreadId, Unit};
 use rustc_hash::FxHashMap;
+use trace::CpuTime;
 
 use crate::add;
 use crate::finish::{
     CpuSwitch, add_off_cpu_markers, first_ns, infer_roles, settle_clock, settle_quality_with,
 };
-use crate::namer::{Namer, RawEvent, RawSwitch};
+use crate::namer::{Namer, ProcessFacts, RawEvent, RawSwitch};
 use crate::resolve::resolve;
 use crate::stacks::{NONE, RawStack};
 use crate::threads::NamedThread;
+use crate::turns::{self, Look, Switches};
 
 pub(crate) fn profile_of(namer: &Namer) -> Profile {
     let mut builder = Builder::new();
@@ -25,9 +27,10 @@ pub(crate) fn profile_of(namer: &Namer) -> Profile {
         let parent = stack_at(&stacks, *parent);
         stacks.push(builder.stack(parent, resolved.frames[*frame as usize]));
     }
-    let mut threads = SeenThreads::new(&namer.threads.rows);
+    let mut threads = SeenThreads::new(namer);
     add_samples(&mut builder, namer, &mut threads, &stacks);
     add_switches(&mut builder, namer, &mut threads);
+    add_turns(&mut builder, namer, &mut threads);
     infer_roles(&mut builder);
     note_losses(&mut builder, namer);
     settle_quality_with(&mut builder, |frame| resolved.reason(frame));
@@ -42,20 +45,52 @@ fn stack_at(stacks: &[StackId], row: u32) -> StackId {
 
 /// The threads that were seen: a recording of a whole machine names many that never ran.
 struct SeenThreads<'a> {
-    rows: &'a [NamedThread],
+    namer: &'a Namer,
     ids: Vec<Option<ThreadId>>,
 }
 
 impl<'a> SeenThreads<'a> {
-    fn new(rows: &'a [NamedThread]) -> Self {
-        Self { rows, ids: vec![None; rows.len()] }
+    fn new(namer: &'a Namer) -> Self {
+        Self { namer, ids: vec![None; namer.threads.rows.len()] }
     }
 
     fn id(&mut self, builder: &mut Builder, row: u32) -> ThreadId {
-        let NamedThread { pid, tid, name } = &self.rows[row as usize];
-        *self.ids[row as usize]
-            .get_or_insert_with(|| add::thread(builder, *pid, *tid, &String::from_utf8_lossy(name)))
+        let NamedThread { pid, tid, name } = &self.namer.threads.rows[row as usize];
+        let facts = &self.namer.facts;
+        *self.ids[row as usize].get_or_insert_with(|| {
+            let process = process_of(builder, *pid, pid.and_then(|pid| facts.get(&pid)));
+            add::thread_of(builder, process, *tid, &String::from_utf8_lossy(name))
+        })
     }
+}
+
+/// A process, with whatever is known of it.
+fn process_of(builder: &mut Builder, pid: Option<u32>, facts: Option<&ProcessFacts>) -> Process {
+    let optional = |builder: &mut Builder, text: &str| match text {
+        "" => StringId::NONE,
+        text => builder.string(text),
+    };
+    Process {
+        pid,
+        inner_pid: facts.and_then(|facts| facts.inner_pid),
+        name: StringId::NONE,
+        container: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.container)),
+        node_version: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.node_version)),
+    }
+}
+
+fn add_turns(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
+    let mut looks: BTreeMap<ThreadId, Vec<Look>> = BTreeMap::new();
+    for (thread, look) in &namer.looks {
+        looks.entry(threads.id(builder, *thread)).or_default().push(*look);
+    }
+    let mut switches: BTreeMap<ThreadId, Switches> = BTreeMap::new();
+    for RawSwitch { time_ns, thread, out } in &namer.switches {
+        let Some(id) = threads.ids[*thread as usize].filter(|id| looks.contains_key(id)) else { continue };
+        let Switches { left, woken } = switches.entry(id).or_default();
+        if *out { left } else { woken }.push(*time_ns);
+    }
+    turns::add_markers(builder, &looks, &switches);
 }
 
 fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
@@ -107,9 +142,12 @@ fn note_losses(builder: &mut Builder, namer: &Namer) {
     let losses = &mut builder.meta().losses;
     losses.lost = namer.losses.lost;
     losses.throttled = namer.losses.throttled;
-    losses.hidden_kernel_ns = namer.losses.hidden_kernel_ns;
+    if let Some(CpuTime { used_ns, hidden_kernel_ns }) = namer.losses.cpu {
+        losses.hidden_kernel_ns = hidden_kernel_ns;
+        losses.cpu_ns = Some(used_ns);
+    }
     losses.damage.extend_from_slice(&namer.losses.damage);
-    if namer.processes.overflowed {
+    if namer.world.processes.overflowed {
         losses.damage.push("too many mappings: some were left out".into());
     }
 }
@@ -117,7 +155,13 @@ fn note_losses(builder: &mut Builder, namer: &Namer) {
 fn settle_meta(builder: &mut Builder, namer: &Namer) {
     let interval_ns = namer.samples.first().and_then(|first| namer.events.get(&first.event)?.interval_ns);
     let start_ns = first_ns(builder.so_far());
+    let mut versions: Vec<&str> = namer.facts.values().map(|facts| facts.node_version.as_str()).collect();
+    versions.sort_unstable();
+    versions.dedup();
     let meta = builder.meta();
+    if let [version] = versions[..] {
+        meta.node_version = (!version.is_empty()).then(|| version.to_owned());
+    }
     meta.interval_ns = interval_ns.or(meta.interval_ns);
     meta.host.clone_from(&namer.about.host);
     meta.system = namer.about.os_release.as_ref().map(|release| format!("Linux {release}"));

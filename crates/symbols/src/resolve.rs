@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::thread;
 
-use profile::{Builder, Frame, FrameId, StringId};
+use profile::{Builder, Frame, FrameId, NO_ADDRESS, StringId};
 use rustc_hash::FxHashMap;
 
 use crate::add::{self, NamedSymbol};
@@ -14,7 +14,7 @@ use crate::generated::JIT_MODULE;
 use crate::images::{self, hex};
 use crate::kallsyms::{KERNEL, Kallsyms};
 use crate::kernel::{is_running, read_names};
-use crate::namer::Namer;
+use crate::namer::{NamedFrame, Namer};
 use crate::perf_map::{self, Found};
 use crate::places::Place;
 use crate::sources::given_for;
@@ -66,6 +66,8 @@ struct Groups {
     /// For each process its addresses of generated code, and of nothing.
     processes: BTreeMap<u32, (Vec<Wanted>, Vec<Wanted>)>,
     codes: Vec<(Wanted, u32)>,
+    /// Rows of frames that were named when they were seen.
+    javascript: Vec<Wanted>,
 }
 
 /// Names all frames of a recording.
@@ -85,11 +87,15 @@ pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
         all.name_kernel(namer, &names, &groups.kernel);
     }
     for (process, (generated, unmapped)) in &groups.processes {
-        all.name_generated(namer, namer.processes.rows[*process as usize].pid, generated, unmapped);
+        all.name_generated(namer, namer.world.processes.rows[*process as usize].pid, generated, unmapped);
     }
     for (wanted, code) in &groups.codes {
         let name = Name { symbol: &namer.codes[*code as usize], module: JIT_MODULE, build_id: None };
         all.give(*wanted, name);
+    }
+    for wanted in &groups.javascript {
+        let frame = u32::try_from(wanted.0).ok().and_then(|row| namer.javascript.get(&row));
+        all.take_named(*wanted, frame);
     }
     for wanted in &groups.elsewhere {
         all.refuse(*wanted, UNKNOWN, None, Some("in a hypervisor or a guest"));
@@ -100,18 +106,20 @@ pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
 
 impl Resolver<'_> {
     fn name_module(&mut self, namer: &Namer, row: u32, wanted: &[Wanted]) {
-        let module = &namer.modules.rows[row as usize];
+        let module = &namer.world.modules.rows[row as usize];
         let mut known = module.clone();
-        known.build_id = known.build_id.or_else(|| namer.build_ids.get(&module.path).cloned());
+        known.build_id = known.build_id.or_else(|| namer.world.build_ids.get(&module.path).cloned());
         let release = namer.about.os_release.as_deref();
-        if known.path == images::VDSO && release.is_some_and(|release| is_running(&namer.sources, release)) {
-            known.build_id = known.build_id.or_else(|| images::own_vdso_build(&namer.sources));
+        if known.path == images::VDSO
+            && release.is_some_and(|release| is_running(&namer.world.sources, release))
+        {
+            known.build_id = known.build_id.or_else(|| images::own_vdso_build(&namer.world.sources));
         }
         let path = String::from_utf8_lossy(&module.path);
         let build_id = known.build_id.as_deref().map(hex);
         let build_id = build_id.as_deref();
         let offsets: Vec<u64> = wanted.iter().map(|(offset, _)| *offset).collect();
-        let outcome = images::name_offsets(&namer.sources, &known, &offsets, |at, symbol| {
+        let outcome = images::name_offsets(&namer.world.sources, &known, &offsets, |at, symbol| {
             self.give(wanted[at], Name { symbol, module: &path, build_id });
         });
         let why = outcome.err().map(|why| why.to_string());
@@ -176,16 +184,30 @@ impl Resolver<'_> {
     }
 
     fn give(&mut self, (address, row): Wanted, name: Name<'_>) -> FrameId {
-        let builder = &mut *self.builder;
         let Name { symbol, module, build_id } = name;
-        let key = (builder.string(symbol), builder.string(module), builder.optional_string(build_id));
-        let entry = self.named.entry(key);
-        let NamedSymbol { function, category, tier, symbol } =
-            *entry.or_insert_with(|| add::symbol(builder, symbol, Some(module), build_id));
+        let NamedSymbol { function, category, tier, symbol } = self.symbol(symbol, module, build_id);
         let frame = Frame { function, line: 0, column: 0, category, tier, inlined: false, address, symbol };
-        let id = builder.frame(frame);
+        let id = self.builder.frame(frame);
         self.done.frames[row as usize] = id;
         id
+    }
+
+    fn symbol(&mut self, symbol: &str, module: &str, build_id: Option<&str>) -> NamedSymbol {
+        let builder = &mut *self.builder;
+        let key = (builder.string(symbol), builder.string(module), builder.optional_string(build_id));
+        *self.named.entry(key).or_insert_with(|| add::symbol(builder, symbol, Some(module), build_id))
+    }
+
+    /// A frame that was named when it was seen.
+    fn take_named(&mut self, (_, row): Wanted, frame: Option<&NamedFrame>) {
+        let Some(NamedFrame { symbol, line, column, inlined }) = frame else {
+            self.refuse((0, row), UNKNOWN, None, Some("its name was lost"));
+            return;
+        };
+        let NamedSymbol { function, category, tier, symbol } = self.symbol(symbol, JIT_MODULE, None);
+        let (line, column, inlined, address) = (*line, *column, *inlined, NO_ADDRESS);
+        let frame = Frame { function, line, column, category, tier, inlined, address, symbol };
+        self.done.frames[row as usize] = self.builder.frame(frame);
     }
 
     fn note_ambiguity(&mut self) {
@@ -194,8 +216,8 @@ impl Resolver<'_> {
 }
 
 fn read_kernel(namer: &Namer) -> Result<Kallsyms, String> {
-    let build_id = namer.build_ids.get(KERNEL.as_bytes()).map(Vec::as_slice);
-    read_names(&namer.sources, &namer.kernel, build_id)
+    let build_id = namer.world.build_ids.get(KERNEL.as_bytes()).map(Vec::as_slice);
+    read_names(&namer.world.sources, &namer.kernel, build_id)
 }
 
 impl Groups {
@@ -203,7 +225,7 @@ impl Groups {
         let mut groups = Self::default();
         for (row, frame) in namer.frames.rows.iter().enumerate() {
             let wanted = (frame.address, row as u32);
-            match namer.places.rows[frame.place.0 as usize] {
+            match namer.world.places.rows[frame.place.0 as usize] {
                 Place::Kernel => groups.kernel.push(wanted),
                 Place::Elsewhere => groups.elsewhere.push(wanted),
                 Place::File { module, bias, .. } => {
@@ -213,6 +235,7 @@ impl Groups {
                 Place::Generated(process) => groups.processes.entry(process).or_default().0.push(wanted),
                 Place::Nowhere(process) => groups.processes.entry(process).or_default().1.push(wanted),
                 Place::Code(code) => groups.codes.push((wanted, code)),
+                Place::JavaScript => groups.javascript.push(wanted),
             }
         }
         // Neighbours share a function.
@@ -223,7 +246,7 @@ impl Groups {
 
 /// What the perf maps of a process say of ascending addresses; `None` where it has no map.
 fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<Option<Found>, String> {
-    let sources = &namer.sources;
+    let sources = &namer.world.sources;
     let mut given = given_for(&sources.perf_maps, pid).peekable();
     let sentence =
         |path: &PathBuf, error: io::Error| format!("the perf map {} cannot be read: {error}", path.display());
@@ -231,8 +254,8 @@ fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<
         let Some(pid) = pid else { return Ok(None) };
         let inner = sources.inner_pids.get(&pid).unwrap_or(&pid);
         let path = PathBuf::from(format!("/tmp/perf-{inner}.map"));
-        let inside =
-            sources.root.as_deref().and_then(|root| sources.files.open_unlinked(Some(root), &path).ok());
+        let root = sources.root_of(Some(pid));
+        let inside = root.and_then(|root| sources.files.open_unlinked(Some(root), &path).ok());
         let opened = inside.map_or_else(|| sources.files.open_unlinked(None, &path), Ok);
         return match opened.and_then(|map| perf_map::find(map, addresses)) {
             Ok(found) => Ok(Some(found)),

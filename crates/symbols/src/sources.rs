@@ -12,6 +12,11 @@ pub struct Sources {
     pub files: Box<dyn Files>,
     /// The root folder of the recorded processes, where it is not ours: its files come first.
     pub root: Option<PathBuf>,
+    /// The same for single processes, by pid: several containers have several roots.
+    pub roots: BTreeMap<u32, PathBuf>,
+    /// Files that were opened while they were there, by the path that the recording tells: a program that was
+    /// replaced since it was started is `/usr/bin/node (deleted)`.
+    pub kept: BTreeMap<Vec<u8>, PathBuf>,
     /// The kernel's functions.
     pub kernel: KernelNames,
     /// Perf maps that were given; a process that has none is looked for as /tmp/perf-PID.map.
@@ -52,6 +57,8 @@ impl Default for Sources {
         Self {
             files: Box::new(Disk),
             root: None,
+            roots: BTreeMap::new(),
+            kept: BTreeMap::new(),
             kernel: KernelNames::Running,
             perf_maps: Vec::new(),
             inner_pids: BTreeMap::new(),
@@ -66,6 +73,12 @@ impl Sources {
     /// No names but those in the recording itself: nothing is opened.
     pub fn nowhere() -> Self {
         Self { files: Box::new(NoFiles), kernel: KernelNames::None, ..Self::default() }
+    }
+
+    /// The root of a process, where it is not ours.
+    pub(crate) fn root_of(&self, pid: Option<u32>) -> Option<&Path> {
+        let own = pid.and_then(|pid| self.roots.get(&pid));
+        own.or(self.root.as_ref()).map(PathBuf::as_path)
     }
 }
 

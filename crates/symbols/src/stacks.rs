@@ -65,6 +65,7 @@ impl Call {
             Context::User => 0,
             Context::Kernel => 1,
             Context::Elsewhere => 2,
+            Context::JavaScript => 3,
         };
         generation << 2 | context
     }

@@ -83,13 +83,14 @@ const MOST_CACHED_MODULES: usize = 1 << 14;
 const PAGE: u64 = 4096;
 
 /// The registers that matter, by the numbers that the kernel's perf_regs.h gives them.
-mod register {
-    pub(super) mod x86_64 {
+pub(crate) mod register {
+    pub(crate) mod x86_64 {
+        pub(crate) const DI: u32 = 5;
         pub(crate) const BP: u32 = 6;
         pub(crate) const SP: u32 = 7;
         pub(crate) const IP: u32 = 8;
     }
-    pub(super) mod aarch64 {
+    pub(crate) mod aarch64 {
         pub(crate) const FP: u32 = 29;
         pub(crate) const LR: u32 = 30;
         pub(crate) const SP: u32 = 31;
@@ -105,9 +106,46 @@ pub(crate) fn wants_unwinding(sample: &Sample<'_>) -> bool {
     sample.user_registers.is_some() && !sample.chain.iter().any(|address| address.context == Context::User)
 }
 
+/// A frame that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// The instruction that runs, or the one to return to.
+    pub(crate) pc: u64,
+    /// The frame pointer; `None` where the function has no frame.
+    pub(crate) fp: Option<u64>,
+    /// Whether `pc` is behind a call.
+    pub(crate) is_return_address: bool,
+}
+
+impl Step {
+    /// An address inside of the instruction that runs or calls.
+    pub(crate) fn instruction(self) -> u64 {
+        self.pc.wrapping_sub(u64::from(self.is_return_address))
+    }
+}
+
 impl Unwinders {
     /// Appends the user frames of a sample, the leaf first: where it was, then the calls.
     pub(crate) fn unwind(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, chain: &mut Vec<Address>) {
+        let mut steps = Vec::new();
+        self.steps(moment, sample, &mut steps);
+        let user = |step: &Step| Address { value: step.instruction(), context: Context::User };
+        chain.extend(steps.iter().map(user));
+    }
+
+    /// Makes ready for a process: from then on it is known where tables lead the way.
+    pub(crate) fn prepare(&mut self, moment: &Moment<'_>) {
+        self.settle(moment, moment.arch.is_some_and(|arch| arch == "aarch64"));
+    }
+
+    /// Whether the tables of a file lead the way through an address of a process that was made ready.
+    pub(crate) fn has_tables(&self, row: u32, address: u64) -> bool {
+        self.by_row.get(&row).is_some_and(|process| process.has_tables(address))
+    }
+
+    /// Appends the frames of user space, the leaf first. Somebody who knows better than the tables what the innermost
+    /// frames are has put them there already.
+    pub(crate) fn steps(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, steps: &mut Vec<Step>) {
         let Some(registers) = sample.user_registers else { return };
         let is_arm = moment.arch.map_or_else(
             || get(registers, register::aarch64::PC).is_some(),
@@ -120,32 +158,35 @@ impl Unwinders {
             Machine::X86_64(unwinder) => {
                 use register::x86_64::{BP, IP, SP};
                 let Some(ip) = get(registers, IP) else { return };
-                push(chain, ip);
-                let (Some(sp), Some(bp)) = (get(registers, SP), get(registers, BP)) else { return };
+                let mut leaf = Step { pc: ip, fp: get(registers, BP), is_return_address: false };
+                let (Some(sp), Some(bp)) = (get(registers, SP), leaf.fp) else { return steps.push(leaf) };
                 let stack = Stack { start: sp, bytes: stack };
-                let mut walk = Walk { unwinder, cache: &mut self.x86_64, moment, stack };
-                let mut regs = UnwindRegsX86_64::new(ip, sp, bp);
-                let mut at = FrameAddress::from_instruction_pointer(ip);
-                if let Some(caller) = process.caller_on_top(moment, ip, stack) {
-                    push(chain, caller - 1);
-                    regs = UnwindRegsX86_64::new(caller, sp.wrapping_add(8), bp);
-                    at = FrameAddress::from_return_address(caller).unwrap_or(at);
+                if let Some(last) = steps.last() {
+                    leaf = *last;
+                } else {
+                    let callers = process.callers_without_frame(moment, (ip, bp), stack);
+                    for caller in callers.into_iter().flatten() {
+                        steps.push(Step { fp: None, ..leaf });
+                        leaf = Step { pc: caller, fp: Some(bp), is_return_address: true };
+                    }
+                    steps.push(leaf);
                 }
-                walk.callers(at, regs, chain);
+                let sp = sp.wrapping_add(8 * (steps.len() as u64 - 1));
+                let mut walk = Walk { unwinder, cache: &mut self.x86_64, moment, stack };
+                walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(bp)), steps);
             }
             Machine::Aarch64(unwinder) => {
                 use register::aarch64::{FP, LR, PC, SP};
                 let Some(pc) = get(registers, PC) else { return };
-                push(chain, pc);
-                let (Some(lr), Some(sp), Some(fp)) =
-                    (get(registers, LR), get(registers, SP), get(registers, FP))
-                else {
+                let leaf = Step { pc, fp: get(registers, FP), is_return_address: false };
+                steps.push(leaf);
+                let (Some(lr), Some(sp), Some(fp)) = (get(registers, LR), get(registers, SP), leaf.fp) else {
                     return;
                 };
                 let stack = Stack { start: sp, bytes: stack };
                 let mut walk = Walk { unwinder, cache: &mut self.aarch64, moment, stack };
                 let regs = UnwindRegsAarch64::new_with_ptr_auth_mask(AARCH64_ADDRESS, lr, sp, fp);
-                walk.callers(FrameAddress::from_instruction_pointer(pc), regs, chain);
+                walk.callers(leaf, regs, steps);
             }
         }
     }
@@ -200,11 +241,11 @@ impl Unwinders {
 }
 
 impl Moment<'_> {
-    fn place(&self, id: PlaceId) -> Place {
+    pub(crate) fn place(&self, id: PlaceId) -> Place {
         self.places.rows[id.0 as usize]
     }
 
-    fn is_code(&self, address: u64) -> bool {
+    pub(crate) fn is_code(&self, address: u64) -> bool {
         self.process.find(address).is_some_and(|id| self.place(id).is_code())
     }
 
@@ -223,7 +264,7 @@ impl TableFiles {
         }
         let module = &moment.modules.rows[row as usize];
         let build_id = module.build_id.as_ref().or_else(|| moment.build_ids.get(&module.path)).cloned();
-        let known = Module { path: module.path.clone(), build_id };
+        let known = Module { build_id, ..module.clone() };
         let tables = images::read_tables(moment.sources, &known);
         let tables = tables.filter(|tables| self.bytes + tables.size() <= MOST_BYTES).map(Arc::new);
         self.bytes += tables.as_deref().map_or(0, Tables::size);
@@ -260,13 +301,27 @@ impl ProcessUnwinder {
         }
     }
 
-    /// V8's bytecode handlers have no frame of their own, nor has a function before its first instructions: there
-    /// the caller is on top of the stack, and the frame pointer would lead past it. What else is there is never an
-    /// address of such code.
-    fn caller_on_top(&self, moment: &Moment<'_>, ip: u64, stack: Stack<'_>) -> Option<u64> {
+    /// V8's bytecode handlers have no frame of their own, nor has a function before its first instructions, or behind
+    /// its last: there the caller is on top of the stack, or below the frame pointer that was just saved, and the
+    /// frame pointer would lead past it. A caller in baseline code may have no frame yet, either. What else is there is
+    /// never an address of such code.
+    fn callers_without_frame(
+        &self,
+        moment: &Moment<'_>,
+        (ip, bp): (u64, u64),
+        stack: Stack<'_>,
+    ) -> [Option<u64>; 2] {
         let keeps_frames = |address: u64| !self.has_tables(address) && moment.is_code(address);
-        let top = stack.read(stack.start).ok().filter(|top| *top > PAGE)?;
-        (keeps_frames(ip) && keeps_frames(top - 1)).then_some(top)
+        let is_caller = |address: &u64| *address > PAGE && keeps_frames(*address - 1);
+        if !keeps_frames(ip) {
+            return [None, None];
+        }
+        let (top, second) = (stack.read(stack.start).ok(), stack.read(stack.start.wrapping_add(8)).ok());
+        if top == Some(bp) {
+            return [second.filter(is_caller), None];
+        }
+        let top = top.filter(is_caller);
+        [top, second.filter(|second| top.is_some() && is_caller(second))]
     }
 
     fn has_tables(&self, address: u64) -> bool {
@@ -283,14 +338,39 @@ struct Walk<'a, U: Unwinder> {
     stack: Stack<'a>,
 }
 
-impl<U: Unwinder> Walk<'_, U> {
+/// The frame pointer among the registers that matter to an unwinder.
+trait FramePointer {
+    fn frame_pointer(&self) -> u64;
+}
+
+impl FramePointer for UnwindRegsX86_64 {
+    fn frame_pointer(&self) -> u64 {
+        self.bp()
+    }
+}
+
+impl FramePointer for UnwindRegsAarch64 {
+    fn frame_pointer(&self) -> u64 {
+        self.fp()
+    }
+}
+
+impl<U: Unwinder> Walk<'_, U>
+where
+    U::UnwindRegs: FramePointer,
+{
     /// Goes on until the end of the stack, or of what was copied of it. What is no code calls nobody: there the
     /// frame pointer was used for something else.
-    fn callers(&mut self, mut at: FrameAddress, mut regs: U::UnwindRegs, chain: &mut Vec<Address>) {
+    fn callers(&mut self, leaf: Step, mut regs: U::UnwindRegs, steps: &mut Vec<Step>) {
         let stack = self.stack;
         if stack.start < PAGE {
             return;
         }
+        let innermost = FrameAddress::from_instruction_pointer(leaf.pc);
+        let mut at = match leaf.is_return_address {
+            true => FrameAddress::from_return_address(leaf.pc).unwrap_or(innermost),
+            false => innermost,
+        };
         for _ in 0..MOST_FRAMES {
             let mut read = |address| stack.read(address);
             let Ok(Some(caller)) = self.unwinder.unwind_frame(at, &mut regs, self.cache, &mut read) else {
@@ -300,7 +380,7 @@ impl<U: Unwinder> Walk<'_, U> {
             if !self.moment.is_code(next.address_for_lookup()) {
                 return;
             }
-            push(chain, next.address_for_lookup());
+            steps.push(Step { pc: caller, fp: Some(regs.frame_pointer()), is_return_address: true });
             at = next;
         }
     }
@@ -321,14 +401,10 @@ impl Stack<'_> {
     }
 }
 
-fn get(registers: Registers<'_>, number: u32) -> Option<u64> {
+pub(crate) fn get(registers: Registers<'_>, number: u32) -> Option<u64> {
     let bit = 1u64 << number;
     let row = (registers.mask & (bit - 1)).count_ones() as usize;
     registers.values.get(row).copied().filter(|_| registers.mask & bit != 0)
-}
-
-fn push(chain: &mut Vec<Address>, value: u64) {
-    chain.push(Address { value, context: Context::User });
 }
 
 #[cfg(test)]
@@ -353,7 +429,7 @@ mod tests {
         let row = processes.row(Some(1));
         processes.map(row, CODE, CODE + 0x10000, places.id(place));
         let mut modules = Modules::default();
-        modules.id(b"/lib/some.so", None);
+        modules.id(b"/lib/some.so", None, None);
         let moment = Moment {
             sources,
             modules: &modules,

@@ -77,7 +77,7 @@ fn feed(namer: &mut Namer, random: &mut Random) {
 }
 
 fn feed_sample(namer: &mut Namer, random: &mut Random, time_ns: u64, pid: u32, tid: u32) {
-    let contexts = [Context::User, Context::Kernel, Context::Elsewhere];
+    let contexts = [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript];
     let chain: Vec<Address> = (0..random.below(8))
         .map(|_| Address { value: random.number(), context: contexts[random.below(3) as usize] })
         .collect();

@@ -3,8 +3,12 @@
 
 #[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod files;
 pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod perf;
+#[cfg(target_os = "linux")]
+pub mod remote;
 #[cfg(target_os = "linux")]
 pub mod signals;

@@ -112,6 +112,24 @@ impl Event {
         Ok(Self { file: unsafe { OwnedFd::from_raw_fd(file as libc::c_int) } })
     }
 
+    /// Lets programs that this process starts from now on have the event, under the same number.
+    pub fn share(&self) -> io::Result<()> {
+        // SAFETY: changes a flag of a descriptor that is ours.
+        let result = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETFD, 0) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// An event that was shared with this program when it was started. From now on it is this program's alone.
+    pub fn inherited(number: i32) -> io::Result<Self> {
+        // SAFETY: asks for and sets a flag of a descriptor by its number, which fails where there is none.
+        let result = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it is open, and was given to this program for this purpose only.
+        Ok(Self { file: unsafe { OwnedFd::from_raw_fd(number) } })
+    }
+
     /// Lets the event count.
     pub fn enable(&self) -> io::Result<()> {
         self.control(IOC_ENABLE, 0)
@@ -148,18 +166,19 @@ impl AsRawFd for Event {
     }
 }
 
-/// Waits until one of the descriptors has something, or the time is over. Interruption by a signal is no error.
-pub fn wait(files: &[libc::c_int], most: std::time::Duration) -> io::Result<()> {
+/// Waits until one of the descriptors has something, or the time is over; whether one has. Interruption by a signal is
+/// no error.
+pub fn wait(files: &[libc::c_int], most: std::time::Duration) -> io::Result<bool> {
     let mut polled: Vec<libc::pollfd> =
         files.iter().map(|file| libc::pollfd { fd: *file, events: libc::POLLIN, revents: 0 }).collect();
     let milliseconds = libc::c_int::try_from(most.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: the list is ours, and its length is given.
     let result = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
     if result >= 0 {
-        return Ok(());
+        return Ok(result > 0);
     }
     let error = io::Error::last_os_error();
-    if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
+    if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
 }
 
 /// How many descriptors this process may have: raised as far as it may be.

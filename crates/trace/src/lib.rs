@@ -5,6 +5,7 @@ mod record;
 mod sink;
 
 pub use record::{
-    About, Address, BuildId, Comm, Context, Event, Exit, Fork, Measure, Mmap, Registers, Sample, Switch,
+    About, Address, BuildId, Comm, Context, CpuTime, Event, Exit, Facts, Fork, JavaScript, Measure, Mmap,
+    Registers, Sample, Switch, Turn,
 };
 pub use sink::Sink;

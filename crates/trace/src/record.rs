@@ -106,6 +106,58 @@ pub struct Switch {
     pub out: bool,
 }
 
+/// A process, as its recorder knows it beyond what the kernel tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts<'a> {
+    /// The process.
+    pub pid: u32,
+    /// Its pid inside its own namespace; 0 where nobody knows.
+    pub inner_pid: u32,
+    /// The container or pod.
+    pub container: &'a [u8],
+    /// Node's version.
+    pub node_version: &'a [u8],
+}
+
+/// An event loop was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// When.
+    pub time_ns: u64,
+    /// The process.
+    pub pid: u32,
+    /// The loop's thread.
+    pub tid: u32,
+    /// How many turns it has begun.
+    pub count: u64,
+    /// Whether it only waited for something to do.
+    pub waiting: bool,
+}
+
+/// A frame that V8 itself named while it ran. Frames refer to it by `row`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JavaScript<'a> {
+    /// Its place among all such frames, from 0.
+    pub row: u32,
+    /// As a perf map would spell it: `JS:*handle /srv/app.js:12:3`.
+    pub symbol: &'a [u8],
+    /// The line that ran, from 1; 0 when not known.
+    pub line: u32,
+    /// The column that ran, from 1; 0 when not known.
+    pub column: u32,
+    /// Whether the compiler put it inside its caller.
+    pub inlined: bool,
+}
+
+/// What a recording took, by the kernel's own account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// The CPU time that the processes used meanwhile.
+    pub used_ns: u64,
+    /// The part of it in the kernel that may not be sampled.
+    pub hidden_kernel_ns: u64,
+}
+
 /// A thread was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
@@ -148,6 +200,8 @@ pub enum Context {
     Kernel,
     /// The hypervisor's, or a guest's: known to exist, never named.
     Elsewhere,
+    /// JavaScript that was named when it was seen: the value is the row of a [`JavaScript`] frame.
+    JavaScript,
 }
 
 /// Registers, as perf writes them: one value for each bit that is set, the lowest first.

@@ -1,6 +1,8 @@
 //! Where a recording goes while it is read or made.
 
-use crate::record::{About, BuildId, Comm, Event, Exit, Fork, Mmap, Sample, Switch};
+use crate::record::{
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Mmap, Sample, Switch, Turn,
+};
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
 /// of the input. What a sink does not care for it need not mention.
@@ -25,6 +27,18 @@ pub trait Sink {
 
     /// A thread left a CPU or came back.
     fn switch(&mut self, _switch: &Switch) {}
+
+    /// An event loop was looked at.
+    fn turn(&mut self, _turn: &Turn) {}
+
+    /// What is known of a process.
+    fn facts(&mut self, _facts: &Facts<'_>) {}
+
+    /// A frame that was named when it was seen, before the first sample that has it.
+    fn javascript(&mut self, _frame: &JavaScript<'_>) {}
+
+    /// The CPU time so far: what is told last counts.
+    fn cpu_time(&mut self, _time: &CpuTime) {}
 
     /// The build id of a file, told apart from its mappings; may come after all samples.
     fn build_id(&mut self, _path: &[u8], _build_id: BuildId<'_>) {}

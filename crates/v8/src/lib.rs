@@ -1,4 +1,26 @@
-//! Everything nodescope knows about V8. For now one room: [`name`], the names that V8 writes into perf
-//! maps and symbol tables. No input or output happens here.
+//! Everything nodescope knows about V8. [`name`] takes apart the names that V8 writes into perf maps and symbol tables.
+//! [`Reader`] names the frames of a running process that writes none: from a stack and the process's memory, with a
+//! [`Layout`] of the version of V8 that runs there. No input or output happens here: memory comes through [`Memory`].
 
+mod code;
+mod frames;
+mod function;
+mod heap;
+pub mod layout;
+mod leaf;
+mod memory;
 pub mod name;
+mod positions;
+mod reader;
+mod reason;
+mod script;
+mod strings;
+mod walk;
+
+pub use frames::{Inlined, JsFrame, Registers};
+pub use function::{Function, FunctionId};
+pub use layout::{Layout, Unsupported, Version};
+pub use memory::{Fault, Memory, Piece, Stack};
+pub use reader::Reader;
+pub use reason::Reason;
+pub use walk::{Frame, Kind, Leaf, Start, walk};

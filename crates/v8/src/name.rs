@@ -50,7 +50,7 @@ pub enum CodeKind {
 }
 
 /// What compiled a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tier {
     /// The name does not say.
     Unmarked,

@@ -8,11 +8,13 @@
 pub mod palette;
 mod recursion;
 mod selection;
+mod stalls;
 mod top;
 mod tree;
 mod weights;
 
 pub use selection::Selection;
+pub use stalls::{Stall, Turns, turns};
 pub use top::{TopBy, TopKey, TopRow, top};
 pub use tree::{CallTree, Direction, Grouping, Label, Node, NodeId, call_tree};
 pub use weights::{Entry, Weights, selected_rows, share, weigh};

@@ -1,6 +1,8 @@
 //! Records, in the order of their times, to the sink.
 
-use trace::{About, BuildId, Comm, Context, Exit, Fork, Mmap, Sink, Switch};
+use trace::{
+    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Mmap, Sink, Switch, Turn,
+};
 
 use super::attributes::{Attribute, Attributes, part};
 use super::bytes::{Bytes, Order, until_nul};
@@ -31,6 +33,11 @@ pub(super) mod kind {
     pub(in super::super) const FEATURE: u32 = 80;
     pub(in super::super) const COMPRESSED: u32 = 81;
     pub(in super::super) const COMPRESSED2: u32 = 83;
+    // Our own, which `nodescope record` writes; perf skips what it does not know.
+    pub(in super::super) const FACTS: u32 = 0x4e53_0001;
+    pub(in super::super) const TURN: u32 = 0x4e53_0002;
+    pub(in super::super) const CPU_TIME: u32 = 0x4e53_0003;
+    pub(in super::super) const JAVASCRIPT: u32 = 0x4e53_0004;
 }
 
 /// Flags whose meaning depends on the record.
@@ -143,9 +150,24 @@ pub(super) struct Deliver<'a> {
     short: u64,
 }
 
+/// What the far end knows, without the sink.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) events: Events,
+    lists: Lists,
+}
+
 impl<'a> Deliver<'a> {
     pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
-        Self { events: Events::default(), sink, lists: Lists::default(), short: 0 }
+        Self::with(Kept::default(), sink)
+    }
+
+    pub(super) fn with(Kept { events, lists }: Kept, sink: &'a mut dyn Sink) -> Self {
+        Self { events, sink, lists, short: 0 }
+    }
+
+    pub(super) fn keep(self) -> Kept {
+        Kept { events: self.events, lists: self.lists }
     }
 
     /// Takes what the reader tells; gives back memory that is free again.
@@ -177,7 +199,7 @@ impl<'a> Deliver<'a> {
     }
 
     /// Hands a record over.
-    fn record(&mut self, record: &[u8]) {
+    pub(super) fn record(&mut self, record: &[u8]) {
         let Some(record) = Record::parse(self.events.order, record) else { return };
         if record.kind >= kind::USER_START {
             // Damage there costs a name, not a sample.
@@ -294,6 +316,33 @@ impl<'a> Deliver<'a> {
                 let number = u32::try_from(body.u64()?).ok()?;
                 self.feature(number, body);
             }
+            _ => self.own_record(record)?,
+        }
+        Some(())
+    }
+
+    /// A record that our own recorder wrote.
+    fn own_record(&mut self, record: &Record<'_>) -> Option<()> {
+        let Record { kind, misc, mut body } = *record;
+        match kind {
+            kind::FACTS => {
+                let (pid, inner_pid) = (body.u32()?, body.u32()?);
+                let (container, rest) = split_nul(body.rest());
+                let (node_version, _) = split_nul(rest);
+                self.sink.facts(&Facts { pid, inner_pid, container, node_version });
+            }
+            kind::TURN => {
+                let (pid, tid, time_ns, count) = (body.u32()?, body.u32()?, body.u64()?, body.u64()?);
+                self.sink.turn(&Turn { time_ns, pid, tid, count, waiting: misc != 0 });
+            }
+            kind::JAVASCRIPT => {
+                let (row, line, column) = (body.u32()?, body.u32()?, body.u32()?);
+                let (inlined, symbol) = (body.u32()? != 0, until_nul(body.rest()));
+                self.sink.javascript(&JavaScript { row, symbol, line, column, inlined });
+            }
+            kind::CPU_TIME => {
+                self.sink.cpu_time(&CpuTime { used_ns: body.u64()?, hidden_kernel_ns: body.u64()? });
+            }
             _ => {}
         }
         Some(())
@@ -324,6 +373,12 @@ impl<'a> Deliver<'a> {
             None => {}
         }
     }
+}
+
+/// A text, and what stands behind its end.
+fn split_nul(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let text = until_nul(bytes);
+    (text, bytes.get(text.len() + 1..).unwrap_or_default())
 }
 
 /// What stands at the end of a record.

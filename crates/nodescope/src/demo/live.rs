@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use capture::{Options, Sampler};
+use capture::{Options, Sampler, Scope};
 
 use super::load::Load;
 use super::service::Service;
@@ -18,8 +18,14 @@ const WARM_UP: Duration = Duration::from_millis(1500);
 
 /// Records the service, unless this machine does not permit it.
 pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure> {
-    let options = Options { frequency: arguments.frequency, on_exec: false, children: false };
-    if let Err(error) = Sampler::attach(&[std::process::id()], options) {
+    let options = Options {
+        frequency: arguments.frequency,
+        on_exec: false,
+        children: false,
+        events: Vec::new(),
+        stack_bytes: 0,
+    };
+    if let Err(error) = Sampler::attach(Scope::Processes(&[std::process::id()]), &options) {
         let subject =
             Subject { name: "even your own processes", again: "demo".to_owned(), is_anothers: false };
         return Ok(Outcome::NotHere(advice::explain(&error, &subject)));
@@ -41,17 +47,14 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         container: None,
         matching: None,
         all: false,
+        system: false,
         no_children: false,
         duration: Some(arguments.duration.clone()),
         frequency: arguments.frequency,
+        event: Vec::new(),
         output: Some(out.to_owned()),
         command: Vec::new(),
     };
-    record::run_and_show(&request, report::print_short, |form, out| say_next(form, out, is_named()))?;
+    record::run_and_show(&request, report::print_short, say_next)?;
     Ok(Outcome::Recorded)
-}
-
-/// Node takes options from its environment, too.
-fn is_named() -> bool {
-    std::env::var("NODE_OPTIONS").is_ok_and(|options| options.contains("--perf-basic-prof"))
 }

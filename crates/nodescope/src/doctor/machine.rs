@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use capture::{AttachError, Options, Sampler};
+use capture::{AttachError, Options, Sampler, Scope};
 use target::{Capability, Inside, Limits, Places};
 
 use super::Check;
@@ -31,8 +31,10 @@ pub(super) struct Tried {
 
 impl Tried {
     pub(super) fn here(places: &Places) -> Self {
-        let options = Options { frequency: 99, on_exec: false, children: false };
-        let sampling = Sampler::attach(&[std::process::id()], options).map(|sampler| sampler.sees_kernel());
+        let options =
+            Options { frequency: 99, on_exec: false, children: false, events: Vec::new(), stack_bytes: 0 };
+        let sampling = Sampler::attach(Scope::Processes(&[std::process::id()]), &options)
+            .map(|sampler| sampler.sees_kernel());
         let mut engines: Vec<(PathBuf, io::Result<()>)> = Vec::new();
         for socket in places.sockets.iter().filter_map(|socket| fs::canonicalize(socket).ok()) {
             if engines.iter().all(|(known, _)| *known != socket) {
@@ -81,7 +83,7 @@ fn sampling(limits: &Limits, tried: &Result<bool, AttachError>) -> Check {
                 "your own processes can be sampled, but not the kernel's part of their time",
             );
         }
-        Err(AttachError::Gone(_)) => &io::Error::from(io::ErrorKind::NotFound),
+        Err(AttachError::Gone(_) | AttachError::Hidden(_)) => &io::Error::from(io::ErrorKind::NotFound),
         Err(AttachError::Denied(error) | AttachError::Failed(error)) => error,
     };
     let subject = Subject { name: "", again: "record TARGET".to_owned(), is_anothers: false };
@@ -151,7 +153,7 @@ fn memory(limits: &Limits) -> Check {
         _ => Check::bad(
             WHAT,
             format!("Yama's ptrace_scope is {scope}: their memory may not be read"),
-            "Names for JavaScript without flags will come from memory; nodescope does not read it yet.",
+            "Names for JavaScript are read from there, unless Node was started with --perf-basic-prof.",
             match scope {
                 3 => "nothing but a restart of the machine lowers 3".to_owned(),
                 _ => advice::set(limits, "kernel.yama.ptrace_scope=0"),

@@ -48,10 +48,6 @@ impl Follower {
         }
     }
 
-    pub(super) fn pid(&self) -> u32 {
-        self.pid
-    }
-
     /// Takes what was written since the last time. Not being able to is no failure: names are then looked up in
     /// the map as it is at the end.
     pub(super) fn look(&mut self, now_ns: u64) {

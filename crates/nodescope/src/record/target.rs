@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use super::choose;
+use super::{choose, proc};
 use crate::advice::Subject;
 use crate::cli;
 use crate::failure::Failure;
@@ -16,14 +15,14 @@ use crate::failure::Failure;
 /// Says to the program that stands in for a command what it waits for: this file's end.
 const GATE: &str = "NODESCOPE_GATE";
 
-/// The unit of times in /proc/PID/stat, on every Linux that Node runs on.
-const TICK_NS: u64 = 10_000_000;
-
 /// Processes, and the command that was started, if one was.
 pub(super) struct Target {
     pids: Vec<u32>,
+    /// When each of them began: a pid may be used again.
+    born: BTreeMap<u32, u64>,
     name: String,
     children: bool,
+    is_system: bool,
     command: Option<Started>,
 }
 
@@ -47,12 +46,27 @@ impl Target {
                 false => Self::start(arguments),
             };
         }
+        if arguments.system {
+            return match is_named {
+                true => {
+                    Err(Failure::usage("--system means everything, so no process can be named beside it"))
+                }
+                false => Ok(Self::system()),
+            };
+        }
         let mut pids = choose::pids(arguments)?;
         let name = name_of(pids[0])?;
         if !arguments.no_children {
-            add_children(&mut pids);
+            proc::add_children(&mut pids);
         }
-        Ok(Self { pids, name, children: !arguments.no_children, command: None })
+        let born = births(&pids);
+        Ok(Self { pids, born, name, children: !arguments.no_children, is_system: false, command: None })
+    }
+
+    fn system() -> Self {
+        let pids = proc::all_pids();
+        let born = births(&pids);
+        Self { pids, born, name: "everything".into(), children: false, is_system: true, command: None }
     }
 
     /// Starts ourselves in the command's place: the events must be there before its first instruction.
@@ -67,8 +81,9 @@ impl Target {
         let name = Path::new(&arguments.command[0]).file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let pids = vec![child.id()];
+        let born = births(&pids);
         let command = Some(Started { child, gate, status: None });
-        Ok(Self { pids, name, children: !arguments.no_children, command })
+        Ok(Self { pids, born, name, children: !arguments.no_children, is_system: false, command })
     }
 
     pub(super) fn pids(&self) -> &[u32] {
@@ -85,6 +100,9 @@ impl Target {
 
     /// `node (pid 4140)`.
     pub(super) fn describe(&self) -> String {
+        if self.is_system {
+            return "everything that runs here".into();
+        }
         let pids: Vec<String> = self.pids.iter().map(ToString::to_string).collect();
         format!("{} (pid {})", self.name, pids.join(", "))
     }
@@ -99,39 +117,27 @@ impl Target {
     }
 
     fn is_of_another_user(&self) -> bool {
-        let user = |process: &str| fs::metadata(format!("/proc/{process}")).map(|meta| meta.uid()).ok();
-        self.pids.iter().any(|pid| user(&pid.to_string()) != user("self"))
+        self.pids.iter().any(|pid| proc::is_of_another_user(*pid))
     }
 
-    /// Where the files of the process are, if it sees others than we do.
-    pub(super) fn root(&self) -> Option<PathBuf> {
-        let pid = self.pids.first()?;
-        let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-        let root = PathBuf::from(format!("/proc/{pid}/root"));
-        let is_elsewhere =
-            mounts(&pid.to_string())? != mounts("self")? || fs::read_link(&root).ok()? != Path::new("/");
-        is_elsewhere.then_some(root)
+    /// Whether everything that runs here is meant.
+    pub(super) fn is_system(&self) -> bool {
+        self.is_system
     }
 
-    /// The CPU time that the processes have spent in the kernel, as far as it can be seen.
-    pub(super) fn kernel_ns(&self) -> u64 {
-        let ticks = |pid: &u32| stat_fields(*pid).and_then(|fields| fields.get(12)?.parse::<u64>().ok());
-        self.pids.iter().filter_map(ticks).sum::<u64>().saturating_mul(TICK_NS)
-    }
-
-    /// The processes and those that they have started by now, each with the pid that it calls itself.
-    pub(super) fn all_pids(&mut self) -> Vec<(u32, u32)> {
-        let mut pids = self.pids.clone();
+    /// The processes and those that they have started by now.
+    pub(super) fn all_pids(&self) -> Vec<u32> {
+        let mut pids: Vec<u32> = self.pids.iter().copied().filter(|pid| !self.is_another(*pid)).collect();
         if self.children {
-            add_children(&mut pids);
+            proc::add_children(&mut pids);
         }
-        pids.into_iter().map(|pid| (pid, inner_pid(pid).unwrap_or(pid))).collect()
+        pids
     }
 
-    /// What the processes call themselves, where that is not what we call them.
-    pub(super) fn inner_pids(&self) -> BTreeMap<u32, u32> {
-        let other = |pid: &u32| inner_pid(*pid).filter(|inner| inner != pid).map(|inner| (*pid, inner));
-        self.pids.iter().filter_map(other).collect()
+    /// Whether a pid that was meant is that of another process by now.
+    pub(super) fn is_another(&self, pid: u32) -> bool {
+        let born = self.born.get(&pid);
+        born.is_some_and(|born| proc::times(pid).is_some_and(|times| times.born != *born))
     }
 
     /// Lets the command begin.
@@ -148,7 +154,7 @@ impl Target {
             }
             return started.status.is_some();
         }
-        self.pids.iter().all(|pid| is_over(*pid))
+        !self.is_system && self.born.iter().all(|(pid, born)| proc::is_over(*pid, *born))
     }
 
     /// A command's status is ours. One that still runs is waited for: it was started to run.
@@ -173,39 +179,8 @@ impl Drop for Target {
     }
 }
 
-/// The processes that they have started, and those that these have started: a cluster's workers.
-fn add_children(pids: &mut Vec<u32>) {
-    let number = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u32>().ok();
-    let all: Vec<u32> = fs::read_dir("/proc").into_iter().flatten().filter_map(number).collect();
-    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in all {
-        if let Some(parent) = stat_fields(pid).and_then(|fields| fields.get(1)?.parse().ok()) {
-            children.entry(parent).or_default().push(pid);
-        }
-    }
-    let mut at = 0;
-    while let Some(pid) = pids.get(at) {
-        for child in children.remove(pid).unwrap_or_default() {
-            if !pids.contains(&child) {
-                pids.push(child);
-            }
-        }
-        at += 1;
-    }
-}
-
-/// What stands behind the name in /proc/PID/stat: state, parent, …
-fn stat_fields(pid: u32) -> Option<Vec<String>> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
-    Some(rest.split(' ').map(str::to_owned).collect())
-}
-
-/// What a process calls itself: the last of its pids, from the outermost namespace to its own.
-fn inner_pid(pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    line.split_whitespace().next_back()?.parse().ok()
+fn births(pids: &[u32]) -> BTreeMap<u32, u64> {
+    pids.iter().filter_map(|pid| Some((*pid, proc::times(*pid)?.born))).collect()
 }
 
 fn name_of(pid: u32) -> Result<String, Failure> {
@@ -213,12 +188,6 @@ fn name_of(pid: u32) -> Result<String, Failure> {
         Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists Node's processes")
     })?;
     Ok(comm.trim_end().to_owned())
-}
-
-/// Ended, or ended and not yet fetched by its parent.
-fn is_over(pid: u32) -> bool {
-    let state = stat_fields(pid).and_then(|fields| fields.first()?.chars().next());
-    matches!(state, None | Some('Z' | 'X'))
 }
 
 /// Stands in for a command until the gate opens, then becomes it. Returns only when it cannot.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use profile::{Category, Role};
 
-use super::{FunctionRow, LineRow, NamedRow, Report, ThreadRow, Times};
+use super::{FunctionRow, LineRow, LossesRow, NamedRow, Report, StallRow, ThreadRow, Times};
 use crate::style::Style;
 use crate::table::{Cell, Column, render as render_table};
 use crate::text::{duration, percent, plural, printable, thousands, wrap};
@@ -89,6 +89,10 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
 fn headline(report: &Report) -> String {
     let mut parts = vec![report.format.clone()];
     parts.extend(report.host.clone());
+    parts.extend(report.node_version.as_ref().map(|version| format!("Node {version}")));
+    if let [container] = &report.containers[..] {
+        parts.push(format!("container {container}"));
+    }
     if report.timed {
         parts.push(duration((report.duration_s * 1e9) as u64));
     }
@@ -121,10 +125,12 @@ fn sentences(report: &Report) -> Vec<String> {
         sentences.push(format!("Other events: {}; --event shows them.", others.join(", ")));
     }
     sentences.extend(hidden_kernel(report));
+    sentences.extend(unsampled(report));
     sentences.extend(missing_map(report));
     if report.samples < 100 && report.counted {
         sentences.push(format!("Only {}: the shares below are rough.", plural(report.samples, "sample")));
     }
+    sentences.extend(stall_sentence(report));
     sentences.extend(gc_sentence(report));
     sentences.extend(report.own_functions.first().map(own_sentence));
     sentences.extend(report.packages.first().map(package_sentence));
@@ -135,8 +141,19 @@ fn sentences(report: &Report) -> Vec<String> {
 fn hidden_kernel(report: &Report) -> Option<String> {
     let seconds = report.losses.hidden_kernel_s;
     let time = duration((seconds * 1e9) as u64);
-    (seconds >= 0.01)
-        .then(|| format!("{time} of CPU time in the kernel is not in these numbers: sudo would show it."))
+    let share = report.losses.cpu_s.filter(|cpu_s| *cpu_s > seconds).map(|cpu_s| percent(seconds / cpu_s));
+    let share = share.map(|share| format!(" ({share} of all)")).unwrap_or_default();
+    (seconds >= 0.01).then(|| {
+        format!("{time} of CPU time in the kernel{share} is not in these numbers: sudo would show it.")
+    })
+}
+
+/// Time that should have been sampled and was not.
+fn unsampled(report: &Report) -> Option<String> {
+    let LossesRow { unsampled_s, cpu_s, .. } = report.losses;
+    let share = percent(unsampled_s / cpu_s.filter(|_| unsampled_s > 0.0)?);
+    let time = duration((unsampled_s * 1e9) as u64);
+    Some(format!("{time} of the CPU time that was used, {share}, has no sample: what it did is not known."))
 }
 
 fn quality(report: &Report) -> String {
@@ -169,6 +186,27 @@ fn missing_map(report: &Report) -> Option<String> {
         let flags = "--perf-basic-prof --interpreted-frames-native-stack";
         let or_give = if report.format == "perf.data" { ", or give its map: --perf-map FILE" } else { "" };
         format!("[JIT] is JavaScript without names: start Node with {flags} to see them{or_give}.")
+    })
+}
+
+/// `The event loop was blocked 3 times: 0.31 s at 2.00 s in stalled, …`
+fn stall_sentence(report: &Report) -> Option<String> {
+    if !report.loops_watched {
+        return None;
+    }
+    let one = |row: &StallRow| {
+        let (time, start) = (duration((row.duration_s * 1e9) as u64), duration((row.start_s * 1e9) as u64));
+        let cause = row.function.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
+        format!("{time} at {start}{cause}")
+    };
+    let longest: Vec<String> = report.stalls.iter().take(3).map(one).collect();
+    Some(match report.stalls.len() {
+        0 => "The event loop was never blocked for 50 ms or more.".to_owned(),
+        1 => format!("The event loop was blocked once: {}.", longest[0]),
+        count => {
+            let more = if count > longest.len() { ", …" } else { "" };
+            format!("The event loop was blocked {count} times: {}{more}.", longest.join(", "))
+        }
     })
 }
 

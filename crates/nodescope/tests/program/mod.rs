@@ -1,6 +1,12 @@
 //! Runs the built program, and keeps what a test needs for it: corpus inputs, scratch folders.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(
+    dead_code,
+    clippy::print_stdout,
+    reason = "each test file uses a part of it; a test says what it skips"
+)]
+
+pub mod running;
 
 use std::fs;
 use std::io::Write;

@@ -149,6 +149,7 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     let Losses {
         lost,
         throttled,
+        cpu_ns,
         hidden_kernel_ns,
         unnamed,
         frames,
@@ -160,6 +161,10 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     losses.lost = losses.lost.saturating_add(*lost);
     losses.throttled = losses.throttled.saturating_add(*throttled);
     losses.hidden_kernel_ns = losses.hidden_kernel_ns.saturating_add(*hidden_kernel_ns);
+    losses.cpu_ns = match (losses.cpu_ns, *cpu_ns) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    };
     losses.frames = losses.frames.saturating_add(*frames);
     losses.skipped = losses.skipped.saturating_add(*skipped);
     losses.ambiguous = losses.ambiguous.saturating_add(*ambiguous);

@@ -117,6 +117,7 @@ fn meta() -> Meta {
         v8_version: text("12.4"),
         command: text("node server.js --port …"),
         losses: Losses {
+            cpu_ns: Some(5_000_000_000),
             lost: 7,
             throttled: 1,
             hidden_kernel_ns: 5,

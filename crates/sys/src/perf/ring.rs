@@ -48,6 +48,11 @@ impl Ring {
         Ok(Self { start, page_bytes, data_bytes })
     }
 
+    /// How much it holds.
+    pub fn data_bytes(&self) -> usize {
+        self.data_bytes
+    }
+
     /// Appends what the kernel has written since the last time, and gives the room back.
     pub fn read(&mut self, out: &mut Vec<u8>) {
         let head = self.position(HEAD).load(Ordering::Acquire);

@@ -1,0 +1,185 @@
+//! What is read beside the samples: which processes there are by now, their perf maps, their event loops, the CPU
+//! time that they used, and where their files are. All of it is gathered while they live: afterwards nobody can tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use capture::own;
+use symbols::Sources;
+use target::{Container, Places};
+use trace::Facts;
+
+use super::account::Account;
+use super::follow::Follower;
+use super::proc;
+use super::target::Target;
+use super::turns::Loops;
+
+/// How soon new processes are looked for after the start, and how often later.
+const FIRST_SCAN: Duration = Duration::from_millis(100);
+const SCAN: Duration = Duration::from_secs(1);
+/// How often perf maps and CPU times are looked at. Event loops are, whenever there are samples.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often it is asked what a process is: it may become Node only after a while.
+const MOST_QUESTIONS: u32 = 5;
+/// Node runs beside few other programs.
+const MOST_FOLLOWED: usize = 1000;
+
+/// Everything that is read beside the samples.
+pub(super) struct Beside {
+    followers: Vec<Follower>,
+    loops: Loops,
+    account: Option<Account>,
+    kept: Kept,
+    pids: BTreeSet<u32>,
+    /// Processes of which is known what they are, and how often that was asked.
+    known: BTreeSet<u32>,
+    questions: u32,
+    next_scan: Instant,
+    next_look: Instant,
+    scans: u32,
+}
+
+/// Folders and files that stay open, so that they are found after their process has ended.
+#[derive(Default)]
+struct Kept {
+    /// By the view of files that it is the root of.
+    folders: BTreeMap<PathBuf, OwnedFd>,
+    files: Vec<File>,
+    roots: BTreeMap<u32, PathBuf>,
+    programs: BTreeMap<Vec<u8>, PathBuf>,
+    inner_pids: BTreeMap<u32, u32>,
+}
+
+impl Beside {
+    /// Begins. The account is none for a whole machine.
+    pub(super) fn new(target: &Target, account: Option<Account>) -> Self {
+        let now = Instant::now();
+        let mut beside = Self {
+            followers: Vec::new(),
+            loops: Loops::default(),
+            account,
+            kept: Kept::default(),
+            pids: BTreeSet::new(),
+            known: BTreeSet::new(),
+            questions: 0,
+            next_scan: now,
+            next_look: now,
+            scans: 0,
+        };
+        beside.take_in(target.all_pids());
+        beside
+    }
+
+    /// Looks at everything that it is time for; appends what belongs into the recording.
+    pub(super) fn look(&mut self, target: &Target, is_last: bool, out: &mut Vec<u8>) {
+        let now = Instant::now();
+        if now >= self.next_scan || is_last {
+            self.scan(target, out);
+            self.scans += 1;
+            self.next_scan = now + if self.scans == 1 { FIRST_SCAN } else { SCAN };
+        }
+        let now_ns = sys::clock::monotonic_ns();
+        self.loops.look(now_ns, |turn| out.extend(own::turn(turn)));
+        if now >= self.next_look || is_last {
+            self.next_look = now + PAUSE;
+            self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
+            if let Some(account) = &mut self.account {
+                self.pids.iter().for_each(|pid| account.look(*pid));
+            }
+        }
+    }
+
+    /// Where names come from, now that everything has been seen.
+    pub(super) fn sources(&mut self) -> Sources {
+        Sources {
+            jitdumps: self.followers.iter_mut().filter_map(Follower::finish).collect(),
+            inner_pids: self.kept.inner_pids.clone(),
+            roots: self.kept.roots.clone(),
+            kept: self.kept.programs.clone(),
+            ..Sources::default()
+        }
+    }
+
+    fn scan(&mut self, target: &Target, out: &mut Vec<u8>) {
+        self.take_in(target.all_pids());
+        for pid in &self.pids {
+            self.loops.add(*pid);
+        }
+        self.tell_facts(out);
+        if let Some(account) = &self.account {
+            out.extend(own::cpu_time(&account.total()));
+        }
+    }
+
+    fn take_in(&mut self, pids: Vec<u32>) {
+        for pid in pids {
+            if self.pids.len() < MOST_FOLLOWED && self.pids.insert(pid) {
+                let inner_pid = proc::inner_pid(pid).unwrap_or(pid);
+                self.kept.keep(pid, inner_pid);
+                self.followers.push(Follower::new(pid, inner_pid, self.kept.roots.get(&pid).cloned()));
+            }
+        }
+    }
+
+    /// Tells the container and the version of each process that is Node.
+    fn tell_facts(&mut self, out: &mut Vec<u8>) {
+        if self.pids.is_subset(&self.known) || self.questions >= MOST_QUESTIONS {
+            return;
+        }
+        self.questions += 1;
+        let Ok(list) = target::list(&Places::default(), Duration::ZERO) else { return };
+        for process in list.processes.iter().filter(|process| self.pids.contains(&process.pid)) {
+            if self.known.insert(process.pid) {
+                let container = process.container.as_ref().map(name_of).unwrap_or_default();
+                let version = process.node_version.as_deref().unwrap_or_default();
+                out.extend(own::facts(&Facts {
+                    pid: process.pid,
+                    inner_pid: process.inner_pid,
+                    container: container.as_bytes(),
+                    node_version: version.as_bytes(),
+                }));
+            }
+        }
+    }
+}
+
+/// What people call a container.
+fn name_of(container: &Container) -> String {
+    let short = container.id.chars().take(12).collect();
+    let name = container.name.clone().unwrap_or(short);
+    container.pod.as_ref().map_or(name.clone(), |pod| format!("{pod}/{name}"))
+}
+
+impl Kept {
+    /// Keeps the root of a process where it is not ours, and its program where that was replaced on disk.
+    fn keep(&mut self, pid: u32, inner_pid: u32) {
+        if inner_pid != pid {
+            self.inner_pids.insert(pid, inner_pid);
+        }
+        if let Some((path, view)) = proc::root(pid) {
+            let folder = match self.folders.get(&view) {
+                Some(folder) => Some(folder.as_raw_fd()),
+                None => sys::files::open_folder(&path).ok().map(|folder| {
+                    let number = folder.as_raw_fd();
+                    self.folders.insert(view, folder);
+                    number
+                }),
+            };
+            self.roots.extend(folder.map(|number| (pid, PathBuf::from(format!("/proc/self/fd/{number}")))));
+        }
+        let program = format!("/proc/{pid}/exe");
+        if let Ok(path) = fs::read_link(&program)
+            && path.as_os_str().as_bytes().ends_with(b" (deleted)")
+            && let Ok(file) = File::open(&program)
+        {
+            let kept = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+            self.programs.insert(path.as_os_str().as_bytes().to_vec(), kept);
+            self.files.push(file);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! JavaScript names are read from the target's memory while its samples are fresh. A page there may block whoever reads
+//! it for ever, so a program of its own does that: ourselves, started once more. It reads the rings, walks the stacks,
+//! and sends samples with names. When it is silent for too long, it is ended and another one begins.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use capture::{Rings, Sampler, own, records};
+use formats::perf_data::Live;
+use symbols::{Found, Walker};
+
+use super::{LONGEST_ROUND, SHORTEST_ROUND, proc};
+use crate::failure::Failure;
+
+/// Tells the reader which rings there are.
+const RINGS: &str = "NODESCOPE_RINGS";
+/// The number of the clock's samples, and that of the first frame.
+const NUMBERS: &str = "NODESCOPE_NUMBERS";
+
+/// How long the reader may be silent while it does not run: it tells of every round, the empty ones, too.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// How long it may take for its last words.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How often it is started: a target that blocks every reader is sampled without names.
+const MOST_STARTS: u32 = 5;
+
+/// The reader, as the recorder sees it.
+pub(super) struct Names {
+    reader: Option<Reader>,
+    starts: u32,
+    /// The number of the next frame: those of a reader that was ended are taken.
+    next_row: u32,
+}
+
+struct Reader {
+    child: Child,
+    /// Its end is the end of the recording.
+    stdin: Option<ChildStdin>,
+    stdout: ChildStdout,
+    heard: Instant,
+    bytes: Vec<u8>,
+}
+
+/// What a message starts with: its length, how many samples it has, and the number of the next frame.
+const MESSAGE_HEAD: usize = 12;
+
+impl Names {
+    /// Starts a reader; without one, samples have no JavaScript names.
+    pub(super) fn start(sampler: &Sampler) -> Self {
+        let mut names = Self { reader: None, starts: 0, next_row: 0 };
+        names.restart(sampler);
+        names
+    }
+
+    /// Whether somebody reads the rings.
+    pub(super) fn is_reading(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Waits for the reader's next words, and appends what it has read. Where it hangs, it is replaced.
+    pub(super) fn read(&mut self, sampler: &mut Sampler, most: Duration, out: &mut Vec<u8>) {
+        let Some(reader) = &mut self.reader else { return };
+        let is_alive = reader.listen(most).unwrap_or(false);
+        let (samples, next_row) = reader.take(out);
+        sampler.count(samples);
+        self.next_row = self.next_row.max(next_row);
+        if !is_alive || reader.is_stuck() {
+            self.restart(sampler);
+        }
+    }
+
+    /// Lets the reader read what is left, and takes it.
+    pub(super) fn finish(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
+        let Some(mut reader) = self.reader.take() else { return };
+        reader.stdin = None;
+        let end = Instant::now() + LAST_WORDS;
+        while Instant::now() < end && reader.listen(LONGEST_ROUND).unwrap_or(false) {}
+        sampler.count(reader.take(out).0);
+    }
+
+    fn restart(&mut self, sampler: &Sampler) {
+        self.reader = None;
+        if self.starts < MOST_STARTS {
+            self.starts += 1;
+            self.reader = Reader::start(sampler, self.next_row).ok();
+        }
+    }
+}
+
+impl Reader {
+    fn start(sampler: &Sampler, next_row: u32) -> io::Result<Self> {
+        let (rings, clock) = sampler.share()?;
+        let mut child = Command::new(std::env::current_exe()?)
+            .env(RINGS, rings)
+            .env(NUMBERS, format!("{clock}:{next_row}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let mut stdin = child.stdin.take().ok_or_else(gone)?;
+        let stdout = child.stdout.take().ok_or_else(gone)?;
+        let head = sampler.raw_head();
+        stdin.write_all(&(head.len() as u32).to_ne_bytes())?;
+        stdin.write_all(&head)?;
+        Ok(Self { child, stdin: Some(stdin), stdout, heard: Instant::now(), bytes: Vec::new() })
+    }
+
+    /// Takes in what was sent; whether there may be more.
+    fn listen(&mut self, most: Duration) -> io::Result<bool> {
+        if !sys::perf::wait(&[self.stdout.as_raw_fd()], most)? {
+            return Ok(true);
+        }
+        let mut piece = [0; 1 << 16];
+        let read = self.stdout.read(&mut piece)?;
+        self.bytes.extend_from_slice(&piece[..read]);
+        self.heard = Instant::now();
+        Ok(read > 0)
+    }
+
+    /// Appends the whole messages; tells how many samples they have, and the number of the next frame.
+    fn take(&mut self, out: &mut Vec<u8>) -> (u64, u32) {
+        let (mut at, mut samples, mut next_row) = (0, 0, 0);
+        while let Some(head) = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<MESSAGE_HEAD>) {
+            let word = |from: usize| {
+                u32::from_ne_bytes([head[from], head[from + 1], head[from + 2], head[from + 3]])
+            };
+            let start = at + MESSAGE_HEAD;
+            let Some(body) = self.bytes.get(start..start + word(0) as usize) else { break };
+            out.extend_from_slice(body);
+            samples += u64::from(word(4));
+            next_row = word(8);
+            at = start + body.len();
+        }
+        self.bytes.drain(..at);
+        (samples, next_row)
+    }
+
+    /// Silent for long, and not because others have the CPU.
+    fn is_stuck(&self) -> bool {
+        let runs = || {
+            let fields = proc::stat_fields(self.child.id());
+            fields.is_some_and(|fields| fields.first().is_some_and(|state| state.starts_with('R')))
+        };
+        self.heard.elapsed() > PATIENCE && !runs()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // It has ended, or shall.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads rings, if that is what this program was started for. Returns when the recording is over.
+pub(crate) fn read_names() -> Option<Result<(), Failure>> {
+    let rings = std::env::var(RINGS).ok()?;
+    let numbers = std::env::var(NUMBERS).ok()?;
+    Some(serve(&rings, &numbers).map_err(|error| Failure::failed(format!("cannot read names: {error}"))))
+}
+
+fn serve(rings: &str, numbers: &str) -> io::Result<()> {
+    // Ctrl-C is for the recorder, which tells when it is over.
+    sys::signals::catch_end()?;
+    let bad = || io::Error::from(io::ErrorKind::InvalidInput);
+    let (clock, next_row) = numbers.split_once(':').ok_or_else(bad)?;
+    let (clock, next_row): (u64, u32) =
+        (clock.parse().map_err(|_| bad())?, next_row.parse().map_err(|_| bad())?);
+    let mut rings = Rings::inherited(rings)?;
+    let head = read_head()?;
+    let message = std::cell::RefCell::new(Message { bytes: Vec::new(), samples: 0, next_row });
+    let root_of = |pid| proc::root(pid).map(|(path, _)| path);
+    let mut walker = Walker::new(next_row, root_of, |found| message.borrow_mut().add(clock, &found));
+    let mut live = Live::default();
+    // The first sixteen bytes say what kind of file it is.
+    live.take(head.get(16..).unwrap_or_default(), &mut walker);
+    let mut raw = Vec::new();
+    let mut is_last = false;
+    loop {
+        let round = Instant::now();
+        raw.clear();
+        rings.read(&mut raw);
+        walker.begin_round();
+        let others = records(&raw).filter(|(is_sample, _)| !is_sample);
+        for (_, record) in others {
+            live.take(record, &mut walker);
+            message.borrow_mut().bytes.extend_from_slice(record);
+        }
+        for (_, record) in records(&raw).filter(|(is_sample, _)| *is_sample) {
+            live.take(record, &mut walker);
+        }
+        message.borrow_mut().send()?;
+        if is_last {
+            return Ok(());
+        }
+        std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
+        is_last = rings.wait_or(0, LONGEST_ROUND)?;
+    }
+}
+
+fn read_head() -> io::Result<Vec<u8>> {
+    let mut stdin = io::stdin().lock();
+    let mut length = [0; 4];
+    stdin.read_exact(&mut length)?;
+    let mut head = Vec::new();
+    stdin.take(u64::from(u32::from_ne_bytes(length))).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// What is sent at once.
+struct Message {
+    bytes: Vec<u8>,
+    samples: u32,
+    next_row: u32,
+}
+
+impl Message {
+    fn add(&mut self, clock: u64, found: &Found<'_>) {
+        match found {
+            Found::Frame(frame) => {
+                self.bytes.extend(own::javascript(frame));
+                self.next_row = frame.row.wrapping_add(1);
+            }
+            Found::Sample(sample) => {
+                own::sample(clock, sample, &mut self.bytes);
+                self.samples += 1;
+            }
+        }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        if !self.bytes.is_empty() {
+            self.bytes.extend(own::finished_round());
+        }
+        let mut head = Vec::with_capacity(MESSAGE_HEAD + self.bytes.len());
+        for word in [self.bytes.len() as u32, self.samples, self.next_row] {
+            head.extend_from_slice(&word.to_ne_bytes());
+        }
+        head.append(&mut self.bytes);
+        self.samples = 0;
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(&head)?;
+        stdout.flush()
+    }
+}

@@ -1,0 +1,62 @@
+//! OUT.part: what was recorded so far, on disk. It opens like any recording, also after a full disk or `kill -9`.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What was recorded so far, on disk.
+pub(super) struct Spool {
+    pub(super) path: PathBuf,
+    file: File,
+}
+
+impl Spool {
+    /// Beside OUT, so that a full disk is noticed there.
+    pub(super) fn create(out: &Path) -> Result<Self, Failure> {
+        if out == Path::new("-") {
+            return Self::create_aside();
+        }
+        let mut name = out.as_os_str().to_owned();
+        name.push(".part");
+        let path = PathBuf::from(name);
+        // An older one is of a recording that was cut off: it is somebody's.
+        let file = output::create(&path).map_err(|error| {
+            Failure::writing(&path.display().to_string(), &error)
+                .hint("choose another OUT, or move the old file away")
+        })?;
+        Ok(Self { path, file })
+    }
+
+    /// For stdout. A container's files may be read-only; its shared memory never is.
+    fn create_aside() -> Result<Self, Failure> {
+        let path = |folder: PathBuf| folder.join(format!("nodescope-{}.part", std::process::id()));
+        let (first, second) = (path(std::env::temp_dir()), path(PathBuf::from("/dev/shm")));
+        let error = match output::create(&first) {
+            Ok(file) => return Ok(Self { path: first, file }),
+            Err(error) => error,
+        };
+        let file = output::create(&second).map_err(|_| {
+            Failure::writing(&first.display().to_string(), &error)
+                .hint("TMPDIR=/a/folder/that/can/be/written")
+        })?;
+        Ok(Self { path: second, file })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.file
+            .write_all(bytes)
+            .map_err(|error| Failure::writing(&self.path.display().to_string(), &error).hint(self.hint()))
+    }
+
+    pub(super) fn hint(&self) -> String {
+        format!("what was recorded before is there: nodescope report {}", self.path.display())
+    }
+
+    pub(super) fn remove(&self) {
+        // It is of no use any more; that it cannot be removed is no news.
+        let _ = fs::remove_file(&self.path);
+    }
+}

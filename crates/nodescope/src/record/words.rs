@@ -1,0 +1,91 @@
+//! What `record` says: what it does, why it cannot, what came of it, and what to type next.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use capture::{AttachError, Sampler};
+use profile::Profile;
+
+use super::target::Target;
+use crate::export::Form;
+use crate::failure::{Failure, warn};
+use crate::text::{duration, percent, plural, thousands, utc};
+use crate::{advice, invoked};
+
+/// Fewer samples than this say little.
+const FEW_SAMPLES: u64 = 100;
+
+/// `nodescope-server-4140-20261115-031502.nodescope`, here.
+pub(super) fn default_name(target: &Target) -> PathBuf {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
+    let name: String = target.name().chars().filter(is_plain).take(30).collect();
+    let pid = target.pids().first().copied().unwrap_or(0);
+    PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
+}
+
+pub(super) fn explain(error: AttachError, target: &Target) -> Failure {
+    match error {
+        AttachError::Denied(_) if target.is_system() => {
+            Failure::failed("you may not sample the whole machine")
+                .hint(format!("with sudo: {} record --system", invoked::with_sudo()))
+        }
+        error => advice::explain(&error, &target.subject()),
+    }
+}
+
+pub(super) fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
+    let time = limit.map_or_else(
+        || "until it ends".to_owned(),
+        |limit| format!("for {}", duration(limit.as_nanos() as u64)),
+    );
+    let kernel = match fs::metadata("/proc/self").map(|meta| meta.uid()) {
+        _ if sampler.sees_kernel() => "",
+        Ok(0) => ", without the kernel's time: root has no CAP_PERFMON here",
+        _ => ", without the kernel's time: you are not root",
+    };
+    warn(&format!(
+        "recording {} {time}, {frequency} times a second, by perf events{kernel}",
+        target.describe()
+    ));
+}
+
+pub(super) fn say_few(profile: &Profile, frequency: u32) {
+    let samples = samples(profile);
+    if samples < FEW_SAMPLES {
+        let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
+        let cores = samples as f64 / f64::from(frequency) / seconds;
+        warn(&format!(
+            "only {}: it used {} of a core in {}. Record it longer (-d 2m), under load, or more often (-F 999)",
+            plural(samples, "sample"),
+            percent(cores.min(1.0)),
+            duration(profile.duration_ns())
+        ));
+    }
+}
+
+pub(super) fn say_written(profile: &Profile, out: &Path) {
+    warn(&format!("wrote {} ({})", out.display(), plural(samples(profile), "sample")));
+    let lost = profile.meta().losses.lost;
+    if lost > 0 {
+        warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));
+    }
+}
+
+pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
+    let (program, out) = (invoked::name(), invoked::quoted(out));
+    match form {
+        Form::Nodescope => {
+            warn(&format!("next: {program} report {out}, or {program} export {out} -o flame.svg"));
+        }
+        Form::Svg => warn("open it in a browser"),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn samples(profile: &Profile) -> u64 {
+    profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64)
+}

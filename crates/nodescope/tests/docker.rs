@@ -1,0 +1,280 @@
+//! `nodescope` and a real Docker container: from outside by its name, and from inside, where Node is process 1. The
+//! daemon is our own, in a folder of its own: nothing here touches the machine's.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+
+mod program;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use program::running::{
+    Folded, NAMES, can_record, copy_program, function, installed_node, is_function, make_root, nodes,
+};
+use program::{Scratch, nodescope, stderr, stdout, with_stdin};
+use serde_json::Value;
+
+/// Two functions, called through a builtin, so that the optimising compiler does not make one of them.
+const APP: &str = "
+function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
+function heavy() { return spin(9e3) + 'heavy'; }
+function light() { return spin(3e3) + 'light'; }
+const stop = Date.now() + 120000;
+while (Date.now() < stop) { 'a'.replace('a', heavy); 'a'.replace('a', light); }
+";
+
+const IMAGE: &str = "nodescope-test";
+
+/// How long the daemon may take to come up, and a process to be seen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A Docker daemon with its own files; its containers end with it.
+struct Daemon {
+    process: Child,
+    scratch: Scratch,
+}
+
+impl Daemon {
+    /// The reason, where none can run.
+    fn start() -> Result<Self, String> {
+        let client = Command::new("docker").arg("--version").output();
+        client.map_err(|error| format!("docker: {error}"))?;
+        let scratch = Scratch::new("docker");
+        let log = fs::File::create(scratch.path("log")).unwrap();
+        let mut command = Command::new("dockerd");
+        command.args(["--iptables=false", "--bridge=none", "--storage-driver", "vfs"]);
+        for (option, file) in [("--data-root", "data"), ("--exec-root", "exec"), ("--pidfile", "pid")] {
+            command.args([option, &scratch.path(file)]);
+        }
+        command.args(["--host", &format!("unix://{}", scratch.path("socket"))]);
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let process = command.spawn().map_err(|error| format!("dockerd: {error}"))?;
+        let mut daemon = Self { process, scratch };
+        let start = Instant::now();
+        while !daemon.docker(&["version"]).status.success() {
+            let has_ended = daemon.process.try_wait().unwrap().is_some();
+            if has_ended || start.elapsed() > PATIENCE {
+                let log = fs::read_to_string(daemon.scratch.path("log")).unwrap_or_default();
+                return Err(format!("dockerd does not run: {}", log.lines().last().unwrap_or_default()));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(daemon)
+    }
+
+    fn host(&self) -> String {
+        format!("unix://{}", self.scratch.path("socket"))
+    }
+
+    fn docker(&self, words: &[&str]) -> Output {
+        let mut command = Command::new("timeout");
+        command.args(["60", "docker"]).args(words).env("DOCKER_HOST", self.host());
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// What docker prints, or why it does not.
+    fn tell(&self, words: &[&str]) -> Result<String, String> {
+        let output = self.docker(words);
+        match output.status.success() {
+            true => Ok(stdout(&output).trim().to_owned()),
+            false => Err(format!("docker {}: {}", words[0], stderr(&output).trim())),
+        }
+    }
+
+    /// Ours, with a way to this daemon.
+    fn nodescope(&self, words: &[&str]) -> Output {
+        nodescope(words).env("DOCKER_HOST", self.host()).output().unwrap()
+    }
+
+    /// An image of Node, its libraries, the app, and ourselves; the version of that Node.
+    fn make_image(&self) -> Result<String, String> {
+        let root = self.scratch.path("root");
+        let fetched = nodes().into_iter().find(|(release, _)| release.starts_with("22.23"));
+        let node = fetched.map(|(_, path)| path.display().to_string()).or_else(installed_node);
+        let node = node.ok_or("node is missing")?;
+        if !make_root(&root, &node) || !copy_program(&root, env!("CARGO_BIN_EXE_nodescope"), "/nodescope") {
+            return Err("no root file system can be made here".to_owned());
+        }
+        fs::set_permissions(format!("{root}/tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
+        fs::create_dir(format!("{root}/app")).unwrap();
+        fs::write(format!("{root}/app/app.js"), APP).unwrap();
+        // Every container gets a copy of all of it.
+        let _ = Command::new("strip").arg(format!("{root}/nodescope")).status();
+        let archive = self.scratch.path("root.tar");
+        let packed = Command::new("tar").args(["-C", &root, "-cf", &archive, "."]).status();
+        if !packed.is_ok_and(|status| status.success()) {
+            return Err("tar does not work".to_owned());
+        }
+        self.tell(&["import", &archive, IMAGE])?;
+        let version = Command::new(&node).arg("--version").output().map_err(|error| error.to_string())?;
+        Ok(stdout(&version).trim().to_owned())
+    }
+
+    /// Starts the app as process 1 of a container; its id.
+    fn run(&self, name: &str, options: &[&str], flags: &[&str]) -> Result<String, String> {
+        let words: &[&str] = &["run", "--detach", "--net", "none", "--name", name];
+        self.tell(&[words, options, &[IMAGE, "/node"], flags, &["/app/app.js"]].concat())
+    }
+
+    /// Records process 1 from inside of its container, to stdout.
+    fn record_inside(&self, name: &str) -> Output {
+        self.docker(&["exec", name, "/nodescope", "record", "1", "-F", "999", "-d", "1s", "-o", "-"])
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Ok(containers) = self.tell(&["ps", "--all", "--quiet"]) {
+            let ids: Vec<&str> = containers.lines().collect();
+            if !ids.is_empty() {
+                let _ = self.tell(&[&["rm", "--force"], &ids[..]].concat());
+            }
+        }
+        let _ = Command::new("kill").arg(self.process.id().to_string()).status();
+        let start = Instant::now();
+        while self.process.try_wait().is_ok_and(|status| status.is_none()) && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        if self.process.try_wait().is_ok_and(|status| status.is_some()) {
+            return;
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        // The daemon ends it, unless it is killed itself.
+        if let Ok(pid) = fs::read_to_string(self.scratch.path("exec/containerd/containerd.pid")) {
+            let _ = Command::new("kill").arg(pid.trim()).status();
+        }
+    }
+}
+
+#[test]
+fn a_container_is_recorded_from_outside_and_inside() {
+    if !can_record() {
+        return;
+    }
+    match Daemon::start().and_then(|daemon| Ok((daemon.make_image()?, daemon))) {
+        Ok((version, daemon)) => check(&daemon, &version),
+        Err(reason) => println!("skipped: docker: {reason}"),
+    }
+}
+
+fn check(daemon: &Daemon, version: &str) {
+    // There may be others on this machine.
+    let name = format!("web-3-{}", std::process::id());
+    let id = match daemon.run(&name, &[], &["--perf-basic-prof"]) {
+        Ok(id) => id,
+        Err(reason) => return println!("skipped: docker: {reason}"),
+    };
+    let pid = it_is_listed(daemon, &name, &id, version);
+    it_is_recorded_from_outside(daemon, &name, &id, &pid);
+    seccomp_is_explained(daemon, &name);
+    daemon.tell(&["rm", "--force", &name]).unwrap();
+    it_is_recorded_from_inside(daemon, &name);
+    it_is_recorded_on_read_only_files(daemon, &name);
+}
+
+/// By its name and its version; its pid outside.
+fn it_is_listed(daemon: &Daemon, name: &str, id: &str, version: &str) -> String {
+    let start = Instant::now();
+    let process = loop {
+        let list: Value = serde_json::from_str(&stdout(&daemon.nodescope(&["ps", "--json"]))).unwrap();
+        let found = list.as_array().unwrap().iter().find(|process| process["container"]["id"] == id).cloned();
+        if let Some(process) = found.filter(|process| process["ways"]["names"]["open"] == true) {
+            break process;
+        }
+        assert!(start.elapsed() < PATIENCE, "{id} is not in {list:#}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    assert_eq!(process["container"]["name"], name, "{process:#}");
+    assert_eq!(process["inner_pid"], 1);
+    assert_eq!(process["node_version"], version);
+    assert_eq!(process["perf_map"]["is_fresh"], true);
+    let map = process["perf_map"]["path"].as_str().unwrap();
+    assert!(map.ends_with("/root/tmp/perf-1.map"), "{map}");
+    let table = stdout(&daemon.nodescope(&["ps"]));
+    assert!(table.contains("(pid 1)") && table.contains("web-3"), "{table}");
+    process["pid"].to_string()
+}
+
+/// Its functions come from the map inside, those of C++ from a binary that is only there.
+fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str) {
+    let out = daemon.scratch.path("out.folded");
+    let output = daemon.nodescope(&["record", "-c", name, "-F", "999", "-d", "2s", "-o", &out]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let folded = Folded::read(&out);
+    let (heavy, light) = (folded.total("heavy"), folded.total("light"));
+    println!("docker: from outside {heavy} samples of heavy, {light} of light");
+    let share = heavy / (heavy + light);
+    assert!(heavy + light > 200.0 && (0.6..0.9).contains(&share), "{share}: {:#?}", folded.names());
+    assert!(!Path::new("/app/app.js").exists());
+    let is_named = |frame: &String| is_function(frame, "heavy") && frame.contains("/app/app.js:3");
+    assert!(folded.count(|stack| stack.iter().any(is_named)) > 0.0, "{:#?}", folded.names());
+    assert!(folded.with("node::Start") > 0.9 * (heavy + light), "{:#?}", folded.names());
+
+    let out = daemon.scratch.path("out.nodescope");
+    for words in [&["-c", &id[..12]][..], &[name], &[&id[..12]], &["-c", name, "--match", "app.js"]] {
+        let words = [&["record", "-F", "999", "-d", "500ms", "-o", &out], words].concat();
+        let output = daemon.nodescope(&words);
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("(pid {pid})")), "{words:?}: {}", stderr(&output));
+    }
+    let output = daemon.nodescope(&["record", "-c", "no-such-container", "-o", &out]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nodescope ps"), "{}", stderr(&output));
+}
+
+/// Docker's own filter forbids perf events inside: that is an error, never an empty profile.
+fn seccomp_is_explained(daemon: &Daemon, name: &str) {
+    let output = daemon.record_inside(name);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(output.stdout, b"");
+    assert!(
+        said.contains("seccomp") && said.contains("hint: ") && said.contains("seccomp=unconfined"),
+        "{said}"
+    );
+    println!("docker: inside, with Docker's own filter: {}", said.lines().next().unwrap_or_default());
+    let doctor = stdout(&daemon.docker(&["exec", name, "/nodescope", "doctor"]));
+    assert!(doctor.contains("✗ perf events") && doctor.contains("seccomp=unconfined"), "{doctor}");
+}
+
+/// As `kubectl exec` does it: recorded there, read here.
+fn it_is_recorded_from_inside(daemon: &Daemon, name: &str) {
+    let options = ["--security-opt", "seccomp=unconfined", "--cap-add", "SYS_ADMIN"];
+    let name = format!("{name}-inside");
+    if let Err(reason) = daemon.run(&name, &options, NAMES) {
+        return println!("skipped: docker with capabilities: {reason}");
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let output = daemon.record_inside(&name);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = with_stdin(&["report", "--json", "-"], &output.stdout);
+    let report: Value = serde_json::from_str(&stdout(&report)).unwrap();
+    let share = |name: &str| function(&report, name)["total"].as_f64().unwrap();
+    println!("docker: inside, {} samples, {:.2} of them of heavy", report["samples"], share("heavy"));
+    assert!((0.5..0.95).contains(&share("heavy")) && share("light") > 0.1, "{}", report["functions"]);
+    assert_eq!(report["threads"][0]["pid"], 1, "{}", report["threads"]);
+    let left = daemon.tell(&["exec", &name, "/node", "-p", "fs.readdirSync('/tmp').join()"]).unwrap();
+    assert_eq!(left, "perf-1.map", "nothing of ours is left");
+    daemon.tell(&["rm", "--force", &name]).unwrap();
+}
+
+/// Nothing can be written there but shared memory.
+fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
+    let options = ["--security-opt", "seccomp=unconfined", "--cap-add", "SYS_ADMIN", "--read-only"];
+    let name = format!("{name}-read-only");
+    if let Err(reason) = daemon.run(&name, &options, &[]) {
+        return println!("skipped: docker with read-only files: {reason}");
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let output = daemon.record_inside(&name);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = with_stdin(&["report", "--json", "-"], &output.stdout);
+    let report: Value = serde_json::from_str(&stdout(&report)).unwrap();
+    println!("docker: inside, on read-only files, {} samples", report["samples"]);
+    assert!(function(&report, "[JIT]")["total"].as_f64().unwrap() > 0.9, "{}", report["functions"]);
+}

@@ -1,0 +1,104 @@
+//! A running Node, its samples and its memory: what a test needs to name JavaScript frames from outside.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub mod maps;
+pub mod samples;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use elf::{Elf, Parts};
+use v8::layout::{BYTECODE_SIZES_SYMBOL, CONSTANT_PREFIX, VERSION_SYMBOLS};
+use v8::{Fault, Layout, Memory, Piece, Version};
+
+/// The versions of Node that a test may find.
+pub const VERSIONS: [&str; 8] =
+    ["18.20.8", "20.20.2", "22.0.0", "22.23.3", "24.0.0", "24.21.0", "25.9.0", "26.10.0"];
+
+/// The binary of a version, if the cache has it. Set NODESCOPE_CACHE to have the cache elsewhere.
+pub fn node(version: &str) -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+    Some(cache.join(format!("node-{version}/node"))).filter(|path| path.exists())
+}
+
+/// What a binary says of its V8: the numbers that a layout needs, and the sizes of bytecodes.
+pub struct Constants {
+    pub numbers: Vec<(String, i64)>,
+    pub sizes: Vec<u8>,
+}
+
+impl Constants {
+    pub fn read(binary: &Path) -> Self {
+        let parts = Parts::new(fs::File::open(binary).unwrap()).unwrap();
+        let elf = Elf::parse(&parts).unwrap();
+        let is_wanted = |name: &[u8]| {
+            name.starts_with(CONSTANT_PREFIX.as_bytes())
+                || VERSION_SYMBOLS.iter().any(|symbol| symbol.as_bytes() == name)
+        };
+        let found = elf.variables(is_wanted);
+        let mut numbers: Vec<(String, i64)> =
+            found.names().filter_map(|name| Some((name.to_owned(), found.number(name)?.into()))).collect();
+        numbers.sort();
+        let sizes =
+            elf.variable(BYTECODE_SIZES_SYMBOL).bytes(BYTECODE_SIZES_SYMBOL).unwrap_or_default().to_vec();
+        Self { numbers, sizes }
+    }
+
+    pub fn layout(&self) -> Layout {
+        let number = |name: &str| {
+            let row = self.numbers.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+            Some(self.numbers[row].1)
+        };
+        let version = Version::new(number).unwrap();
+        let constant = |name: &str| number(&format!("{CONSTANT_PREFIX}{name}"));
+        Layout::new(version, &constant).unwrap().with_bytecode_sizes(&self.sizes)
+    }
+}
+
+/// The memory of a running process.
+pub struct Live(sys::remote::Process);
+
+impl Live {
+    pub fn new(pid: u32) -> Self {
+        Self(sys::remote::Process::new(pid).unwrap())
+    }
+}
+
+impl Memory for Live {
+    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+        self.0.read(address, out).map_err(|_| Fault)
+    }
+
+    fn read_many(&self, pieces: &mut [Piece<'_>]) -> Vec<bool> {
+        let pieces = pieces.iter_mut();
+        let mut pieces: Vec<sys::remote::Piece<'_>> =
+            pieces.map(|piece| sys::remote::Piece { address: piece.address, out: piece.out }).collect();
+        self.0.read_many(&mut pieces)
+    }
+}
+
+/// A Node that ends with the test.
+pub struct Running(pub Child);
+
+impl Running {
+    pub fn start(binary: &Path, flags: &[&str], program: &Path) -> Self {
+        let mut command = Command::new(binary);
+        command.args(flags).arg(program).stdin(Stdio::null()).stdout(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        let _ = fs::remove_file(format!("/tmp/perf-{}.map", self.pid()));
+    }
+}

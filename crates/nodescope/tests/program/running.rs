@@ -1,0 +1,213 @@
+//! Real programs to record: Node of every version, what it runs, and what `record` writes about it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Scratch, nodescope, stderr};
+
+/// Two functions that count their own CPU time.
+pub const SHARES: &str = "
+const fs = require('fs');
+const used = { heavy: 0, light: 0 };
+function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
+function heavy() { return spin(9e5) + 1; }
+function light() { return spin(3e5) + 2; }
+function timed(work) { const start = process.cpuUsage(); work(); const end = process.cpuUsage(start);
+  used[work.name] += end.user + end.system; }
+// CPU time, not time: other programs may want the CPU, too.
+const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+while (spent() < Number(process.argv[2])) { timed(heavy); timed(light); }
+if (process.argv[3]) fs.writeFileSync(process.argv[3], JSON.stringify(used));
+process.exitCode = 3;
+";
+
+/// Node's options for names in all of its code.
+pub const NAMES: &[&str] = &["--perf-basic-prof", "--interpreted-frames-native-stack"];
+
+/// Samples a second: few seconds are then enough.
+pub const RATE: f64 = 999.0;
+
+/// Releases that scripts/install-test-tools.sh fetches: the last of every line, and the first of some.
+const RELEASES: [&str; 7] = ["18.20.8", "20.20.2", "22.0.0", "22.23.3", "24.0.0", "24.21.0", "26.10.0"];
+
+/// A program that runs in the background, and ends with the test.
+pub struct Running(pub Child);
+
+impl Running {
+    /// The installed Node with a program; it has a moment to begin.
+    pub fn node(scratch: &Scratch, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
+        let script = scratch.file("program.js", text.as_bytes());
+        let mut command = Command::new("node");
+        command.args(flags).arg(script).args(arguments).current_dir(&scratch.0).stdout(Stdio::null());
+        let running = Self(command.spawn().unwrap());
+        std::thread::sleep(Duration::from_millis(300));
+        running
+    }
+
+    /// Starts a program and waits until it prints a line: then it runs.
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        lines.read_line(&mut line).unwrap();
+        // It may print on, and must not be stopped by a pipe that nobody reads.
+        std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+        Self(child)
+    }
+
+    pub fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let pid = self.0.id();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
+    }
+}
+
+/// Whether perf events work here at all; if not, says so.
+pub fn can_record() -> bool {
+    static REASON: OnceLock<Option<String>> = OnceLock::new();
+    let reason = REASON.get_or_init(|| {
+        let scratch = Scratch::new("record-probe");
+        let out = scratch.path("probe.nodescope");
+        let words = ["record", "-F", "999", "-o", &out, "--", "node", "-e", "for (let i = 0; i < 3e8; i++);"];
+        let output = nodescope(&words).output().unwrap();
+        (!output.status.success()).then(|| stderr(&output))
+    });
+    if let Some(reason) = reason {
+        println!("skipped: nodescope cannot record here: {reason}");
+    }
+    reason.is_none()
+}
+
+/// Records a Node from its first instruction to its end.
+pub fn record_command(node: &Path, flags: &[&str], arguments: &[&str], out: &str) -> Output {
+    let node = node.display().to_string();
+    let words = [&["record", "-F", "999", "-o", out, "--", &node], flags, arguments].concat();
+    // With --perf-basic-prof V8 leaves a log in the current folder, too.
+    let folder = Path::new(out).parent().unwrap();
+    let output = nodescope(&words).current_dir(folder).output().unwrap();
+    remove_map(&output);
+    assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+    output
+}
+
+/// Node leaves its map behind; whoever recorded it has told its pid.
+pub fn remove_map(output: &Output) {
+    let said = stderr(output);
+    if let Some(pid) = said.split("(pid ").nth(1).and_then(|rest| rest.split(')').next()) {
+        let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
+    }
+}
+
+/// Every Node that was fetched, with its release; says which are missing.
+pub fn nodes() -> Vec<(&'static str, PathBuf)> {
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let cache = std::env::var_os("NODESCOPE_CACHE")
+        .map_or_else(|| Path::new(&home).join(".cache/nodescope"), PathBuf::from);
+    let path = |release: &str| cache.join(format!("node-{release}/node"));
+    let (there, missing): (Vec<&str>, Vec<&str>) =
+        RELEASES.iter().partition(|release| path(release).exists());
+    if !missing.is_empty() {
+        println!("skipped: Node {missing:?}: scripts/install-test-tools.sh fetches them");
+    }
+    there.into_iter().map(|release| (release, path(release))).collect()
+}
+
+/// The row of a function in a report.
+pub fn function<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let functions = report["functions"].as_array().unwrap();
+    let found = functions.iter().find(|row| row["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {functions:#?}"))
+}
+
+/// Whether a recorder said that the kernel's part is not for this user.
+pub fn is_without_kernel(output: &Output) -> bool {
+    stderr(output).contains("without the kernel's time")
+}
+
+/// Stacks as text, the root first, each with its time.
+pub struct Folded(Vec<(Vec<String>, f64)>);
+
+impl Folded {
+    pub fn read(path: &str) -> Self {
+        let text = fs::read_to_string(path).unwrap();
+        let line = |line: &str| {
+            let (stack, weight) = line.rsplit_once(' ').unwrap();
+            (stack.split(';').map(str::to_owned).collect(), weight.parse().unwrap())
+        };
+        Self(text.lines().map(line).collect())
+    }
+
+    /// How many samples at `RATE` have such a stack.
+    pub fn count(&self, is_wanted: impl Fn(&[String]) -> bool) -> f64 {
+        let wanted = self.0.iter().filter(|(stack, _)| is_wanted(stack));
+        wanted.map(|(_, weight_ns)| weight_ns * RATE / 1e9).sum::<f64>().round()
+    }
+
+    /// Samples of a JavaScript function and what it called.
+    pub fn total(&self, name: &str) -> f64 {
+        self.count(|stack| stack.iter().any(|frame| is_function(frame, name)))
+    }
+
+    /// Samples with a frame whose name has that part.
+    pub fn with(&self, part: &str) -> f64 {
+        self.count(|stack| stack.iter().any(|frame| frame.contains(part)))
+    }
+
+    /// Those of them where a JavaScript function is among the callers.
+    pub fn under(&self, caller: &str, part: &str) -> f64 {
+        self.count(|stack| {
+            let mut frames = stack.iter();
+            frames.any(|frame| is_function(frame, caller)) && frames.any(|frame| frame.contains(part))
+        })
+    }
+
+    /// Every name, for a message.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.0.iter().flat_map(|(stack, _)| stack.iter().map(String::as_str)).collect()
+    }
+}
+
+/// Whether a frame such as `JS:*heavy /app/app.js:2:15` is of that function, in whatever tier.
+pub fn is_function(frame: &str, name: &str) -> bool {
+    let Some((_, named)) = frame.split_once(':') else { return false };
+    let found = named.trim_start_matches(['~', '^', '+', '*', '\'', '-']).split(' ').next();
+    found == Some(name)
+}
+
+/// node and its libraries in a folder of their own; false where that does not work.
+pub fn make_root(root: &str, node: &str) -> bool {
+    fs::create_dir_all(format!("{root}/proc")).is_ok()
+        && fs::create_dir_all(format!("{root}/tmp")).is_ok()
+        && copy_program(root, node, "/node")
+}
+
+/// A program to that place in a root, and its libraries to theirs.
+pub fn copy_program(root: &str, program: &str, place: &str) -> bool {
+    let copy = |from: &str, to: &str| {
+        fs::create_dir_all(Path::new(to).parent().unwrap()).is_ok() && fs::copy(from, to).is_ok()
+    };
+    let Ok(libraries) = Command::new("ldd").arg(program).output() else { return false };
+    let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
+    let mut paths = libraries.split_whitespace().filter(|word| word.starts_with('/'));
+    paths.all(|path| copy(path, &format!("{root}{path}"))) && copy(program, &format!("{root}{place}"))
+}
+
+/// The real file of the installed Node.
+pub fn installed_node() -> Option<String> {
+    let node = Command::new("node").args(["-p", "process.execPath"]).output().ok()?;
+    Some(String::from_utf8_lossy(&node.stdout).trim().to_owned())
+}

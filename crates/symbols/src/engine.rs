@@ -1,0 +1,71 @@
+//! Which of the mapped files hold V8, and where everything stands in its objects.
+
+use elf::Elf;
+use rustc_hash::FxHashMap;
+use v8::layout::{BYTECODE_SIZES_SYMBOL, CONSTANT_PREFIX, VERSION_SYMBOLS};
+use v8::{Layout, Version};
+
+use crate::images;
+use crate::places::Place;
+use crate::unwind::Moment;
+
+/// The files that were looked at, by module.
+#[derive(Default)]
+pub(crate) struct Engines {
+    by_module: FxHashMap<u32, Option<Engine>>,
+    /// Sentences about engines that are not known.
+    pub(crate) refused: Vec<String>,
+}
+
+/// A file with a V8.
+struct Engine {
+    layout: Option<Layout>,
+}
+
+impl Engines {
+    /// The layout of the V8 in a process, where it has one that is known.
+    pub(crate) fn layout(&mut self, moment: &Moment<'_>) -> Option<Layout> {
+        let mut modules: Vec<u32> = moment
+            .process
+            .mappings()
+            .filter_map(|(_, _, id)| match moment.place(id) {
+                Place::File { module, executable: true, .. } => Some(module),
+                _ => None,
+            })
+            .collect();
+        modules.sort_unstable();
+        modules.dedup();
+        for module in modules {
+            if !self.by_module.contains_key(&module) {
+                let engine = self.read(moment, module);
+                self.by_module.insert(module, engine);
+            }
+            if let Some(engine) = self.by_module.get(&module).and_then(Option::as_ref) {
+                return engine.layout.clone();
+            }
+        }
+        None
+    }
+
+    /// Whether a file holds a V8, among those that were looked at.
+    pub(crate) fn is_engine(&self, module: u32) -> bool {
+        self.by_module.get(&module).is_some_and(Option::is_some)
+    }
+
+    fn read(&mut self, moment: &Moment<'_>, row: u32) -> Option<Engine> {
+        let module = &moment.modules.rows[row as usize];
+        let file = images::find_module(moment.sources, module).ok()??;
+        let image = Elf::parse(&file).ok()?;
+        let is_wanted = |name: &[u8]| {
+            name.starts_with(CONSTANT_PREFIX.as_bytes())
+                || VERSION_SYMBOLS.iter().any(|symbol| symbol.as_bytes() == name)
+        };
+        let variables = image.variables(is_wanted);
+        let version = Version::new(|name| variables.number(name).map(i64::from))?;
+        let constant = |name: &str| variables.number(&format!("{CONSTANT_PREFIX}{name}")).map(i64::from);
+        let layout = Layout::new(version, &constant).map_err(|error| self.refused.push(error.to_string()));
+        let sizes = image.variable(BYTECODE_SIZES_SYMBOL);
+        let sizes = sizes.bytes(BYTECODE_SIZES_SYMBOL).unwrap_or_default();
+        Some(Engine { layout: layout.ok().map(|layout| layout.with_bytecode_sizes(sizes)) })
+    }
+}

@@ -1,0 +1,302 @@
+//! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
+//! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
+
+use std::path::PathBuf;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use trace::{Address, Comm, Context, Event, Exit, Fork, JavaScript, Mmap, Sample, Sink};
+use v8::name::Tier;
+use v8::{Fault, Frame, FunctionId, JsFrame, Kind, Memory, Reader, Reason, Registers, Stack, Start};
+
+use crate::engine::Engines;
+use crate::places::Place;
+use crate::sources::Sources;
+use crate::unwind::{Moment, Step, Unwinders, get, register::x86_64};
+use crate::world::World;
+
+/// What a walker found.
+#[derive(Clone, Copy, Debug)]
+pub enum Found<'a> {
+    /// A frame, before the first sample that has it.
+    Frame(JavaScript<'a>),
+    /// A sample, its frames as far as they are known.
+    Sample(Sample<'a>),
+}
+
+/// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
+pub struct Walker<'a> {
+    world: World,
+    unwinders: Unwinders,
+    engines: Engines,
+    /// The readers of processes, and whether one is to be had at all.
+    readers: FxHashMap<u32, Option<Heap>>,
+    rows: Rows,
+    /// Why frames of JavaScript got no name.
+    unnamed: FxHashMap<Reason, u64>,
+    steps: Vec<Step>,
+    chain: Vec<Address>,
+    roots_asked: FxHashSet<u32>,
+    /// The root of a process, where it is not ours.
+    root_of: fn(u32) -> Option<PathBuf>,
+    found: Box<dyn FnMut(Found<'_>) + 'a>,
+}
+
+/// The heap of one process.
+struct Heap {
+    reader: Reader,
+    memory: Live,
+}
+
+/// The memory of a process that runs.
+struct Live(sys::remote::Process);
+
+impl Memory for Live {
+    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+        self.0.read(address, out).map_err(|_| Fault)
+    }
+
+    fn read_many(&self, pieces: &mut [v8::Piece<'_>]) -> Vec<bool> {
+        let mut wanted: Vec<sys::remote::Piece<'_>> = pieces
+            .iter_mut()
+            .map(|piece| sys::remote::Piece { address: piece.address, out: &mut *piece.out })
+            .collect();
+        self.0.read_many(&mut wanted)
+    }
+}
+
+/// The numbers of frames, each given once.
+struct Rows {
+    next: u32,
+    known: FxHashMap<RowKey, u32>,
+}
+
+/// A process, a function of its reader, what runs it, where it is, and whether it is inlined.
+type RowKey = (u32, FunctionId, Tier, u32, u32, bool);
+
+/// When so many frames are known, they are told anew: a program that makes functions for days must not fill memory.
+const MOST_ROWS: usize = 1 << 18;
+
+impl<'a> Walker<'a> {
+    /// A walker whose frames have numbers from `first_row` on.
+    pub fn new(
+        first_row: u32,
+        root_of: fn(u32) -> Option<PathBuf>,
+        found: impl FnMut(Found<'_>) + 'a,
+    ) -> Self {
+        Self {
+            world: World::new(Sources::default()),
+            unwinders: Unwinders::default(),
+            engines: Engines::default(),
+            readers: FxHashMap::default(),
+            rows: Rows { next: first_row, known: FxHashMap::default() },
+            unnamed: FxHashMap::default(),
+            steps: Vec::new(),
+            chain: Vec::new(),
+            roots_asked: FxHashSet::default(),
+            root_of,
+            found: Box::new(found),
+        }
+    }
+
+    /// Time has passed: what is known of objects is looked at again before it is believed.
+    pub fn begin_round(&mut self) {
+        for heap in self.readers.values_mut().flatten() {
+            heap.reader.begin_batch();
+        }
+        if self.rows.known.len() > MOST_ROWS {
+            self.rows.known.clear();
+        }
+    }
+
+    /// Why frames of JavaScript got no name so far, and how many.
+    pub fn unnamed(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.unnamed.iter().map(|(reason, count)| (reason.label(), *count))
+    }
+
+    /// Puts the frames of a sample into `chain`.
+    fn walk(&mut self, sample: &Sample<'_>, pid: u32) {
+        let row = self.world.processes.row(Some(pid));
+        let moment = self.world.moment(row, Some(std::env::consts::ARCH));
+        self.unwinders.prepare(&moment);
+        let engines = &mut self.engines;
+        let heap = self.readers.entry(pid).or_insert_with(|| {
+            let layout = engines.layout(&moment)?;
+            let memory = Live(sys::remote::Process::new(pid).ok()?);
+            Some(Heap { reader: Reader::new(layout), memory })
+        });
+        self.steps.clear();
+        let Some(start) = start_of(sample) else { return };
+        let (unwinders, engines) = (&self.unwinders, &self.engines);
+        let kind_at = |address: u64| kind_at(&moment, unwinders, engines, address);
+        let stack = Stack::new(start.sp, sample.user_stack);
+        let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
+        if let Some(heap) = heap.as_mut().filter(|_| is_engine) {
+            let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
+            let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
+            self.steps.extend(frames.iter().take(framed + 1).map(step_of));
+        }
+        self.unwinders.steps(&moment, sample, &mut self.steps);
+        let (unwinders, engines) = (&self.unwinders, &self.engines);
+        let kind_at = |step: &Step| self::kind_at(&moment, unwinders, engines, step.instruction());
+        let frame = |step: &Step| Frame {
+            pc: step.pc,
+            fp: step.fp,
+            is_return_address: step.is_return_address,
+            kind: kind_at(step),
+        };
+        let frames: Vec<Frame> = self.steps.iter().map(frame).collect();
+        let names = heap.as_mut().map(|heap| {
+            let rdi = sample.user_registers.and_then(|registers| get(registers, x86_64::DI));
+            let registers = Registers { rdi: rdi.unwrap_or(0) };
+            heap.reader.frames(&heap.memory, &stack, &frames, registers)
+        });
+        let Some(names) = names else {
+            let address = |step: &Step| Address { value: step.instruction(), context: Context::User };
+            self.chain.extend(self.steps.iter().map(address));
+            return;
+        };
+        for (at, name) in names.into_iter().enumerate() {
+            match name {
+                Ok(frame) => self.push_named(pid, &frame),
+                Err(reason) => {
+                    if reason.is_loss() {
+                        *self.unnamed.entry(reason).or_default() += 1;
+                    }
+                    let value = self.steps[at].instruction();
+                    self.chain.push(Address { value, context: Context::User });
+                }
+            }
+        }
+    }
+
+    /// A frame and what is inlined into it, the innermost first.
+    fn push_named(&mut self, pid: u32, frame: &JsFrame) {
+        for inlined in &frame.inlined {
+            self.push_row((pid, inlined.function, frame.tier, inlined.line, inlined.column, true));
+        }
+        self.push_row((pid, frame.function, frame.tier, frame.line, frame.column, false));
+    }
+
+    fn push_row(&mut self, key: RowKey) {
+        let Rows { next, known } = &mut self.rows;
+        let row = *known.entry(key).or_insert_with(|| {
+            let (pid, function, tier, line, column, inlined) = key;
+            let reader = self.readers.get(&pid).and_then(|heap| heap.as_ref()).map(|heap| &heap.reader);
+            let symbol =
+                reader.and_then(|reader| reader.function(function)).map(|function| symbol(function, tier));
+            let symbol = symbol.unwrap_or_default();
+            let row = *next;
+            *next = next.wrapping_add(1);
+            (self.found)(Found::Frame(JavaScript { row, symbol: symbol.as_bytes(), line, column, inlined }));
+            row
+        });
+        self.chain.push(Address { value: u64::from(row), context: Context::JavaScript });
+    }
+}
+
+impl Sink for Walker<'_> {
+    fn event(&mut self, _: &Event<'_>) {}
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        let Some(pid) = sample.pid.filter(|_| sample.user_registers.is_some()) else {
+            return (self.found)(Found::Sample(*sample));
+        };
+        self.chain.clear();
+        self.chain.extend(sample.chain.iter().filter(|address| address.context != Context::User));
+        let kernel = self.chain.len();
+        self.walk(sample, pid);
+        if self.chain.len() == kernel {
+            return (self.found)(Found::Sample(*sample));
+        }
+        self.add_rest(sample);
+        let walked = Sample { chain: &self.chain, user_registers: None, user_stack: &[], ..*sample };
+        (self.found)(Found::Sample(walked));
+    }
+
+    fn mmap(&mut self, mmap: &Mmap<'_>) {
+        let Some(pid) = mmap.pid else { return };
+        if !self.roots_asked.contains(&pid) {
+            self.roots_asked.insert(pid);
+            self.world.sources.roots.extend((self.root_of)(pid).map(|root| (pid, root)));
+        }
+        self.world.mmap(mmap);
+    }
+
+    fn comm(&mut self, comm: &Comm<'_>) {
+        self.world.comm(comm);
+        if comm.exec {
+            self.forget(comm.pid);
+        }
+    }
+
+    fn fork(&mut self, fork: &Fork) {
+        self.world.fork(fork);
+        if fork.pid != fork.parent_pid {
+            self.forget(fork.pid);
+        }
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        if exit.pid == exit.tid {
+            self.forget(exit.pid);
+        }
+    }
+
+    fn lost(&mut self, _: u64) {}
+
+    fn damage(&mut self, _: String) {}
+}
+
+impl Walker<'_> {
+    fn forget(&mut self, pid: u32) {
+        self.readers.remove(&pid);
+        self.rows.known.retain(|key, _| key.0 != pid);
+    }
+
+    /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's.
+    fn add_rest(&mut self, sample: &Sample<'_>) {
+        let Some(last) = self.steps.last() else { return };
+        let mut user = sample.chain.iter().filter(|address| address.context == Context::User);
+        if user.any(|address| address.value == last.pc) {
+            let call = |address: &Address| Address { value: address.value.wrapping_sub(1), ..*address };
+            self.chain.extend(user.map(call));
+        }
+    }
+}
+
+fn start_of(sample: &Sample<'_>) -> Option<Start> {
+    let registers = sample.user_registers?;
+    let [pc, sp, fp] = [x86_64::IP, x86_64::SP, x86_64::BP].map(|number| get(registers, number));
+    Some(Start { pc: pc?, sp: sp?, fp: fp?, is_return_address: false })
+}
+
+fn step_of(frame: &Frame) -> Step {
+    Step { pc: frame.pc, fp: frame.fp, is_return_address: frame.is_return_address }
+}
+
+/// What stands at an address. The builtins are the code of the engine's binary that no table speaks of.
+fn kind_at(moment: &Moment<'_>, unwinders: &Unwinders, engines: &Engines, address: u64) -> Kind {
+    let Some(place) = moment.process.find(address).map(|id| moment.place(id)) else { return Kind::Unmapped };
+    match place {
+        Place::Generated(_) | Place::Code(_) => Kind::Generated,
+        Place::File { module, executable: true, .. } => {
+            let is_builtin = engines.is_engine(module) && !unwinders.has_tables(moment.row, address);
+            if is_builtin { Kind::Builtin } else { Kind::Native }
+        }
+        _ => Kind::Unmapped,
+    }
+}
+
+/// As V8 itself writes it into a perf map.
+fn symbol(function: &v8::Function, tier: Tier) -> String {
+    let mark = match tier {
+        Tier::Ignition => "~",
+        Tier::Sparkplug => "^",
+        Tier::Maglev => "+",
+        Tier::Turbofan => "*",
+        _ => "",
+    };
+    let script = function.script.as_deref().unwrap_or_default();
+    let name = function.display_name();
+    format!("JS:{mark}{name} {script}:{}:{}", function.line, function.column)
+}

@@ -1,0 +1,284 @@
+//! From a frame to a JavaScript function, its place and what was inlined. Each kind of frame is believed only when the
+//! stack and the heap tell one story; the reasons not to are counted.
+
+use crate::code::DEEPEST_INLINING;
+use crate::function::FunctionId;
+use crate::heap::{Heap, Object, small_integer, untagged};
+use crate::memory::{Memory, Stack};
+use crate::name::Tier;
+use crate::positions::{Position, bytecode_offset};
+use crate::reader::{Reader, Shared};
+use crate::reason::Reason;
+use crate::walk::{Frame, Kind};
+
+/// A JavaScript frame with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsFrame {
+    /// The function.
+    pub function: FunctionId,
+    /// The line that runs or calls, from 1; 0 unknown.
+    pub line: u32,
+    /// The column that runs or calls, from 1; 0 unknown.
+    pub column: u32,
+    /// What runs it.
+    pub tier: Tier,
+    /// The functions inlined into it that run at this place, the innermost first.
+    pub inlined: Vec<Inlined>,
+}
+
+/// A function inlined into another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inlined {
+    /// The function.
+    pub function: FunctionId,
+    /// The line that runs or calls, from 1; 0 unknown.
+    pub line: u32,
+    /// The column that runs or calls, from 1; 0 unknown.
+    pub column: u32,
+}
+
+/// Registers of the innermost frame that name a function before it has a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// The function that is called, in V8's calling convention.
+    pub rdi: u64,
+}
+
+/// How often a batch may start over with a frame because something moved.
+const MOST_RETRIES: u32 = 16;
+
+impl Reader {
+    /// Names all frames of a stack, in the order given. Objects that will be needed are read together.
+    pub fn frames(
+        &mut self,
+        memory: &dyn Memory,
+        stack: &Stack<'_>,
+        frames: &[Frame],
+        registers: Registers,
+    ) -> Vec<Result<JsFrame, Reason>> {
+        self.expect(memory, stack, frames);
+        frames.iter().map(|frame| self.frame(memory, stack, frame, registers)).collect()
+    }
+
+    /// Names one frame. `registers` matter only when the frame is the innermost one.
+    pub fn frame(
+        &mut self,
+        memory: &dyn Memory,
+        stack: &Stack<'_>,
+        frame: &Frame,
+        registers: Registers,
+    ) -> Result<JsFrame, Reason> {
+        let mut attempt = Attempt { reader: self, memory, stack, frame, registers };
+        let result = attempt.name();
+        let is_loss = result.as_ref().is_err_and(|reason| reason.is_loss() && *reason != Reason::StackCut);
+        if !is_loss || attempt.reader.state.retries >= MOST_RETRIES {
+            return result;
+        }
+        attempt.reader.state.retries += 1;
+        let shared = attempt.shared_of_frame().ok().map(|shared| shared.address);
+        attempt.reader.state.forget(frame.instruction(), shared);
+        attempt.name()
+    }
+
+    /// Brings functions, bytecodes and code of all frames, then what the functions lead to.
+    fn expect(&mut self, memory: &dyn Memory, stack: &Stack<'_>, frames: &[Frame]) {
+        let (layout, state) = (&self.layout, &mut self.state);
+        let mut heap = Heap { memory, layout, kept: &mut state.kept };
+        let javascript = frames.iter().filter(|frame| matches!(frame.kind, Kind::Generated | Kind::Builtin));
+        let slot = |frame: &Frame, distance: i64| {
+            let context = stack.word_near(frame.fp?, layout.frame.context)?;
+            let word = stack.word_near(frame.fp?, distance)?;
+            untagged(word).filter(|_| is_reference(context))
+        };
+        let functions: Vec<u64> =
+            javascript.clone().filter_map(|frame| slot(frame, layout.frame.function)).collect();
+        let bytecodes = javascript.clone().filter_map(|frame| slot(frame, layout.frame.bytecode));
+        let codes = javascript.filter_map(|frame| state.codes.known(frame.instruction()));
+        let codes = codes.flat_map(crate::code::Code::addresses);
+        let ends = functions.iter().map(|function| function + layout.at.function_shared as u64);
+        heap.expect(functions.iter().copied().chain(ends).chain(bytecodes).chain(codes));
+        let shared = functions
+            .iter()
+            .filter_map(|function| untagged(heap.word(function + layout.at.function_shared as u64).ok()?));
+        let shared: Vec<u64> = shared.collect();
+        heap.expect(shared.iter().flat_map(|shared| [*shared, shared + layout.at.shared_script as u64]));
+    }
+}
+
+/// One attempt to name one frame.
+struct Attempt<'a> {
+    reader: &'a mut Reader,
+    memory: &'a dyn Memory,
+    stack: &'a Stack<'a>,
+    frame: &'a Frame,
+    registers: Registers,
+}
+
+impl Attempt<'_> {
+    fn name(&mut self) -> Result<JsFrame, Reason> {
+        match self.frame.kind {
+            Kind::Generated => self.name_generated(),
+            Kind::Builtin => self.name_interpreted(),
+            Kind::Native | Kind::Unmapped => Err(Reason::NotJavaScript),
+        }
+    }
+
+    fn heap(&mut self) -> Heap<'_> {
+        Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut self.reader.state.kept }
+    }
+
+    fn slot(&self, distance: i64) -> Result<u64, Reason> {
+        let fp = self.frame.fp.ok_or(Reason::NotJavaScript)?;
+        self.stack.word_near(fp, distance).ok_or(Reason::StackCut)
+    }
+
+    /// Builtins run in the frames of interpreted functions.
+    fn name_interpreted(&mut self) -> Result<JsFrame, Reason> {
+        if self.frame.fp.is_none() {
+            return Err(Reason::Builtin);
+        }
+        let layout = self.reader.layout.frame.clone();
+        if !is_reference(self.slot(layout.context)?) {
+            return Err(Reason::NotJavaScript);
+        }
+        let bytecode = self.slot(layout.bytecode)?;
+        let kind = self.reader.layout.types.bytecode;
+        let Ok(bytecode) = self.heap().object_of(bytecode, kind) else { return Err(Reason::Builtin) };
+        let shared = self.shared_of_frame()?;
+        if self.heap().bytecode_of_shared(shared)? != bytecode {
+            return Err(Reason::Mismatch);
+        }
+        let shared = self.reader.shared(self.memory, shared)?;
+        // A builtin without a frame may run on behalf of baseline code, which has something else in this slot.
+        let offset = small_integer(self.slot(layout.bytecode_offset)?);
+        let tier = if offset.is_some() { Tier::Ignition } else { Tier::Sparkplug };
+        let first = self.reader.layout.at.bytecode_data as i64 - 1;
+        let offset = offset.and_then(|offset| u32::try_from(i64::from(offset) - first).ok());
+        let (line, column) = self.place_of_bytecode(shared, bytecode, offset);
+        Ok(JsFrame { function: shared.function, line, column, tier, inlined: Vec::new() })
+    }
+
+    fn name_generated(&mut self) -> Result<JsFrame, Reason> {
+        let pc = self.frame.instruction();
+        let state = &mut self.reader.state;
+        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let tier = state.codes.at(&mut heap, pc, state.batch)?.tier;
+        match tier {
+            None => Err(Reason::OtherCode),
+            Some(Tier::Ignition) => self.name_interpreted(),
+            Some(Tier::Sparkplug) => self.name_baseline(pc),
+            Some(tier) => self.name_optimised(pc, tier),
+        }
+    }
+
+    /// The frame's function, its bytecode and the code's bytecode must agree. Before there is a frame, the function is
+    /// in a register.
+    fn name_baseline(&mut self, pc: u64) -> Result<JsFrame, Reason> {
+        let state = &mut self.reader.state;
+        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let bytecode = state.codes.at(&mut heap, pc, state.batch)?.bytecode(&mut heap)?;
+        let shared = match self.shared_with_bytecode(bytecode) {
+            Err(_) if self.frame.fp.is_none() || !self.frame.is_return_address => {
+                self.called_shared(bytecode)?
+            }
+            result => result?,
+        };
+        let shared = self.reader.shared(self.memory, shared)?;
+        let offset = self.baseline_offset(pc, bytecode);
+        let (line, column) = self.place_of_bytecode(shared, bytecode, offset);
+        Ok(JsFrame { function: shared.function, line, column, tier: Tier::Sparkplug, inlined: Vec::new() })
+    }
+
+    fn shared_with_bytecode(&mut self, bytecode: Object) -> Result<Object, Reason> {
+        let slot = self.slot(self.reader.layout.frame.bytecode)?;
+        let shared = self.shared_of_frame()?;
+        let mut heap = self.heap();
+        let is_same = heap.object(slot)? == bytecode && heap.bytecode_of_shared(shared)? == bytecode;
+        if is_same { Ok(shared) } else { Err(Reason::Mismatch) }
+    }
+
+    fn called_shared(&mut self, bytecode: Object) -> Result<Object, Reason> {
+        let function = self.registers.rdi;
+        let mut heap = self.heap();
+        let shared = heap.shared_of_function(function)?;
+        if heap.bytecode_of_shared(shared)? == bytecode { Ok(shared) } else { Err(Reason::Mismatch) }
+    }
+
+    fn baseline_offset(&mut self, pc: u64, bytecode: Object) -> Option<u32> {
+        let (state, layout) = (&mut self.reader.state, &self.reader.layout);
+        if layout.bytecode_sizes.is_empty() {
+            return None;
+        }
+        let mut heap = Heap { memory: self.memory, layout, kept: &mut state.kept };
+        let code = state.codes.at(&mut heap, pc, state.batch).ok()?;
+        let (table, start) = (code.offsets(&mut heap)?, code.start);
+        let bytes = state.bytecode_bytes(self.memory, layout, bytecode)?;
+        bytecode_offset(&table, &bytes, &layout.bytecode_sizes, pc.checked_sub(start)?)
+    }
+
+    /// The code's function and the frame's must agree, unless there is no frame yet, or the frame's function cannot be
+    /// read any more.
+    fn name_optimised(&mut self, pc: u64, tier: Tier) -> Result<JsFrame, Reason> {
+        let state = &mut self.reader.state;
+        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let shared = state.codes.at(&mut heap, pc, state.batch)?.shared(&mut heap)?;
+        if self.frame.is_return_address && self.shared_of_frame().is_ok_and(|other| other != shared) {
+            return Err(Reason::Mismatch);
+        }
+        let outer = self.reader.shared(self.memory, shared)?;
+        let state = &mut self.reader.state;
+        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let position = state.codes.at(&mut heap, pc, state.batch)?.position(&mut heap, pc);
+        let Some(position) = position else {
+            return Ok(JsFrame { function: outer.function, line: 0, column: 0, tier, inlined: Vec::new() });
+        };
+        // A chain that cannot be read as a whole says nothing about lines, but the function is certain.
+        let (inlined, position) = self.inlined(pc, position).unwrap_or((Vec::new(), None));
+        let (line, column) = position.map_or((0, 0), |position| self.place(outer, position));
+        Ok(JsFrame { function: outer.function, line, column, tier, inlined })
+    }
+
+    /// The functions that a position is inside of, the innermost first, and the position in the outermost.
+    fn inlined(
+        &mut self,
+        pc: u64,
+        mut position: Position,
+    ) -> Result<(Vec<Inlined>, Option<Position>), Reason> {
+        let mut inlined = Vec::new();
+        while let Some(id) = position.inlining() {
+            if inlined.len() >= DEEPEST_INLINING {
+                return Err(Reason::TooLarge);
+            }
+            let state = &mut self.reader.state;
+            let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+            let inlining = state.codes.at(&mut heap, pc, state.batch)?.inlining(&mut heap, id)?;
+            let shared = self.reader.shared(self.memory, inlining.shared)?;
+            let (line, column) = self.place(shared, position);
+            inlined.push(Inlined { function: shared.function, line, column });
+            position = inlining.call;
+        }
+        Ok((inlined, Some(position)))
+    }
+
+    fn shared_of_frame(&mut self) -> Result<Object, Reason> {
+        let function = self.slot(self.reader.layout.frame.function)?;
+        self.heap().shared_of_function(function)
+    }
+
+    fn place_of_bytecode(&mut self, shared: Shared, bytecode: Object, offset: Option<u32>) -> (u32, u32) {
+        let (state, layout) = (&mut self.reader.state, &self.reader.layout);
+        let position = offset.and_then(|offset| state.positions(self.memory, layout, bytecode)?.find(offset));
+        position.map_or((0, 0), |position| self.place(shared, position))
+    }
+
+    fn place(&mut self, shared: Shared, position: Position) -> (u32, u32) {
+        let (state, layout) = (&mut self.reader.state, &self.reader.layout);
+        let place = shared.script.zip(position.offset());
+        place.and_then(|(script, offset)| state.place(self.memory, layout, script, offset)).unwrap_or((0, 0))
+    }
+}
+
+/// Whether a slot has a reference in it, not the number of a frame's type.
+fn is_reference(word: u64) -> bool {
+    word & 3 == 1 && untagged(word).is_some()
+}

@@ -1,0 +1,262 @@
+//! The reader: from a frame to a function of a growing table. It owns the layout and every cache. What it keeps about
+//! an object is looked at again once a batch, because objects move and die; the caches are bounded.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::code::Codes;
+use crate::function::{Function, FunctionId};
+use crate::heap::{Heap, Kept, Object};
+use crate::layout::Layout;
+use crate::memory::Memory;
+use crate::positions::Positions;
+use crate::reason::Reason;
+use crate::script::{Place, Script};
+
+/// Names the JavaScript frames of one process.
+#[derive(Debug)]
+pub struct Reader {
+    pub(crate) layout: Layout,
+    pub(crate) state: State,
+    functions: Vec<Function>,
+    ids: FxHashMap<Function, FunctionId>,
+}
+
+/// What is known of the process's heap.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) kept: Kept,
+    pub(crate) codes: Codes,
+    shared: FxHashMap<u64, Shared>,
+    scripts: FxHashMap<u64, (Script, u64)>,
+    bytecodes: FxHashMap<u64, Bytecode>,
+    pub(crate) batch: u64,
+    /// How often a frame was read anew in this batch.
+    pub(crate) retries: u32,
+}
+
+/// A SharedFunctionInfo that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared {
+    words: [u64; 3],
+    /// The row of the table.
+    pub(crate) function: FunctionId,
+    /// Its script.
+    pub(crate) script: Option<Object>,
+}
+
+/// What is kept of a BytecodeArray.
+#[derive(Clone, Debug)]
+struct Bytecode {
+    words: [u64; 3],
+    batch: u64,
+    positions: Option<Arc<Positions>>,
+    bytes: Option<Arc<[u8]>>,
+}
+
+/// When a cache has so many entries, it is emptied.
+const MOST_ENTRIES: usize = 1 << 15;
+
+/// A program that makes more functions than this gets no new names.
+const MOST_FUNCTIONS: usize = 1 << 20;
+
+/// Maps seldom die: their types are kept for so many batches.
+const BATCHES_PER_MAPS: u64 = 64;
+
+const LONGEST_BYTECODE: u64 = 1 << 22;
+
+impl Reader {
+    /// A reader for one process.
+    pub fn new(layout: Layout) -> Self {
+        Self { layout, state: State::default(), functions: Vec::new(), ids: FxHashMap::default() }
+    }
+
+    /// Says that time has passed since the last frame: what is kept is looked at again before it is believed.
+    pub fn begin_batch(&mut self) {
+        let state = &mut self.state;
+        state.batch += 1;
+        state.retries = 0;
+        state.kept.forget_lines();
+        state.codes.begin_batch();
+        if state.batch.is_multiple_of(BATCHES_PER_MAPS) {
+            state.kept.forget_types();
+        }
+        empty_when_full(&mut state.shared);
+        empty_when_full(&mut state.scripts);
+        empty_when_full(&mut state.bytecodes);
+    }
+
+    /// Where everything stands.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// All functions that were named so far; a [`FunctionId`] is a row.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// One function.
+    pub fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.functions.get(id.0 as usize)
+    }
+
+    /// The function of a SharedFunctionInfo, by name and place.
+    pub(crate) fn shared(&mut self, memory: &dyn Memory, shared: Object) -> Result<Shared, Reason> {
+        let mut heap = Heap { memory, layout: &self.layout, kept: &mut self.state.kept };
+        let words = shared_words(&mut heap, shared)?;
+        if let Some(known) = self.state.shared.get(&shared.address)
+            && known.words == words
+        {
+            return Ok(*known);
+        }
+        let names = heap.names_of_shared(shared)?;
+        let script = heap.script_of_shared(shared)?;
+        let name = match script {
+            Some(script) => self.state.script(memory, &self.layout, script)?.name.clone(),
+            None => None,
+        };
+        let place = match (script, names.start) {
+            (Some(script), Some(start)) => self.state.place(memory, &self.layout, script, start),
+            _ => None,
+        };
+        let (line, column) = place.unwrap_or((0, 0));
+        let function = Function {
+            name: names.name.into(),
+            inferred_name: names.inferred.into(),
+            script: name,
+            line,
+            column,
+        };
+        let function = self.add(function)?;
+        let entry = Shared { words, function, script };
+        self.state.shared.insert(shared.address, entry);
+        Ok(entry)
+    }
+
+    fn add(&mut self, function: Function) -> Result<FunctionId, Reason> {
+        if let Some(id) = self.ids.get(&function) {
+            return Ok(*id);
+        }
+        if self.functions.len() >= MOST_FUNCTIONS {
+            return Err(Reason::TooLarge);
+        }
+        let id = FunctionId(self.functions.len() as u32);
+        self.functions.push(function.clone());
+        self.ids.insert(function, id);
+        Ok(id)
+    }
+}
+
+/// Map, name, script.
+fn shared_words(heap: &mut Heap<'_>, shared: Object) -> Result<[u64; 3], Reason> {
+    let (name, script) = (heap.layout.at.shared_name, heap.layout.at.shared_script);
+    Ok([heap.field(shared, 0)?, heap.field(shared, name)?, heap.field(shared, script)?])
+}
+
+fn empty_when_full<T>(cache: &mut FxHashMap<u64, T>) {
+    if cache.len() > MOST_ENTRIES {
+        cache.clear();
+    }
+}
+
+impl State {
+    /// The script at an object.
+    fn script(
+        &mut self,
+        memory: &dyn Memory,
+        layout: &Layout,
+        script: Object,
+    ) -> Result<&mut Script, Reason> {
+        let mut heap = Heap { memory, layout, kept: &mut self.kept };
+        let is_fresh = match self.scripts.get_mut(&script.address) {
+            Some((_, batch)) if *batch == self.batch => true,
+            Some((known, batch)) => {
+                *batch = self.batch;
+                known.is_fresh(&mut heap, script)
+            }
+            None => false,
+        };
+        if !is_fresh {
+            let read = Script::read(&mut heap, script)?;
+            self.scripts.insert(script.address, (read, self.batch));
+        }
+        self.scripts.get_mut(&script.address).map(|(script, _)| script).ok_or(Reason::Unreadable)
+    }
+
+    /// The line and column of a character of a script.
+    pub(crate) fn place(
+        &mut self,
+        memory: &dyn Memory,
+        layout: &Layout,
+        script: Object,
+        offset: u32,
+    ) -> Option<Place> {
+        self.script(memory, layout, script).ok()?;
+        let mut heap = Heap { memory, layout, kept: &mut self.kept };
+        let (script_of, _) = self.scripts.get_mut(&script.address)?;
+        script_of.lines(&mut heap, script)?.place(offset)
+    }
+
+    /// Source positions of bytecode, if V8 has kept them.
+    pub(crate) fn positions(
+        &mut self,
+        memory: &dyn Memory,
+        layout: &Layout,
+        bytecode: Object,
+    ) -> Option<Arc<Positions>> {
+        let words = self.bytecode(memory, layout, bytecode)?.words;
+        let entry = self.bytecodes.get_mut(&bytecode.address)?;
+        if entry.positions.is_none() {
+            let mut heap = Heap { memory, layout, kept: &mut self.kept };
+            let bytes = heap.bytes(words[2]).ok()?;
+            entry.positions = Some(Arc::new(Positions::decode(&bytes, layout.unsigned_positions)));
+        }
+        entry.positions.clone()
+    }
+
+    /// The bytes of bytecode.
+    pub(crate) fn bytecode_bytes(
+        &mut self,
+        memory: &dyn Memory,
+        layout: &Layout,
+        bytecode: Object,
+    ) -> Option<Arc<[u8]>> {
+        self.bytecode(memory, layout, bytecode)?;
+        let entry = self.bytecodes.get_mut(&bytecode.address)?;
+        if entry.bytes.is_none() {
+            let mut heap = Heap { memory, layout, kept: &mut self.kept };
+            let length = heap.length(bytecode, LONGEST_BYTECODE).ok()?;
+            let mut bytes = vec![0; length as usize];
+            heap.read(bytecode.address + layout.at.bytecode_data, &mut bytes).ok()?;
+            entry.bytes = Some(bytes.into());
+        }
+        entry.bytes.clone()
+    }
+
+    /// What is kept of bytecode, looked at once a batch.
+    fn bytecode(&mut self, memory: &dyn Memory, layout: &Layout, bytecode: Object) -> Option<&Bytecode> {
+        let batch = self.batch;
+        if self.bytecodes.get(&bytecode.address).is_none_or(|known| known.batch != batch) {
+            let mut heap = Heap { memory, layout, kept: &mut self.kept };
+            let positions = heap.field(bytecode, layout.at.bytecode_positions as usize).ok()?;
+            let words = [heap.field(bytecode, 0).ok()?, heap.field(bytecode, 8).ok()?, positions];
+            let entry = self.bytecodes.entry(bytecode.address);
+            let fresh = Bytecode { words, batch, positions: None, bytes: None };
+            let entry = entry.or_insert_with(|| fresh.clone());
+            if entry.words != words {
+                *entry = fresh;
+            }
+            entry.batch = batch;
+        }
+        self.bytecodes.get(&bytecode.address)
+    }
+
+    /// Drops what is known around a frame that could not be named.
+    pub(crate) fn forget(&mut self, pc: u64, shared: Option<u64>) {
+        self.kept.forget_lines();
+        self.codes.forget(pc);
+        shared.map(|shared| self.shared.remove(&shared));
+    }
+}
