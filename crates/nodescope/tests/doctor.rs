@@ -164,7 +164,7 @@ fn a_narrow_place_is_noticed() {
 /// A stripped binary, and one with capabilities, which the kernel hides from its own user.
 #[test]
 fn a_changed_binary_is_noticed() {
-    let scratch = program::Scratch::new("doctor-binary");
+    let scratch = Scratch::new("doctor-binary");
     let node = Command::new("node").args(["-p", "process.execPath"]).output().unwrap();
     let node = String::from_utf8(node.stdout).unwrap();
     let copy = scratch.path("node");
