@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Ps(Ps),
     #[cfg(target_os = "linux")]
     Doctor(Doctor),
+    Demo(Demo),
     Report(Report),
     Export(Export),
     Completions(Completions),
@@ -79,6 +80,30 @@ pub(crate) struct Record {
     /// Start this and record it until it ends; its exit status becomes ours
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// A sample service under load, recorded and shown: nothing else is needed
+///
+/// A small web shop on the Node that is in your PATH, with load from nodescope itself, recorded as `nodescope record`
+/// would record your own. Without Node, or where recording is not permitted, a recording that ships with nodescope
+/// is shown, and it says so. Nothing keeps running afterwards.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope demo
+  nodescope demo -d 5s -o flame.svg")]
+pub(crate) struct Demo {
+    /// How long: 10s, 500ms, 2m
+    #[arg(long, short, value_name = "TIME", default_value = "10s")]
+    pub(crate) duration: String,
+    /// Samples a second of each busy thread
+    #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) frequency: u32,
+    /// Where to write: the ending says which form; `-` is stdout [default: nodescope-demo-TIME.nodescope]
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Open no browser. (None is opened yet: the page is still to come.)
+    #[arg(long)]
+    pub(crate) no_browser: bool,
 }
 
 /// What this machine allows you, and the exact command that would allow more
@@ -330,6 +355,7 @@ pub(crate) fn short_help() -> String {
         "\
 nodescope {version}: where the time of a Node.js process went
 
+  nodescope demo                   a sample service under load, recorded and shown: nothing else is needed
   nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads

@@ -25,14 +25,14 @@ use symbols::{Namer, Sources};
 use crate::cli;
 use crate::export::Form;
 use crate::failure::Failure;
-use crate::{export, select};
+use crate::{export, report, select};
 use account::Account;
 use beside::Beside;
 use names::Names;
 use progress::Progress;
 use spool::Spool;
 use target::Target;
-use words::{default_name, explain, say_end, say_start};
+use words::{default_name, explain, say_few, say_next, say_start, say_written};
 
 pub(crate) use names::read_names;
 pub(crate) use target::stand_in;
@@ -45,6 +45,15 @@ const SHORTEST_ROUND: Duration = Duration::from_millis(8);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
+    run_and_show(arguments, report::print_head, say_next)
+}
+
+/// The same for another command, which shows more of the report, or says something else at the end.
+pub(crate) fn run_and_show(
+    arguments: &cli::Record,
+    show: fn(&Profile) -> Result<(), Failure>,
+    say_more: fn(Form, &Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let limit = limit(arguments)?;
     let mut target = Target::find(arguments)?;
     let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
@@ -69,7 +78,12 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
-    say_end(&profile, arguments.frequency, form, &out)?;
+    say_few(&profile, arguments.frequency);
+    if out != Path::new("-") {
+        show(&profile)?;
+        say_written(&profile, &out);
+        say_more(form, &out)?;
+    }
     target.status()
 }
 
@@ -126,11 +140,7 @@ fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
     let Some(text) = &arguments.duration else {
         return Ok(arguments.command.is_empty().then_some(Duration::from_secs(30)));
     };
-    let ns = select::parse_time(text).filter(|ns| *ns > 0);
-    let ns = ns.ok_or_else(|| {
-        Failure::usage(format!("--duration {text} is not a time")).hint("-d 30s, -d 500ms, -d 2m")
-    })?;
-    Ok(Some(Duration::from_nanos(ns)))
+    select::parse_duration(text).map(Some)
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
