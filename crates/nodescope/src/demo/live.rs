@@ -49,6 +49,7 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         all: false,
         system: false,
         no_children: false,
+        no_heap: false,
         duration: Some(arguments.duration.clone()),
         frequency: arguments.frequency,
         event: Vec::new(),
