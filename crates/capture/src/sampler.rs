@@ -245,7 +245,7 @@ impl Sampler {
         let mut early = std::mem::take(&mut self.early);
         self.read(&mut early);
         let followed: BTreeSet<i32> =
-            stream::forks(&early).filter_map(|tid| i32::try_from(tid).ok()).collect();
+            stream::forks(&early).filter_map(|began| i32::try_from(began.tid).ok()).collect();
         let is_missed = |tid: &i32| !self.tids.contains(tid) && !followed.contains(tid);
         let missed: BTreeSet<i32> = now.into_iter().filter(is_missed).collect();
         self.early = early;

@@ -167,7 +167,7 @@ fn sample(
             sampler.disable();
         }
         bytes.clear();
-        beside.look(target, is_last, &mut bytes);
+        beside.look(is_last, &mut bytes);
         if is_last {
             names.finish(sampler, &mut bytes);
         }
@@ -176,6 +176,7 @@ fn sample(
         } else {
             sampler.read(&mut bytes);
         }
+        beside.take_in(capture::new_processes(&bytes));
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
         if is_last {

@@ -19,7 +19,7 @@ use super::proc;
 use super::target::Target;
 use super::turns::Loops;
 
-/// How soon new processes are looked for after the start, and how often later.
+/// How soon it is asked what processes are after the start, and how often later.
 const FIRST_SCAN: Duration = Duration::from_millis(100);
 const SCAN: Duration = Duration::from_secs(1);
 /// How often perf maps and CPU times are looked at. Event loops are, whenever there are samples.
@@ -77,10 +77,10 @@ impl Beside {
     }
 
     /// Looks at everything that it is time for; appends what belongs into the recording.
-    pub(super) fn look(&mut self, target: &Target, is_last: bool, out: &mut Vec<u8>) {
+    pub(super) fn look(&mut self, is_last: bool, out: &mut Vec<u8>) {
         let now = Instant::now();
         if now >= self.next_scan || is_last {
-            self.scan(target, out);
+            self.scan(out);
             self.scans += 1;
             self.next_scan = now + if self.scans == 1 { FIRST_SCAN } else { SCAN };
         }
@@ -108,8 +108,7 @@ impl Beside {
         }
     }
 
-    fn scan(&mut self, target: &Target, out: &mut Vec<u8>) {
-        self.take_in(target.all_pids());
+    fn scan(&mut self, out: &mut Vec<u8>) {
         if let Some(loops) = &mut self.loops {
             self.pids.iter().for_each(|pid| loops.add(*pid));
         }
@@ -119,7 +118,8 @@ impl Beside {
         }
     }
 
-    fn take_in(&mut self, pids: Vec<u32>) {
+    /// Begins with processes that were not there before.
+    pub(super) fn take_in(&mut self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if self.pids.len() < MOST_FOLLOWED && self.pids.insert(pid) {
                 let inner_pid = proc::inner_pid(pid).unwrap_or(pid);
