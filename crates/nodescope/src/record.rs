@@ -88,7 +88,7 @@ pub(crate) fn run_and_show(
 }
 
 fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure> {
-    let event = |name: &String| ExtraEvent::named(name).map_err(explain_event);
+    let event = |name: &String| ExtraEvent::named(name).map_err(|error| explain_event(&error));
     Ok(Options {
         frequency: arguments.frequency,
         on_exec: target.is_command(),
@@ -111,8 +111,8 @@ fn stack_bytes(frequency: u32) -> u32 {
     }
 }
 
-fn explain_event(error: EventError) -> Failure {
-    let hint = match &error {
+fn explain_event(error: &EventError) -> Failure {
+    let hint = match error {
         EventError::Unknown(_) => {
             let known: Vec<&str> = ExtraEvent::known().collect();
             format!("{}, or a trace event of the kernel such as sched:sched_switch", known.join(", "))

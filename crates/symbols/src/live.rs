@@ -23,6 +23,15 @@ pub enum Found<'a> {
     Sample(Sample<'a>),
 }
 
+/// Where the files of a process are.
+#[derive(Clone, Debug, Default)]
+pub struct Whereabouts {
+    /// Its root, where it is not ours.
+    pub root: Option<PathBuf>,
+    /// Its program, if that was replaced on disk: the path that the kernel tells, and where it still is.
+    pub deleted: Option<(Vec<u8>, PathBuf)>,
+}
+
 /// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
 pub struct Walker<'a> {
     world: World,
@@ -36,9 +45,8 @@ pub struct Walker<'a> {
     unnamed: FxHashMap<Reason, u64>,
     steps: Vec<Step>,
     chain: Vec<Address>,
-    roots_asked: FxHashSet<u32>,
-    /// The root of a process, where it is not ours.
-    root_of: fn(u32) -> Option<PathBuf>,
+    asked: FxHashSet<u32>,
+    whereabouts: fn(u32) -> Whereabouts,
     found: Box<dyn FnMut(Found<'_>) + 'a>,
 }
 
@@ -81,7 +89,7 @@ impl<'a> Walker<'a> {
     /// A walker whose frames have numbers from `first_row` on.
     pub fn new(
         first_row: u32,
-        root_of: fn(u32) -> Option<PathBuf>,
+        whereabouts: fn(u32) -> Whereabouts,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
         Self {
@@ -94,8 +102,8 @@ impl<'a> Walker<'a> {
             unnamed: FxHashMap::default(),
             steps: Vec::new(),
             chain: Vec::new(),
-            roots_asked: FxHashSet::default(),
-            root_of,
+            asked: FxHashSet::default(),
+            whereabouts,
             found: Box::new(found),
         }
     }
@@ -224,9 +232,10 @@ impl Sink for Walker<'_> {
 
     fn mmap(&mut self, mmap: &Mmap<'_>) {
         let Some(pid) = mmap.pid else { return };
-        if !self.roots_asked.contains(&pid) {
-            self.roots_asked.insert(pid);
-            self.world.sources.roots.extend((self.root_of)(pid).map(|root| (pid, root)));
+        if self.asked.insert(pid) {
+            let Whereabouts { root, deleted } = (self.whereabouts)(pid);
+            self.world.sources.roots.extend(root.map(|root| (pid, root)));
+            self.world.sources.kept.extend(deleted);
         }
         self.world.mmap(mmap);
     }

@@ -2,9 +2,8 @@
 //! time that they used, and where their files are. All of it is gathered while they live: afterwards nobody can tell.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -175,13 +174,10 @@ impl Kept {
             };
             self.roots.extend(folder.map(|number| (pid, PathBuf::from(format!("/proc/self/fd/{number}")))));
         }
-        let program = format!("/proc/{pid}/exe");
-        if let Ok(path) = fs::read_link(&program)
-            && path.as_os_str().as_bytes().ends_with(b" (deleted)")
-            && let Ok(file) = File::open(&program)
+        if let Some(path) = proc::deleted_program(pid)
+            && let Ok(file) = File::open(format!("/proc/{pid}/exe"))
         {
-            let kept = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-            self.programs.insert(path.as_os_str().as_bytes().to_vec(), kept);
+            self.programs.insert(path, PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())));
             self.files.push(file);
         }
     }

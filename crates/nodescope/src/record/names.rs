@@ -4,8 +4,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ use crate::failure::Failure;
 
 /// Tells the reader which rings there are.
 const RINGS: &str = "NODESCOPE_RINGS";
-/// The number of the clock's samples, and that of the first frame.
+/// The numbers that the samples of each event carry, and that of the first frame.
 const NUMBERS: &str = "NODESCOPE_NUMBERS";
 
 /// How long the reader may be silent while it does not run: it tells of every round, the empty ones, too.
@@ -110,10 +111,10 @@ impl Names {
 
 impl Reader {
     fn start(sampler: &Sampler, next_row: u32) -> io::Result<Self> {
-        let (rings, clock) = sampler.share()?;
+        let (rings, events) = sampler.share()?;
         let mut child = Command::new(std::env::current_exe()?)
             .env(RINGS, rings)
-            .env(NUMBERS, format!("{clock}:{next_row}"))
+            .env(NUMBERS, format!("{events}:{next_row}"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -185,9 +186,10 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     // Ctrl-C is for the recorder, which tells when it is over.
     sys::signals::catch_end()?;
     let bad = || io::Error::from(io::ErrorKind::InvalidInput);
-    let (clock, next_row) = numbers.split_once(':').ok_or_else(bad)?;
-    let (clock, next_row): (u64, u32) =
-        (clock.parse().map_err(|_| bad())?, next_row.parse().map_err(|_| bad())?);
+    let (events, next_row) = numbers.split_once(':').ok_or_else(bad)?;
+    let next_row: u32 = next_row.parse().map_err(|_| bad())?;
+    let events = events.split(',').map(|number| number.parse::<u64>().map_err(|_| bad()));
+    let events = events.collect::<io::Result<Vec<u64>>>()?;
     let mut rings = Rings::inherited(rings)?;
     let head = read_head()?;
     let message = RefCell::new(Message {
@@ -196,9 +198,10 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         next_row,
         ran: BTreeSet::new(),
         sent: Instant::now(),
+        out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
     });
-    let root_of = |pid| proc::root(pid).map(|(path, _)| path);
-    let mut walker = Walker::new(next_row, root_of, |found| message.borrow_mut().add(clock, &found));
+    let mut walker =
+        Walker::new(next_row, proc::whereabouts, |found| message.borrow_mut().add(&events, &found));
     let mut live = Live::default();
     // The first sixteen bytes say what kind of file it is.
     live.take(head.get(16..).unwrap_or_default(), &mut walker);
@@ -255,17 +258,20 @@ struct Message {
     /// The processes whose main thread was seen running since the last look.
     ran: BTreeSet<u32>,
     sent: Instant,
+    /// Stdout, not cut into lines.
+    out: File,
 }
 
 impl Message {
-    fn add(&mut self, clock: u64, found: &Found<'_>) {
+    fn add(&mut self, events: &[u64], found: &Found<'_>) {
         match found {
             Found::Frame(frame) => {
                 self.bytes.extend(own::javascript(frame));
                 self.next_row = frame.row.wrapping_add(1);
             }
             Found::Sample(sample) => {
-                own::sample(clock, sample, &mut self.bytes);
+                let Some(id) = events.get(sample.event as usize) else { return };
+                own::sample(*id, sample, &mut self.bytes);
                 self.samples += 1;
                 self.ran.extend(sample.pid.filter(|_| sample.pid == sample.tid));
             }
@@ -292,8 +298,6 @@ impl Message {
         }
         head.append(&mut self.bytes);
         self.samples = 0;
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(&head)?;
-        stdout.flush()
+        self.out.write_all(&head)
     }
 }
