@@ -181,7 +181,7 @@ impl Sampler {
         self.samples
     }
 
-    /// What comes before all records: the events, the machine, and what the processes are.
+    /// What comes before all other records: the events, the machine, and what the processes are.
     pub fn head(&self) -> Vec<u8> {
         self.head_of(|attribute| Attribute {
             sample_type: attribute.sample_type & !STACK_COPY,
@@ -214,7 +214,7 @@ impl Sampler {
     }
 
     fn head_of(&self, told: impl Fn(&Attribute) -> Attribute) -> Vec<u8> {
-        let mut out = stream::magic();
+        let mut out = Vec::new();
         for group in &self.groups {
             out.extend(stream::attribute(&told(&group.attribute), &group.ids));
             if let (Some(name), Some(id)) = (&group.name, group.ids.first()) {

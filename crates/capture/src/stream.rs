@@ -16,6 +16,7 @@ pub(crate) mod kind {
     pub(crate) const TURN: u32 = 0x4e53_0002;
     pub(crate) const CPU_TIME: u32 = 0x4e53_0003;
     pub(crate) const JAVASCRIPT: u32 = 0x4e53_0004;
+    pub(crate) const CHECKSUM: u32 = 0x4e53_0006;
 }
 
 /// User code, in a record's flags.
@@ -28,7 +29,7 @@ const MOST_IDS: usize = 8000;
 const HEADER_BYTES: usize = 8;
 
 /// The first sixteen bytes of the pipe form.
-pub(crate) fn magic() -> Vec<u8> {
+fn magic() -> Vec<u8> {
     let mut bytes = 0x3245_4c49_4652_4550u64.to_ne_bytes().to_vec();
     bytes.extend_from_slice(&16u64.to_ne_bytes());
     bytes
@@ -162,6 +163,18 @@ pub mod own {
             Context::JavaScript => -3072,
         };
         number as u64
+    }
+
+    /// What a recording starts with: from here on, its chunks are sealed.
+    pub fn opening() -> Vec<u8> {
+        let mut bytes = super::magic();
+        bytes.extend(seal(&[]));
+        bytes
+    }
+
+    /// What closes a chunk: its checksum.
+    pub fn seal(chunk: &[u8]) -> Vec<u8> {
+        record(kind::CHECKSUM, 0, &u64::from(crc32fast::hash(chunk)).to_ne_bytes())
     }
 
     /// The end of a round.

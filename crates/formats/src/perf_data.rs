@@ -101,6 +101,8 @@ struct Reader<'a, 'b, R> {
     compressed: Compressed,
     events: Events,
     teller: &'a mut Teller<'b>,
+    /// What was read since the last checksum, in a recording that has some.
+    chunk: Option<crc32fast::Hasher>,
 }
 
 impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
@@ -112,6 +114,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             compressed: Compressed::default(),
             events: Events::default(),
             teller,
+            chunk: None,
         }
     }
 
@@ -193,12 +196,21 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
 
     /// Takes the next record of the input.
     fn take_record(&mut self, size: usize) -> Result<(), String> {
-        let Self { input, order, rounds, compressed, events, teller } = self;
+        let Self { input, order, rounds, compressed, events, teller, chunk } = self;
         let mut ordering = Ordering { events, rounds, teller };
         let bytes = input.peek(size);
         let Some(Record { kind, mut body, .. }) = Record::parse(*order, bytes) else { return Ok(()) };
+        if let Some(chunk) = chunk.as_mut().filter(|_| kind != kind::CHECKSUM) {
+            chunk.update(bytes);
+        }
         let mut skip = 0;
         match kind {
+            kind::CHECKSUM => {
+                let read = chunk.replace(crc32fast::Hasher::new()).map(crc32fast::Hasher::finalize);
+                if read.is_some_and(|read| body.u64() != Some(u64::from(read))) {
+                    return Err("what stands before it is not what was written".to_owned());
+                }
+            }
             kind::COMPRESSED => ordering.take_compressed(body.rest(), compressed)?,
             kind::COMPRESSED2 => {
                 let size = body.u64().and_then(|size| usize::try_from(size).ok());

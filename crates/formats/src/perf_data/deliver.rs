@@ -38,6 +38,7 @@ pub(super) mod kind {
     pub(in super::super) const TURN: u32 = 0x4e53_0002;
     pub(in super::super) const CPU_TIME: u32 = 0x4e53_0003;
     pub(in super::super) const JAVASCRIPT: u32 = 0x4e53_0004;
+    pub(in super::super) const CHECKSUM: u32 = 0x4e53_0006;
 }
 
 /// Flags whose meaning depends on the record.

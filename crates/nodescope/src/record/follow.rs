@@ -4,7 +4,8 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 
 use symbols::{Disk, Files, ForProcess, OpenFile};
 
@@ -25,7 +26,6 @@ pub(super) struct Follower {
     file: Option<Box<dyn OpenFile>>,
     /// A line that is not written whole yet.
     rest: Vec<u8>,
-    dump_path: PathBuf,
     dump: Option<BufWriter<File>>,
     /// When the map was looked at last: what is new was written after that.
     looked_ns: u64,
@@ -34,14 +34,12 @@ pub(super) struct Follower {
 
 impl Follower {
     pub(super) fn new(pid: u32, inner_pid: u32, root: Option<PathBuf>) -> Self {
-        let name = format!("nodescope-{}-{pid}.jit", std::process::id());
         Self {
             pid,
             root,
             map: PathBuf::from(format!("/tmp/perf-{inner_pid}.map")),
             file: None,
             rest: Vec::new(),
-            dump_path: std::env::temp_dir().join(name),
             dump: None,
             looked_ns: 0,
             lines: 0,
@@ -61,7 +59,9 @@ impl Follower {
     /// The dump, where one was made.
     pub(super) fn finish(&mut self) -> Option<ForProcess> {
         self.dump.as_mut()?.flush().ok()?;
-        (self.lines > 0).then(|| ForProcess { pid: Some(self.pid), path: self.dump_path.clone() })
+        let file = self.dump.as_ref()?.get_ref().as_raw_fd();
+        (self.lines > 0)
+            .then(|| ForProcess { pid: Some(self.pid), path: format!("/proc/self/fd/{file}").into() })
     }
 
     fn open(&self) -> Option<Box<dyn OpenFile>> {
@@ -94,7 +94,7 @@ impl Follower {
     /// One piece of code, as a jitdump tells it.
     fn write(&mut self, time_ns: u64, start: u64, size: u64, name: &[u8]) -> io::Result<()> {
         if self.dump.is_none() {
-            self.dump = Some(BufWriter::with_capacity(1 << 16, begin(&self.dump_path, self.pid)?));
+            self.dump = Some(BufWriter::with_capacity(1 << 16, begin(self.pid)?));
         }
         let Some(dump) = &mut self.dump else { return Ok(()) };
         let length = u32::try_from(16 + 40 + name.len() + 1).unwrap_or(0);
@@ -114,18 +114,11 @@ impl Follower {
     }
 }
 
-impl Drop for Follower {
-    fn drop(&mut self) {
-        if self.dump.is_some() {
-            // It was for this recording only.
-            let _ = fs::remove_file(&self.dump_path);
-        }
-    }
-}
-
-/// The head of a jitdump.
-fn begin(path: &Path, pid: u32) -> io::Result<File> {
-    let mut file = output::create(path)?;
+/// A jitdump with its head. It has no name, so that nothing is left of it, however the recording ends.
+fn begin(pid: u32) -> io::Result<File> {
+    let path = std::env::temp_dir().join(format!("nodescope-{}-{pid}.jit", std::process::id()));
+    let mut file = output::create(&path)?;
+    fs::remove_file(&path)?;
     let mut head = Vec::new();
     for number in [0x4a69_5444, 1, 40, 0, 0, pid] {
         head.extend_from_slice(&number.to_ne_bytes());

@@ -203,8 +203,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     let mut walker =
         Walker::new(next_row, proc::whereabouts, |found| message.borrow_mut().add(&events, &found));
     let mut live = Live::default();
-    // The first sixteen bytes say what kind of file it is.
-    live.take(head.get(16..).unwrap_or_default(), &mut walker);
+    live.take(&head, &mut walker);
     let mut loops = Loops::default();
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use capture::own;
+
 use crate::failure::Failure;
 use crate::output;
 
@@ -27,7 +29,7 @@ impl Spool {
             Failure::writing(&path.display().to_string(), &error)
                 .hint("choose another OUT, or move the old file away")
         })?;
-        Ok(Self { path, file })
+        Self { path, file }.open()
     }
 
     /// For stdout. A container's files may be read-only; its shared memory never is.
@@ -35,17 +37,30 @@ impl Spool {
         let path = |folder: PathBuf| folder.join(format!("nodescope-{}.part", std::process::id()));
         let (first, second) = (path(std::env::temp_dir()), path(PathBuf::from("/dev/shm")));
         let error = match output::create(&first) {
-            Ok(file) => return Ok(Self { path: first, file }),
+            Ok(file) => return Self { path: first, file }.open(),
             Err(error) => error,
         };
         let file = output::create(&second).map_err(|_| {
             Failure::writing(&first.display().to_string(), &error)
                 .hint("TMPDIR=/a/folder/that/can/be/written")
         })?;
-        Ok(Self { path: second, file })
+        Self { path: second, file }.open()
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn open(mut self) -> Result<Self, Failure> {
+        self.append(&own::opening())?;
+        Ok(self)
+    }
+
+    /// Writes a chunk and its checksum: what a crash or a bad disk made of it is noticed.
+    pub(super) fn write(&mut self, chunk: &[u8]) -> Result<(), Failure> {
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        self.append(&[chunk, &own::seal(chunk)].concat())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.file
             .write_all(bytes)
             .map_err(|error| Failure::writing(&self.path.display().to_string(), &error).hint(self.hint()))

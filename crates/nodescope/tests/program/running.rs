@@ -12,13 +12,15 @@ use serde_json::Value;
 
 use super::{Scratch, nodescope, stderr};
 
-/// Two functions that count their own CPU time.
+/// Two functions that count their own CPU time. They take longer and shorter, so that they do not march in step with
+/// the clock that samples them.
 pub const SHARES: &str = "
 const fs = require('fs');
 const used = { heavy: 0, light: 0 };
 function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
-function heavy() { return spin(9e5) + 1; }
-function light() { return spin(3e5) + 2; }
+const about = (rounds) => rounds * (0.5 + Math.random());
+function heavy() { return spin(about(9e5)) + 1; }
+function light() { return spin(about(3e5)) + 2; }
 function timed(work) { const start = process.cpuUsage(); work(); const end = process.cpuUsage(start);
   used[work.name] += end.user + end.system; }
 // CPU time, not time: other programs may want the CPU, too.
