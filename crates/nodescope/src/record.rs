@@ -3,6 +3,7 @@
 
 mod account;
 mod beside;
+mod cgroup;
 pub(crate) mod choose;
 mod follow;
 mod names;
@@ -60,6 +61,7 @@ pub(crate) fn run_and_show(
     // A stream is for `nodescope report -` on the other side.
     let form = if out == Path::new("-") { Form::Nodescope } else { form_of(&out)? };
     let options = options(arguments, &target)?;
+    cgroup::leave_room(target.pids())?;
     let mut sampler = attach(&target, &options)?;
     let mut spool = Spool::create(&out)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
