@@ -103,11 +103,11 @@ mod tests {
         assert_eq!(after(&text, 1, 3).as_deref(), Some("\n"));
         assert_eq!(after(&text, 1, 5), None);
         assert_eq!(after(&text, 2, 6).as_deref(), Some("cd\r"));
+        assert_eq!([after(&text, 0, 1), after(&text, 4, 1), after(&text, 1, 0)], [None, None, None]);
+        assert_eq!(after(&text, u32::MAX, u32::MAX), None);
         let text = ScriptText::new("a\rb\r\nc\u{2028}d".into());
         let lines: Vec<_> = (1..6).map(|line| after(&text, line, 1)).collect();
         assert_eq!(lines.iter().flatten().map(|line| &line[..1]).collect::<String>(), "abcd");
-        assert_eq!([after(&text, 0, 1), after(&text, 4, 1), after(&text, 1, 0)], [None, None, None]);
-        assert_eq!(after(&text, u32::MAX, u32::MAX), None);
     }
 
     #[test]
