@@ -46,7 +46,7 @@ pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
     for (source, rows) in &sources {
         let found = find(&rows.path, seen.roots_of(source.index()), places, &mut finder);
         let added = found.and_then(|found| match found {
-            Some((mapped, root)) => {
+            Some(Found { mapped, root }) => {
                 let project = || finder.project_of(root, &rows.path);
                 Script::new(&profile, rows, &mapped, project).add(&mut originals)
             }
@@ -112,14 +112,20 @@ fn generated_sources(profile: &Profile) -> BTreeMap<SourceId, SourceRows> {
     sources
 }
 
-/// The map of a script that was seen under these roots, and where it is.
+/// A script and its map, and the root that they were found under.
+struct Found<'a> {
+    mapped: Box<Mapped>,
+    root: Option<&'a Path>,
+}
+
+/// The map of a script that was seen under these roots.
 fn find<'a>(
     path: &str,
     roots: impl Iterator<Item = Option<&'a Path>>,
     places: &MapPlaces<'a>,
     finder: &mut Finder<'_>,
-) -> Result<Option<(Box<Mapped>, Option<&'a Path>)>, String> {
-    let mut found: Option<(Box<Mapped>, Option<&Path>)> = None;
+) -> Result<Option<Found<'a>>, String> {
+    let mut found: Option<Found<'a>> = None;
     for own in roots {
         let candidates = match own.or(places.root) {
             Some(root) if own.is_some() => vec![Some(root)],
@@ -131,13 +137,13 @@ fn find<'a>(
                 (Outcome::NoScript, _) => continue,
                 (Outcome::NoMap, _) => {}
                 (Outcome::Damaged(sentence), _) => return Err(sentence),
-                (Outcome::Found(mapped), Some((known, _))) if !mapped.text.is_same(&known.text) => {
+                (Outcome::Found(mapped), Some(known)) if !mapped.text.is_same(&known.mapped.text) => {
                     return Err(format!(
                         "{path} differs between containers: its functions are shown as they were generated"
                     ));
                 }
                 (Outcome::Found(_), Some(_)) => {}
-                (Outcome::Found(mapped), None) => found = Some((mapped, root)),
+                (Outcome::Found(mapped), None) => found = Some(Found { mapped, root }),
             }
             break;
         }

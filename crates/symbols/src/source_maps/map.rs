@@ -377,7 +377,9 @@ mod tests {
                     let mut bytes = whole.to_vec();
                     bytes[place] ^= flip;
                     if let Ok(map) = Map::parse(&bytes) {
-                        (0..6).for_each(|line| drop((map.origin(line, 7), map.origin_of_line(line))));
+                        (0..6).for_each(|line| {
+                            let _ = (map.origin(line, 7), map.origin_of_line(line));
+                        });
                     }
                 }
             }
