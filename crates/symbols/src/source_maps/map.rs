@@ -91,6 +91,10 @@ impl Map {
         self.sources.extend(written.sources.0.iter().map(source));
         self.names.extend(written.names.0.iter().map(|text| text.get().to_owned()));
         let places = decode(mappings, written.sources.0.len(), written.names.0.len())?;
+        if self.places.is_empty() && (line, column, first_source, first_name) == (0, 0, 0, 0) {
+            self.places = places.into_vec();
+            return Ok(());
+        }
         self.places.extend(places.iter().map(|place| {
             let is_first_line = place.get_dst_line() == 0;
             Token::new(
