@@ -104,7 +104,7 @@ async function round() {
   makers[turn % 10](90);
   bound(5);
   inliner(3000);
-  recursive(14);
+  recursive(12);
   builtins();
   evaluated(100);
   constructed(burn, 100);

@@ -32,8 +32,7 @@ impl Rings {
     pub fn wait_or(&self, file: i32, most: Duration) -> io::Result<bool> {
         let mut files: Vec<i32> = self.rows.iter().map(|(event, _)| event.as_raw_fd()).collect();
         files.push(file);
-        wait(&files, most)?;
-        wait(&[file], Duration::ZERO)
+        wait(&files, most)
     }
 
     /// Appends what was written since the last time.
@@ -54,6 +53,11 @@ pub fn strip(sample: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(short);
     out[start + 6..start + 8].copy_from_slice(&size.to_ne_bytes());
+}
+
+/// The processes that began, by what whole records say.
+pub fn new_processes(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    stream::forks(bytes).filter(|fork| fork.pid != fork.parent_pid).map(|fork| fork.pid)
 }
 
 /// The whole records in a buffer: whether each is a sample, and all its bytes.

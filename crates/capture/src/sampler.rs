@@ -196,14 +196,16 @@ impl Sampler {
         self.head_of(|attribute| *attribute)
     }
 
-    /// Lets a program that is started now read the rings; the text tells it how. The clock's number is told, too.
-    pub fn share(&self) -> io::Result<(String, u64)> {
+    /// Lets a program that is started now read the rings; the first text tells it how, the second a number of each event.
+    pub fn share(&self) -> io::Result<(String, String)> {
         let mut rows = Vec::new();
         for (_, event, ring) in &self.rings {
             self.events[*event].share()?;
             rows.push(format!("{}:{}", self.events[*event].as_raw_fd(), ring.data_bytes()));
         }
-        Ok((rows.join(","), self.groups[0].ids.first().copied().unwrap_or(0)))
+        let number = |group: &Group| group.ids.first().copied().unwrap_or(0).to_string();
+        let numbers: Vec<String> = self.groups.iter().map(number).collect();
+        Ok((rows.join(","), numbers.join(",")))
     }
 
     /// Counts samples that another program has read.
@@ -245,7 +247,7 @@ impl Sampler {
         let mut early = std::mem::take(&mut self.early);
         self.read(&mut early);
         let followed: BTreeSet<i32> =
-            stream::forks(&early).filter_map(|tid| i32::try_from(tid).ok()).collect();
+            stream::forks(&early).filter_map(|began| i32::try_from(began.tid).ok()).collect();
         let is_missed = |tid: &i32| !self.tids.contains(tid) && !followed.contains(tid);
         let missed: BTreeSet<i32> = now.into_iter().filter(is_missed).collect();
         self.early = early;
@@ -377,6 +379,9 @@ fn clock(options: &Options) -> Attribute {
     }
 }
 
+/// How much of the stack is copied at events that are not limited in number.
+const MOST_OF_EACH: u32 = 16 << 10;
+
 /// An event beside the clock, which tells all the rest: who started, what was mapped. A trace event is sampled each
 /// time, others so often a second.
 fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
@@ -384,19 +389,12 @@ fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
         return Err(AttachError::Hidden(event.name.clone()));
     }
     let told = flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC | flag::TASK | flag::SWITCHES;
-    let mut attribute = Attribute {
-        kind: event.kind,
-        config: event.config,
-        wakeup: 0,
-        sample_type: SAMPLE_TYPE,
-        user_registers: 0,
-        user_stack: 0,
-        ..*clock
-    };
+    let mut attribute = Attribute { kind: event.kind, config: event.config, wakeup: 0, ..*clock };
     attribute.flags &= !told;
     if event.is_tracepoint() {
         attribute.flags &= !flag::FREQUENCY;
         attribute.frequency = 1;
+        attribute.user_stack = attribute.user_stack.min(MOST_OF_EACH);
     }
     Ok(Group { attribute, name: Some(event.name.clone()), ids: Vec::new() })
 }

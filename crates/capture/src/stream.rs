@@ -203,8 +203,18 @@ pub(crate) fn kinds(bytes: &[u8]) -> impl Iterator<Item = u32> {
     records(bytes).map(|(kind, _)| kind)
 }
 
-/// The threads that began, by what the records say.
-pub(crate) fn forks(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    let tid = |body: &[u8]| body.get(8..12)?.try_into().ok().map(u32::from_ne_bytes);
-    records(bytes).filter(|(kind, _)| *kind == kind::FORK).filter_map(move |(_, body)| tid(body))
+/// A thread or a process began.
+pub(crate) struct Began {
+    pub(crate) pid: u32,
+    pub(crate) parent_pid: u32,
+    pub(crate) tid: u32,
+}
+
+/// What began, by what the records say.
+pub(crate) fn forks(bytes: &[u8]) -> impl Iterator<Item = Began> {
+    let began = |body: &[u8]| {
+        let word = |at: usize| body.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+        Some(Began { pid: word(0)?, parent_pid: word(4)?, tid: word(8)? })
+    };
+    records(bytes).filter(|(kind, _)| *kind == kind::FORK).filter_map(move |(_, body)| began(body))
 }

@@ -129,6 +129,25 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         }
     }
 
+    /// Whether the full table of symbols is there: a stripped file has only the names that others may call.
+    pub fn has_symbols(&self) -> bool {
+        let found = if self.is_64 {
+            sections::has_symbols::<FileHeader64<Endianness>, R>(self.data)
+        } else {
+            sections::has_symbols::<FileHeader32<Endianness>, R>(self.data)
+        };
+        found.unwrap_or_default()
+    }
+
+    /// The program that loads this one, such as `/lib/ld-musl-x86_64.so.1`; a static program has none.
+    pub fn interpreter(&self) -> Option<&'a [u8]> {
+        if self.is_64 {
+            sections::interpreter::<FileHeader64<Endianness>, R>(self.data)
+        } else {
+            sections::interpreter::<FileHeader32<Endianness>, R>(self.data)
+        }
+    }
+
     /// The parts of the file that hold constants. They may be large, so nothing of them is read.
     pub fn constants(&self) -> Vec<Range<u64>> {
         let ranges = if self.is_64 {

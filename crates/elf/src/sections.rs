@@ -1,9 +1,9 @@
-//! Two kinds of sections as they stand in the file, for those who only ask whether a name or a text occurs.
+//! What stands in the sections of a file, for those who only ask whether a name, a text or a table occurs.
 
 use std::ops::Range;
 
-use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB};
-use object::read::elf::{FileHeader, SectionHeader};
+use object::elf::{PT_INTERP, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, ReadRef};
 
 /// Node has 8 MB of names; a table that is much larger is made up.
@@ -11,6 +11,9 @@ const MOST_NAMES: u64 = 1 << 26;
 
 /// Real files have fewer than fifty sections.
 const MOST_SECTIONS: usize = 256;
+
+/// The longest path that Linux knows.
+const MOST_PATH: u64 = 4096;
 
 /// The names that belong to the dynamic symbols, or to all symbols in a file without dynamic ones.
 pub(crate) fn names<'a, H, R>(data: R) -> Option<&'a [u8]>
@@ -49,4 +52,33 @@ where
         start..start.saturating_add(section.sh_size(endian).into())
     };
     Some(sections.iter().take(MOST_SECTIONS).filter(is_constant).map(range).collect())
+}
+
+/// Whether the file kept its full table of symbols.
+pub(crate) fn has_symbols<'a, H, R>(data: R) -> Option<bool>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let header = H::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.section_headers(endian, data).ok()?;
+    Some(sections.iter().take(MOST_SECTIONS).any(|section| section.sh_type(endian) == SHT_SYMTAB))
+}
+
+/// The program that loads the file: the first bytes of the segment that names it.
+pub(crate) fn interpreter<'a, H, R>(data: R) -> Option<&'a [u8]>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let header = H::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, data).ok()?;
+    let is_named = |segment: &&H::ProgramHeader| segment.p_type(endian) == PT_INTERP;
+    let segment = segments.iter().take(MOST_SECTIONS).find(is_named)?;
+    if segment.p_filesz(endian).into() > MOST_PATH {
+        return None;
+    }
+    segment.data(endian, data).ok().map(|bytes| bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }

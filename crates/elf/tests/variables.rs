@@ -47,7 +47,7 @@ fn constants_of_node_are_right_and_cheap() {
         assert_eq!(found.number("v8dbg_SmiTag"), Some(0));
         assert_eq!(found.number("v8dbg_NoSuchThing"), None);
         let sizes = sizes.bytes(SIZES).unwrap();
-        assert!(sizes.len() % 3 == 0 && sizes.starts_with(&[1, 1, 1, 1]), "{sizes:?}");
+        assert!(sizes.len().is_multiple_of(3) && sizes.starts_with(&[1, 1, 1, 1]), "{sizes:?}");
         assert!(time.as_millis() < 500, "{time:?}");
     }
 }

@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Ps(Ps),
     #[cfg(target_os = "linux")]
     Doctor(Doctor),
+    Demo(Demo),
     Report(Report),
     Export(Export),
     Completions(Completions),
@@ -31,14 +32,14 @@ pub(crate) enum Command {
 
 /// Profile a running process, or a command: where its CPU time goes from now on
 ///
-/// Kernel, native and JavaScript code, on all threads and in all processes that it starts. JavaScript has names
-/// when Node was started with --perf-basic-prof --interpreted-frames-native-stack.
+/// Kernel, native and JavaScript code, on all threads and in all processes that it starts. Node needs no option for
+/// that: JavaScript's names and lines are read from its memory while it runs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope record 4140 -d 10s
   nodescope record server.js
   nodescope record -p 4140,4141 -o flame.svg
-  nodescope record -- node --perf-basic-prof --interpreted-frames-native-stack app.js")]
+  nodescope record -- node app.js")]
 pub(crate) struct Record {
     /// The process: its pid, the name of its container or pod, or words of its command line
     #[arg(value_name = "TARGET")]
@@ -67,6 +68,9 @@ pub(crate) struct Record {
     /// Samples a second of each busy thread
     #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) frequency: u32,
+    /// Do not read the target's memory: JavaScript then has names only from a perf map
+    #[arg(long)]
+    pub(crate) no_heap: bool,
     /// Also this event, as a lane of its own: page-faults, context-switches, sched:sched_switch … [several: -e a,b]
     #[arg(long, short, value_name = "EVENT", value_delimiter = ',')]
     pub(crate) event: Vec<String>,
@@ -78,6 +82,30 @@ pub(crate) struct Record {
     /// Start this and record it until it ends; its exit status becomes ours
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// A sample service under load, recorded and shown: nothing else is needed
+///
+/// A small web shop on the Node that is in your PATH, with load from nodescope itself, recorded as `nodescope record`
+/// would record your own. Without Node, or where recording is not permitted, a recording that ships with nodescope
+/// is shown, and it says so. Nothing keeps running afterwards.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope demo
+  nodescope demo -d 5s -o flame.svg")]
+pub(crate) struct Demo {
+    /// How long: 10s, 500ms, 2m
+    #[arg(long, short, value_name = "TIME", default_value = "10s")]
+    pub(crate) duration: String,
+    /// Samples a second of each busy thread
+    #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) frequency: u32,
+    /// Where to write: the ending says which form; `-` is stdout [default: nodescope-demo-TIME.nodescope]
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Open no browser. (None is opened yet: the page is still to come.)
+    #[arg(long)]
+    pub(crate) no_browser: bool,
 }
 
 /// What this machine allows you, and the exact command that would allow more
@@ -339,6 +367,7 @@ pub(crate) fn short_help() -> String {
         "\
 nodescope {version}: where the time of a Node.js process went
 
+  nodescope demo                   a sample service under load, recorded and shown: nothing else is needed
   nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads

@@ -1,12 +1,16 @@
 //! The command line: what was typed becomes meaning, the rooms are wired together, and the one exit is here.
 
+#[cfg(target_os = "linux")]
+mod advice;
 mod cli;
+mod demo;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod export;
 mod failure;
 mod generate;
 mod input;
+mod invoked;
 mod output;
 #[cfg(target_os = "linux")]
 mod ps;
@@ -50,6 +54,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Ps(arguments)) => ps::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Doctor(arguments)) => doctor::run(arguments),
+        Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
         Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),

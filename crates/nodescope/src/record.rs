@@ -25,14 +25,14 @@ use symbols::{Namer, Sources};
 use crate::cli;
 use crate::export::Form;
 use crate::failure::Failure;
-use crate::{export, input, select};
+use crate::{export, input, report, select};
 use account::Account;
 use beside::Beside;
 use names::Names;
 use progress::Progress;
 use spool::Spool;
 use target::Target;
-use words::{default_name, explain, say_end, say_start};
+use words::{default_name, explain, say_few, say_next, say_start, say_written};
 
 pub(crate) use names::read_names;
 pub(crate) use target::stand_in;
@@ -45,6 +45,15 @@ const SHORTEST_ROUND: Duration = Duration::from_millis(8);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
+    run_and_show(arguments, report::print_head, say_next)
+}
+
+/// The same for another command, which shows more of the report, or says something else at the end.
+pub(crate) fn run_and_show(
+    arguments: &cli::Record,
+    show: fn(&Profile) -> Result<(), Failure>,
+    say_more: fn(Form, &Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let limit = limit(arguments)?;
     let mut target = Target::find(arguments)?;
     let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
@@ -61,8 +70,8 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     // What is mapped while the events are opened is known: the state is taken afterwards.
     spool.write(&sampler.head())?;
     let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
-    let mut beside = Beside::new(&target, account);
-    let mut names = Names::start(&sampler);
+    let mut names = if options.stack_bytes > 0 { Names::start(&sampler) } else { Names::none() };
+    let mut beside = Beside::new(&target, account, !names.is_reading());
     target.let_go()?;
     let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);
     let sources = beside.sources();
@@ -72,23 +81,41 @@ pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
-    say_end(&profile, arguments.frequency, form, &out)?;
+    say_few(&profile, arguments.frequency);
+    if out != Path::new("-") {
+        show(&profile)?;
+        say_written(&profile, &out);
+        say_more(form, &out)?;
+    }
     target.status()
 }
 
 fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure> {
-    let event = |name: &String| ExtraEvent::named(name).map_err(explain_event);
+    let event = |name: &String| ExtraEvent::named(name).map_err(|error| explain_event(&error));
     Ok(Options {
         frequency: arguments.frequency,
         on_exec: target.is_command(),
         children: !arguments.no_children,
         events: arguments.event.iter().map(event).collect::<Result<_, _>>()?,
-        stack_bytes: 48 << 10,
+        stack_bytes: if arguments.no_heap || target.is_system() {
+            0
+        } else {
+            stack_bytes(arguments.frequency)
+        },
     })
 }
 
-fn explain_event(error: EventError) -> Failure {
-    let hint = match &error {
+/// How much of a stack is copied: all of it that matters, as long as the rings can take it.
+fn stack_bytes(frequency: u32) -> u32 {
+    match frequency {
+        0..=1000 => 48 << 10,
+        1001..=4000 => 16 << 10,
+        _ => 8 << 10,
+    }
+}
+
+fn explain_event(error: &EventError) -> Failure {
+    let hint = match error {
         EventError::Unknown(_) => {
             let known: Vec<&str> = ExtraEvent::known().collect();
             format!("{}, or a trace event of the kernel such as sched:sched_switch", known.join(", "))
@@ -116,11 +143,7 @@ fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
     let Some(text) = &arguments.duration else {
         return Ok(arguments.command.is_empty().then_some(Duration::from_secs(30)));
     };
-    let ns = select::parse_time(text).filter(|ns| *ns > 0);
-    let ns = ns.ok_or_else(|| {
-        Failure::usage(format!("--duration {text} is not a time")).hint("-d 30s, -d 500ms, -d 2m")
-    })?;
-    Ok(Some(Duration::from_nanos(ns)))
+    select::parse_duration(text).map(Some)
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
@@ -147,15 +170,16 @@ fn sample(
             sampler.disable();
         }
         bytes.clear();
-        beside.look(target, is_last, &mut bytes);
+        beside.look(is_last, &mut bytes);
         if is_last {
             names.finish(sampler, &mut bytes);
         }
         if names.is_reading() {
-            names.read(sampler, Duration::ZERO, &mut bytes);
+            names.read(sampler, &mut bytes);
         } else {
             sampler.read(&mut bytes);
         }
+        beside.take_in(capture::new_processes(&bytes));
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
         if is_last {
@@ -164,14 +188,12 @@ fn sample(
         }
         let left =
             |most: Duration| limit.map_or(most, |limit| limit.saturating_sub(start.elapsed()).min(most));
-        std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         let most = left(LONGEST_ROUND).max(Duration::from_millis(1));
         if names.is_reading() {
-            bytes.clear();
-            names.read(sampler, most, &mut bytes);
-            spool.write(&bytes)?;
+            names.wait(most);
         } else {
             sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
+            std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         }
     }
 }

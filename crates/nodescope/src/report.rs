@@ -15,6 +15,9 @@ use crate::failure::Failure;
 use crate::style::Style;
 use crate::{input, output, select};
 
+/// How many rows the tables of a short report have.
+const SHORT_ROWS: usize = 5;
+
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
@@ -37,6 +40,13 @@ pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
     let selection = Selection::default();
     let report = Report::new(profile, &weigh(profile, &selection), &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
+}
+
+/// Prints a report of short tables.
+pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
+    let selection = Selection::default();
+    let report = Report::new(profile, &weigh(profile, &selection), &selection);
+    output::print(&terminal::render(&report, SHORT_ROWS, &Style::new(cli::Color::Auto)))
 }
 
 /// Everything that a report says. Shares are from 0 to 1.

@@ -2,6 +2,7 @@
 //! word that matches nothing is answered with what would.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use profile::{Category, ProcessId, Profile, Role, ThreadId};
 use regex::RegexBuilder;
@@ -83,6 +84,15 @@ fn parse_range(text: &str) -> Result<Range<u64>, Failure> {
         );
     }
     Ok(from..to)
+}
+
+/// What was typed behind --duration.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, Failure> {
+    let ns = parse_time(text).filter(|ns| *ns > 0);
+    let ns = ns.ok_or_else(|| {
+        Failure::usage(format!("--duration {text} is not a time")).hint("-d 30s, -d 500ms, -d 2m")
+    })?;
+    Ok(Duration::from_nanos(ns))
 }
 
 /// Reads `1.5`, `1.5s`, `500ms`, `20us`, `2m` or `1h` as nanoseconds.

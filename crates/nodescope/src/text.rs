@@ -109,6 +109,22 @@ pub(crate) fn duration(ns: u64) -> String {
     }
 }
 
+/// `20261115-031502`, in UTC.
+pub(crate) fn utc(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days since 0000-03-01, in eras of 400 years: each is 146,097 days.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,5 +159,13 @@ mod tests {
         assert_eq!(percent(0.1234), "12.3 %");
         assert_eq!(plural(1, "sample"), "1 sample");
         assert_eq!(duration(29_600_000_000), "29.6 s");
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(utc(0), "19700101-000000");
+        assert_eq!(utc(951_782_399), "20000228-235959");
+        assert_eq!(utc(951_782_400), "20000229-000000");
+        assert_eq!(utc(1_794_712_502), "20261115-031502");
     }
 }

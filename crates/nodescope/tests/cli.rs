@@ -427,10 +427,22 @@ fn damage_does_not_hide_what_came_before() {
 #[test]
 fn help_is_at_hand() {
     let bare = succeeds(&[]);
-    for part in ["nodescope report FILE", "nodescope export FILE -o OUT", "--help"] {
+    for part in [
+        "nodescope demo",
+        "nodescope record TARGET",
+        "nodescope report FILE",
+        "nodescope export FILE -o OUT",
+        "--help",
+    ] {
         assert!(bare.contains(part), "{part}: {bare}");
     }
-    for command in [&["--help"][..], &["report", "--help"], &["export", "--help"], &["man", "--help"]] {
+    for command in [
+        &["--help"][..],
+        &["report", "--help"],
+        &["export", "--help"],
+        &["demo", "--help"],
+        &["man", "--help"],
+    ] {
         assert!(succeeds(command).contains("Usage: nodescope"), "{command:?}");
     }
     let forms = ["nodescope", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];

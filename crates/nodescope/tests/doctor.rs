@@ -6,20 +6,43 @@
 mod program;
 
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use program::{Scratch, fails, json, succeeds};
 use serde_json::Value;
+
+/// Everything of the machine that is looked at.
+const WHAT: [&str; 14] = [
+    "perf events",
+    "perf_event_paranoid",
+    "kernel names",
+    "other processes",
+    "seccomp",
+    "capabilities",
+    "user namespace",
+    "container",
+    "lockdown",
+    "perf_event_mlock_kb",
+    "open files",
+    "kernel",
+    "container names",
+    "Node",
+];
 
 /// A Node that waits, and ends with the test.
 struct Waiting(Child, #[expect(dead_code, reason = "goes with it")] Scratch);
 
 impl Waiting {
     fn start(flags: &[&str]) -> Self {
-        let mut command = Command::new("node");
+        Self::start_as(Command::new("node"), flags)
+    }
+
+    fn start_as(mut command: Command, flags: &[&str]) -> Self {
         command.args(flags).args(["-e", "setTimeout(() => {}, 30000)"]).stdout(Stdio::null());
         // With --perf-basic-prof V8 leaves a log in the current folder.
-        let scratch = Scratch::new(&format!("doctor{}", flags.join("")));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let scratch = Scratch::new(&format!("doctor-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let waiting = Self(command.current_dir(&scratch.0).spawn().unwrap(), scratch);
         std::thread::sleep(Duration::from_millis(500));
         waiting
@@ -46,7 +69,7 @@ fn check<'a>(checks: &'a Value, what: &str) -> &'a Value {
 #[test]
 fn the_machine_is_described() {
     let checks = json(&["doctor", "--json"]);
-    for what in ["perf events", "kernel names", "other processes", "container names", "Node"] {
+    for what in WHAT {
         let check = check(&checks, what);
         assert!(!check["found"].as_str().unwrap().is_empty(), "{check}");
         // Whatever is in the way has a reason and a command.
@@ -58,7 +81,7 @@ fn the_machine_is_described() {
     let text = succeeds(&["doctor", "--color", "never"]);
     assert_eq!(
         text.lines().filter(|line| line.starts_with('✓') || line.starts_with('✗')).count(),
-        5,
+        WHAT.len(),
         "{text}"
     );
 }
@@ -82,10 +105,92 @@ fn a_process_is_described() {
         check(&checks, "JavaScript names").clone()
     };
     let (without, with) = (names(&plain), names(&mapped));
+    // From memory, where this Node is known, or else with flags.
+    let found = without["found"].as_str().unwrap();
     assert!(
-        without["ok"] == false && without["fix"].as_str().unwrap().contains("--perf-basic-prof"),
+        found.contains("its memory") || without["fix"].to_string().contains("--perf-basic-prof"),
         "{without}"
     );
     assert_eq!(with["ok"], true, "{with}");
     fails(&["doctor", "nobody runs this"], 1, "no Node process here is like that", "nodescope ps");
+}
+
+/// What doctor says when it is started by another program, such as unshare; `None` where that is not possible.
+fn checks_by(words: &[&str]) -> Option<Value> {
+    let program = env!("CARGO_BIN_EXE_nodescope");
+    let output =
+        Command::new(words[0]).args(&words[1..]).args([program, "doctor", "--json"]).output().ok()?;
+    if !output.status.success() {
+        println!("skipped: {words:?}: {}", program::stderr(&output));
+    }
+    output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// Namespaces and limits that are really there.
+#[test]
+fn a_narrow_place_is_noticed() {
+    if let Some(checks) = checks_by(&["unshare", "--user", "--map-root-user"]) {
+        assert_eq!(check(&checks, "user namespace")["ok"], false, "{checks}");
+        // Root of such a namespace is nobody to the kernel.
+        assert_ne!(check(&checks, "perf_event_paranoid")["found"], "2, which does not bind you");
+    }
+    if let Some(checks) = checks_by(&["unshare", "--pid", "--fork", "--mount-proc"]) {
+        let container = check(&checks, "container");
+        assert!(container["found"].as_str().unwrap().contains("its processes only are seen"), "{container}");
+        assert!(container["fix"].as_str().unwrap().contains("on the host"), "{container}");
+    }
+    if let Some(checks) = checks_by(&["prlimit", "--nofile=200:200"]) {
+        let files = check(&checks, "open files");
+        assert!(files["ok"] == false && files["fix"].as_str().unwrap().contains("prlimit"), "{files}");
+    }
+    let nobody = ["setpriv", "--reuid=65534", "--clear-groups"];
+    let program = std::env::temp_dir().join(format!("nodescope-doctor-{}", std::process::id()));
+    std::fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
+    let output = Command::new(nobody[0]).args(&nobody[1..]).arg(&program).args(["doctor", "--json"]).output();
+    std::fs::remove_file(&program).unwrap();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        return println!("skipped: not root");
+    };
+    let checks: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let capabilities = check(&checks, "capabilities");
+    assert!(capabilities["found"].as_str().unwrap().starts_with("none"), "{capabilities}");
+    let fix = capabilities["fix"].as_str().unwrap();
+    assert!(
+        fix.starts_with("sudo setcap cap_perfmon,") && fix.contains(&program.display().to_string()),
+        "{fix}"
+    );
+}
+
+/// A stripped binary, and one with capabilities, which the kernel hides from its own user.
+#[test]
+fn a_changed_binary_is_noticed() {
+    let scratch = Scratch::new("doctor-binary");
+    let node = Command::new("node").args(["-p", "process.execPath"]).output().unwrap();
+    let node = String::from_utf8(node.stdout).unwrap();
+    let copy = scratch.path("node");
+    std::fs::copy(node.trim(), &copy).unwrap();
+    let seen = |command: Command| {
+        let waiting = Waiting::start_as(command, &[]);
+        json(&["doctor", "--json", &waiting.0.id().to_string()])
+    };
+    let before = seen(Command::new(&copy));
+    assert_eq!(check(&before, "dumpable")["ok"], true, "{before}");
+    assert_eq!(check(&before, "its PID namespace")["found"], "ours");
+    if Command::new("strip").arg(&copy).status().is_ok_and(|status| status.success()) {
+        let stripped = seen(Command::new(&copy));
+        assert_eq!(check(&stripped, "native names")["ok"], false, "{stripped}");
+    } else {
+        println!("skipped: strip is missing");
+    }
+    let capable = Command::new("setcap").args(["cap_net_bind_service=ep", &copy]).status();
+    let opened = Command::new("chmod").args(["-R", "a+rX", &scratch.path("")]).status();
+    if !capable.is_ok_and(|status| status.success()) || opened.is_err() {
+        return println!("skipped: setcap is missing, or not permitted");
+    }
+    let mut command = Command::new("setpriv");
+    // Through a shell that has no capabilities any more: only who gains some is hidden.
+    command.args(["--reuid=65534", "--clear-groups", "sh", "-c", "exec \"$0\" \"$@\"", &copy]);
+    let hidden = seen(command);
+    let dumpable = check(&hidden, "dumpable");
+    assert!(dumpable["ok"] == false && dumpable["fix"].as_str().unwrap().contains("setcap -r"), "{dumpable}");
 }

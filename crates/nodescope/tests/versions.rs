@@ -11,6 +11,7 @@ use std::path::Path;
 
 use program::running::{
     Folded, NAMES, can_record, function, is_function, is_without_kernel, nodes, record_command,
+    record_command_with,
 };
 use program::{Scratch, json, succeeds};
 use serde_json::Value;
@@ -64,9 +65,19 @@ fn names_of_functions_are_enough() {
     }
 }
 
+/// No option at all: names come from the heap, of interpreted functions, too.
+#[test]
+fn plain_processes_have_names_and_shares() {
+    if can_record() {
+        for (release, node) in nodes() {
+            shares_are_right(release, &node, &[]);
+        }
+    }
+}
+
 fn shares_are_right(release: &str, node: &Path, flags: &[&str]) {
     let what = format!("Node {release} {}", flags.join(" "));
-    let scratch = Scratch::new(&format!("versions-{release}{}", flags[0]));
+    let scratch = Scratch::new(&format!("versions-{release}{}", flags.concat()));
     let (script, out, used) =
         (scratch.file("hot.js", HOT.as_bytes()), scratch.path("a.folded"), scratch.path("used"));
     record_command(node, flags, &[&script, &used], &out);
@@ -86,16 +97,17 @@ fn shares_are_right(release: &str, node: &Path, flags: &[&str]) {
     assert!(leaf > 0.9, "{what}: the loop is the leaf of {leaf} of its function");
 }
 
-/// Without any option the engine, its own functions and the kernel have names; JavaScript is shown as what it is.
+/// Where its memory is not read, the engine, its own functions and the kernel have names; JavaScript is shown as what it
+/// is.
 #[test]
-fn without_options_only_javascript_lacks_names() {
+fn without_the_heap_only_javascript_lacks_names() {
     if !can_record() {
         return;
     }
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("versions-plain-{release}"));
         let (script, out) = (scratch.file("mixed.js", MIXED.as_bytes()), scratch.path("a.nodescope"));
-        let output = record_command(&node, &[], &[&script], &out);
+        let output = record_command_with(&["--no-heap"], &node, &[], &[&script], &out);
         let report = json(&["report", "--json", "-n", "0", &out]);
         let losses = &report["losses"];
         let unnamed = &losses["unnamed"]["generated code without a perf map"];

@@ -23,21 +23,30 @@ pub enum Found<'a> {
     Sample(Sample<'a>),
 }
 
+/// Where the files of a process are.
+#[derive(Clone, Debug, Default)]
+pub struct Whereabouts {
+    /// Its root, where it is not ours.
+    pub root: Option<PathBuf>,
+    /// Its program, if that was replaced on disk: the path that the kernel tells, and where it still is.
+    pub deleted: Option<(Vec<u8>, PathBuf)>,
+}
+
 /// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
 pub struct Walker<'a> {
     world: World,
     unwinders: Unwinders,
     engines: Engines,
-    /// The readers of processes, and whether one is to be had at all.
-    readers: FxHashMap<u32, Option<Heap>>,
+    /// The readers of processes, and of which no reader is to be had as long as nothing else is mapped there.
+    readers: FxHashMap<u32, Heap>,
+    without: FxHashMap<u32, u32>,
     rows: Rows,
     /// Why frames of JavaScript got no name.
     unnamed: FxHashMap<Reason, u64>,
     steps: Vec<Step>,
     chain: Vec<Address>,
-    roots_asked: FxHashSet<u32>,
-    /// The root of a process, where it is not ours.
-    root_of: fn(u32) -> Option<PathBuf>,
+    asked: FxHashSet<u32>,
+    whereabouts: fn(u32) -> Whereabouts,
     found: Box<dyn FnMut(Found<'_>) + 'a>,
 }
 
@@ -80,7 +89,7 @@ impl<'a> Walker<'a> {
     /// A walker whose frames have numbers from `first_row` on.
     pub fn new(
         first_row: u32,
-        root_of: fn(u32) -> Option<PathBuf>,
+        whereabouts: fn(u32) -> Whereabouts,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
         Self {
@@ -88,24 +97,30 @@ impl<'a> Walker<'a> {
             unwinders: Unwinders::default(),
             engines: Engines::default(),
             readers: FxHashMap::default(),
+            without: FxHashMap::default(),
             rows: Rows { next: first_row, known: FxHashMap::default() },
             unnamed: FxHashMap::default(),
             steps: Vec::new(),
             chain: Vec::new(),
-            roots_asked: FxHashSet::default(),
-            root_of,
+            asked: FxHashSet::default(),
+            whereabouts,
             found: Box::new(found),
         }
     }
 
     /// Time has passed: what is known of objects is looked at again before it is believed.
     pub fn begin_round(&mut self) {
-        for heap in self.readers.values_mut().flatten() {
+        for heap in self.readers.values_mut() {
             heap.reader.begin_batch();
         }
         if self.rows.known.len() > MOST_ROWS {
             self.rows.known.clear();
         }
+    }
+
+    /// The processes whose V8 can be read.
+    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.readers.keys().copied()
     }
 
     /// Why frames of JavaScript got no name so far, and how many.
@@ -118,12 +133,14 @@ impl<'a> Walker<'a> {
         let row = self.world.processes.row(Some(pid));
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         self.unwinders.prepare(&moment);
-        let engines = &mut self.engines;
-        let heap = self.readers.entry(pid).or_insert_with(|| {
-            let layout = engines.layout(&moment)?;
-            let memory = Live(sys::remote::Process::new(pid).ok()?);
-            Some(Heap { reader: Reader::new(layout), memory })
-        });
+        let layout = moment.process.layout;
+        if !self.readers.contains_key(&pid) && self.without.insert(pid, layout) != Some(layout) {
+            let memory = sys::remote::Process::new(pid).ok().map(Live);
+            if let Some((layout, memory)) = self.engines.layout(&moment).zip(memory) {
+                self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
+            }
+        }
+        let mut heap = self.readers.get_mut(&pid);
         self.steps.clear();
         let Some(start) = start_of(sample) else { return };
         let (unwinders, engines) = (&self.unwinders, &self.engines);
@@ -145,7 +162,7 @@ impl<'a> Walker<'a> {
             kind: kind_at(step),
         };
         let frames: Vec<Frame> = self.steps.iter().map(frame).collect();
-        let names = heap.as_mut().map(|heap| {
+        let names = heap.map(|heap| {
             let rdi = sample.user_registers.and_then(|registers| get(registers, x86_64::DI));
             let registers = Registers { rdi: rdi.unwrap_or(0) };
             heap.reader.frames(&heap.memory, &stack, &frames, registers)
@@ -181,7 +198,7 @@ impl<'a> Walker<'a> {
         let Rows { next, known } = &mut self.rows;
         let row = *known.entry(key).or_insert_with(|| {
             let (pid, function, tier, line, column, inlined) = key;
-            let reader = self.readers.get(&pid).and_then(|heap| heap.as_ref()).map(|heap| &heap.reader);
+            let reader = self.readers.get(&pid).map(|heap| &heap.reader);
             let symbol =
                 reader.and_then(|reader| reader.function(function)).map(|function| symbol(function, tier));
             let symbol = symbol.unwrap_or_default();
@@ -215,9 +232,10 @@ impl Sink for Walker<'_> {
 
     fn mmap(&mut self, mmap: &Mmap<'_>) {
         let Some(pid) = mmap.pid else { return };
-        if !self.roots_asked.contains(&pid) {
-            self.roots_asked.insert(pid);
-            self.world.sources.roots.extend((self.root_of)(pid).map(|root| (pid, root)));
+        if self.asked.insert(pid) {
+            let Whereabouts { root, deleted } = (self.whereabouts)(pid);
+            self.world.sources.roots.extend(root.map(|root| (pid, root)));
+            self.world.sources.kept.extend(deleted);
         }
         self.world.mmap(mmap);
     }
@@ -250,6 +268,7 @@ impl Sink for Walker<'_> {
 impl Walker<'_> {
     fn forget(&mut self, pid: u32) {
         self.readers.remove(&pid);
+        self.without.remove(&pid);
         self.rows.known.retain(|key, _| key.0 != pid);
     }
 

@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn many_pieces_are_all_read() {
         let text: Vec<u8> = (0..200).collect();
-        let mut out = vec![[0u8; 1]; 200];
+        let mut out = [[0u8; 1]; 200];
         let pieces = out.iter_mut().enumerate();
         let mut pieces: Vec<Piece<'_>> =
             pieces.map(|(row, out)| Piece { address: text.as_ptr() as u64 + row as u64, out }).collect();

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::command::Command;
 use crate::inspector::Hidden;
+use crate::limits::Capability;
 use crate::perf_map::PerfMap;
 use crate::status::Status;
 
@@ -68,10 +69,10 @@ pub(crate) struct Machine {
     pub(crate) perf_event_paranoid: Option<i64>,
 }
 
-const CAP_KILL: u32 = 5;
-const CAP_SYS_PTRACE: u32 = 19;
-const CAP_SYS_ADMIN: u32 = 21;
-const CAP_PERFMON: u32 = 38;
+const CAP_KILL: u32 = Capability::Kill.bit();
+const CAP_SYS_PTRACE: u32 = Capability::SysPtrace.bit();
+const CAP_SYS_ADMIN: u32 = Capability::SysAdmin.bit();
+const CAP_PERFMON: u32 = Capability::Perfmon.bit();
 
 /// The bit of signal 10.
 const SIGUSR1: u64 = 1 << 9;

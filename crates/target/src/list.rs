@@ -13,6 +13,7 @@ use crate::binary::{Binaries, Program};
 use crate::command::Command;
 use crate::container::{Container, Containers};
 use crate::inspector::{Hidden, Listeners};
+use crate::limits::{Capability, FIRST_USERS};
 use crate::perf_map::{PerfMap, perf_map};
 use crate::proc::{Proc, read};
 use crate::role::{Environment, Role, Traits, pm2, roles};
@@ -201,8 +202,12 @@ fn measure(proc: &Proc, process: &mut Found) -> bool {
 }
 
 impl<'a> Machinery<'a> {
-    fn new(places: &'a Places, own: Status) -> io::Result<Self> {
+    fn new(places: &'a Places, mut own: Status) -> io::Result<Self> {
         let proc = &places.proc;
+        if proc.own_link("ns/user").is_ok_and(|users| users != Path::new(FIRST_USERS)) {
+            // They count inside only, and what they are asked for here is outside.
+            own.drop_capabilities(&[Capability::Perfmon, Capability::SysAdmin]);
+        }
         let paranoid = proc.text("sys/kernel/perf_event_paranoid").ok();
         let uptime = proc.text("uptime")?;
         let uptime_s = uptime.split_whitespace().next().and_then(|seconds| seconds.parse().ok());

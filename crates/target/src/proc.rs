@@ -73,6 +73,11 @@ impl Proc {
         fs::read_link(self.path(pid, name))
     }
 
+    /// Where a link of our own leads.
+    pub(crate) fn own_link(&self, name: &str) -> io::Result<PathBuf> {
+        fs::read_link(self.root.join("self").join(name))
+    }
+
     /// Where all links in a folder of a process lead.
     pub(crate) fn links_of(&self, pid: u32, folder: &str) -> io::Result<Vec<PathBuf>> {
         let entries = fs::read_dir(self.path(pid, folder))?.flatten().take(MOST_ENTRIES);

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::limits::Capability;
+
 /// From /proc/PID/status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Status {
@@ -54,6 +56,12 @@ impl Status {
             capabilities: mask("CapEff").unwrap_or(0),
             is_filtered: fields.get("Seccomp").is_some_and(|mode| *mode == "2"),
         })
+    }
+
+    pub(crate) fn drop_capabilities(&mut self, capabilities: &[Capability]) {
+        for capability in capabilities {
+            self.capabilities &= !(1 << capability.bit());
+        }
     }
 
     pub(crate) fn has_capability(&self, bit: u32) -> bool {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::heap::{Heap, Object, untagged};
+use crate::layout::OBJECT_BYTES;
 use crate::name::Tier;
 use crate::positions::{Position, Positions};
 use crate::reason::Reason;
@@ -26,9 +27,13 @@ pub(crate) struct Code {
     /// Source positions, or the offsets of baseline code.
     table: u64,
     batch: u64,
+    /// The number of the script that its tables were read for.
+    script_id: u64,
     /// Decoded when first asked for.
     positions: Option<Arc<Positions>>,
     offsets: Option<Arc<[u8]>>,
+    /// Where the way to its function led last time.
+    way: [u64; 3],
 }
 
 /// The code that was found so far, by its first instruction.
@@ -129,43 +134,43 @@ fn search(heap: &mut Heap<'_>, pc: u64, batch: u64) -> Option<Code> {
     let mut strange = 0;
     let mut bytes = Vec::new();
     while candidate > last {
-        // A piece ends behind the candidate's first word and starts at a boundary, so that it crosses no hole.
+        // A piece ends behind the candidate's first word and starts at a boundary of pages.
         let end = candidate + 8;
-        let start = (end - 1) - (end - 1) % FIRST_PIECE;
-        let start = start.saturating_sub(size - FIRST_PIECE);
+        let start = (end - 1 - (end - 1) % FIRST_PIECE).saturating_sub(size - FIRST_PIECE);
         bytes.resize((end - start) as usize, 0);
-        let start = match heap.memory.read(start, &mut bytes) {
-            Ok(()) => start,
-            Err(_) if size > FIRST_PIECE => {
-                size = FIRST_PIECE;
-                continue;
-            }
-            Err(_) => return None,
-        };
-        while candidate >= start {
-            let at = (candidate - start) as usize;
-            let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
-            if word & 3 == 1 && untagged(word).is_some() {
-                match heap.kind_of_map(word) {
-                    Some(kind) if kind == heap.layout.types.stream => {
-                        if let Ok(code) = Code::read(heap, candidate, batch)
-                            && (code.start..code.end).contains(&pc)
-                        {
-                            return Some(code);
-                        }
-                    }
-                    Some(_) => {}
-                    None => strange += 1,
-                }
-            }
-            if strange > MOST_STRANGE_WORDS {
+        if heap.memory.read(start, &mut bytes).is_err() {
+            // The piece may reach into a hole before the code.
+            if size == FIRST_PIECE {
                 return None;
             }
-            candidate = candidate.checked_sub(step)?;
+            size = FIRST_PIECE;
+            continue;
+        }
+        while candidate >= start {
+            let word = bytes.get((candidate - start) as usize..)?.first_chunk()?;
+            match code_behind(heap, candidate, u64::from_le_bytes(*word), batch) {
+                Ok(code) if (code.start..code.end).contains(&pc) => return Some(code),
+                Err(Reason::WrongType) => strange += 1,
+                _ => {}
+            }
+            candidate = candidate.checked_sub(step).filter(|_| strange < MOST_STRANGE_WORDS)?;
         }
         size = (size * 2).min(LARGEST_PIECE);
     }
     None
+}
+
+/// The code whose header starts with a word, if that is the right map. Words that look like maps but are none are of
+/// the wrong type; others are just instructions.
+fn code_behind(heap: &mut Heap<'_>, header: u64, word: u64, batch: u64) -> Result<Code, Reason> {
+    if word & 3 != 1 || untagged(word).is_none() {
+        return Err(Reason::NoCode);
+    }
+    let kind = heap.kind_of_map(word).ok_or(Reason::WrongType)?;
+    if kind != heap.layout.types.stream {
+        return Err(Reason::NoCode);
+    }
+    Code::read(heap, header, batch).map_err(|_| Reason::NoCode)
 }
 
 impl Code {
@@ -205,8 +210,10 @@ impl Code {
             data: heap.field(object, layout.data)?,
             table: heap.field(object, layout.positions)?,
             batch,
+            script_id: 0,
             positions: None,
             offsets: None,
+            way: [0; 3],
         })
     }
 
@@ -222,20 +229,31 @@ impl Code {
         is_same
     }
 
-    /// What will be read to see whether it is still the same.
-    pub(crate) fn addresses(&self) -> [u64; 3] {
-        [self.stream, self.object.address, self.object.address + 63]
+    /// What will probably be read to see whether it is still the same, and which function it is.
+    pub(crate) fn addresses(&self) -> [u64; 6] {
+        let [data, wrapper, shared] = self.way;
+        [
+            self.stream,
+            self.object.address,
+            self.object.address + OBJECT_BYTES as u64 - 1,
+            data,
+            wrapper,
+            shared,
+        ]
     }
 
     /// The function that optimised code was made of.
-    pub(crate) fn shared(&self, heap: &mut Heap<'_>) -> Result<Object, Reason> {
+    pub(crate) fn shared(&mut self, heap: &mut Heap<'_>) -> Result<Object, Reason> {
         let data = heap.object(self.data)?;
-        let shared = heap.element(data, heap.layout.code.deopt_shared)?;
-        let shared = heap.object(shared)?;
-        if Some(shared.kind) == heap.layout.types.shared_wrapper {
-            let inner = heap.word(shared.address + heap.layout.at.shared_wrapper_shared)?;
-            return heap.object_of(inner, heap.layout.types.shared);
-        }
+        let element = heap.element(data, heap.layout.code.deopt_shared)?;
+        let outer = heap.object(element)?;
+        let shared = if Some(outer.kind) == heap.layout.types.shared_wrapper {
+            let inner = heap.word(outer.address + heap.layout.at.shared_wrapper_shared)?;
+            heap.object_of(inner, heap.layout.types.shared)?
+        } else {
+            outer
+        };
+        self.way = [data.address, outer.address, shared.address];
         if shared.kind == heap.layout.types.shared { Ok(shared) } else { Err(Reason::WrongType) }
     }
 
@@ -243,6 +261,14 @@ impl Code {
     pub(crate) fn bytecode(&self, heap: &mut Heap<'_>) -> Result<Object, Reason> {
         let data = heap.object(self.data)?;
         heap.bytecode_in(data)
+    }
+
+    /// Forgets what was read for a function of another script.
+    pub(crate) fn belong_to(&mut self, script_id: u64) {
+        if self.script_id != script_id {
+            (self.positions, self.offsets) = (None, None);
+            self.script_id = script_id;
+        }
     }
 
     /// The position of an instruction of optimised code.
@@ -264,7 +290,7 @@ impl Code {
     }
 
     /// The inlined function that a position belongs to, and where it is called.
-    pub(crate) fn inlining(&self, heap: &mut Heap<'_>, id: u32) -> Result<Inlining, Reason> {
+    pub(crate) fn inlining(&mut self, heap: &mut Heap<'_>, id: u32) -> Result<Inlining, Reason> {
         let layout = &heap.layout.code;
         let (literals, positions) = (layout.deopt_literals, layout.deopt_inlining);
         let data = heap.object(self.data)?;

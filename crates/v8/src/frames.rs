@@ -1,7 +1,7 @@
 //! From a frame to a JavaScript function, its place and what was inlined. Each kind of frame is believed only when the
 //! stack and the heap tell one story; the reasons not to are counted.
 
-use crate::code::DEEPEST_INLINING;
+use crate::code::{Code, DEEPEST_INLINING};
 use crate::function::FunctionId;
 use crate::heap::{Heap, Object, small_integer, untagged};
 use crate::memory::{Memory, Stack};
@@ -80,28 +80,31 @@ impl Reader {
         attempt.name()
     }
 
-    /// Brings functions, bytecodes and code of all frames, then what the functions lead to.
-    fn expect(&mut self, memory: &dyn Memory, stack: &Stack<'_>, frames: &[Frame]) {
+    /// Brings functions, bytecodes and code of all frames with one call, then what the functions lead to with another.
+    pub(crate) fn expect(&mut self, memory: &dyn Memory, stack: &Stack<'_>, frames: &[Frame]) {
         let (layout, state) = (&self.layout, &mut self.state);
-        let mut heap = Heap { memory, layout, kept: &mut state.kept };
-        let javascript = frames.iter().filter(|frame| matches!(frame.kind, Kind::Generated | Kind::Builtin));
         let slot = |frame: &Frame, distance: i64| {
             let context = stack.word_near(frame.fp?, layout.frame.context)?;
             let word = stack.word_near(frame.fp?, distance)?;
             untagged(word).filter(|_| is_reference(context))
         };
-        let functions: Vec<u64> =
-            javascript.clone().filter_map(|frame| slot(frame, layout.frame.function)).collect();
-        let bytecodes = javascript.clone().filter_map(|frame| slot(frame, layout.frame.bytecode));
-        let codes = javascript.filter_map(|frame| state.codes.known(frame.instruction()));
-        let codes = codes.flat_map(crate::code::Code::addresses);
-        let ends = functions.iter().map(|function| function + layout.at.function_shared as u64);
-        heap.expect(functions.iter().copied().chain(ends).chain(bytecodes).chain(codes));
-        let shared = functions
-            .iter()
-            .filter_map(|function| untagged(heap.word(function + layout.at.function_shared as u64).ok()?));
+        let (mut functions, mut wanted) = (Vec::new(), Vec::new());
+        for frame in frames.iter().filter(|frame| matches!(frame.kind, Kind::Generated | Kind::Builtin)) {
+            functions.extend(slot(frame, layout.frame.function));
+            wanted.extend(slot(frame, layout.frame.bytecode));
+            // The leaf's instructions tell whether it has a frame.
+            wanted.extend((!frame.is_return_address).then_some(frame.pc));
+            wanted.extend(state.codes.known(frame.instruction()).into_iter().flat_map(Code::addresses));
+        }
+        let field = layout.at.function_shared as u64;
+        wanted.extend(functions.iter().flat_map(|function| [*function, function + field]));
+        let mut heap = Heap { memory, layout, kept: &mut state.kept };
+        heap.expect(wanted.into_iter());
+        let shared = functions.iter().filter_map(|function| untagged(heap.kept_word(function + field)?));
         let shared: Vec<u64> = shared.collect();
-        heap.expect(shared.iter().flat_map(|shared| [*shared, shared + layout.at.shared_script as u64]));
+        let scripts = shared.iter().filter_map(|shared| state.shared.get(shared)?.script);
+        let scripts = scripts.flat_map(|script| [script.address, script.address + layout.at.script_id]);
+        heap.expect(shared.iter().flat_map(|at| [*at, at + layout.at.shared_script as u64]).chain(scripts));
     }
 }
 
@@ -184,7 +187,7 @@ impl Attempt<'_> {
             result => result?,
         };
         let shared = self.reader.shared(self.memory, shared)?;
-        let offset = self.baseline_offset(pc, bytecode);
+        let offset = self.baseline_offset(pc, bytecode, shared.script_id);
         let (line, column) = self.place_of_bytecode(shared, bytecode, offset);
         Ok(JsFrame { function: shared.function, line, column, tier: Tier::Sparkplug, inlined: Vec::new() })
     }
@@ -204,15 +207,16 @@ impl Attempt<'_> {
         if heap.bytecode_of_shared(shared)? == bytecode { Ok(shared) } else { Err(Reason::Mismatch) }
     }
 
-    fn baseline_offset(&mut self, pc: u64, bytecode: Object) -> Option<u32> {
+    fn baseline_offset(&mut self, pc: u64, bytecode: Object, script_id: u64) -> Option<u32> {
         let (state, layout) = (&mut self.reader.state, &self.reader.layout);
         if layout.bytecode_sizes.is_empty() {
             return None;
         }
         let mut heap = Heap { memory: self.memory, layout, kept: &mut state.kept };
         let code = state.codes.at(&mut heap, pc, state.batch).ok()?;
+        code.belong_to(script_id);
         let (table, start) = (code.offsets(&mut heap)?, code.start);
-        let bytes = state.bytecode_bytes(self.memory, layout, bytecode)?;
+        let bytes = state.bytecode_bytes(self.memory, layout, (bytecode, script_id))?;
         bytecode_offset(&table, &bytes, &layout.bytecode_sizes, pc.checked_sub(start)?)
     }
 
@@ -228,7 +232,9 @@ impl Attempt<'_> {
         let outer = self.reader.shared(self.memory, shared)?;
         let state = &mut self.reader.state;
         let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
-        let position = state.codes.at(&mut heap, pc, state.batch)?.position(&mut heap, pc);
+        let code = state.codes.at(&mut heap, pc, state.batch)?;
+        code.belong_to(outer.script_id);
+        let position = code.position(&mut heap, pc);
         let Some(position) = position else {
             return Ok(JsFrame { function: outer.function, line: 0, column: 0, tier, inlined: Vec::new() });
         };
@@ -267,7 +273,9 @@ impl Attempt<'_> {
 
     fn place_of_bytecode(&mut self, shared: Shared, bytecode: Object, offset: Option<u32>) -> (u32, u32) {
         let (state, layout) = (&mut self.reader.state, &self.reader.layout);
-        let position = offset.and_then(|offset| state.positions(self.memory, layout, bytecode)?.find(offset));
+        let position = offset.and_then(|offset| {
+            state.positions(self.memory, layout, (bytecode, shared.script_id))?.find(offset)
+        });
         position.map_or((0, 0), |position| self.place(shared, position))
     }
 

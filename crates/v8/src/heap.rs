@@ -123,6 +123,13 @@ impl Heap<'_> {
         Ok(u64::from_le_bytes(bytes))
     }
 
+    /// A word that was read before in this batch.
+    pub(crate) fn kept_word(&self, address: u64) -> Option<u64> {
+        let inside = (address % LINE as u64) as usize;
+        let line = self.kept.lines.get(&(address - inside as u64))?;
+        Some(u64::from_le_bytes(*line.get(inside..)?.first_chunk()?))
+    }
+
     pub(crate) fn half(&mut self, address: u64) -> Result<u32, Reason> {
         let mut bytes = [0; 4];
         self.read(address, &mut bytes)?;

@@ -28,8 +28,16 @@ impl Reader {
         stack: &Stack<'_>,
         kind_at: &dyn Fn(u64) -> Kind,
     ) -> Vec<Frame> {
-        let leaf = Judge { reader: self, memory, start, stack, kind_at }.leaf();
-        walk(start, leaf, stack, kind_at)
+        // Most innermost frames are framed: bring what their frames need before the judge asks for it piece by piece.
+        let frames = walk(start, Leaf::Framed, stack, kind_at);
+        if start.is_return_address {
+            return frames;
+        }
+        self.expect(memory, stack, &frames);
+        match (Judge { reader: self, memory, start, stack, kind_at }).leaf() {
+            Leaf::Framed => frames,
+            leaf => walk(start, leaf, stack, kind_at),
+        }
     }
 }
 
@@ -44,9 +52,6 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn leaf(&mut self) -> Leaf {
-        if self.start.is_return_address {
-            return Leaf::Framed;
-        }
         match (self.kind_at)(self.start.pc) {
             Kind::Generated => self.leaf_of_generated(),
             Kind::Builtin => self.leaf_of_builtin(),

@@ -28,7 +28,7 @@ pub struct Reader {
 pub(crate) struct State {
     pub(crate) kept: Kept,
     pub(crate) codes: Codes,
-    shared: FxHashMap<u64, Shared>,
+    pub(crate) shared: FxHashMap<u64, Shared>,
     scripts: FxHashMap<u64, (Script, u64)>,
     bytecodes: FxHashMap<u64, Bytecode>,
     pub(crate) batch: u64,
@@ -44,15 +44,29 @@ pub(crate) struct Shared {
     pub(crate) function: FunctionId,
     /// Its script.
     pub(crate) script: Option<Object>,
+    /// The number of that.
+    pub(crate) script_id: u64,
 }
 
 /// What is kept of a BytecodeArray.
 #[derive(Clone, Debug)]
 struct Bytecode {
     words: [u64; 3],
+    /// The number of the script that it was read for.
+    script_id: u64,
     batch: u64,
     positions: Option<Arc<Positions>>,
     bytes: Option<Arc<[u8]>>,
+}
+
+impl Bytecode {
+    /// Forgets what was read for a function of another script.
+    fn belong_to(&mut self, script_id: u64) {
+        if self.script_id != script_id {
+            (self.positions, self.bytes) = (None, None);
+            self.script_id = script_id;
+        }
+    }
 }
 
 /// When a cache has so many entries, it is emptied.
@@ -106,13 +120,16 @@ impl Reader {
     pub(crate) fn shared(&mut self, memory: &dyn Memory, shared: Object) -> Result<Shared, Reason> {
         let mut heap = Heap { memory, layout: &self.layout, kept: &mut self.state.kept };
         let words = shared_words(&mut heap, shared)?;
-        if let Some(known) = self.state.shared.get(&shared.address)
-            && known.words == words
+        let known = self.state.shared.get(&shared.address).filter(|known| known.words == words).copied();
+        if let Some(known) = known
+            && self.script_id(memory, known.script)? == known.script_id
         {
-            return Ok(*known);
+            return Ok(known);
         }
+        let mut heap = Heap { memory, layout: &self.layout, kept: &mut self.state.kept };
         let names = heap.names_of_shared(shared)?;
         let script = heap.script_of_shared(shared)?;
+        let script_id = self.script_id(memory, script)?;
         let name = match script {
             Some(script) => self.state.script(memory, &self.layout, script)?.name.clone(),
             None => None,
@@ -130,9 +147,21 @@ impl Reader {
             column,
         };
         let function = self.add(function)?;
-        let entry = Shared { words, function, script };
-        self.state.shared.insert(shared.address, entry);
+        let entry = Shared { words, function, script, script_id };
+        // A place that could not be read may be readable next time.
+        if place.is_some() || script.is_none() || names.start.is_none() {
+            self.state.shared.insert(shared.address, entry);
+        }
         Ok(entry)
+    }
+
+    /// The number of a script, looked at once a batch. Functions come and go at the same address, but not those of one
+    /// script.
+    fn script_id(&mut self, memory: &dyn Memory, script: Option<Object>) -> Result<u64, Reason> {
+        match script {
+            Some(script) => Ok(self.state.script(memory, &self.layout, script)?.id()),
+            None => Ok(0),
+        }
     }
 
     fn add(&mut self, function: Function) -> Result<FunctionId, Reason> {
@@ -204,10 +233,11 @@ impl State {
         &mut self,
         memory: &dyn Memory,
         layout: &Layout,
-        bytecode: Object,
+        (bytecode, script_id): (Object, u64),
     ) -> Option<Arc<Positions>> {
         let words = self.bytecode(memory, layout, bytecode)?.words;
         let entry = self.bytecodes.get_mut(&bytecode.address)?;
+        entry.belong_to(script_id);
         if entry.positions.is_none() {
             let mut heap = Heap { memory, layout, kept: &mut self.kept };
             let bytes = heap.bytes(words[2]).ok()?;
@@ -221,10 +251,11 @@ impl State {
         &mut self,
         memory: &dyn Memory,
         layout: &Layout,
-        bytecode: Object,
+        (bytecode, script_id): (Object, u64),
     ) -> Option<Arc<[u8]>> {
         self.bytecode(memory, layout, bytecode)?;
         let entry = self.bytecodes.get_mut(&bytecode.address)?;
+        entry.belong_to(script_id);
         if entry.bytes.is_none() {
             let mut heap = Heap { memory, layout, kept: &mut self.kept };
             let length = heap.length(bytecode, LONGEST_BYTECODE).ok()?;
@@ -243,7 +274,7 @@ impl State {
             let positions = heap.field(bytecode, layout.at.bytecode_positions as usize).ok()?;
             let words = [heap.field(bytecode, 0).ok()?, heap.field(bytecode, 8).ok()?, positions];
             let entry = self.bytecodes.entry(bytecode.address);
-            let fresh = Bytecode { words, batch, positions: None, bytes: None };
+            let fresh = Bytecode { words, script_id: 0, batch, positions: None, bytes: None };
             let entry = entry.or_insert_with(|| fresh.clone());
             if entry.words != words {
                 *entry = fresh;

@@ -10,7 +10,7 @@ use crate::strings::Text;
 /// A script. What was read may be out of date when one of its words has changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
-    words: [u64; 3],
+    words: [u64; 4],
     /// Path or URL; `None` for code from `eval`.
     pub(crate) name: Option<Arc<str>>,
     lines: Option<Arc<Lines>>,
@@ -30,7 +30,7 @@ pub(crate) type Place = (u32, u32);
 /// Longer sources are not read for their lines.
 const LONGEST_SOURCE: usize = 64 << 20;
 
-const MOST_LINES: u64 = 1 << 24;
+const MOST_LINES: u64 = 1 << 22;
 
 impl Script {
     /// Reads its name.
@@ -44,6 +44,11 @@ impl Script {
             Err(reason) => return Err(reason),
         };
         Ok(Self { words, name, lines: None })
+    }
+
+    /// The number that no other script has.
+    pub(crate) fn id(&self) -> u64 {
+        self.words[3]
     }
 
     /// Whether it is still what was read.
@@ -60,10 +65,16 @@ impl Script {
     }
 }
 
-/// Map, name, source.
-fn words(heap: &mut Heap<'_>, script: Object) -> Result<[u64; 3], Reason> {
-    let (name, source) = (heap.layout.at.script_name, heap.layout.at.script_source);
-    Ok([heap.field(script, 0)?, heap.field(script, name)?, heap.field(script, source)?])
+/// Map, name, source, and the number that no other script has: memory is used again, and often for the same.
+fn words(heap: &mut Heap<'_>, script: Object) -> Result<[u64; 4], Reason> {
+    let at = &heap.layout.at;
+    let (name, source, id) = (at.script_name, at.script_source, at.script_id);
+    Ok([
+        heap.field(script, 0)?,
+        heap.field(script, name)?,
+        heap.field(script, source)?,
+        heap.word(script.address + id)?,
+    ])
 }
 
 impl Lines {

@@ -2,9 +2,8 @@
 //! time that they used, and where their files are. All of it is gathered while they live: afterwards nobody can tell.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ use super::proc;
 use super::target::Target;
 use super::turns::Loops;
 
-/// How soon new processes are looked for after the start, and how often later.
+/// How soon it is asked what processes are after the start, and how often later.
 const FIRST_SCAN: Duration = Duration::from_millis(100);
 const SCAN: Duration = Duration::from_secs(1);
 /// How often perf maps and CPU times are looked at. Event loops are, whenever there are samples.
@@ -32,7 +31,8 @@ const MOST_FOLLOWED: usize = 1000;
 /// Everything that is read beside the samples.
 pub(super) struct Beside {
     followers: Vec<Follower>,
-    loops: Loops,
+    /// Unless somebody else looks at them.
+    loops: Option<Loops>,
     account: Option<Account>,
     kept: Kept,
     pids: BTreeSet<u32>,
@@ -56,12 +56,12 @@ struct Kept {
 }
 
 impl Beside {
-    /// Begins. The account is none for a whole machine.
-    pub(super) fn new(target: &Target, account: Option<Account>) -> Self {
+    /// Begins. The account is none for a whole machine; loops are looked at here where nobody else does.
+    pub(super) fn new(target: &Target, account: Option<Account>, has_loops: bool) -> Self {
         let now = Instant::now();
         let mut beside = Self {
             followers: Vec::new(),
-            loops: Loops::default(),
+            loops: has_loops.then(Loops::default),
             account,
             kept: Kept::default(),
             pids: BTreeSet::new(),
@@ -76,15 +76,17 @@ impl Beside {
     }
 
     /// Looks at everything that it is time for; appends what belongs into the recording.
-    pub(super) fn look(&mut self, target: &Target, is_last: bool, out: &mut Vec<u8>) {
+    pub(super) fn look(&mut self, is_last: bool, out: &mut Vec<u8>) {
         let now = Instant::now();
         if now >= self.next_scan || is_last {
-            self.scan(target, out);
+            self.scan(out);
             self.scans += 1;
             self.next_scan = now + if self.scans == 1 { FIRST_SCAN } else { SCAN };
         }
         let now_ns = sys::clock::monotonic_ns();
-        self.loops.look(now_ns, |turn| out.extend(own::turn(turn)));
+        if let Some(loops) = &mut self.loops {
+            loops.look(now_ns, &BTreeSet::new(), |turn| out.extend(own::turn(turn)));
+        }
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
             self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
@@ -105,10 +107,9 @@ impl Beside {
         }
     }
 
-    fn scan(&mut self, target: &Target, out: &mut Vec<u8>) {
-        self.take_in(target.all_pids());
-        for pid in &self.pids {
-            self.loops.add(*pid);
+    fn scan(&mut self, out: &mut Vec<u8>) {
+        if let Some(loops) = &mut self.loops {
+            self.pids.iter().for_each(|pid| loops.add(*pid));
         }
         self.tell_facts(out);
         if let Some(account) = &self.account {
@@ -116,7 +117,8 @@ impl Beside {
         }
     }
 
-    fn take_in(&mut self, pids: Vec<u32>) {
+    /// Begins with processes that were not there before.
+    pub(super) fn take_in(&mut self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if self.pids.len() < MOST_FOLLOWED && self.pids.insert(pid) {
                 let inner_pid = proc::inner_pid(pid).unwrap_or(pid);
@@ -172,13 +174,10 @@ impl Kept {
             };
             self.roots.extend(folder.map(|number| (pid, PathBuf::from(format!("/proc/self/fd/{number}")))));
         }
-        let program = format!("/proc/{pid}/exe");
-        if let Ok(path) = fs::read_link(&program)
-            && path.as_os_str().as_bytes().ends_with(b" (deleted)")
-            && let Ok(file) = File::open(&program)
+        if let Some(path) = proc::deleted_program(pid)
+            && let Ok(file) = File::open(format!("/proc/{pid}/exe"))
         {
-            let kept = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-            self.programs.insert(path.as_os_str().as_bytes().to_vec(), kept);
+            self.programs.insert(path, PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())));
             self.files.push(file);
         }
     }

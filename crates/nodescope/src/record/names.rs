@@ -2,8 +2,11 @@
 //! it for ever, so a program of its own does that: ourselves, started once more. It reads the rings, walks the stacks,
 //! and sends samples with names. When it is silent for too long, it is ended and another one begins.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,12 +14,13 @@ use capture::{Rings, Sampler, own, records};
 use formats::perf_data::Live;
 use symbols::{Found, Walker};
 
+use super::turns::Loops;
 use super::{LONGEST_ROUND, SHORTEST_ROUND, proc};
 use crate::failure::Failure;
 
 /// Tells the reader which rings there are.
 const RINGS: &str = "NODESCOPE_RINGS";
-/// The number of the clock's samples, and that of the first frame.
+/// The numbers that the samples of each event carry, and that of the first frame.
 const NUMBERS: &str = "NODESCOPE_NUMBERS";
 
 /// How long the reader may be silent while it does not run: it tells of every round, the empty ones, too.
@@ -43,6 +47,9 @@ struct Reader {
     bytes: Vec<u8>,
 }
 
+/// So much is sent at once, even if it was just done.
+const MOST_UNSENT: usize = 48 << 10;
+
 /// What a message starts with: its length, how many samples it has, and the number of the next frame.
 const MESSAGE_HEAD: usize = 12;
 
@@ -54,15 +61,28 @@ impl Names {
         names
     }
 
+    /// Nobody reads.
+    pub(super) fn none() -> Self {
+        Self { reader: None, starts: MOST_STARTS, next_row: 0 }
+    }
+
     /// Whether somebody reads the rings.
     pub(super) fn is_reading(&self) -> bool {
         self.reader.is_some()
     }
 
-    /// Waits for the reader's next words, and appends what it has read. Where it hangs, it is replaced.
-    pub(super) fn read(&mut self, sampler: &mut Sampler, most: Duration, out: &mut Vec<u8>) {
+    /// Waits for the reader's next words.
+    pub(super) fn wait(&self, most: Duration) {
+        if let Some(reader) = &self.reader {
+            // What is wrong with it shows when it is read.
+            let _ = sys::perf::wait(&[reader.stdout.as_raw_fd()], most);
+        }
+    }
+
+    /// Appends what the reader has read. Where it hangs, it is replaced.
+    pub(super) fn read(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
         let Some(reader) = &mut self.reader else { return };
-        let is_alive = reader.listen(most).unwrap_or(false);
+        let is_alive = reader.listen(Duration::ZERO).unwrap_or(false);
         let (samples, next_row) = reader.take(out);
         sampler.count(samples);
         self.next_row = self.next_row.max(next_row);
@@ -91,10 +111,10 @@ impl Names {
 
 impl Reader {
     fn start(sampler: &Sampler, next_row: u32) -> io::Result<Self> {
-        let (rings, clock) = sampler.share()?;
+        let (rings, events) = sampler.share()?;
         let mut child = Command::new(std::env::current_exe()?)
             .env(RINGS, rings)
-            .env(NUMBERS, format!("{clock}:{next_row}"))
+            .env(NUMBERS, format!("{events}:{next_row}"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -166,40 +186,60 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     // Ctrl-C is for the recorder, which tells when it is over.
     sys::signals::catch_end()?;
     let bad = || io::Error::from(io::ErrorKind::InvalidInput);
-    let (clock, next_row) = numbers.split_once(':').ok_or_else(bad)?;
-    let (clock, next_row): (u64, u32) =
-        (clock.parse().map_err(|_| bad())?, next_row.parse().map_err(|_| bad())?);
+    let (events, next_row) = numbers.split_once(':').ok_or_else(bad)?;
+    let next_row: u32 = next_row.parse().map_err(|_| bad())?;
+    let events = events.split(',').map(|number| number.parse::<u64>().map_err(|_| bad()));
+    let events = events.collect::<io::Result<Vec<u64>>>()?;
     let mut rings = Rings::inherited(rings)?;
     let head = read_head()?;
-    let message = std::cell::RefCell::new(Message { bytes: Vec::new(), samples: 0, next_row });
-    let root_of = |pid| proc::root(pid).map(|(path, _)| path);
-    let mut walker = Walker::new(next_row, root_of, |found| message.borrow_mut().add(clock, &found));
+    let message = RefCell::new(Message {
+        bytes: Vec::new(),
+        samples: 0,
+        next_row,
+        ran: BTreeSet::new(),
+        sent: Instant::now(),
+        out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
+    });
+    let mut walker =
+        Walker::new(next_row, proc::whereabouts, |found| message.borrow_mut().add(&events, &found));
     let mut live = Live::default();
     // The first sixteen bytes say what kind of file it is.
     live.take(head.get(16..).unwrap_or_default(), &mut walker);
-    let mut raw = Vec::new();
-    let mut is_last = false;
+    let mut loops = Loops::default();
+    let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
         raw.clear();
         rings.read(&mut raw);
         walker.begin_round();
-        let others = records(&raw).filter(|(is_sample, _)| !is_sample);
-        for (_, record) in others {
+        // What is mapped in this round may be needed for its samples.
+        for (_, record) in records(&raw).filter(|(is_sample, _)| !is_sample) {
             live.take(record, &mut walker);
             message.borrow_mut().bytes.extend_from_slice(record);
         }
         for (_, record) in records(&raw).filter(|(is_sample, _)| *is_sample) {
             live.take(record, &mut walker);
         }
-        message.borrow_mut().send()?;
+        if round >= next_scan {
+            next_scan = round + SCAN;
+            walker.pids().for_each(|pid| loops.add(pid));
+        }
+        message.borrow_mut().look_at(&mut loops);
+        message.borrow_mut().send(is_last)?;
         if is_last {
             return Ok(());
         }
-        std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
+        let asked = Instant::now();
         is_last = rings.wait_or(0, LONGEST_ROUND)?;
+        // Many threads on many CPUs: they are read together.
+        if asked.elapsed() < SHORTEST_ROUND / 2 {
+            std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
+        }
     }
 }
+
+/// How often new processes are looked for.
+const SCAN: Duration = Duration::from_millis(500);
 
 fn read_head() -> io::Result<Vec<u8>> {
     let mut stdin = io::stdin().lock();
@@ -215,23 +255,40 @@ struct Message {
     bytes: Vec<u8>,
     samples: u32,
     next_row: u32,
+    /// The processes whose main thread was seen running since the last look.
+    ran: BTreeSet<u32>,
+    sent: Instant,
+    /// Stdout, not cut into lines.
+    out: File,
 }
 
 impl Message {
-    fn add(&mut self, clock: u64, found: &Found<'_>) {
+    fn add(&mut self, events: &[u64], found: &Found<'_>) {
         match found {
             Found::Frame(frame) => {
                 self.bytes.extend(own::javascript(frame));
                 self.next_row = frame.row.wrapping_add(1);
             }
             Found::Sample(sample) => {
-                own::sample(clock, sample, &mut self.bytes);
+                let Some(id) = events.get(sample.event as usize) else { return };
+                own::sample(*id, sample, &mut self.bytes);
                 self.samples += 1;
+                self.ran.extend(sample.pid.filter(|_| sample.pid == sample.tid));
             }
         }
     }
 
-    fn send(&mut self) -> io::Result<()> {
+    fn look_at(&mut self, loops: &mut Loops) {
+        let ran = std::mem::take(&mut self.ran);
+        loops.look(sys::clock::monotonic_ns(), &ran, |turn| self.bytes.extend(own::turn(turn)));
+    }
+
+    /// Sends, unless it was just done: whoever listens need not wake up for each sample.
+    fn send(&mut self, is_last: bool) -> io::Result<()> {
+        if self.sent.elapsed() < LONGEST_ROUND && self.bytes.len() < MOST_UNSENT && !is_last {
+            return Ok(());
+        }
+        self.sent = Instant::now();
         if !self.bytes.is_empty() {
             self.bytes.extend(own::finished_round());
         }
@@ -241,8 +298,6 @@ impl Message {
         }
         head.append(&mut self.bytes);
         self.samples = 0;
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(&head)?;
-        stdout.flush()
+        self.out.write_all(&head)
     }
 }

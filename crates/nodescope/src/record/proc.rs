@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use symbols::Whereabouts;
 
 /// The unit of times in /proc/PID/stat, on every Linux that Node runs on.
 const TICK_NS: u64 = 10_000_000;
@@ -54,6 +57,18 @@ pub(super) fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
     let link = fs::read_link(&root).ok()?;
     let is_elsewhere = view != mounts("self")? || link != Path::new("/");
     is_elsewhere.then(|| (root, view.join(link.strip_prefix("/").unwrap_or(&link))))
+}
+
+/// Where the files of a process are while it lives.
+pub(super) fn whereabouts(pid: u32) -> Whereabouts {
+    let deleted = deleted_program(pid).map(|path| (path, PathBuf::from(format!("/proc/{pid}/exe"))));
+    Whereabouts { root: root(pid).map(|(path, _)| path), deleted }
+}
+
+/// The path of a process's program, as the kernel tells it, if it was replaced on disk.
+pub(super) fn deleted_program(pid: u32) -> Option<Vec<u8>> {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?.into_os_string().into_vec();
+    path.ends_with(b" (deleted)").then_some(path)
 }
 
 /// Everything that runs here.

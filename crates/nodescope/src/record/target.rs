@@ -8,6 +8,7 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use super::{choose, proc};
+use crate::advice::Subject;
 use crate::cli;
 use crate::failure::Failure;
 
@@ -106,7 +107,16 @@ impl Target {
         format!("{} (pid {})", self.name, pids.join(", "))
     }
 
-    pub(super) fn is_of_another_user(&self) -> bool {
+    /// As advice speaks of it.
+    pub(super) fn subject(&self) -> Subject<'_> {
+        let again = match (self.is_command(), self.pids.first()) {
+            (false, Some(pid)) => format!("record {pid}"),
+            _ => "record -- COMMAND".to_owned(),
+        };
+        Subject { name: &self.name, again, is_anothers: self.is_of_another_user() }
+    }
+
+    fn is_of_another_user(&self) -> bool {
         self.pids.iter().any(|pid| proc::is_of_another_user(*pid))
     }
 

@@ -1,7 +1,7 @@
 //! Reads how many turns the event loops of Node processes have made. libuv counts them, in memory that only its
 //! process has; the counter's place is known from a symbol that stripped builds lack, and Node 18 counts none.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -50,8 +50,8 @@ impl Loops {
         }
     }
 
-    /// What the counters say now.
-    pub(super) fn look(&mut self, time_ns: u64, mut take: impl FnMut(&Turn)) {
+    /// What the counters say now; `ran` are the processes whose main thread was just seen running.
+    pub(super) fn look(&mut self, time_ns: u64, ran: &BTreeSet<u32>, mut take: impl FnMut(&Turn)) {
         for (pid, (_, slot)) in &mut self.counters {
             let Some(address) = *slot else { continue };
             let count = read_word(*pid, address).ok().filter(|count| *count <= MOST_TURNS);
@@ -60,7 +60,13 @@ impl Loops {
                 *slot = None;
                 continue;
             };
-            take(&Turn { time_ns, pid: *pid, tid: *pid, count, waiting: is_waiting(*pid) });
+            take(&Turn {
+                time_ns,
+                pid: *pid,
+                tid: *pid,
+                count,
+                waiting: !ran.contains(pid) && is_waiting(*pid),
+            });
         }
     }
 }

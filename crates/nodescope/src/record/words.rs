@@ -11,8 +11,8 @@ use profile::Profile;
 use super::target::Target;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
-use crate::report;
-use crate::text::{duration, percent, plural, thousands};
+use crate::text::{duration, percent, plural, thousands, utc};
+use crate::{advice, invoked};
 
 /// Fewer samples than this say little.
 const FEW_SAMPLES: u64 = 100;
@@ -26,59 +26,14 @@ pub(super) fn default_name(target: &Target) -> PathBuf {
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
 }
 
-/// `20261115-031502`, in UTC.
-fn utc(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in eras of 400 years: each is 146,097 days.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
-}
-
 pub(super) fn explain(error: AttachError, target: &Target) -> Failure {
-    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
     match error {
-        AttachError::Gone(pid) => {
-            Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists what runs here")
-        }
         AttachError::Denied(_) if target.is_system() => {
-            Failure::failed("you may not sample the whole machine").hint("run nodescope with sudo")
+            Failure::failed("you may not sample the whole machine")
+                .hint(format!("with sudo: {} record --system", invoked::with_sudo()))
         }
-        AttachError::Hidden(event) => {
-            Failure::failed(format!("{event} happen in the kernel, which you may not sample"))
-                .hint("run nodescope with sudo")
-        }
-        AttachError::Denied(_) if target.is_of_another_user() => {
-            Failure::failed(format!("you may not sample {}: it belongs to another user", target.name()))
-                .hint("run nodescope as that user, or with sudo")
-        }
-        AttachError::Denied(_) if is_filtered() => Failure::failed(format!(
-            "you may not sample {}: a seccomp filter is in the way, as in most containers",
-            target.name()
-        ))
-        .hint("start the container with --security-opt seccomp=unconfined, or record it from outside"),
-        AttachError::Denied(_) => Failure::failed(format!(
-            "you may not sample {} (kernel.perf_event_paranoid is {})",
-            target.name(),
-            paranoid.trim()
-        ))
-        .hint("run nodescope with sudo, or: sudo sysctl kernel.perf_event_paranoid=1"),
-        AttachError::Failed(error) => Failure::failed(format!("perf events do not work here: {error}"))
-            .hint("in a container, seccomp may forbid them"),
+        error => advice::explain(&error, &target.subject()),
     }
-}
-
-/// Whether a filter decides about our system calls: no sysctl would help then, and in a container nobody has sudo.
-fn is_filtered() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() == "2"))
 }
 
 pub(super) fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
@@ -97,8 +52,8 @@ pub(super) fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limi
     ));
 }
 
-pub(super) fn say_end(profile: &Profile, frequency: u32, form: Form, out: &Path) -> Result<(), Failure> {
-    let samples: u64 = profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
+pub(super) fn say_few(profile: &Profile, frequency: u32) {
+    let samples = samples(profile);
     if samples < FEW_SAMPLES {
         let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
         let cores = samples as f64 / f64::from(frequency) / seconds;
@@ -109,33 +64,28 @@ pub(super) fn say_end(profile: &Profile, frequency: u32, form: Form, out: &Path)
             duration(profile.duration_ns())
         ));
     }
-    if out == Path::new("-") {
-        return Ok(());
-    }
-    report::print_head(profile)?;
-    let out = out.display();
-    let next = match form {
-        Form::Nodescope => format!("; next: nodescope report {out}, or nodescope export {out} -o flame.svg"),
-        Form::Svg => "; open it in a browser".to_owned(),
-        _ => String::new(),
-    };
-    warn(&format!("wrote {out} ({}){next}", plural(samples, "sample")));
+}
+
+pub(super) fn say_written(profile: &Profile, out: &Path) {
+    warn(&format!("wrote {} ({})", out.display(), plural(samples(profile), "sample")));
     let lost = profile.meta().losses.lost;
     if lost > 0 {
         warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));
     }
+}
+
+pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
+    let (program, out) = (invoked::name(), invoked::quoted(out));
+    match form {
+        Form::Nodescope => {
+            warn(&format!("next: {program} report {out}, or {program} export {out} -o flame.svg"));
+        }
+        Form::Svg => warn("open it in a browser"),
+        _ => {}
+    }
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates() {
-        assert_eq!(utc(0), "19700101-000000");
-        assert_eq!(utc(951_782_399), "20000228-235959");
-        assert_eq!(utc(951_782_400), "20000229-000000");
-        assert_eq!(utc(1_794_712_502), "20261115-031502");
-    }
+fn samples(profile: &Profile) -> u64 {
+    profile.lanes().first().map_or(0, |lane| lane.samples.len() as u64)
 }

@@ -81,12 +81,6 @@ impl Maps {
         rights.contains('x').then_some((start, Mapping { end, offset, content }))
     }
 
-    pub fn elf_address(&self, address: u64) -> Option<u64> {
-        let mappings = self.mappings.borrow();
-        let (start, mapping) = mappings.range(..=address).next_back()?;
-        self.segments.address_of(address - start + mapping.offset)
-    }
-
     pub fn kind_at(&self, address: u64) -> Kind {
         let mappings = self.mappings.borrow();
         let Some((start, mapping)) = mappings.range(..=address).next_back() else { return Kind::Unmapped };
@@ -113,11 +107,11 @@ pub fn builtins(binary: &Path) -> (Range<u64>, Segments) {
     let bytes = fs::read(binary).unwrap();
     let elf = Elf::parse(&bytes[..]).unwrap();
     let symbols = elf.symbols();
-    let mut range = u64::MAX..0;
+    let (mut start, mut end) = (u64::MAX, 0);
     for symbol in symbols.iter(false).filter(|symbol| symbol.name.starts_with("Builtins_")) {
-        range = range.start.min(symbol.start)..range.end.max(symbol.end);
+        (start, end) = (start.min(symbol.start), end.max(symbol.end));
     }
-    (range, elf.segments().clone())
+    (start..end, elf.segments().clone())
 }
 
 /// A perf map, followed while it grows. The newest line for an address counts.

@@ -3,11 +3,16 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod maps;
+pub mod recorder;
 pub mod samples;
+pub mod session;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use elf::{Elf, Parts};
 use v8::layout::{BYTECODE_SIZES_SYMBOL, CONSTANT_PREFIX, VERSION_SYMBOLS};
@@ -47,8 +52,22 @@ impl Constants {
         Self { numbers, sizes }
     }
 
+    /// Only what a layout asks for.
+    pub fn used(self) -> Self {
+        let asked = RefCell::new(BTreeSet::new());
+        self.layout_asking(&|name| asked.borrow_mut().extend([name.to_owned()]));
+        let asked = asked.into_inner();
+        let numbers = self.numbers.into_iter().filter(|(name, _)| asked.contains(name)).collect();
+        Self { numbers, sizes: self.sizes }
+    }
+
     pub fn layout(&self) -> Layout {
+        self.layout_asking(&|_| {})
+    }
+
+    fn layout_asking(&self, ask: &dyn Fn(&str)) -> Layout {
         let number = |name: &str| {
+            ask(name);
             let row = self.numbers.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
             Some(self.numbers[row].1)
         };
@@ -58,17 +77,18 @@ impl Constants {
     }
 }
 
-/// The memory of a running process.
-pub struct Live(sys::remote::Process);
+/// The memory of a running process, and how often it was asked.
+pub struct Live(sys::remote::Process, pub std::cell::Cell<u64>);
 
 impl Live {
     pub fn new(pid: u32) -> Self {
-        Self(sys::remote::Process::new(pid).unwrap())
+        Self(sys::remote::Process::new(pid).unwrap(), std::cell::Cell::new(0))
     }
 }
 
 impl Memory for Live {
     fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+        self.1.set(self.1.get() + 1);
         self.0.read(address, out).map_err(|_| Fault)
     }
 
@@ -76,29 +96,38 @@ impl Memory for Live {
         let pieces = pieces.iter_mut();
         let mut pieces: Vec<sys::remote::Piece<'_>> =
             pieces.map(|piece| sys::remote::Piece { address: piece.address, out: piece.out }).collect();
+        self.1.set(self.1.get() + 1);
         self.0.read_many(&mut pieces)
     }
 }
 
-/// A Node that ends with the test.
-pub struct Running(pub Child);
+/// A Node that ends with the test, and the folder that it writes its logs into.
+pub struct Running {
+    child: Child,
+    folder: PathBuf,
+}
 
 impl Running {
     pub fn start(binary: &Path, flags: &[&str], program: &Path) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("nodescope-live-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
         let mut command = Command::new(binary);
-        command.args(flags).arg(program).stdin(Stdio::null()).stdout(Stdio::null());
-        Self(command.spawn().unwrap())
+        command.args(flags).arg(program).current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null());
+        Self { child: command.spawn().unwrap(), folder }
     }
 
     pub fn pid(&self) -> u32 {
-        self.0.id()
+        self.child.id()
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
         let _ = fs::remove_file(format!("/tmp/perf-{}.map", self.pid()));
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -94,8 +94,19 @@ pub fn can_record() -> bool {
 
 /// Records a Node from its first instruction to its end.
 pub fn record_command(node: &Path, flags: &[&str], arguments: &[&str], out: &str) -> Output {
+    record_command_with(&[], node, flags, arguments, out)
+}
+
+/// The same, with options of the recorder.
+pub fn record_command_with(
+    options: &[&str],
+    node: &Path,
+    flags: &[&str],
+    arguments: &[&str],
+    out: &str,
+) -> Output {
     let node = node.display().to_string();
-    let words = [&["record", "-F", "999", "-o", out, "--", &node], flags, arguments].concat();
+    let words = [&["record", "-F", "999", "-o", out], options, &["--", &node], flags, arguments].concat();
     // With --perf-basic-prof V8 leaves a log in the current folder, too.
     let folder = Path::new(out).parent().unwrap();
     let output = nodescope(&words).current_dir(folder).output().unwrap();

@@ -9,6 +9,7 @@ pub(super) struct Known {
     pub(super) major: i32,
     pub(super) minor: i32,
     /// The tag.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people, to look the rows up"))]
     pub(super) tag: &'static str,
     /// Which versions of Node carry it, for people.
     pub(super) node: &'static str,
@@ -32,6 +33,7 @@ pub(super) enum Field {
     SharedFunctionData,
     ScriptLineOffset,
     ScriptColumnOffset,
+    ScriptId,
     DebugInfoScript,
     InterpreterDataBytecode,
     BytecodePositions,
@@ -57,7 +59,9 @@ pub(super) enum Field {
 /// A row: the field, the file and the name to look for in it, and the value in each version.
 pub(super) struct Row {
     pub(super) field: Field,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people, to look it up"))]
     pub(super) file: &'static str,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people, to look it up"))]
     pub(super) name: &'static str,
     pub(super) values: [Option<i64>; VERSIONS],
 }
@@ -95,6 +99,7 @@ pub(super) const ROWS: &[Row] = &[
     row(Field::SharedFunctionData, SHARED, "function_data, trusted_function_data", all(8)),
     row(Field::ScriptLineOffset, SCRIPT, "line_offset", all(24)),
     row(Field::ScriptColumnOffset, SCRIPT, "column_offset", all(32)),
+    row(Field::ScriptId, SCRIPT, "id", all(64)),
     row(
         Field::DebugInfoScript,
         "src/objects/debug-objects.tq",

@@ -1,0 +1,62 @@
+//! The demo on Linux: our service, under our load, recorded as `nodescope record` would.
+
+use std::path::Path;
+use std::time::Duration;
+
+use capture::{Options, Sampler, Scope};
+
+use super::load::Load;
+use super::service::Service;
+use super::{Outcome, say_next};
+use crate::advice::Subject;
+use crate::cli;
+use crate::failure::{Failure, warn};
+use crate::{advice, record, report};
+
+/// Code is compiled and the pace has settled when the recording begins.
+const WARM_UP: Duration = Duration::from_millis(1500);
+
+/// Records the service, unless this machine does not permit it.
+pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure> {
+    let options = Options {
+        frequency: arguments.frequency,
+        on_exec: false,
+        children: false,
+        events: Vec::new(),
+        stack_bytes: 0,
+    };
+    if let Err(error) = Sampler::attach(Scope::Processes(&[std::process::id()]), &options) {
+        let subject =
+            Subject { name: "even your own processes", again: "demo".to_owned(), is_anothers: false };
+        return Ok(Outcome::NotHere(advice::explain(&error, &subject)));
+    }
+    let mut service = match Service::start() {
+        Ok(service) => service,
+        Err(failure) => return Ok(Outcome::NotHere(failure)),
+    };
+    let (port, pid) = (service.said.port, service.said.pid);
+    warn(&format!("demo: a small web shop on Node {}, under a load of nodescope's own", service.said.node));
+    let _load = Load::start(port, pid).map_err(|error| Failure::failed(error.to_string()))?;
+    std::thread::sleep(WARM_UP);
+    if let Some(failure) = service.complaint() {
+        return Ok(Outcome::NotHere(failure));
+    }
+    let request = cli::Record {
+        target: None,
+        pid: vec![pid],
+        container: None,
+        matching: None,
+        all: false,
+        system: false,
+        no_children: false,
+        no_heap: false,
+        duration: Some(arguments.duration.clone()),
+        frequency: arguments.frequency,
+        maps: cli::SourceMaps { no_source_maps: false },
+        event: Vec::new(),
+        output: Some(out.to_owned()),
+        command: Vec::new(),
+    };
+    record::run_and_show(&request, report::print_short, say_next)?;
+    Ok(Outcome::Recorded)
+}

@@ -1,0 +1,235 @@
+//! The demo's customers: a few connections that are kept open and ask for this and that, at a pace that keeps the
+//! service busy and does not drown it, whatever the machine.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+const CUSTOMERS: u64 = 4;
+/// Several times what the service's cache holds.
+const USERS: u64 = 20_000;
+/// How busy the event loop should be.
+const WANTED: f64 = 0.6;
+/// How often the pace is set anew.
+const LOOK: Duration = Duration::from_millis(250);
+/// Between two requests of a customer.
+const FIRST_PAUSE_US: u64 = 8_000;
+const SHORTEST_PAUSE_US: u64 = 1_000;
+const LONGEST_PAUSE_US: u64 = 200_000;
+/// A service that does not answer for so long has ended or hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// More than the service ever sends.
+const LONGEST_ANSWER: u64 = 4 << 20;
+/// The unit of times in /proc/PID/stat.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// How often each kind of request comes, of a hundred.
+const MIX: [(u64, Request); 4] =
+    [(42, Request::Orders), (38, Request::Page), (15, Request::Report), (5, Request::Login)];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Request {
+    Orders,
+    Page,
+    Report,
+    Login,
+}
+
+/// The load; it ends when this is dropped.
+pub(super) struct Load {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// Puts load on the service.
+    pub(super) fn start(port: u16, pid: u32) -> io::Result<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let pause_us = Arc::new(AtomicU64::new(FIRST_PAUSE_US));
+        let mut load = Self { is_over: is_over.clone(), threads: Vec::new() };
+        for customer in 0..CUSTOMERS {
+            let (is_over, pause_us) = (is_over.clone(), pause_us.clone());
+            load.add(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    // A service that has ended is the recorder's news, not ours.
+                    let _ = visit(port, customer, &is_over, &pause_us);
+                    thread::sleep(Duration::from_millis(50));
+                }
+            })?;
+        }
+        load.add(move || set_pace(pid, &is_over, &pause_us))?;
+        Ok(load)
+    }
+
+    fn add(&mut self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.threads.push(thread::Builder::new().name("demo-load".into()).spawn(work)?);
+        Ok(())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // One that has panicked has said so itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One customer, on one connection.
+fn visit(port: u16, customer: u64, is_over: &AtomicBool, pause_us: &AtomicU64) -> io::Result<()> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut answers = BufReader::new(stream.try_clone()?);
+    let mut stream = stream;
+    let mut dice = Dice(customer + 1);
+    while !is_over.load(Ordering::Relaxed) {
+        stream.write_all(request(&mut dice).as_bytes())?;
+        skip_answer(&mut answers)?;
+        // Customers do not walk in step.
+        let pause = pause_us.load(Ordering::Relaxed);
+        thread::sleep(Duration::from_micros(pause / 2 + dice.below(pause.max(1))));
+    }
+    Ok(())
+}
+
+fn request(dice: &mut Dice) -> String {
+    let user = format!("customer-{}", dice.below(USERS));
+    let (method, path, body) = match choose(dice.below(100)) {
+        Request::Orders => ("POST", "/orders".to_owned(), order(&user, dice)),
+        Request::Page => {
+            let word = ["gr", "so", "ta", "ke", "b"][dice.below(5) as usize];
+            ("GET", format!("/page?q={word}&user={user}"), String::new())
+        }
+        Request::Report => ("GET", "/report".to_owned(), String::new()),
+        Request::Login => {
+            ("POST", "/login".to_owned(), format!("{{\"user\":\"{user}\",\"password\":\"open sesame\"}}"))
+        }
+    };
+    let length = body.len();
+    format!("{method} {path} HTTP/1.1\r\nHost: shop.local\r\nContent-Length: {length}\r\n\r\n{body}")
+}
+
+fn choose(number: u64) -> Request {
+    let mut end = 0;
+    let mut rows = MIX.iter().copied();
+    let found = rows.find(|(share, _)| {
+        end += share;
+        number < end
+    });
+    found.map_or(Request::Page, |(_, request)| request)
+}
+
+fn order(user: &str, dice: &mut Dice) -> String {
+    let line = |dice: &mut Dice| format!("{{\"article\":{},\"count\":{}}}", dice.below(600), dice.below(15));
+    let lines: Vec<String> = (0..60 + dice.below(120)).map(|_| line(dice)).collect();
+    format!("{{\"customer\":\"{user}\",\"lines\":[{}]}}", lines.join(","))
+}
+
+/// Reads one answer and forgets it.
+fn skip_answer(answers: &mut impl BufRead) -> io::Result<()> {
+    let mut length = 0;
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if answers.take(LONGEST_ANSWER).read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().map_err(io::Error::other)?;
+        }
+    }
+    let length = LONGEST_ANSWER.min(length);
+    let skipped = io::copy(&mut answers.take(length), &mut io::sink())?;
+    if skipped == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+/// Looks how busy the event loop's thread is, and lets customers come sooner or later.
+fn set_pace(pid: u32, is_over: &AtomicBool, pause_us: &AtomicU64) {
+    let mut last = (Instant::now(), cpu_seconds(pid));
+    while !is_over.load(Ordering::Relaxed) {
+        thread::sleep(LOOK);
+        let now = (Instant::now(), cpu_seconds(pid));
+        if let (Some(before), Some(after)) = (last.1, now.1) {
+            let busy = (after - before) / now.0.duration_since(last.0).as_secs_f64();
+            let _ =
+                pause_us.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |us| Some(next_pause(us, busy)));
+        }
+        last = now;
+    }
+}
+
+/// Twice as busy as wanted: half as many requests. Never at a stroke, for one look may meet the heavy job.
+fn next_pause(pause_us: u64, busy: f64) -> u64 {
+    let factor = (busy / WANTED).clamp(0.7, 1.4);
+    ((pause_us as f64 * factor) as u64).clamp(SHORTEST_PAUSE_US, LONGEST_PAUSE_US)
+}
+
+/// What the main thread has used so far.
+fn cpu_seconds(pid: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/task/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let ticks = |at: usize| fields.split(' ').nth(at)?.parse::<f64>().ok();
+    Some((ticks(11)? + ticks(12)?) / TICKS_A_SECOND)
+}
+
+/// The same numbers on every run (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_request_comes() {
+        assert_eq!(MIX.iter().map(|(share, _)| share).sum::<u64>(), 100);
+        let mut dice = Dice(1);
+        let texts: Vec<String> = (0..500).map(|_| request(&mut dice)).collect();
+        for path in ["POST /orders", "GET /page?q=", "GET /report", "POST /login"] {
+            let count = texts.iter().filter(|text| text.starts_with(path)).count();
+            assert!((10..300).contains(&count), "{path}: {count}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_skipped_to_its_end() {
+        let mut bytes = &b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 404 No\r\n\r\nrest"[..];
+        skip_answer(&mut bytes).unwrap();
+        assert!(bytes.starts_with(b"HTTP/1.1 404"));
+        skip_answer(&mut bytes).unwrap();
+        assert_eq!(bytes, b"rest");
+        for broken in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"] {
+            assert!(skip_answer(&mut &*broken).is_err());
+        }
+    }
+
+    #[test]
+    fn the_pace_settles() {
+        assert_eq!(next_pause(10_000, WANTED), 10_000);
+        assert!(next_pause(10_000, 1.0) > 10_000 && next_pause(10_000, 0.2) < 10_000);
+        assert_eq!(next_pause(SHORTEST_PAUSE_US, 0.0), SHORTEST_PAUSE_US);
+        assert_eq!(next_pause(LONGEST_PAUSE_US, 9.0), LONGEST_PAUSE_US);
+    }
+}

@@ -1,0 +1,190 @@
+//! What stands in the way of one process, or what there is to record at all.
+
+use target::{Capability, InspectorWay, Limits, Proc, Process, Role, Surroundings};
+
+use super::Check;
+use crate::advice::{self, Subject};
+use crate::invoked;
+use crate::text::plural;
+
+/// Versions of Node whose memory can be read for names.
+const READABLE: [u32; 6] = [18, 20, 22, 24, 25, 26];
+
+/// How many Node processes there are.
+pub(super) fn summary(list: &[Process]) -> Check {
+    let apps = list.iter().filter(|process| !matches!(process.role, Role::Tool { .. })).count() as u64;
+    let count = plural(apps, "Node process").replace("processs", "processes");
+    let found = format!("{count} here; {} ps lists them", invoked::name());
+    Check::good("Node", found)
+}
+
+/// All checks of one process.
+pub(super) fn checks(limits: &Limits, process: &Process) -> Vec<Check> {
+    let around = Surroundings::read(&Proc::default(), process.pid);
+    let sudo = format!("{} doctor {}", invoked::with_sudo(), process.pid);
+    let mut checks = vec![
+        identity(process, &sudo),
+        sampling(limits, process),
+        names(limits, process, &around, &sudo),
+        inspector(process),
+    ];
+    checks.extend(surroundings(&around, (process.pid, process.inner_pid), &sudo));
+    checks
+}
+
+fn identity(process: &Process, sudo: &str) -> Check {
+    let version = process.node_version.as_deref().unwrap_or("of an unknown version");
+    let found = format!("{} is Node {version}: {}", process.pid, process.command);
+    if process.is_certain {
+        return Check::good("process", found);
+    }
+    Check::bad("process", found, "Its binary cannot be read, so it may be something else.", sudo)
+}
+
+fn sampling(limits: &Limits, process: &Process) -> Check {
+    const WHAT: &str = "sampling it";
+    let way = &process.ways.perf;
+    if way.open {
+        return Check::good(WHAT, way.why.clone());
+    }
+    let is_anothers = process.uid != limits.uid;
+    let subject = Subject { name: "", again: format!("record {}", process.pid), is_anothers };
+    let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    let advice = advice::advise(advice::refusal(limits, is_anothers), &refused, limits, &subject);
+    Check::bad(WHAT, way.why.clone(), "nodescope record needs it.", advice.fix)
+}
+
+fn names(limits: &Limits, process: &Process, around: &Surroundings, sudo: &str) -> Check {
+    const WHAT: &str = "JavaScript names";
+    let way = &process.ways.names;
+    if way.open {
+        return Check::good(WHAT, way.why.clone());
+    }
+    let version = process.node_version.as_deref();
+    let is_known = version.and_then(major).is_some_and(|major| READABLE.contains(&major));
+    let may_read = may_read(limits, process.uid, around);
+    if is_known && may_read {
+        return Check::good(WHAT, "read from its memory while it is recorded");
+    }
+    let flags = "start it with node --perf-basic-prof --interpreted-frames-native-stack";
+    let (found, fix) = match may_read {
+        true => (
+            "its memory is laid out in a way that nodescope does not know, and it has no perf map",
+            flags.to_owned(),
+        ),
+        false if process.is_certain => {
+            ("you may not read its memory, and it has no perf map", format!("{sudo}; or {flags}"))
+        }
+        false => (&*way.why, sudo.to_owned()),
+    };
+    Check::bad(WHAT, found, "Your functions are one block called [JIT] without them.", fix)
+}
+
+/// Whether the kernel lets us read a process's memory.
+fn may_read(limits: &Limits, uid: u32, around: &Surroundings) -> bool {
+    let is_open = uid == limits.uid
+        && around.is_hidden_from_owner == Some(false)
+        && limits.ptrace_scope.unwrap_or(0) == 0;
+    is_open || limits.has(Capability::SysPtrace) && limits.ptrace_scope != Some(3)
+}
+
+/// `v20.1.0` → 20.
+fn major(version: &str) -> Option<u32> {
+    version.strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+fn inspector(process: &Process) -> Check {
+    const WHAT: &str = "inspector";
+    match &process.ways.inspector {
+        InspectorWay::Open { port } => Check::good(WHAT, format!("listens on port {port}")),
+        InspectorWay::CanBeOpened => Check::good(WHAT, "closed; SIGUSR1 would open it"),
+        InspectorWay::Closed { why } => Check::bad(
+            WHAT,
+            why.clone(),
+            "Node's own profiler cannot be reached; perf events do not need it.",
+            "record it by perf events, or start it with node --inspect (on 127.0.0.1)",
+        ),
+    }
+}
+
+/// How it is built and where it lives. What may not be seen was said above.
+fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str) -> Vec<Check> {
+    let mut checks = Vec::new();
+    match around.has_symbols {
+        Some(true) => checks.push(Check::good("native names", "its binary has a full table of symbols")),
+        Some(false) => checks.push(Check::bad(
+            "native names",
+            "its binary is stripped",
+            "Inner functions of V8 and Node have no names then, and their time goes to a neighbour or to nobody.",
+            "use the Node of nodejs.org, which is not stripped",
+        )),
+        None => {}
+    }
+    if let Some(is_musl) = around.is_musl {
+        let found = if is_musl { "musl, as on Alpine: nothing is in the way there" } else { "not musl" };
+        checks.push(Check::good("C library", found));
+    }
+    match around.shares_pids {
+        Some(true) => checks.push(Check::good("its PID namespace", "ours")),
+        Some(false) => checks.push(Check::good(
+            "its PID namespace",
+            format!("another: it calls itself {inner_pid}, and its perf map is looked for inside"),
+        )),
+        None => {}
+    }
+    match around.shares_users {
+        Some(true) => checks.push(Check::good("its user namespace", "ours")),
+        Some(false) => checks.push(Check::good("its user namespace", "another, as in rootless containers")),
+        None => {}
+    }
+    if around.is_hidden_from_owner == Some(true) {
+        checks.push(Check::bad(
+            "dumpable",
+            "no: the kernel hides it even from its own user",
+            "Its binary has capabilities, or it has changed its user: only root may look into it.",
+            format!("{sudo}; or start it anew after taking them away: sudo setcap -r \"$(sudo readlink /proc/{pid}/exe)\""),
+        ));
+    } else if around.is_hidden_from_owner == Some(false) {
+        checks.push(Check::good("dumpable", "yes: its own user may look into it"));
+    }
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_by_its_user_or_by_root() {
+        let open = Surroundings { is_hidden_from_owner: Some(false), ..Surroundings::default() };
+        let hidden = Surroundings { is_hidden_from_owner: Some(true), ..Surroundings::default() };
+        let user = Limits { uid: 1000, ..Limits::default() };
+        assert!(may_read(&user, 1000, &open));
+        assert!(!may_read(&user, 1001, &open) && !may_read(&user, 1000, &hidden));
+        assert!(!may_read(&Limits { ptrace_scope: Some(1), ..user.clone() }, 1000, &open));
+        let capable = Limits { capabilities: 1 << 19, ..user };
+        assert!(may_read(&capable, 1001, &hidden));
+        assert!(!may_read(&Limits { ptrace_scope: Some(3), ..capable }, 1001, &open));
+    }
+
+    #[test]
+    fn what_is_in_the_way_has_a_command() {
+        let around = Surroundings {
+            has_symbols: Some(false),
+            is_musl: Some(true),
+            shares_pids: Some(false),
+            shares_users: Some(false),
+            is_hidden_from_owner: Some(true),
+        };
+        let checks = surroundings(&around, (7, 1), "sudo nodescope doctor 7");
+        let found = |what: &str| checks.iter().find(|check| check.what == what).unwrap();
+        assert!(!found("native names").ok && found("native names").fix.is_some());
+        assert!(!found("dumpable").ok && found("dumpable").fix.as_deref().unwrap().contains("setcap -r"));
+        assert!(found("C library").found.contains("musl"));
+        assert!(found("its PID namespace").found.contains("calls itself 1"));
+        assert!(
+            surroundings(&Surroundings::default(), (7, 1), "").is_empty(),
+            "what may not be seen is not guessed"
+        );
+    }
+}

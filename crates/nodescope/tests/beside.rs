@@ -1,0 +1,194 @@
+//! What `nodescope record` reads beside the samples of a clock: turns of event loops, other events, everything that
+//! runs, programs that were replaced on disk, and the CPU time that samples must add up to.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use program::running::{Running, can_record, function, is_without_kernel, nodes};
+use program::{Scratch, fails, json, nodescope, stderr};
+use serde_json::Value;
+
+/// Turns of a millisecond, and one of 300 ms every second. What is counted is CPU time: the real time of the long
+/// turns is told by the program itself.
+const STALLS: &str = "
+const fs = require('fs');
+const stalls = [];
+function spin(ms) { const start = process.cpuUsage(); let sum = 0;
+  for (;;) { for (let i = 0; i < 1e4; i++) sum += Math.sqrt(i);
+    const { user, system } = process.cpuUsage(start); if ((user + system) / 1000 >= ms) return sum; } }
+function healthy() { spin(1); if (process.argv[2] === 'busy') setImmediate(healthy); }
+function stalled() { const start = process.hrtime.bigint(); spin(300);
+  stalls.push(Number(process.hrtime.bigint() - start) / 1e9);
+  fs.writeFileSync(process.argv[3], JSON.stringify(stalls)); }
+process.argv[2] === 'busy' ? healthy() : setInterval(healthy, 20);
+setInterval(stalled, 1000);
+console.log('ready');
+";
+
+/// A long turn is seen as long as it was, and nothing else is taken for one, however busy the loop is.
+#[test]
+fn long_turns_are_told_from_a_busy_loop() {
+    if !can_record() {
+        return;
+    }
+    for (release, node) in nodes() {
+        // An idle loop is the same everywhere, and each takes its time.
+        let loads = if release.starts_with("26.") { &["busy", "idle"][..] } else { &["busy"] };
+        for load in loads {
+            let scratch = Scratch::new(&format!("stalls-{release}-{load}"));
+            let (script, truth) = (scratch.file("stalls.js", STALLS.as_bytes()), scratch.path("truth"));
+            let out = scratch.path("a.nodescope");
+            let running = Running::start(Command::new(&node).args([&script, *load, &truth]));
+            let words = ["record", &running.pid(), "-d", "3500ms", "-o", &out];
+            let output = nodescope(&words).output().unwrap();
+            assert!(output.status.success(), "{}", stderr(&output));
+            let report = json(&["report", "--json", &out]);
+            if release.starts_with("18.") {
+                assert_eq!(report["loops_watched"], false, "its libuv counts no turns");
+                continue;
+            }
+            let truth: Vec<f64> = serde_json::from_str(&fs::read_to_string(truth).unwrap()).unwrap();
+            check_stalls(&format!("Node {release}, {load}"), &report, &truth);
+        }
+    }
+}
+
+fn check_stalls(what: &str, report: &Value, truth: &[f64]) {
+    assert_eq!(report["loops_watched"], true, "{what}");
+    let stalls = report["stalls"].as_array().unwrap();
+    let length = |stall: &Value| stall["duration_s"].as_f64().unwrap();
+    let long: Vec<&Value> = stalls.iter().filter(|stall| length(stall) > 0.2).collect();
+    let lengths: Vec<f64> = long.iter().map(|stall| length(stall)).collect();
+    println!("{what}: long turns {lengths:.3?}, by the program's own clock {truth:.3?}");
+    assert!((2..=5).contains(&long.len()), "{what}: {stalls:#?}");
+    for stall in &long {
+        let near = |true_s: &f64| (length(stall) - true_s).abs() < 0.03 + 0.05 * true_s;
+        // The recording may begin or end within one.
+        let is_cut = stall["start_s"].as_f64().unwrap() < 0.3
+            || stall["start_s"].as_f64().unwrap() + length(stall)
+                > report["duration_s"].as_f64().unwrap() - 0.05;
+        assert!(is_cut || truth.iter().any(near), "{what}: {stall} is not in {truth:?}");
+        assert_eq!(stall["function"], "spin", "{what}: {stall}");
+    }
+}
+
+/// Each event has a lane of its own.
+#[test]
+fn other_events_are_lanes() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("events");
+    let text = "const fs = require('fs'); console.log('ready');
+        function touch() { return Buffer.alloc(8 << 20, 1).length; }
+        setInterval(() => { for (let i = 0; i < 5; i++) touch(); fs.readFileSync('/etc/passwd'); }, 5);";
+    let (script, out) = (scratch.file("faults.js", text.as_bytes()), scratch.path("a.nodescope"));
+    let running = Running::start(Command::new("node").arg(script));
+    let events = "page-faults,context-switches,sched:sched_switch";
+    let words = ["record", &running.pid(), "-d", "1500ms", "-F", "499", "-e", events, "-o", &out];
+    let output = nodescope(&words).output().unwrap();
+    if stderr(&output).contains("run nodescope with sudo") {
+        return println!("skipped: {}", stderr(&output));
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = json(&["report", "--json", &out]);
+    let names: Vec<&str> =
+        report["events"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["cpu-clock", "page-faults", "context-switches", "sched:sched_switch"]);
+    let faults = json(&["report", "--json", "--event", "page-faults", &out]);
+    assert!(faults["samples"].as_u64().unwrap() > 20 && faults["unit"] == "events", "{}", faults["unit"]);
+    assert!(function(&faults, "touch")["total"].as_f64().unwrap() > 0.3, "{}", faults["functions"]);
+    let switches = json(&["report", "--json", "--event", "sched:sched_switch", &out]);
+    assert!(switches["samples"].as_u64().unwrap() > 50, "{}", switches["samples"]);
+    fails(&["record", &running.pid(), "-e", "page-fault"], 2, "there is no event page-fault", "page-faults");
+}
+
+/// Every process of the machine, ours among them.
+#[test]
+fn everything_is_recorded() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("system");
+    let text = "console.log('ready'); for (;;) Math.sqrt(2);";
+    let (script, out) = (scratch.file("busy.js", text.as_bytes()), scratch.path("a.nodescope"));
+    let running = Running::start(Command::new("node").arg(&script));
+    let mut shell = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let output = nodescope(&["record", "-a", "-d", "2s", "-F", "199", "-o", &out]).output().unwrap();
+    let _ = shell.kill();
+    let _ = shell.wait();
+    if stderr(&output).contains("you may not sample the whole machine") {
+        return println!("skipped: {}", stderr(&output));
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = json(&["report", "--json", &out]);
+    let samples = |pid: u32| {
+        let threads = report["threads"].as_array().unwrap().iter();
+        threads.filter(|row| row["pid"] == pid).map(|row| row["samples"].as_u64().unwrap()).sum::<u64>()
+    };
+    let (node, shell) = (samples(running.0.id()), samples(shell.id()));
+    println!("-a: {node} samples of node, {shell} of sh, of {}", report["samples"]);
+    assert!(node > 20 && shell > 20, "{}", report["threads"]);
+    fails(&["record", "-a", "12"], 2, "--system means everything", "");
+}
+
+/// An update replaced the binary while the service went on.
+#[test]
+fn a_deleted_program_has_its_names() {
+    if !can_record() {
+        return;
+    }
+    let Some((_, node)) = nodes().into_iter().find(|(release, _)| release.starts_with("22.")) else { return };
+    let scratch = Scratch::new("deleted");
+    let copy = scratch.path("node");
+    fs::copy(node, &copy).unwrap();
+    let text = "console.log('ready'); const text = JSON.stringify(Array(5000).fill({ a: 1 }));
+        function parse() { return JSON.parse(text); } for (;;) parse();";
+    let (script, out) = (scratch.file("parse.js", text.as_bytes()), scratch.path("a.nodescope"));
+    let running = Running::start(Command::new(&copy).arg(&script));
+    fs::remove_file(&copy).unwrap();
+    let output =
+        nodescope(&["record", &running.pid(), "-F", "499", "-d", "1s", "-o", &out]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!Path::new(&copy).exists());
+    let report = json(&["report", "--json", "-n", "0", &out]);
+    let has = |part: &str| {
+        let mut rows = report["functions"].as_array().unwrap().iter();
+        assert!(
+            rows.any(|row| row["name"].as_str().unwrap().contains(part)),
+            "no {part}: {}",
+            report["functions"]
+        );
+    };
+    ["JsonParser", "node::Start", "parse"].into_iter().for_each(has);
+}
+
+/// Samples add up to the CPU time that the kernel counted, on all threads; what may not be seen is counted apart.
+#[test]
+fn samples_add_up_to_the_cpu_time() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("adds-up");
+    let text = "const { pbkdf2 } = require('crypto'); console.log('ready');
+        const again = () => pbkdf2('a', 'b', 3e4, 64, 'sha512', again); again(); again();
+        setInterval(() => { const end = Date.now() + 10; while (Date.now() < end); }, 20);";
+    let (script, out) = (scratch.file("mixed.js", text.as_bytes()), scratch.path("a.nodescope"));
+    let running = Running::start(Command::new("node").arg(script));
+    let output = nodescope(&["record", &running.pid(), "-d", "4s", "-o", &out]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = json(&["report", "--json", &out]);
+    let (used, sampled) =
+        (report["losses"]["cpu_s"].as_f64().unwrap(), report["weight"].as_f64().unwrap() / 1e9);
+    println!("{used:.2} s of CPU were used, {sampled:.2} s were sampled");
+    let hidden = report["losses"]["hidden_kernel_s"].as_f64().unwrap();
+    assert!((used - hidden - sampled).abs() < 0.05 * used + 0.1, "{}", report["losses"]);
+    assert!(hidden == 0.0 || is_without_kernel(&output));
+    assert_eq!(report["losses"]["unsampled_s"], 0.0);
+}
