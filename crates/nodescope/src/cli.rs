@@ -74,6 +74,8 @@ pub(crate) struct Record {
     /// Also this event, as a lane of its own: page-faults, context-switches, sched:sched_switch … [several: -e a,b]
     #[arg(long, short, value_name = "EVENT", value_delimiter = ',')]
     pub(crate) event: Vec<String>,
+    #[command(flatten)]
+    pub(crate) maps: SourceMaps,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
@@ -208,14 +210,24 @@ pub(crate) struct Input {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
     #[command(flatten)]
+    pub(crate) maps: SourceMaps,
+    #[command(flatten)]
     pub(crate) names: Names,
+}
+
+/// Whether generated code is shown as what it was made from.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct SourceMaps {
+    /// Show TypeScript and bundled code as Node ran it, not by the source maps of its scripts
+    #[arg(long)]
+    pub(crate) no_source_maps: bool,
 }
 
 /// Where names come from, for a recording of addresses.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Names for perf.data")]
 pub(crate) struct Names {
-    /// The root folder of the recorded container: its binaries and perf maps come before ours
+    /// The root folder of the recorded container: its binaries, perf maps, scripts and source maps come before ours
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// The kernel's functions, as its /proc/kallsyms had them [default: this kernel's, if it is the same]

@@ -1,5 +1,6 @@
 //! Opens the recording that a command is about, and says what is wrong with it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::num::NonZero;
@@ -7,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use formats::{ImportError, ImportOptions};
 use profile::{Builder, Joining, Profile};
-use symbols::{ForProcess, KernelNames, Sources};
+use symbols::source_maps::{self, MapPlaces};
+use symbols::{Disk, ForProcess, KernelNames, Sources};
 
-use crate::cli::{Input, Names};
+use crate::cli::{Input, Names, SourceMaps};
 use crate::failure::{Failure, warn};
 use crate::text::thousands;
 
@@ -30,7 +32,7 @@ pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     let mut profiles = Vec::new();
     for file in &input.files {
         let options = ImportOptions { threads, sources: sources(&input.names)? };
-        profiles.push(open_one(file, options)?);
+        profiles.push(open_one(file, options, input)?);
     }
     if profiles.len() == 1
         && let Some(profile) = profiles.pop()
@@ -40,7 +42,7 @@ pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     Ok(join(&profiles, &input.files))
 }
 
-fn open_one(file: &Path, options: ImportOptions) -> Result<Profile, Failure> {
+fn open_one(file: &Path, options: ImportOptions, input: &Input) -> Result<Profile, Failure> {
     let name = file.display().to_string();
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
@@ -49,10 +51,24 @@ fn open_one(file: &Path, options: ImportOptions) -> Result<Profile, Failure> {
         formats::import_with(open_file(file)?, options)
     };
     let profile = imported.map_err(|error| explain(&name, &error))?;
+    let profile = with_originals(profile, input.maps, input.names.root.as_deref(), &BTreeMap::new());
     for sentence in warnings(&profile) {
         warn(&format!("{name}: {sentence}"));
     }
     Ok(profile)
+}
+
+/// Generated code as what it was made from, unless somebody wants to see it as it ran.
+pub(crate) fn with_originals(
+    profile: Profile,
+    maps: SourceMaps,
+    root: Option<&Path>,
+    roots: &BTreeMap<u32, PathBuf>,
+) -> Profile {
+    if maps.no_source_maps {
+        return profile;
+    }
+    source_maps::apply(profile, &MapPlaces { files: &Disk, root, roots })
 }
 
 /// Where names come from, as it was typed. A file that was named must be there: without it, the answer would be

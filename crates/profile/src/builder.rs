@@ -16,6 +16,7 @@ use crate::ids::{
 };
 use crate::meta::Meta;
 use crate::model::Profile;
+use crate::originals::Originals;
 use crate::strings::Interner;
 use crate::tables::{
     Frame, Function, Lane, LineTick, Marker, Module, Process, Sample, Samples, Source, Stack, Thread, Unit,
@@ -44,6 +45,8 @@ pub struct Builder {
     profile: Profile,
     strings: Interner,
     sources: FxHashMap<Source, SourceId>,
+    /// Sources that source maps led to, by path.
+    originals: FxHashMap<StringId, SourceId>,
     modules: FxHashMap<Module, ModuleId>,
     functions: FxHashMap<Function, FunctionId>,
     frames: HashTable<FrameId>,
@@ -108,7 +111,21 @@ impl Builder {
 
     fn source_row(&mut self, row: Source) -> SourceId {
         let rows = &mut self.profile.sources;
-        *self.sources.entry(row).or_insert_with(|| push_row(rows, row, SourceId::from_index))
+        let id = *self.sources.entry(row).or_insert_with(|| push_row(rows, row, SourceId::from_index));
+        if row.generated.some().is_some() {
+            self.originals.entry(row.path).or_insert(id);
+        }
+        id
+    }
+
+    /// The source that a source map led to, from the generated one. Where several lead to it, the first one counts: a
+    /// function is the same in all bundles that it was put into.
+    fn original_source(&mut self, path: &str, generated: SourceId) -> SourceId {
+        let path = self.string(path);
+        match self.originals.get(&path) {
+            Some(id) => *id,
+            None => self.source_row(Source { path, generated, text: StringId::NONE }),
+        }
     }
 
     /// The module of a name.
@@ -228,6 +245,11 @@ impl Builder {
     pub fn append(&mut self, other: &Profile, joining: Joining<'_>) {
         append::append(self, other, joining);
         self.origin_ns.get_or_insert(0);
+    }
+
+    /// A builder that holds another profile, with its code as it was before some tool generated it.
+    pub(crate) fn copy_with(other: &Profile, originals: &Originals) -> Self {
+        append::copy_with(other, originals)
     }
 
     /// Sorts the samples by time, moves the earliest to 0 and closes the tables.

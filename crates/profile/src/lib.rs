@@ -11,6 +11,7 @@ pub mod file;
 mod ids;
 mod meta;
 mod model;
+mod originals;
 mod strings;
 mod tables;
 
@@ -22,6 +23,7 @@ pub use ids::{
 };
 pub use meta::{Losses, Meta, Unclosed};
 pub use model::Profile;
+pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;
 pub use tables::{
     Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, Marker, MarkerKind, Markers, Module,

@@ -1,6 +1,7 @@
 //! From addresses to names. [`Namer`] is the sink that takes a raw recording and makes a profile of it, with the
 //! names that its [`Sources`] have: ELF files, the kernel, perf maps and jitdumps. What a name means
-//! ([`naming`]), and what every importer of names does in the end ([`finish`]), is here, too.
+//! ([`naming`]), what every importer of names does in the end ([`finish`]), and what generated code was made from
+//! ([`source_maps`]), is here, too.
 
 pub mod add;
 #[cfg(target_os = "linux")]
@@ -23,6 +24,7 @@ mod places;
 mod processes;
 mod profile_of;
 mod resolve;
+pub mod source_maps;
 mod sources;
 mod stacks;
 mod threads;

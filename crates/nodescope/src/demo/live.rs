@@ -52,6 +52,7 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         no_heap: false,
         duration: Some(arguments.duration.clone()),
         frequency: arguments.frequency,
+        maps: cli::SourceMaps { no_source_maps: false },
         event: Vec::new(),
         output: Some(out.to_owned()),
         command: Vec::new(),

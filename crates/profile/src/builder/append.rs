@@ -1,10 +1,12 @@
 //! Joining profiles: every row of one is found or made in the other, table after table, in the order in
-//! which they refer to each other.
+//! which they refer to each other. On the way, code may become what it was made from ([`Originals`]).
 
 use super::{Builder, LaneInfo};
+use crate::category::Category;
 use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, SourceId, StackId, StringId, ThreadId};
-use crate::meta::Losses;
+use crate::meta::{Losses, Unclosed};
 use crate::model::Profile;
+use crate::originals::{OriginalFunction, Originals};
 use crate::tables::{Frame, Function, LineTick, Marker, Module, Process, Sample, Source, Thread};
 
 /// Where each row of the other profile went.
@@ -30,14 +32,41 @@ pub struct Joining<'a> {
 }
 
 pub(super) fn append(builder: &mut Builder, other: &Profile, joining: Joining<'_>) {
+    append_tables(builder, other, joining, &Originals::default());
+    append_meta(builder, other, joining.later_ns);
+}
+
+/// The same recording with its code as it was before some tool generated it.
+pub(super) fn copy_with(other: &Profile, originals: &Originals) -> Builder {
+    let mut builder = Builder::new();
+    builder.reserve(other.frames.len(), other.stacks.len());
+    builder.set_origin_ns(0);
+    let moved = append_tables(&mut builder, other, Joining::default(), originals);
+    let mut meta = other.meta.clone();
+    meta.losses.unclosed = meta.losses.unclosed.map(|Unclosed { thread, stack, weight }| Unclosed {
+        thread: moved.threads[thread.index()],
+        stack: moved.stack(stack),
+        weight,
+    });
+    *builder.meta() = meta;
+    builder
+}
+
+fn append_tables(
+    builder: &mut Builder,
+    other: &Profile,
+    joining: Joining<'_>,
+    originals: &Originals,
+) -> Moved {
     let mut moved = Moved {
         strings: other.strings.iter().map(|text| builder.string(text)).collect(),
         ..Moved::default()
     };
-    append_code(builder, other, &mut moved);
+    append_code(builder, other, &mut moved, originals);
     append_threads(builder, other, &mut moved, joining.process_name);
     append_samples(builder, other, &moved, joining.later_ns);
-    append_meta(builder, other, joining.later_ns);
+    append_line_ticks(builder, other, &moved, originals);
+    moved
 }
 
 impl Moved {
@@ -58,7 +87,7 @@ impl Moved {
     }
 }
 
-fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved) {
+fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved, originals: &Originals) {
     for row in &other.sources {
         // A source map's row may refer to a later one: such a reference is dropped rather than guessed.
         let generated = row.generated.some().filter(|id| id.index() < moved.sources.len());
@@ -82,17 +111,44 @@ fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved) {
             package: moved.string(row.package),
             ..row
         };
+        let row = match originals.functions.get(&id) {
+            Some(original) => original_function(builder, original, row),
+            None => row,
+        };
         moved.functions.push(builder.function(row));
     }
     for id in other.frames.ids() {
         let row = other.frames.row(id);
         let function = moved.functions[row.function.index()];
-        moved.frames.push(builder.frame(Frame { function, symbol: moved.string(row.symbol), ..row }));
+        let mut moved_row = Frame { function, symbol: moved.string(row.symbol), ..row };
+        if let (Some(original), Some(function)) =
+            (originals.frames.get(&id), originals.functions.get(&row.function))
+        {
+            moved_row.symbol = builder.string(&original.symbol);
+            (moved_row.line, moved_row.column) = (original.line, original.column);
+            if matches!(row.category, Category::App | Category::Dependency) {
+                moved_row.category = function.category;
+            }
+        }
+        moved.frames.push(builder.frame(moved_row));
     }
     for id in other.stacks.ids() {
         let row = other.stacks.row(id);
         let stack = builder.stack(moved.stack(row.parent), moved.frames[row.frame.index()]);
         moved.stacks.push(stack);
+    }
+}
+
+/// `generated` is the function as it was recorded.
+fn original_function(builder: &mut Builder, original: &OriginalFunction, generated: Function) -> Function {
+    let OriginalFunction { name, path, line, column, package, .. } = original;
+    Function {
+        name: builder.string(name),
+        source: builder.original_source(path, generated.source),
+        line: *line,
+        column: *column,
+        package: builder.optional_string(package.as_deref()),
+        ..generated
     }
 }
 
@@ -126,15 +182,25 @@ fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved, later_n
             builder.sample(id, Sample { time_ns, thread, stack: moved.stack(row.stack), ..row });
         }
     }
-    for id in other.line_ticks.ids() {
-        let row = other.line_ticks.row(id);
-        builder.line_tick(LineTick { stack: moved.stack(row.stack), ..row });
-    }
     for id in other.markers.ids() {
         let row = other.markers.row(id);
         let thread = moved.threads[row.thread.index()];
         let (start_ns, end_ns) = (row.start_ns.saturating_add(later_ns), row.end_ns.saturating_add(later_ns));
         builder.marker(Marker { thread, text: moved.string(row.text), start_ns, end_ns, ..row });
+    }
+}
+
+fn append_line_ticks(builder: &mut Builder, other: &Profile, moved: &Moved, originals: &Originals) {
+    for id in other.line_ticks.ids() {
+        let row = other.line_ticks.row(id);
+        let function = other.frames.function[other.stacks.frame[row.stack.index()].index()];
+        let line = match originals.functions.contains_key(&function) {
+            true => originals.line_ticks.get(&id).copied(),
+            false => Some(row.line),
+        };
+        if let Some(line) = line {
+            builder.line_tick(LineTick { stack: moved.stack(row.stack), line, ..row });
+        }
     }
 }
 

@@ -1,0 +1,152 @@
+//! Source maps: generated JavaScript by what it was made from. [`apply`] takes a profile and gives the same one with
+//! original files, lines and names, for every script whose map is found. It does not matter where the profile comes
+//! from. What is not found stays as it was, silently: many recordings come from other machines.
+//!
+//! The text of original files is never read, and nothing is fetched.
+
+mod address;
+mod comment;
+mod find;
+mod map;
+mod names;
+mod script;
+mod seen;
+mod text;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use profile::{FrameId, FunctionId, Originals, Profile, RowId, SourceId};
+
+use crate::files::Files;
+use find::{Finder, Mapped, Outcome};
+use script::Script;
+use seen::Seen;
+
+/// Where scripts and their maps are.
+#[derive(Clone, Copy)]
+pub struct MapPlaces<'a> {
+    /// The door to the disk.
+    pub files: &'a dyn Files,
+    /// The root folder of the recorded processes, where it is not ours: its files come first.
+    pub root: Option<&'a Path>,
+    /// The roots of single processes, by pid: nothing else is looked at for them.
+    pub roots: &'a BTreeMap<u32, PathBuf>,
+}
+
+/// The same profile with original files, lines and names where a source map tells them.
+pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
+    let sources = generated_sources(&profile);
+    if sources.is_empty() {
+        return profile;
+    }
+    let seen = Seen::new(&profile, places.roots);
+    let mut finder = Finder::new(places.files);
+    let mut originals = Originals::default();
+    for (source, rows) in &sources {
+        let found = find(&rows.path, seen.roots_of(source.index()), places, &mut finder);
+        let added = found.and_then(|found| match found {
+            Some(Found { mapped, root }) => {
+                let project = || finder.project_of(root, &rows.path);
+                Script::new(&profile, rows, &mapped, project).add(&mut originals)
+            }
+            None => Ok(()),
+        });
+        originals.damage.extend(added.err());
+    }
+    profile.with_originals(&originals)
+}
+
+/// What a profile has of one script.
+struct SourceRows {
+    /// The script's path on its machine.
+    path: String,
+    functions: Vec<FunctionId>,
+    frames: Vec<FrameId>,
+    line_ticks: Vec<RowId>,
+}
+
+/// The scripts that may have been generated, with their rows.
+fn generated_sources(profile: &Profile) -> BTreeMap<SourceId, SourceRows> {
+    let (functions, frames) = (profile.functions(), profile.frames());
+    let mut sources: BTreeMap<SourceId, SourceRows> = BTreeMap::new();
+    for (row, source) in profile.sources().iter().enumerate() {
+        let path = address::script_path(profile.text(source.path));
+        if let Some(path) = path.filter(|_| source.generated.some().is_none()) {
+            let (functions, frames, line_ticks) = (Vec::new(), Vec::new(), Vec::new());
+            sources.insert(SourceId::from_index(row), SourceRows { path, functions, frames, line_ticks });
+        }
+    }
+    if sources.is_empty() {
+        return sources;
+    }
+    // A function of a native source file has a path, too.
+    let mut is_javascript = vec![false; functions.len()];
+    for id in frames.ids() {
+        is_javascript[frames.function[id.index()].index()] |= frames.tier[id.index()].is_javascript();
+    }
+    for id in functions.ids().filter(|id| is_javascript[id.index()]) {
+        if let Some(rows) = sources.get_mut(&functions.source[id.index()]) {
+            rows.functions.push(id);
+        }
+    }
+    sources.retain(|_, rows| !rows.functions.is_empty());
+    let is_listed = |id: FunctionId| is_javascript[id.index()];
+    for id in frames.ids() {
+        let function = frames.function[id.index()];
+        if let Some(rows) =
+            sources.get_mut(&functions.source[function.index()]).filter(|_| is_listed(function))
+        {
+            rows.frames.push(id);
+        }
+    }
+    for id in profile.line_ticks().ids() {
+        let stack = profile.line_ticks().stack[id.index()];
+        let function = frames.function[profile.stacks().frame[stack.index()].index()];
+        if let Some(rows) =
+            sources.get_mut(&functions.source[function.index()]).filter(|_| is_listed(function))
+        {
+            rows.line_ticks.push(id);
+        }
+    }
+    sources
+}
+
+/// A script and its map, and the root that they were found under.
+struct Found<'a> {
+    mapped: Box<Mapped>,
+    root: Option<&'a Path>,
+}
+
+/// The map of a script that was seen under these roots.
+fn find<'a>(
+    path: &str,
+    roots: impl Iterator<Item = Option<&'a Path>>,
+    places: &MapPlaces<'a>,
+    finder: &mut Finder<'_>,
+) -> Result<Option<Found<'a>>, String> {
+    let mut found: Option<Found<'a>> = None;
+    for own in roots {
+        let candidates = match own.or(places.root) {
+            Some(root) if own.is_some() => vec![Some(root)],
+            Some(root) => vec![Some(root), None],
+            None => vec![None],
+        };
+        for root in candidates {
+            match (finder.find(root, path), &found) {
+                (Outcome::NoScript, _) => continue,
+                (Outcome::NoMap, _) => {}
+                (Outcome::Damaged(sentence), _) => return Err(sentence),
+                (Outcome::Found(mapped), Some(known)) if !mapped.text.is_same(&known.mapped.text) => {
+                    return Err(format!(
+                        "{path} differs between containers: its functions are shown as they were generated"
+                    ));
+                }
+                (Outcome::Found(_), Some(_)) => {}
+                (Outcome::Found(mapped), None) => found = Some(Found { mapped, root }),
+            }
+            break;
+        }
+    }
+    Ok(found)
+}

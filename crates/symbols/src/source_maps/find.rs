@@ -1,0 +1,152 @@
+//! Finds the map of a script: inside the script, where its last comment says, or beside it. Whatever the files hold, reading them
+//! is bounded: by size, one by one and in all, and no pipe, device or file of the kernel is read.
+
+use std::io::{Read, SeekFrom};
+use std::path::Path;
+
+use super::address::{MapAddress, folder_of, join, map_address};
+use super::comment::{self, Comment};
+use super::map::{Map, MapError};
+use super::text::ScriptText;
+use crate::files::{Files, OpenFile};
+
+/// The largest script or map.
+const MOST_FILE_BYTES: u64 = 64 << 20;
+/// All scripts and maps of a profile.
+const MOST_BYTES: u64 = 1 << 30;
+/// The end of a script, which mostly tells enough.
+const END_BYTES: u64 = 4 << 10;
+/// How many folders up a project's package.json is looked for.
+const MOST_FOLDERS: usize = 16;
+
+/// A script, with the map that was found for it.
+pub(super) struct Mapped {
+    pub(super) map: Map,
+    pub(super) text: ScriptText,
+    /// The folder that the map's sources are seen from.
+    pub(super) folder: String,
+}
+
+/// What came of looking for a map.
+pub(super) enum Outcome {
+    Found(Box<Mapped>),
+    /// There is no such script on this machine.
+    NoScript,
+    /// The script has no map.
+    NoMap,
+    /// There is a map, and this is wrong with it.
+    Damaged(String),
+}
+
+/// The door to the disk, with what may still be read.
+pub(super) struct Finder<'a> {
+    files: &'a dyn Files,
+    bytes_left: u64,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(files: &'a dyn Files) -> Self {
+        Self { files, bytes_left: MOST_BYTES }
+    }
+
+    /// Looks for the map of the script at a path.
+    pub(super) fn find(&mut self, root: Option<&Path>, path: &str) -> Outcome {
+        let Some(mut file) = open(self.files, root, path) else { return Outcome::NoScript };
+        let address = match read_address(&mut file, path) {
+            Ok(address) => address,
+            Err(TooLarge) => return Outcome::NoMap,
+        };
+        let (bytes, name, folder) = match address {
+            Some(MapAddress::Inline(bytes)) => {
+                (bytes, format!("the source map in {path}"), folder_of(path).to_owned())
+            }
+            address => {
+                let file = match address {
+                    Some(MapAddress::File(file)) => file,
+                    _ => format!("{path}.map"),
+                };
+                match self.read_map(root, &file) {
+                    None => return Outcome::NoMap,
+                    Some(Err(sentence)) => return Outcome::Damaged(sentence),
+                    Some(Ok(bytes)) => (bytes, format!("the source map {file}"), folder_of(&file).to_owned()),
+                }
+            }
+        };
+        let map = match Map::parse(&bytes) {
+            Ok(map) => map,
+            Err(error) => return Outcome::Damaged(damage(&name, &error)),
+        };
+        drop(bytes);
+        let Some(Ok(text)) = self.read(&mut file) else { return Outcome::NoMap };
+        Outcome::Found(Box::new(Mapped { map, text: ScriptText::new(text), folder }))
+    }
+
+    /// The folder of the project that a script belongs to: the next one upwards that has a package.json.
+    pub(super) fn project_of(&self, root: Option<&Path>, path: &str) -> Option<String> {
+        let folders = std::iter::successors(Some(folder_of(path)), |folder| {
+            (!folder.is_empty()).then(|| folder_of(folder))
+        });
+        let mut folders = folders.take(MOST_FOLDERS);
+        let has_package = |folder: &&str| open(self.files, root, &join(folder, "package.json")).is_some();
+        folders.find(has_package).map(str::to_owned)
+    }
+
+    /// `None` where there is no such file.
+    fn read_map(&mut self, root: Option<&Path>, path: &str) -> Option<Result<Vec<u8>, String>> {
+        let mut file = open(self.files, root, path)?;
+        let bytes = self.read(&mut file)?;
+        Some(bytes.map_err(|TooLarge| damage(&format!("the source map {path}"), &MapError::TooLarge)))
+    }
+
+    /// Reads all of a file, as long as it said that it is when it was opened.
+    fn read(&mut self, file: &mut Opened) -> Option<Result<Vec<u8>, TooLarge>> {
+        if file.length > MOST_FILE_BYTES.min(self.bytes_left) {
+            return Some(Err(TooLarge));
+        }
+        self.bytes_left -= file.length;
+        read_from(file, 0).map(Ok)
+    }
+}
+
+struct TooLarge;
+
+struct Opened {
+    file: Box<dyn OpenFile>,
+    length: u64,
+}
+
+/// Opens a file that has a length: those of the kernel have none, and may block for ever.
+fn open(files: &dyn Files, root: Option<&Path>, path: &str) -> Option<Opened> {
+    let mut file = files.open(root, Path::new(path)).ok()?;
+    let length = file.seek(SeekFrom::End(0)).ok().filter(|length| *length > 0)?;
+    Some(Opened { file, length })
+}
+
+fn read_from(opened: &mut Opened, start: u64) -> Option<Vec<u8>> {
+    let length = opened.length.checked_sub(start)?;
+    opened.file.seek(SeekFrom::Start(start)).ok()?;
+    let mut bytes = Vec::new();
+    (&mut opened.file).take(length).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The address in a script's last comment. Mostly its last lines are enough.
+fn read_address(file: &mut Opened, path: &str) -> Result<Option<MapAddress>, TooLarge> {
+    let start = file.length.saturating_sub(END_BYTES);
+    let Some(mut bytes) = read_from(file, start) else { return Ok(None) };
+    if comment::find(&bytes, start == 0) == Comment::CutOff {
+        if file.length > MOST_FILE_BYTES {
+            return Err(TooLarge);
+        }
+        let Some(all) = read_from(file, 0) else { return Ok(None) };
+        bytes = all;
+    }
+    Ok(match comment::find(&bytes, true) {
+        Comment::Url(url) => Some(map_address(&String::from_utf8_lossy(url), path)),
+        Comment::None | Comment::CutOff => None,
+    })
+}
+
+fn damage(name: &str, error: &MapError) -> String {
+    format!("{name} {error}: its functions are shown as they were generated")
+}

@@ -1,0 +1,3 @@
+declare module 'tiny-hash' {
+  export function hashRounds(text: string, rounds: number): number;
+}

@@ -1,0 +1,426 @@
+//! Source maps end to end, without a disk: profiles whose functions stand where V8 puts them in the outputs of real tools (`tests/maps`),
+//! and files that mean no good.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use std::io::{self, Cursor};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use profile::{
+    Builder, Category, Frame, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Profile, Sample, StackId, Tier, Unit,
+};
+use symbols::naming::name_call_frame;
+use symbols::source_maps::{MapPlaces, apply};
+use symbols::{Files, OpenFile, add};
+
+/// Files that exist in a test only, by root and path; remembers what was opened.
+#[derive(Default)]
+struct MadeUp {
+    files: BTreeMap<(Option<PathBuf>, PathBuf), Vec<u8>>,
+    opened: Mutex<Vec<PathBuf>>,
+}
+
+impl MadeUp {
+    fn with(mut self, path: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        self.files.insert((None, path.into()), bytes.into());
+        self
+    }
+
+    fn with_root(mut self, root: &str, path: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        self.files.insert((Some(root.into()), path.into()), bytes.into());
+        self
+    }
+
+    fn opened(&self) -> Vec<String> {
+        self.opened.lock().unwrap().iter().map(|path| path.display().to_string()).collect()
+    }
+}
+
+impl Files for MadeUp {
+    fn open(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>> {
+        self.opened.lock().unwrap().push(path.into());
+        let key = (root.map(Path::to_owned), path.to_owned());
+        let bytes = self.files.get(&key).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Box::new(Cursor::new(bytes.clone())))
+    }
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/maps").join(name)).unwrap()
+}
+
+/// A script of the fixtures and its map, as if they stood in /srv/shop.
+fn shop(names: &[&str]) -> MadeUp {
+    let add = |files: MadeUp, name: &&str| files.with(&format!("/srv/shop/{name}"), fixture(name));
+    names.iter().fold(MadeUp::default(), add)
+}
+
+/// A function at a place; and the line and column that ran.
+type Row<'a> = (&'a str, &'a str, (u32, u32), (u32, u32));
+
+/// One stack of these functions, from its root, in one process.
+fn profile_of(rows: &[Row<'_>]) -> Profile {
+    profile_of_processes(&[(None, rows)])
+}
+
+fn profile_of_processes(processes: &[(Option<u32>, &[Row<'_>])]) -> Profile {
+    let mut builder = Builder::new();
+    builder.meta().format = "made up".into();
+    let lane = builder.lane(LaneInfo { name: "cpu", unit: Unit::Ns, timed: true, counted: true });
+    for (time_ns, (pid, rows)) in (1000..).zip(processes) {
+        let thread = add::thread(&mut builder, *pid, Some(7), "node");
+        let mut stack = StackId::NONE;
+        for (name, source, (line, column), ran) in *rows {
+            let named = name_call_frame(name, source, *line, *column, Tier::Turbofan);
+            let function = add::function(&mut builder, &named, ModuleId::NONE);
+            let symbol = builder.string(&format!("JS:*{name} {source}:{line}:{column}"));
+            let frame = builder.frame(Frame {
+                function,
+                line: ran.0,
+                column: ran.1,
+                category: named.category,
+                tier: named.tier,
+                inlined: false,
+                address: NO_ADDRESS,
+                symbol,
+            });
+            stack = builder.stack(stack, frame);
+            if ran.0 > 0 {
+                builder.line_tick(LineTick { stack, line: ran.0, ticks: 1 });
+            }
+        }
+        builder.sample(lane, Sample { time_ns, thread, stack, weight: 10 });
+    }
+    builder.finish()
+}
+
+fn applied(profile: &Profile, files: &MadeUp) -> Profile {
+    applied_with(profile, files, None, &BTreeMap::new())
+}
+
+fn applied_with(
+    profile: &Profile,
+    files: &MadeUp,
+    root: Option<&Path>,
+    roots: &BTreeMap<u32, PathBuf>,
+) -> Profile {
+    let after = apply(profile.clone(), &MapPlaces { files, root, roots });
+    assert_eq!(after.check(), Ok(()));
+    after
+}
+
+/// Each function as `name path:line:column [ran line:column] package category`.
+fn spelt(profile: &Profile) -> Vec<String> {
+    let frame = |id| {
+        let (frame, function) = (profile.frames().row(id), profile.function_of(id));
+        let mut text = format!(
+            "{} {}:{}:{}",
+            profile.text(function.name),
+            profile.source_path(function.source).unwrap_or_default(),
+            function.line,
+            function.column
+        );
+        if frame.line > 0 {
+            text += &format!(" ran {}:{}", frame.line, frame.column);
+        }
+        if frame.category != Category::App {
+            text += &format!(" {} {}", profile.text(function.package), frame.category.word());
+        }
+        text
+    };
+    profile.frames().ids().map(frame).collect()
+}
+
+const BUNDLE: &str = "file:///srv/shop/esbuild/app.min.js";
+
+/// What `node --cpu-prof` shows of the bundle.
+const BUNDLE_ROWS: &[Row<'_>] = &[
+    ("", BUNDLE, (1, 1), (0, 0)),
+    ("v", BUNDLE, (1, 1042), (1, 1090)),
+    ("s", BUNDLE, (1, 762), (0, 0)),
+    ("totalPrice", BUNDLE, (1, 792), (0, 0)),
+    ("l", BUNDLE, (1, 975), (0, 0)),
+    ("P", BUNDLE, (1, 907), (0, 0)),
+    ("u.hashRounds", BUNDLE, (1, 601), (0, 0)),
+    ("", BUNDLE, (1, 563), (0, 0)),
+];
+
+const BUNDLE_ORIGINALS: &[&str] = &[
+    "(top level) file:///srv/shop/esbuild/app.min.js:1:1",
+    "runShop /srv/shop/src/main.ts:10:18 ran 13:10",
+    "Basket /srv/shop/src/basket.ts:10:3",
+    "totalPrice /srv/shop/src/basket.ts:14:3",
+    "countPrimes /srv/shop/src/primes.ts:13:17",
+    "isPrime /srv/shop/src/primes.ts:3:10",
+    "exports.hashRounds /srv/shop/node_modules/tiny-hash/index.js:4:22 tiny-hash dependency",
+    "(anonymous) /srv/shop/node_modules/tiny-hash/index.js:1:1 tiny-hash dependency",
+];
+
+#[test]
+fn a_minified_bundle_has_its_names_back() {
+    let files = shop(&["esbuild/app.min.js", "esbuild/app.min.js.map"]);
+    let profile = applied(&profile_of(BUNDLE_ROWS), &files);
+    assert_eq!(spelt(&profile), BUNDLE_ORIGINALS);
+    assert!(profile.meta().losses.damage.is_empty());
+    // What it was made of is known, and folded output has the new names.
+    let original = profile.sources().iter().find(|row| profile.text(row.path).ends_with("main.ts")).unwrap();
+    assert_eq!(profile.source_path(original.generated), Some(BUNDLE));
+    let symbols: Vec<&str> = profile.frames().symbol.iter().map(|id| profile.text(*id)).collect();
+    assert!(symbols.contains(&"JS:*countPrimes /srv/shop/src/primes.ts:13:17"), "{symbols:?}");
+    // Nothing else is opened, and no original.
+    assert_eq!(files.opened(), ["/srv/shop/esbuild/app.min.js", "/srv/shop/esbuild/app.min.js.map"]);
+    // Once is enough.
+    assert_eq!(applied(&profile, &files), profile);
+}
+
+#[test]
+fn an_inline_map_tells_the_same() {
+    let rows: Vec<String> = BUNDLE_ROWS.iter().map(|_| BUNDLE.replace("esbuild", "inline")).collect();
+    let rows: Vec<Row<'_>> = BUNDLE_ROWS
+        .iter()
+        .zip(&rows)
+        .map(|((name, _, defined, ran), source)| (*name, source.as_str(), *defined, *ran))
+        .collect();
+    let expected: Vec<String> =
+        BUNDLE_ORIGINALS.iter().map(|text| text.replace("esbuild", "inline")).collect();
+    assert_eq!(spelt(&applied(&profile_of(&rows), &shop(&["inline/app.min.js"]))), expected);
+}
+
+#[test]
+fn typescript_has_its_lines() {
+    let script = "/srv/shop/tsc/primes.js";
+    let rows: &[Row<'_>] = &[
+        ("", script, (1, 1), (0, 0)),
+        ("countPrimes", script, (13, 21), (16, 13)),
+        ("isPrime", script, (4, 17), (6, 0)),
+        ("isPrime", script, (4, 0), (0, 0)),
+    ];
+    let profile = applied(&profile_of(rows), &shop(&["tsc/primes.js", "tsc/primes.js.map"]));
+    assert_eq!(
+        spelt(&profile),
+        [
+            "(top level) /srv/shop/src/primes.ts:1:1",
+            "countPrimes /srv/shop/src/primes.ts:13:28 ran 16:9",
+            "isPrime /srv/shop/src/primes.ts:3:17 ran 5:0",
+            "isPrime /srv/shop/src/primes.ts:3:0",
+        ]
+    );
+    assert_eq!(profile.line_ticks().line, [16, 5]);
+}
+
+#[test]
+fn webpack_is_seen_from_its_project() {
+    let script = "/srv/shop/webpack/app.js";
+    let rows: &[Row<'_>] = &[
+        ("", script, (1, 2), (0, 0)),
+        ("totalPrice", script, (1, 275), (0, 0)),
+        ("t.countPrimes", script, (1, 480), (0, 0)),
+        ("t.hashRounds", script, (1, 57), (0, 0)),
+    ];
+    let files = shop(&["webpack/app.js", "webpack/app.js.map", "package.json"]);
+    let expected = [
+        "(anonymous) /srv/shop/webpack/app.js:1:2",
+        "totalPrice /srv/shop/tsc/basket.js:10:5",
+        "exports.countPrimes /srv/shop/tsc/primes.js:13:1",
+        "exports.hashRounds /srv/shop/node_modules/tiny-hash/index.js:4:22 tiny-hash dependency",
+    ];
+    assert_eq!(spelt(&applied(&profile_of(rows), &files)), expected);
+    let files = shop(&["webpack/app.js", "webpack/app.js.map"]);
+    let expected: Vec<String> = expected
+        .iter()
+        .map(|row| {
+            row.replace("/srv/shop/tsc", "webpack://shop/tsc")
+                .replace("/srv/shop/node", "webpack://shop/node")
+        })
+        .collect();
+    assert_eq!(spelt(&applied(&profile_of(rows), &files)), expected);
+}
+
+#[test]
+fn an_index_map_is_one_map() {
+    let script = "/srv/shop/index/app.js";
+    let rows: &[Row<'_>] = &[("isPrime", script, (4, 17), (0, 0)), ("totalPrice", script, (31, 15), (0, 0))];
+    let profile = applied(&profile_of(rows), &shop(&["index/app.js", "index/app.js.map"]));
+    assert_eq!(
+        spelt(&profile),
+        ["isPrime /srv/shop/src/primes.ts:3:17", "totalPrice /srv/shop/src/basket.ts:14:13"]
+    );
+}
+
+#[test]
+fn one_function_in_two_bundles_is_one() {
+    let files = shop(&["esbuild/app.min.js", "esbuild/app.min.js.map", "inline/app.min.js"]);
+    let rows: &[Row<'_>] =
+        &[("l", BUNDLE, (1, 975), (0, 0)), ("l", "/srv/shop/inline/app.min.js", (1, 975), (0, 0))];
+    let profile = applied(&profile_of(rows), &files);
+    assert_eq!((profile.functions().len(), profile.stacks().len()), (1, 2));
+}
+
+#[test]
+fn a_packages_code_stays_the_packages() {
+    let script = "/srv/node_modules/dep/dist/a.js";
+    let map = r#"{"version":3,"sources":["webpack://dep/./src/a.ts"],"names":[],"mappings":"AAAA"}"#;
+    let files = MadeUp::default().with(script, "function f(){}").with(&format!("{script}.map"), map);
+    let profile = applied(&profile_of(&[("f", script, (1, 11), (0, 0))]), &files);
+    assert_eq!(spelt(&profile), ["f webpack://dep/src/a.ts:1:1 dep dependency"]);
+}
+
+#[test]
+fn containers_have_their_own_files() {
+    let (script, map) = ("/srv/shop/tsc/primes.js", "/srv/shop/tsc/primes.js.map");
+    let rows: &[Row<'_>] = &[("isPrime", script, (4, 17), (0, 0))];
+    let profile = profile_of_processes(&[(Some(1), rows), (Some(2), rows)]);
+    let inside = |files: MadeUp, root: &str| {
+        files.with_root(root, script, fixture("tsc/primes.js")).with_root(
+            root,
+            map,
+            fixture("tsc/primes.js.map"),
+        )
+    };
+    let roots: BTreeMap<u32, PathBuf> = [(1, "/a".into()), (2, "/b".into())].into();
+    let mapped = ["isPrime /srv/shop/src/primes.ts:3:17"];
+    let generated = ["isPrime /srv/shop/tsc/primes.js:4:17"];
+    // In both, in one, on the host only.
+    let both = inside(inside(MadeUp::default(), "/a"), "/b");
+    assert_eq!(spelt(&applied_with(&profile, &both, None, &roots)), mapped);
+    assert_eq!(spelt(&applied_with(&profile, &inside(MadeUp::default(), "/b"), None, &roots)), mapped);
+    let host = shop(&["tsc/primes.js", "tsc/primes.js.map"]);
+    assert_eq!(spelt(&applied_with(&profile, &host, None, &roots)), generated);
+    // Two that differ.
+    let other = format!("{}\n", String::from_utf8(fixture("tsc/primes.js")).unwrap());
+    let differing = both.with_root("/b", script, other);
+    let after = applied_with(&profile, &differing, None, &roots);
+    assert_eq!(spelt(&after), generated);
+    assert!(after.meta().losses.damage[0].contains("differs"), "{:?}", after.meta().losses.damage);
+    // One root for all comes before ours.
+    let root = Path::new("/b");
+    let files = inside(MadeUp::default(), "/b");
+    assert_eq!(spelt(&applied_with(&profile, &files, Some(root), &BTreeMap::new())), mapped);
+    assert_eq!(spelt(&applied_with(&profile, &host, Some(root), &BTreeMap::new())), mapped);
+}
+
+#[test]
+fn what_is_not_there_is_looked_for_once() {
+    let rows: &[Row<'_>] = &[
+        ("a", "/srv/a.js", (1, 1), (0, 0)),
+        ("b", "/srv/a.js", (2, 1), (0, 0)),
+        ("c", "node:fs", (2, 1), (0, 0)),
+        ("d", "https://example.com/d.js", (2, 1), (0, 0)),
+        ("e", "relative.js", (2, 1), (0, 0)),
+        ("f", "", (2, 1), (0, 0)),
+    ];
+    let (before, files) = (profile_of(rows), MadeUp::default());
+    assert_eq!(applied(&before, &files), before);
+    assert_eq!(files.opened(), ["/srv/a.js"]);
+}
+
+/// A script that names this map, and what comes of it: damage, or silence.
+fn damage_of(comment: &str, map: &str) -> (Vec<String>, Vec<String>) {
+    let script = "/srv/dist/a.js";
+    let files = MadeUp::default()
+        .with(script, format!("function f(){{}}\n//# sourceMappingURL={comment}\n"))
+        .with("/srv/dist/a.map", map)
+        .with("/etc/shadow", "root:$6$secret:19000:0:99999:7:::\n");
+    let before = profile_of(&[("f", script, (1, 11), (0, 0))]);
+    let after = applied(&before, &files);
+    assert_eq!(spelt(&after), spelt(&before), "{comment} {map}");
+    (after.meta().losses.damage.clone(), files.opened())
+}
+
+#[test]
+fn bad_maps_change_nothing() {
+    let with = |mappings: &str| {
+        format!(r#"{{"version":3,"sources":["../../../../etc/passwd"],"names":[],"mappings":"{mappings}"}}"#)
+    };
+    for map in [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        &with("AAAAA"),
+        &with("A".repeat(99).as_str()),
+        &with("gggggggggggggggggggE"),
+    ] {
+        let (damage, _) = damage_of("a.map", map);
+        // An empty file is none.
+        assert_eq!(damage.len(), usize::from(!map.is_empty()), "{map}: {damage:?}");
+    }
+    for url in ["http://example.com/a.map", "missing.map", "data:,", "data:application/json;base64,####"] {
+        let (damage, opened) = damage_of(url, "");
+        assert!(opened.iter().all(|path| path.starts_with("/srv/dist/")), "{opened:?}");
+        assert_eq!(damage.len(), usize::from(url == "data:,"), "{url}: {damage:?}");
+    }
+    // Any file may be named; its content is told to nobody.
+    let (damage, _) = damage_of("file:///etc/shadow", "");
+    assert!(damage.len() == 1 && !damage[0].contains("secret") && !damage[0].contains("root"), "{damage:?}");
+}
+
+#[test]
+fn originals_are_never_opened() {
+    let script = "/srv/dist/a.js";
+    let map = r#"{"version":3,"sources":["../../../../etc/passwd"],"names":[],"mappings":"AAAA"}"#;
+    let files = MadeUp::default()
+        .with(script, "function f(){}")
+        .with(&format!("{script}.map"), map)
+        .with("/etc/passwd", "root:x:0:0");
+    let after = applied(&profile_of(&[("f", script, (1, 11), (0, 0))]), &files);
+    assert_eq!(spelt(&after), ["f /etc/passwd:1:1"]);
+    assert!(!files.opened().contains(&"/etc/passwd".into()));
+}
+
+#[test]
+fn a_script_that_changed_is_not_mapped() {
+    let rows: &[Row<'_>] = &[("l", BUNDLE, (1, 975), (0, 0)), ("m", BUNDLE, (80, 1), (0, 0))];
+    let before = profile_of(rows);
+    let after = applied(&before, &shop(&["esbuild/app.min.js", "esbuild/app.min.js.map"]));
+    assert_eq!(spelt(&after), spelt(&before));
+    assert!(after.meta().losses.damage[0].contains("has changed"), "{:?}", after.meta().losses.damage);
+}
+
+#[test]
+fn no_damage_of_a_real_map_panics() {
+    let whole = fixture("esbuild/app.min.js.map");
+    let script = fixture("esbuild/app.min.js");
+    let before = profile_of(BUNDLE_ROWS);
+    let mutate = |bytes: Vec<u8>| {
+        let files = MadeUp::default()
+            .with("/srv/shop/esbuild/app.min.js", script.clone())
+            .with("/srv/shop/esbuild/app.min.js.map", bytes);
+        assert_eq!(applied(&before, &files).lanes()[0].samples.len(), 1);
+    };
+    for end in (0..whole.len()).step_by(7) {
+        mutate(whole[..end].to_vec());
+    }
+    for place in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1 << (place % 8);
+        mutate(bytes);
+    }
+}
+
+#[test]
+fn a_hostile_map_costs_little() {
+    let many = |text: &str| text.repeat((60 << 20) / text.len());
+    let maps = [
+        format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{}"}}"#, many(";")),
+        format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{}"}}"#, many("A,")),
+        format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{}"}}"#, many("g")),
+        format!(r#"{{"version":3,"sources":[{}"a"],"names":[],"mappings":"AAAA"}}"#, many(r#""","#)),
+        format!(r#"{{"version":3,"sections":[{}0]}}"#, many(r#"{"offset":{"line":0,"column":0}},"#)),
+        many("["),
+    ];
+    for map in maps {
+        let files = MadeUp::default().with("/srv/a.js", "function f(){}").with("/srv/a.js.map", map);
+        let before = profile_of(&[("f", "/srv/a.js", (1, 11), (0, 0))]);
+        let start = Instant::now();
+        let after = applied(&before, &files);
+        // Builds for tests are slow, and other tests run meanwhile.
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert_eq!(spelt(&after), spelt(&before));
+        assert_eq!(after.meta().losses.damage.len(), 1);
+    }
+}
