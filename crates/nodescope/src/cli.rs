@@ -130,7 +130,7 @@ pub(crate) struct Doctor {
 #[cfg(target_os = "linux")]
 #[derive(Args, Debug)]
 #[command(after_help = "Ways in:
-  perf        samples by perf_events; perf+names where a perf map names JavaScript, too
+  perf        samples by perf_events; perf+names where JavaScript has names, too
   port 9229   the inspector listens on that port
   inspector   the inspector's port is closed, and SIGUSR1 would open it
 Why a way is closed stands below the table.")]

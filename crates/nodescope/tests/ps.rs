@@ -101,7 +101,7 @@ fn real_processes_are_told_by_their_elf() {
         assert_eq!(process["role"]["kind"], "app");
         assert_eq!(process["inner_pid"], pid);
         assert_eq!(process["ways"]["inspector"]["state"], "can-be-opened");
-        assert_eq!(process["ways"]["names"]["open"], false);
+        assert_eq!(process["ways"]["names"]["why"], "read from its memory");
         assert!(process["threads"].as_u64().unwrap() > 1);
         assert!((0.5..60.0).contains(&process["uptime_s"].as_f64().unwrap()), "{process}");
     }

@@ -58,6 +58,8 @@ pub(crate) struct Facts<'a> {
     /// Whether it is in our own network; `None` where that may not be seen.
     pub(crate) shares_network: Option<bool>,
     pub(crate) uptime_s: f64,
+    /// `v22.1.0`.
+    pub(crate) node_version: Option<&'a str>,
 }
 
 /// What is the same for all processes.
@@ -67,7 +69,12 @@ pub(crate) struct Machine {
     pub(crate) own: Status,
     /// `None` where the kernel has no perf_events.
     pub(crate) perf_event_paranoid: Option<i64>,
+    /// Yama's; `None` where the kernel has none.
+    pub(crate) ptrace_scope: Option<i64>,
 }
+
+/// Versions of Node whose memory can be read for names.
+pub const READABLE: &[u32] = &[18, 20, 22, 24, 25, 26];
 
 const CAP_KILL: u32 = Capability::Kill.bit();
 const CAP_SYS_PTRACE: u32 = Capability::SysPtrace.bit();
@@ -116,13 +123,31 @@ fn perf(facts: &Facts<'_>) -> Way {
 }
 
 fn names(facts: &Facts<'_>) -> Way {
+    let major =
+        facts.node_version.and_then(|version| version.strip_prefix('v')?.split('.').next()?.parse().ok());
+    let is_known = major.is_some_and(|major| READABLE.contains(&major));
     let (open, why) = match facts.perf_map {
-        Err(Hidden) => (false, NOT_OURS),
-        Ok(None) => (false, "no perf map: it was started without --perf-basic-prof"),
-        Ok(Some(map)) if !map.is_fresh => (false, "its perf map is left over from an older process"),
-        Ok(Some(_)) => (true, "a perf map"),
+        Err(Hidden) => (false, NOT_OURS.to_owned()),
+        Ok(_) if is_known && facts.may_read() => (true, "read from its memory".to_owned()),
+        Ok(Some(map)) if map.is_fresh => (true, "a perf map".to_owned()),
+        Ok(_) if !is_known => {
+            (false, "this version's memory is not known, and it has no perf map".to_owned())
+        }
+        Ok(_) => {
+            let scope = facts.machine.ptrace_scope.unwrap_or_default();
+            let why = format!("its memory may not be read: kernel.yama.ptrace_scope is {scope} (needs root)");
+            (false, why)
+        }
     };
-    Way { open, why: why.to_owned() }
+    Way { open, why }
+}
+
+impl Facts<'_> {
+    /// Whether the kernel lets us read its memory: whoever sees its files may, unless Yama is stricter.
+    fn may_read(&self) -> bool {
+        let scope = self.machine.ptrace_scope.unwrap_or_default();
+        scope == 0 || scope < 3 && self.machine.own.has_capability(CAP_SYS_PTRACE)
+    }
 }
 
 fn inspector(facts: &Facts<'_>) -> InspectorWay {
@@ -182,7 +207,7 @@ mod tests {
     fn machine(uid: u32, capabilities: &[u32], paranoid: i64) -> Machine {
         let capabilities = capabilities.iter().fold(0, |mask, bit| mask | 1 << bit);
         let own = Status { uids: [uid; 3], capabilities, ..LISTENING };
-        Machine { own, perf_event_paranoid: Some(paranoid) }
+        Machine { own, perf_event_paranoid: Some(paranoid), ptrace_scope: None }
     }
 
     fn with<T>(machine: &Machine, flags: &str, status: &Status, ask: impl Fn(&Facts<'_>) -> T) -> T {
@@ -195,7 +220,21 @@ mod tests {
             inspector_port: Ok(None),
             shares_network: Some(true),
             uptime_s: 60.0,
+            node_version: Some("v22.1.0"),
         })
+    }
+
+    #[test]
+    fn names_come_from_memory_that_may_be_read() {
+        let way = |machine: &Machine| with(machine, "", &LISTENING, names);
+        let mut ours = machine(1000, &[], 2);
+        assert!(way(&ours).open);
+        ours.ptrace_scope = Some(1);
+        assert!(!way(&ours).open && way(&ours).why.contains("ptrace_scope is 1"));
+        ours.own.capabilities = 1 << CAP_SYS_PTRACE;
+        assert!(way(&ours).open);
+        let unknown = |facts: &Facts<'_>| names(&Facts { node_version: Some("v99.0.0"), ..*facts });
+        assert!(!with(&ours, "", &LISTENING, unknown).open);
     }
 
     /// The rows of the table "who may sample whom".

@@ -16,7 +16,7 @@ mod role;
 mod status;
 mod surroundings;
 
-pub use access::{InspectorWay, Way, Ways};
+pub use access::{InspectorWay, READABLE, Way, Ways};
 pub use container::Container;
 pub use limits::{Capability, Inside, Limits};
 pub use list::{List, Places, Process, list};

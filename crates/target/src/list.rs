@@ -208,7 +208,7 @@ impl<'a> Machinery<'a> {
             // They count inside only, and what they are asked for here is outside.
             own.drop_capabilities(&[Capability::Perfmon, Capability::SysAdmin]);
         }
-        let paranoid = proc.text("sys/kernel/perf_event_paranoid").ok();
+        let number = |path: &str| proc.text(path).ok()?.trim().parse().ok();
         let uptime = proc.text("uptime")?;
         let uptime_s = uptime.split_whitespace().next().and_then(|seconds| seconds.parse().ok());
         Ok(Self {
@@ -218,7 +218,11 @@ impl<'a> Machinery<'a> {
             containers: Containers::new(&places.sockets, &places.pod_logs),
             listeners: Listeners::default(),
             own_network: proc.link_of(own.pid, "ns/net").ok(),
-            machine: Machine { own, perf_event_paranoid: paranoid.and_then(|text| text.trim().parse().ok()) },
+            machine: Machine {
+                own,
+                perf_event_paranoid: number("sys/kernel/perf_event_paranoid"),
+                ptrace_scope: number("sys/kernel/yama/ptrace_scope"),
+            },
         })
     }
 
@@ -229,6 +233,10 @@ impl<'a> Machinery<'a> {
         let uptime_s = (self.uptime_s - stat.start_ticks as f64 / TICKS_A_SECOND).max(0.0);
         let map = perf_map(proc, pid, status.inner_pid, uptime_s).map_err(|_| Hidden);
         let network = proc.link_of(pid, "ns/net").ok();
+        let (is_certain, node_version) = match program {
+            Program::Node { version } => (true, version),
+            Program::Other | Program::Hidden => (false, None),
+        };
         let facts = Facts {
             machine: &self.machine,
             status: &status,
@@ -237,13 +245,10 @@ impl<'a> Machinery<'a> {
             inspector_port: self.listeners.inspector_port(proc, pid, &traits.command),
             shares_network: network.map(|network| Some(network) == self.own_network),
             uptime_s,
+            node_version: node_version.as_deref(),
         };
         let ways = ways(&facts);
         let cgroup = proc.text_of(pid, "cgroup").unwrap_or_default();
-        let (is_certain, node_version) = match program {
-            Program::Node { version } => (true, version),
-            Program::Other | Program::Hidden => (false, None),
-        };
         let uid = status.uids[1];
         Process {
             pid,

@@ -201,6 +201,11 @@ impl Layout {
     }
 }
 
+/// The versions of Node whose V8 is known.
+pub fn known_nodes() -> impl Iterator<Item = u32> {
+    table::KNOWN.iter().filter_map(|known| known.node.parse().ok())
+}
+
 fn known_versions() -> String {
     let known = table::KNOWN.iter();
     let names: Vec<String> =

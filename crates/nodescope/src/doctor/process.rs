@@ -1,14 +1,11 @@
 //! What stands in the way of one process, or what there is to record at all.
 
-use target::{Capability, InspectorWay, Limits, Proc, Process, Role, Surroundings};
+use target::{InspectorWay, Limits, Proc, Process, Role, Surroundings};
 
 use super::Check;
 use crate::advice::{self, Subject};
 use crate::invoked;
 use crate::text::plural;
-
-/// Versions of Node whose memory can be read for names.
-const READABLE: [u32; 6] = [18, 20, 22, 24, 25, 26];
 
 /// How many Node processes there are.
 pub(super) fn summary(list: &[Process]) -> Check {
@@ -22,12 +19,8 @@ pub(super) fn summary(list: &[Process]) -> Check {
 pub(super) fn checks(limits: &Limits, process: &Process) -> Vec<Check> {
     let around = Surroundings::read(&Proc::default(), process.pid);
     let sudo = format!("{} doctor {}", invoked::with_sudo(), process.pid);
-    let mut checks = vec![
-        identity(process, &sudo),
-        sampling(limits, process),
-        names(limits, process, &around, &sudo),
-        inspector(process),
-    ];
+    let mut checks =
+        vec![identity(process, &sudo), sampling(limits, process), names(process, &sudo), inspector(process)];
     checks.extend(surroundings(&around, (process.pid, process.inner_pid), &sudo));
     checks
 }
@@ -54,43 +47,15 @@ fn sampling(limits: &Limits, process: &Process) -> Check {
     Check::bad(WHAT, way.why.clone(), "nodescope record needs it.", advice.fix)
 }
 
-fn names(limits: &Limits, process: &Process, around: &Surroundings, sudo: &str) -> Check {
+fn names(process: &Process, sudo: &str) -> Check {
     const WHAT: &str = "JavaScript names";
     let way = &process.ways.names;
     if way.open {
         return Check::good(WHAT, way.why.clone());
     }
-    let version = process.node_version.as_deref();
-    let is_known = version.and_then(major).is_some_and(|major| READABLE.contains(&major));
-    let may_read = may_read(limits, process.uid, around);
-    if is_known && may_read {
-        return Check::good(WHAT, "read from its memory while it is recorded");
-    }
     let flags = "start it with node --perf-basic-prof --interpreted-frames-native-stack";
-    let (found, fix) = match may_read {
-        true => (
-            "its memory is laid out in a way that nodescope does not know, and it has no perf map",
-            flags.to_owned(),
-        ),
-        false if process.is_certain => {
-            ("you may not read its memory, and it has no perf map", format!("{sudo}; or {flags}"))
-        }
-        false => (&*way.why, sudo.to_owned()),
-    };
-    Check::bad(WHAT, found, "Your functions are one block called [JIT] without them.", fix)
-}
-
-/// Whether the kernel lets us read a process's memory.
-fn may_read(limits: &Limits, uid: u32, around: &Surroundings) -> bool {
-    let is_open = uid == limits.uid
-        && around.is_hidden_from_owner == Some(false)
-        && limits.ptrace_scope.unwrap_or(0) == 0;
-    is_open || limits.has(Capability::SysPtrace) && limits.ptrace_scope != Some(3)
-}
-
-/// `v20.1.0` → 20.
-fn major(version: &str) -> Option<u32> {
-    version.strip_prefix('v')?.split('.').next()?.parse().ok()
+    let fix = format!("{sudo}; or {flags}");
+    Check::bad(WHAT, way.why.clone(), "Your functions are one block called [JIT] without them.", fix)
 }
 
 fn inspector(process: &Process) -> Check {
@@ -153,19 +118,6 @@ fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_is_read_by_its_user_or_by_root() {
-        let open = Surroundings { is_hidden_from_owner: Some(false), ..Surroundings::default() };
-        let hidden = Surroundings { is_hidden_from_owner: Some(true), ..Surroundings::default() };
-        let user = Limits { uid: 1000, ..Limits::default() };
-        assert!(may_read(&user, 1000, &open));
-        assert!(!may_read(&user, 1001, &open) && !may_read(&user, 1000, &hidden));
-        assert!(!may_read(&Limits { ptrace_scope: Some(1), ..user.clone() }, 1000, &open));
-        let capable = Limits { capabilities: 1 << 19, ..user };
-        assert!(may_read(&capable, 1001, &hidden));
-        assert!(!may_read(&Limits { ptrace_scope: Some(3), ..capable }, 1001, &open));
-    }
 
     #[test]
     fn what_is_in_the_way_has_a_command() {
