@@ -37,6 +37,10 @@ struct Score {
     time: Duration,
 }
 
+/// So many frames are compared with the map, unless the machine is too slow for that.
+const ENOUGH_FRAMES: usize = 10_000;
+const MOST_RUNS: usize = 20;
+
 fn only_measures() -> bool {
     std::env::var_os("NODESCOPE_MEASURE").is_some()
 }
@@ -57,11 +61,17 @@ fn compiled_functions_have_the_names_that_v8_gives_them() {
         let mut session = Session::start(binary, &["--perf-basic-prof"], &program("varied.js"));
         let mut map = PerfMap::new(session.pid());
         let mut score = Score::default();
-        score.time = session.run(|seen| {
-            map.follow();
-            score.samples += 1;
-            compare(seen, &map, &mut score);
-        });
+        for _ in 0..MOST_RUNS {
+            let time = session.run(|seen| {
+                map.follow();
+                score.samples += 1;
+                compare(seen, &map, &mut score);
+            });
+            score.time += time;
+            if score.right >= ENOUGH_FRAMES {
+                break;
+            }
+        }
         print(version, &score);
         if !only_measures() {
             let bad = score.wrong.len() + score.unnamed.len();
@@ -69,7 +79,9 @@ fn compiled_functions_have_the_names_that_v8_gives_them() {
             assert!(has("计算总和") || score.samples < 1000, "{version}: two bytes a character");
             assert!(score.right > 100, "{version}: {} frames are too few", score.right);
             assert!(score.wrong.len() * 1000 <= score.right, "{version}: {:#?}", score.wrong);
-            assert!(bad * 200 <= score.right, "{version}: {bad} of {}: {:#?}", score.right, score.unnamed);
+            // 99.8 %, those without a name counted as wrong.
+            let all = score.right + bad;
+            assert!(bad * 500 <= all, "{version}: {bad} of {all}: {:#?}", score.unnamed);
         }
     });
 }
