@@ -17,9 +17,17 @@ command -v perf >/dev/null || { say 'perf is missing'; exit 3; }
 (cd "$root" && cargo build --release --quiet)
 nodescope=$root/target/release/nodescope
 
-alone() { node "$root/bench/work.js" "$work_rounds"; }
-ours() { "$nodescope" record -F "$1" -o "$work/o.nodescope" -- node "$root/bench/work.js" "$work_rounds" 2>/dev/null | head -n 1; rm -f "$work/o.nodescope"; }
-theirs() { perf record -q -g -F "$1" -o "$work/p.data" -- node "$root/bench/work.js" "$work_rounds" 2>/dev/null; }
+# The target has a CPU of its own, where there are two: what others do there is not what recording costs.
+here=() there=()
+if command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
+  here=(taskset -c 0) there=(taskset -c "$(($(nproc) - 1))")
+fi
+alone() { "${there[@]}" node "$root/bench/work.js" "$work_rounds"; }
+ours() {
+  "${here[@]}" "$nodescope" record -F "$1" -o "$work/o.nodescope" -- "${there[@]}" node "$root/bench/work.js" "$work_rounds" 2>/dev/null | head -n 1
+  rm -f "$work/o.nodescope"
+}
+theirs() { "${here[@]}" perf record -q -g -F "$1" -o "$work/p.data" -- "${there[@]}" node "$root/bench/work.js" "$work_rounds" 2>/dev/null; }
 
 # ratios FILE: the mean of the ratios of neighbouring runs, and the upper end of its 95 % interval.
 ratios() {
@@ -38,11 +46,24 @@ for rate in 99 999; do
   printf '   perf record -g %s\n' "$(ratios theirs)"
 done
 
-# One busy process at 99 Hz: the recorder's own CPU time, and what it takes at the end.
-node -e 'const end = Date.now() + 14000; while (Date.now() < end);' &
+# One busy process: the recorder's own CPU time while it records (what a longer recording takes more than a shorter one),
+# at the start and the end, what it takes from the start to the first sample, and from the end of sampling to the file.
+"${there[@]}" node -e 'const end = Date.now() + 120000; function busy() { while (Date.now() < end) for (let i = 0; i < 1e5; i++) Math.sqrt(i); } busy();' &
 busy=$!
 sleep 0.5
-/usr/bin/time -f '%e %U %S %M' -o times "$nodescope" record $busy -d 10s -o "$work/s.nodescope" >/dev/null 2>&1
-awk '{ printf "recorder, 10 s at 99 Hz: %.0f ms of CPU in all, %.2f s from the end of sampling to the finished file, %.0f MB\n", ($2 + $3) * 1000, $1 - 10, $4 / 1024 }' times
+# cost RATE SECONDS: CPU seconds of the recorder and its reader, wall seconds, megabytes, samples.
+cost() {
+  /usr/bin/time -f '%U %S %e %M' -o times "${here[@]}" "$nodescope" record $busy -F "$1" -d "$2s" -o "$work/s.nodescope" >said 2>&1
+  samples=$("$nodescope" report --json "$work/s.nodescope" | awk -F '[:,]' '/^  "samples"/ { print $2; exit }')
+  awk -v samples="$samples" '{ print $1 + $2, $3, $4 / 1024, samples }' times
+  rm -f "$work/s.nodescope"
+}
+for rate in 99 999; do
+  cost $rate 1 >/dev/null
+  read -r short_cpu short_wall _ short_samples < <(cost $rate 2)
+  read -r long_cpu long_wall megabytes long_samples < <(cost $rate 12)
+  awk -v rate=$rate -v a="$short_cpu" -v b="$long_cpu" -v n="$((long_samples - short_samples))" -v w="$short_wall" -v v="$long_wall" -v m="$megabytes" 'BEGIN {
+    printf "recorder at %4s Hz: %.2f %% of a core while it records, %.0f µs a sample; %.0f ms of CPU at the start and the end, which take %.2f to %.2f s; %.0f MB\n", rate, (b - a) * 10, (b - a) * 1e6 / n, (a - (b - a) / 5) * 1000, w - 2, v - 12, m }'
+done
 kill $busy 2>/dev/null || true
 wait $busy 2>/dev/null || true
