@@ -11,7 +11,7 @@ use v8::{Fault, Frame, FunctionId, JsFrame, Kind, Memory, Reader, Reason, Regist
 use crate::engine::Engines;
 use crate::places::Place;
 use crate::sources::Sources;
-use crate::unwind::{Moment, Step, Unwinders, get, register::x86_64};
+use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, register::x86_64};
 use crate::world::World;
 
 /// What a walker found.
@@ -39,6 +39,8 @@ pub struct Walker<'a> {
     roots_asked: FxHashSet<u32>,
     /// The root of a process, where it is not ours.
     root_of: fn(u32) -> Option<PathBuf>,
+    /// Whether the memory of processes is left alone.
+    leaves_heap: bool,
     found: Box<dyn FnMut(Found<'_>) + 'a>,
 }
 
@@ -96,8 +98,16 @@ impl<'a> Walker<'a> {
             chain: Vec::new(),
             roots_asked: FxHashSet::default(),
             root_of,
+            leaves_heap: false,
             found: Box::new(found),
         }
+    }
+
+    /// From now on the memory of processes is not read: JavaScript gets no names, and only the callers of samples with
+    /// all their registers are found.
+    pub fn leave_heap(&mut self) {
+        self.leaves_heap = true;
+        self.readers.clear();
     }
 
     /// Time has passed: what is known of objects is looked at again before it is believed.
@@ -126,7 +136,8 @@ impl<'a> Walker<'a> {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         self.unwinders.prepare(&moment);
         let layout = moment.process.layout;
-        if !self.readers.contains_key(&pid) && self.without.insert(pid, layout) != Some(layout) {
+        let is_wanted = !self.leaves_heap && !self.readers.contains_key(&pid);
+        if is_wanted && self.without.insert(pid, layout) != Some(layout) {
             let memory = sys::remote::Process::new(pid).ok().map(Live);
             if let Some((layout, memory)) = self.engines.layout(&moment).zip(memory) {
                 self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
@@ -134,17 +145,26 @@ impl<'a> Walker<'a> {
         }
         let mut heap = self.readers.get_mut(&pid);
         self.steps.clear();
-        let Some(start) = start_of(sample) else { return };
+        let Some((pc, sp)) = place_of(sample) else { return };
         let (unwinders, engines) = (&self.unwinders, &self.engines);
         let kind_at = |address: u64| kind_at(&moment, unwinders, engines, address);
-        let stack = Stack::new(start.sp, sample.user_stack);
-        let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
-        if let Some(heap) = heap.as_mut().filter(|_| is_engine) {
-            let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
-            let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
-            self.steps.extend(frames.iter().take(framed + 1).map(step_of));
+        let stack = Stack::new(sp, sample.user_stack);
+        if let Some(start) = start_of(sample) {
+            let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
+            if let Some(heap) = heap.as_mut().filter(|_| is_engine) {
+                let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
+                let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
+                self.steps.extend(frames.iter().take(framed + 1).map(step_of));
+            }
+            self.unwinders.steps(&moment, sample, &mut self.steps);
+        } else {
+            let memory = sys::remote::Process::new(pid).ok().filter(|_| !self.leaves_heap);
+            let read_code = |address: u64, out: &mut [u8]| {
+                memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
+            };
+            let sleeper = Sleeper { pc, sp, stack: sample.user_stack, read_code: &read_code };
+            self.unwinders.sleeping_steps(&moment, &sleeper, &mut self.steps);
         }
-        self.unwinders.steps(&moment, sample, &mut self.steps);
         let (unwinders, engines) = (&self.unwinders, &self.engines);
         let kind_at = |step: &Step| self::kind_at(&moment, unwinders, engines, step.instruction());
         let frame = |step: &Step| Frame {
@@ -274,10 +294,16 @@ impl Walker<'_> {
     }
 }
 
-fn start_of(sample: &Sample<'_>) -> Option<Start> {
+/// Instruction and stack pointer: what the kernel also tells of a thread that sleeps.
+fn place_of(sample: &Sample<'_>) -> Option<(u64, u64)> {
     let registers = sample.user_registers?;
-    let [pc, sp, fp] = [x86_64::IP, x86_64::SP, x86_64::BP].map(|number| get(registers, number));
-    Some(Start { pc: pc?, sp: sp?, fp: fp?, is_return_address: false })
+    Some((get(registers, x86_64::IP)?, get(registers, x86_64::SP)?))
+}
+
+fn start_of(sample: &Sample<'_>) -> Option<Start> {
+    let (pc, sp) = place_of(sample)?;
+    let fp = get(sample.user_registers?, x86_64::BP)?;
+    Some(Start { pc, sp, fp, is_return_address: false })
 }
 
 fn step_of(frame: &Frame) -> Step {
