@@ -6,7 +6,7 @@ mod beside;
 pub(crate) mod choose;
 mod follow;
 mod names;
-mod proc;
+pub(crate) mod proc;
 mod progress;
 mod spool;
 mod target;
