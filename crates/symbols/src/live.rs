@@ -39,7 +39,7 @@ pub struct Walker<'a> {
     roots_asked: FxHashSet<u32>,
     /// The root of a process, where it is not ours.
     root_of: fn(u32) -> Option<PathBuf>,
-    /// Whether the memory of processes is left alone.
+    /// Whether V8's heap is left alone.
     leaves_heap: bool,
     found: Box<dyn FnMut(Found<'_>) + 'a>,
 }
@@ -103,8 +103,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// From now on the memory of processes is not read: JavaScript gets no names, and only the callers of samples with
-    /// all their registers are found.
+    /// From now on no heap is read: JavaScript gets no names.
     pub fn leave_heap(&mut self) {
         self.leaves_heap = true;
         self.readers.clear();
@@ -158,7 +157,7 @@ impl<'a> Walker<'a> {
             }
             self.unwinders.steps(&moment, sample, &mut self.steps);
         } else {
-            let memory = sys::remote::Process::new(pid).ok().filter(|_| !self.leaves_heap);
+            let memory = sys::remote::Process::new(pid).ok();
             let read_code = |address: u64, out: &mut [u8]| {
                 memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
             };

@@ -232,13 +232,8 @@ impl Unwinders {
         } else {
             Machine::X86_64(UnwinderX86_64::new())
         };
-        let mut process = ProcessUnwinder {
-            layout,
-            files: Vec::new(),
-            covered: Vec::new(),
-            indexes: Vec::new(),
-            machine,
-        };
+        let mut process =
+            ProcessUnwinder { layout, files: Vec::new(), covered: Vec::new(), indexes: Vec::new(), machine };
         for (start, end, place) in &files {
             if let Place::File { module, bias, .. } = moment.place(*place)
                 && let Some(tables) = self.files.get(moment, module)

@@ -144,7 +144,8 @@ impl Search<'_> {
             return false;
         }
         let jump = |(at, bytes): (usize, &[u8])| {
-            bytes[0] == 0xe9 && target.wrapping_add(at as u64 + 5).wrapping_add(distance(&bytes[1..])) == start
+            bytes[0] == 0xe9
+                && target.wrapping_add(at as u64 + 5).wrapping_add(distance(&bytes[1..])) == start
         };
         code.windows(5).enumerate().any(jump)
     }
@@ -170,7 +171,8 @@ fn call_at_end(bytes: &[u8; CALL_BYTES], address: u64) -> Option<Call> {
         let call = &bytes[CALL_BYTES - length..];
         // A prefix names one of the upper eight registers.
         let call = if call[0] & 0xf0 == 0x40 { &call[1..] } else { call };
-        call.first() == Some(&0xff) && call.get(1).is_some_and(|mode| indirect_length(*mode) == Some(call.len()))
+        call.first() == Some(&0xff)
+            && call.get(1).is_some_and(|mode| indirect_length(*mode) == Some(call.len()))
     };
     (2..=CALL_BYTES).any(is_call).then_some(Call::Indirect)
 }
@@ -228,11 +230,11 @@ mod tests {
         let call = |bytes: [u8; 7]| call_at_end(&bytes, 0x1000);
         assert_eq!(call([0, 0, 0xe8, 0xfb, 0xff, 0xff, 0xff]), Some(Call::Of(0xffb)));
         for bytes in [
-            [0, 0, 0, 0, 0, 0xff, 0xd0],                // call rax
-            [0, 0, 0, 0, 0x41, 0xff, 0xd4],             // call r12
-            [0, 0, 0, 0, 0xff, 0x50, 0x18],             // call [rax + 24]
-            [0, 0xff, 0x15, 1, 2, 3, 4],                // call [rip + …]
-            [0, 0xff, 0x90, 1, 2, 3, 4],                // call [rax + …]
+            [0, 0, 0, 0, 0, 0xff, 0xd0],    // call rax
+            [0, 0, 0, 0, 0x41, 0xff, 0xd4], // call r12
+            [0, 0, 0, 0, 0xff, 0x50, 0x18], // call [rax + 24]
+            [0, 0xff, 0x15, 1, 2, 3, 4],    // call [rip + …]
+            [0, 0xff, 0x90, 1, 2, 3, 4],    // call [rax + …]
         ] {
             assert_eq!(call(bytes), Some(Call::Indirect), "{bytes:x?}");
         }
