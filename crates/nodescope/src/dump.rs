@@ -30,6 +30,9 @@ use threads::Thread;
 
 pub(crate) use look::look_for_dump;
 
+/// What runs on the thread that waits for SIGUSR1 to start the inspector: its name says so only in some versions.
+const INSPECTOR_STARTER: &str = "StartIoThreadMain";
+
 /// A process at one moment.
 #[derive(Debug, Serialize)]
 struct Dump {
@@ -97,6 +100,8 @@ struct FrameRow {
     inlined: bool,
     /// The binary.
     module: Option<String>,
+    /// Whether it is one of V8's builtins.
+    builtin: bool,
     #[serde(skip)]
     kind: Category,
 }
@@ -285,10 +290,11 @@ fn thread_stack(thread: &Thread, role: Role, seen: Option<&Seen>, frames: Vec<Fr
     };
     let syscall = syscall.map(name);
     let waits = |start: &str| syscall.as_deref().is_some_and(|name| name.starts_with(start));
+    let has = |name: &str| frames.iter().any(|frame| frame.function.contains(name));
     let waits_for_work = match role {
         Role::MainLoop | Role::Worker => waits("epoll_"),
         Role::LibuvPool | Role::V8Platform => waits("futex") || waits("epoll_"),
-        Role::Other => false,
+        Role::Other => waits("futex") && has(INSPECTOR_STARTER),
     };
     let is_idle = state == State::Sleeping && waits_for_work && !frames.iter().any(FrameRow::is_javascript);
     ThreadStack {
@@ -319,8 +325,8 @@ fn frame_rows(profile: &Profile, stack: StackId) -> Vec<FrameRow> {
 
 /// Whether what has no name and is called from here is a regular expression.
 fn runs_regexp(caller: &FrameRow) -> bool {
-    let is_builtin = caller.kind == Category::Builtin || caller.kind == Category::Regexp;
-    is_builtin && caller.function.contains("RegExp") || caller.function.contains("NativeRegExpMacroAssembler")
+    caller.builtin && caller.function.contains("RegExp")
+        || caller.function.contains("NativeRegExpMacroAssembler")
 }
 
 fn frame_row(profile: &Profile, stack: StackId) -> FrameRow {
@@ -337,6 +343,7 @@ fn frame_row(profile: &Profile, stack: StackId) -> FrameRow {
         tier: frame.tier.is_javascript().then(|| frame.tier.word()),
         inlined: frame.inlined,
         module: profile.module_name(function.module).map(str::to_owned),
+        builtin: profile.text(frame.symbol).starts_with("Builtins_"),
         kind: frame.category,
     }
 }

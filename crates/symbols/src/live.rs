@@ -14,6 +14,9 @@ use crate::sources::Sources;
 use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, register::x86_64};
 use crate::world::World;
 
+/// So few frames of native code have lost their callers: every thread has more.
+const FEW_STEPS: usize = 3;
+
 /// What a walker found.
 #[derive(Clone, Copy, Debug)]
 pub enum Found<'a> {
@@ -41,6 +44,8 @@ pub struct Walker<'a> {
     root_of: fn(u32) -> Option<PathBuf>,
     /// Whether V8's heap is left alone.
     leaves_heap: bool,
+    /// Whether callers are searched for where tables and frame pointers lead nowhere.
+    searches: bool,
     found: Box<dyn FnMut(Found<'_>) + 'a>,
 }
 
@@ -99,8 +104,15 @@ impl<'a> Walker<'a> {
             roots_asked: FxHashSet::default(),
             root_of,
             leaves_heap: false,
+            searches: false,
             found: Box::new(found),
         }
+    }
+
+    /// From now on callers are searched for on the stack where tables and frame pointers end at once, as they do in
+    /// OpenSSL's hand-written code. That takes many reads: it is for few samples.
+    pub fn search(&mut self) {
+        self.searches = true;
     }
 
     /// From now on no heap is read: JavaScript gets no names.
@@ -156,13 +168,20 @@ impl<'a> Walker<'a> {
                 self.steps.extend(frames.iter().take(framed + 1).map(step_of));
             }
             self.unwinders.steps(&moment, sample, &mut self.steps);
-        } else {
+        }
+        let is_lost =
+            self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(moment.row, pc);
+        if is_lost || self.steps.is_empty() {
             let memory = sys::remote::Process::new(pid).ok();
             let read_code = |address: u64, out: &mut [u8]| {
                 memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
             };
             let sleeper = Sleeper { pc, sp, stack: sample.user_stack, read_code: &read_code };
-            self.unwinders.sleeping_steps(&moment, &sleeper, &mut self.steps);
+            let mut steps = Vec::new();
+            self.unwinders.sleeping_steps(&moment, &sleeper, &mut steps);
+            if steps.len() > self.steps.len() {
+                self.steps = steps;
+            }
         }
         let (unwinders, engines) = (&self.unwinders, &self.engines);
         let kind_at = |step: &Step| self::kind_at(&moment, unwinders, engines, step.instruction());

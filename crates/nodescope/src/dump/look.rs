@@ -231,6 +231,7 @@ fn serve(order: &Order) -> io::Result<()> {
     let found: RefCell<Vec<Line>> = RefCell::new(Vec::new());
     let root_of = |pid| proc::root(pid).map(|(path, _)| path);
     let mut walker = Walker::new(order.next_row, root_of, |one| found.borrow_mut().push(line_of(&one)));
+    walker.search();
     if order.depth > Depth::Heap {
         walker.leave_heap();
     }

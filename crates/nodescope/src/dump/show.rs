@@ -4,7 +4,7 @@
 use super::{Dump, FrameRow, State, ThreadStack};
 use crate::style::Style;
 use crate::text::{fit_end, plural, printable, width, wrap};
-use profile::Role;
+use profile::{Category, Role};
 
 /// Native frames that are shown where there is no JavaScript, or above it.
 const MOST_NATIVE: usize = 10;
@@ -78,11 +78,11 @@ fn header(dump: &Dump, style: &Style) -> String {
 /// Threads that do the same stand together.
 fn groups(threads: &[ThreadStack], all_frames: bool) -> Vec<Vec<&ThreadStack>> {
     let mut groups: Vec<Vec<&ThreadStack>> = Vec::new();
+    let how = |thread: &ThreadStack| (thread.state, thread.syscall.clone(), thread.why.clone());
     let is_same = |a: &ThreadStack, b: &ThreadStack| {
-        let frames = a.is_idle && b.is_idle && !all_frames || a.frames == b.frames;
-        let how = (a.role, a.state, a.is_idle, &a.syscall, &a.why);
-        // A worker is a program of its own, even if it does the same.
-        frames && how == (b.role, b.state, b.is_idle, &b.syscall, &b.why) && (a.is_idle || a.name == b.name)
+        let idle = a.is_idle && b.is_idle && !all_frames && a.role != Role::Other.word();
+        let same = a.name == b.name && a.frames == b.frames && how(a) == how(b);
+        a.role == b.role && (idle || same)
     };
     for thread in threads {
         match groups.iter_mut().find(|group| is_same(group[0], thread)) {
@@ -125,6 +125,7 @@ fn title(group: &[&ThreadStack]) -> String {
     let thread = group[0];
     let role = Role::from_word(thread.role).unwrap_or(Role::Other);
     let name = match role {
+        Role::Other if thread.is_idle => "inspector's starter".to_owned(),
         Role::Other => thread.name.clone(),
         role => role.label().to_owned(),
     };
@@ -161,7 +162,7 @@ fn shown(frames: &[FrameRow], all_frames: bool) -> Vec<&FrameRow> {
     let is_last = frames.iter().rposition(FrameRow::is_javascript).unwrap_or(0);
     let rest = frames[first..=is_last]
         .iter()
-        .filter(|frame| frame.is_javascript() || frame.kind == profile::Category::Builtin && !is_glue(frame));
+        .filter(|frame| frame.is_javascript() || frame.builtin && !is_glue(frame));
     // Nearest to JavaScript stands what it called; at the other end, what runs.
     let (half, native) = (MOST_NATIVE / 2, innermost.len());
     let is_near = |row: &usize| kept == 0 || *row < half || *row >= native - half;
@@ -173,7 +174,7 @@ fn is_glue(frame: &FrameRow) -> bool {
     // A short name begins others, too.
     let is_rest = |glue: &str, rest: &str| rest.is_empty() || rest.starts_with('_') || glue.len() > 6;
     let is_known = |glue: &&str| frame.function.strip_prefix(*glue).is_some_and(|rest| is_rest(glue, rest));
-    frame.kind == profile::Category::Builtin && GLUE.iter().any(is_known)
+    frame.builtin && GLUE.iter().any(is_known)
 }
 
 fn frame_line(frame: &FrameRow, all_frames: bool, style: &Style) -> String {
@@ -184,9 +185,9 @@ fn frame_line(frame: &FrameRow, all_frames: bool, style: &Style) -> String {
     let room = style.width.saturating_sub(4 + width(&function) + 3);
     let place = if place.is_empty() { place } else { format!(" ({})", fit_end(&place, room.max(16))) };
     let mark = match frame.kind {
-        profile::Category::Kernel => " [kernel]",
-        profile::Category::Builtin if !frame.is_javascript() => " [builtin]",
-        profile::Category::Gc => " [GC]",
+        Category::Kernel => " [kernel]",
+        _ if frame.builtin => " [builtin]",
+        Category::Gc => " [GC]",
         _ if frame.inlined => " [inlined]",
         _ => "",
     };
@@ -199,7 +200,7 @@ fn place(frame: &FrameRow) -> String {
         Some(source) if frame.line > 0 => format!("{source}:{}:{}", frame.line, frame.column),
         Some(source) if frame.defined_line > 0 => format!("{source}, defined in line {}", frame.defined_line),
         Some(source) => source.clone(),
-        None if frame.is_javascript() || frame.kind == profile::Category::Kernel => String::new(),
+        None if frame.is_javascript() || frame.builtin || frame.kind == Category::Kernel => String::new(),
         None => {
             let module = frame.module.as_deref().unwrap_or_default();
             let file = module.rsplit('/').next().unwrap_or(module);

@@ -118,17 +118,20 @@ impl Search<'_> {
         likely
     }
 
-    /// A C library without tables, such as musl, has small frames: the first return address above is its caller's.
-    /// The address, and where the stack ends then.
+    /// The caller of a function that keeps no frame pointer and whose tables do not help: where a return address
+    /// stands behind a call of it. A C library without tables, such as musl, has small frames: the first return
+    /// address above is its caller's. The address, and where the stack ends then.
     fn caller_of_leaf(&self, pc: u64, sp: u64) -> Option<(u64, u64)> {
-        if self.process.has_tables(pc) {
-            return None;
-        }
-        let places = (0..MOST_LEAF_WORDS).map(|word| sp.wrapping_add(word * 8));
+        let start = self.process.function_start(pc);
+        let most = if start.is_some() { MOST_WORDS } else { MOST_LEAF_WORDS };
+        let places = (0..most).map(|word| sp.wrapping_add(word * 8));
         let mut callers = places.map_while(|at| Some((self.stack.read(at).ok()?, at.wrapping_add(8))));
         callers.find(|(caller, _)| {
-            caller.checked_sub(1).is_some_and(|call| self.process.has_tables(call))
-                && self.call_before(*caller).is_some()
+            let is_native = caller.checked_sub(1).is_some_and(|call| self.process.has_tables(call));
+            match (is_native.then(|| self.call_before(*caller)).flatten(), start) {
+                (Some(Call::Of(target)), Some(start)) => self.leads(target, start),
+                (call, start) => call.is_some() && start.is_none(),
+            }
         })
     }
 
@@ -143,11 +146,12 @@ impl Search<'_> {
         if !(self.read_code)(target, &mut code) {
             return false;
         }
-        let jump = |(at, bytes): (usize, &[u8])| {
-            bytes[0] == 0xe9
-                && target.wrapping_add(at as u64 + 5).wrapping_add(distance(&bytes[1..])) == start
-        };
-        code.windows(5).enumerate().any(jump)
+        // A jump, or the last two bytes of one that has a condition.
+        let is_jump =
+            |at: usize| code[at] == 0xe9 || at > 0 && code[at - 1] == 0x0f && code[at] & 0xf0 == 0x80;
+        let lands =
+            |at: usize| target.wrapping_add(at as u64 + 5).wrapping_add(distance(&code[at + 1..])) == start;
+        (0..code.len().saturating_sub(4)).any(|at| is_jump(at) && lands(at))
     }
 
     /// The call that a return address stands behind, if it does.
