@@ -33,6 +33,18 @@ pub(crate) use look::look_for_dump;
 /// What runs on the thread that waits for SIGUSR1 to start the inspector: its name says so only in some versions.
 const INSPECTOR_STARTER: &str = "StartIoThreadMain";
 
+/// Where threads begin, in glibc and musl.
+const FIRST_FUNCTIONS: &[&str] = &[
+    "_start",
+    "__libc_start_main",
+    "__libc_start_call_main",
+    "start_thread",
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+];
+
 /// A process at one moment.
 #[derive(Debug, Serialize)]
 struct Dump {
@@ -69,6 +81,8 @@ struct ThreadStack {
     why: Option<String>,
     /// The innermost first.
     frames: Vec<FrameRow>,
+    /// Whether they reach the thread's first function.
+    is_whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -305,6 +319,7 @@ fn thread_stack(thread: &Thread, role: Role, seen: Option<&Seen>, frames: Vec<Fr
         syscall,
         is_idle,
         why: seen.and_then(|seen| seen.why.clone()),
+        is_whole: frames.last().is_some_and(|frame| FIRST_FUNCTIONS.contains(&frame.function.as_str())),
         frames,
     }
 }

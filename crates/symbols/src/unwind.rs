@@ -57,9 +57,17 @@ struct ProcessUnwinder {
     files: Vec<(u64, u64, PlaceId)>,
     /// Where tables lead the way, ascending.
     covered: Vec<(u64, u64)>,
-    /// For each of these: how far its file was moved, and the table of its functions.
-    indexes: Vec<(u64, (u64, Arc<[u8]>))>,
+    /// For each of these: the table of its functions.
+    indexes: Vec<FileIndex>,
     machine: Machine,
+}
+
+/// The table of a file's functions.
+struct FileIndex {
+    /// How far the file was moved.
+    base: u64,
+    address: u64,
+    bytes: Arc<[u8]>,
 }
 
 enum Machine {
@@ -304,7 +312,8 @@ impl ProcessUnwinder {
                 Machine::Aarch64(unwinder) => unwinder.add_module(module),
             }
             self.covered.push((from, to));
-            self.indexes.push((base, (tables.index.0, Arc::clone(&tables.index.1))));
+            let (address, bytes) = (tables.index.0, Arc::clone(&tables.index.1));
+            self.indexes.push(FileIndex { base, address, bytes });
         }
     }
 
@@ -351,8 +360,8 @@ impl ProcessUnwinder {
     }
 
     fn function(&self, address: u64) -> Option<(u64, Option<u64>)> {
-        let (base, (index_address, bytes)) = &self.indexes[self.covered_row(address)?];
-        let index = sleeping::Index { address: *index_address, bytes };
+        let FileIndex { base, address: index, bytes } = &self.indexes[self.covered_row(address)?];
+        let index = sleeping::Index { address: *index, bytes };
         let (start, end) = index.function(address.wrapping_sub(*base))?;
         Some((start.wrapping_add(*base), end.map(|end| end.wrapping_add(*base))))
     }

@@ -259,7 +259,7 @@ fn serve(order: &Order) -> io::Result<()> {
             // Perhaps they sleep by now.
             for tid in running {
                 if !reader.look_again(tid)? {
-                    send(&not_seen(tid, "running, and it may not be sampled"))?;
+                    send(&not_seen(tid, "it may not be sampled"))?;
                 }
             }
             Ok(())
@@ -315,9 +315,9 @@ fn sample(
             } else if is_over {
                 wanted.remove(&tid);
                 let why = match (invisible(&tid), sampler.sees_kernel()) {
-                    (true, false) => "running in the kernel, which you may not sample",
-                    (true, true) => "running, but no sample of it came",
-                    (false, _) => "ready to run, but it got no CPU meanwhile",
+                    (true, false) => "in the kernel, which you may not sample",
+                    (true, true) => "no sample of it came",
+                    (false, _) => "it got no CPU meanwhile",
                 };
                 send(&not_seen(tid, why))?;
             }
@@ -378,7 +378,9 @@ impl Sleepers<'_> {
     fn stack(&self, sp: u64) -> Vec<u8> {
         let row = self.mappings.partition_point(|(start, _)| *start <= sp).checked_sub(1);
         let end = row.map(|row| self.mappings[row].1).filter(|end| *end > sp);
-        let size = end.map_or(0, |end| (end - sp).min(MOST_STACK)) as usize;
+        // Where reading was blocked before, as little is read as matters.
+        let most = if self.depth == Depth::Heap { MOST_STACK } else { u64::from(STACK_BYTES) };
+        let size = end.map_or(0, |end| (end - sp).min(most)) as usize;
         let mut bytes = vec![0; size];
         let is_read = self.depth < Depth::Nothing
             && sys::remote::Process::new(self.pid).is_ok_and(|process| process.read(sp, &mut bytes).is_ok());

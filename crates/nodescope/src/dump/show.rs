@@ -90,6 +90,10 @@ fn groups(threads: &[ThreadStack], all_frames: bool) -> Vec<Vec<&ThreadStack>> {
             None => groups.push(vec![thread]),
         }
     }
+    // Who waits for work comes last, but for the main thread.
+    if let Some((_, others)) = groups.split_first_mut() {
+        others.sort_by_key(|group| group[0].is_idle);
+    }
     groups
 }
 
@@ -107,14 +111,24 @@ fn block(group: &[&ThreadStack], all_frames: bool, style: &Style) -> String {
         return line;
     }
     let shown = shown(&thread.frames, all_frames);
-    for frame in &shown {
-        line.push_str(&frame_line(frame, all_frames, style));
+    for run in shown.chunk_by(|a, b| a == b) {
+        let frame = frame_line(run[0], all_frames, style);
+        match run.len() {
+            1 => line.push_str(&frame),
+            count => line.push_str(&format!("{} × {count}\n", frame.trim_end())),
+        }
     }
     let hidden = thread.frames.len() - shown.len();
     if hidden > 0 {
         let rest =
             format!("    … {} of Node, V8 and the system: --all-frames", plural(hidden as u64, "more frame"));
         line.push_str(&style.dim(&rest));
+        line.push('\n');
+    }
+    if !thread.is_whole && !thread.frames.is_empty() && thread.why.is_none() {
+        line.push_str(
+            &style.dim("    … and what called these is not known: the stack could not be followed further"),
+        );
         line.push('\n');
     }
     line
