@@ -142,7 +142,12 @@ pub(crate) fn run(arguments: &cli::Dump) -> Result<(), Failure> {
         text.push('\n');
         return output::print(&text);
     }
-    output::print(&show::render(&dump, arguments.all_frames, &Style::new(arguments.color)))
+    output::print(&show::render(&dump, arguments.all_frames, &Style::new(arguments.color)))?;
+    for Hint { what, hint } in &dump.hints {
+        // Said as any failure is, but there is something to show all the same.
+        let _ = Failure::failed(what).hint(hint).report();
+    }
+    Ok(())
 }
 
 fn dump(pid: u32) -> Result<Dump, Failure> {

@@ -44,14 +44,6 @@ pub(super) fn render(dump: &Dump, all_frames: bool, style: &Style) -> String {
         text.push('\n');
         text.push_str(&block(&group, all_frames, style));
     }
-    for hint in &dump.hints {
-        text.push('\n');
-        let sentence = format!("{}\nhint: {}", printable(&hint.what), printable(&hint.hint));
-        for line in sentence.lines() {
-            text.push_str(&wrap(line, style.width));
-            text.push('\n');
-        }
-    }
     text
 }
 
