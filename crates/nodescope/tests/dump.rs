@@ -107,9 +107,12 @@ fn a_loop_is_found_with_its_line() {
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("dump-loop-{release}"));
         let running = start(&node, &scratch, LOOP, &[]);
-        let dump = dump_until(&running.pid(), |dump| frame(threads(dump, "main")[0], "inner").is_some());
+        let dump = dump_until(&running.pid(), |dump| {
+            let main = threads(dump, "main")[0];
+            // Now and then it waits for the garbage collector.
+            frame(main, "inner").is_some() && main["state"] == "running"
+        });
         let main = threads(&dump, "main")[0];
-        assert_eq!(main["state"], "running", "{release}: {main:#}");
         let (inner, outer) = (frame(main, "inner").unwrap(), frame(main, "outer").unwrap());
         let source = inner["source"].as_str().unwrap();
         assert!(source.ends_with("program.js"), "{release}: {source}");
@@ -143,11 +146,10 @@ fn a_regular_expression_and_native_code_are_found_with_their_callers() {
         let running = start(&node, &scratch, NATIVE, &[]);
         let dump = dump_until(&running.pid(), |dump| {
             let main = threads(dump, "main")[0];
-            frame(main, "derive").is_some() && has(main, "node::crypto")
+            frame(main, "derive").is_some() && has(main, "node::crypto") && main["state"] == "running"
         });
         let main = threads(&dump, "main")[0];
         assert_eq!(frame(main, "derive").unwrap()["line"], 3, "{release}: {main:#}");
-        assert_eq!(main["state"], "running");
         let text = succeeds(&["dump", &running.pid()]);
         assert!(text.contains("derive (") && text.contains("program.js:3:"), "{release}: {text}");
     }

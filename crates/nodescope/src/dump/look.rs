@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use symbols::{Found, Walker};
 use trace::{Address, Context, Registers, Sample, Sink};
 
-use super::threads::{self, Whereabouts};
+use super::threads::{self, Thread, Whereabouts};
 use crate::advice::{self, Subject};
 use crate::failure::Failure;
 use crate::record::proc;
@@ -34,6 +34,8 @@ const STACK_BYTES: u32 = 48 << 10;
 /// How long those are sampled that use the CPU but give no sample, and how long those that get no CPU.
 const SAMPLING: Duration = Duration::from_millis(300);
 const LONGEST_SAMPLING: Duration = Duration::from_millis(1200);
+/// How long those are sampled that wake up now and then.
+const WAKING: Duration = Duration::from_millis(40);
 /// So much CPU time without a sample: it is spent where we may not look.
 const INVISIBLE_NS: u64 = 20_000_000;
 /// How long a round of sampling is.
@@ -108,6 +110,8 @@ pub(super) struct Look {
     pub(super) hints: Vec<Hint>,
     /// Whether reading the heap had to be given up.
     pub(super) was_blocked: bool,
+    /// Who told of each thread: what the same looker says later is better.
+    told_by: BTreeMap<u32, Depth>,
 }
 
 impl Seen {
@@ -139,12 +143,14 @@ impl Look {
         self.frames.iter().map(|frame| frame.row + 1).max().unwrap_or(0)
     }
 
-    fn take(&mut self, line: Line) {
+    fn take(&mut self, line: Line, depth: Depth) {
         match line {
             Line::Alive => {}
             Line::Frame(frame) => self.frames.push(frame),
             Line::Thread(seen) => {
-                self.threads.entry(seen.tid).or_insert(seen);
+                if *self.told_by.entry(seen.tid).or_insert(depth) == depth {
+                    self.threads.insert(seen.tid, seen);
+                }
             }
             Line::Hint(hint) if self.hints.contains(&hint) => {}
             Line::Hint(hint) => self.hints.push(hint),
@@ -154,6 +160,7 @@ impl Look {
 
 /// The other program, as we see it.
 struct Looker {
+    depth: Depth,
     child: Child,
     stdout: ChildStdout,
     bytes: Vec<u8>,
@@ -168,7 +175,7 @@ impl Looker {
             .stdout(Stdio::piped())
             .spawn()?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { child, stdout, bytes: Vec::new() })
+        Ok(Self { depth, child, stdout, bytes: Vec::new() })
     }
 
     /// Takes in what is sent; whether the looker came to its end.
@@ -191,7 +198,7 @@ impl Looker {
             self.bytes.extend_from_slice(&piece[..read]);
             let whole = self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             for line in self.bytes.drain(..whole).collect::<Vec<u8>>().lines().map_while(Result::ok) {
-                look.take(serde_json::from_str(&line)?);
+                look.take(serde_json::from_str(&line)?, self.depth);
             }
         }
     }
@@ -239,17 +246,25 @@ fn serve(order: &Order) -> io::Result<()> {
     live.take(&capture::describe(pid)?, &mut walker);
     let mappings = threads::mappings(pid)?;
     let mut reader = Sleepers { pid, depth: order.depth, mappings, walker, found: &found };
-    let mut running = BTreeSet::new();
-    for thread in &all {
-        if !reader.look(thread.tid)? {
-            running.insert(thread.tid);
+    let (mut running, mut asleep) = (BTreeSet::new(), BTreeMap::new());
+    for Thread { tid, .. } in all {
+        match reader.look(tid)? {
+            Looked::Running => drop(running.insert(tid)),
+            Looked::Done { switches } => drop(asleep.insert(tid, switches)),
         }
     }
-    if running.is_empty() {
+    let has_run = |(tid, switches): (u32, Option<u64>)| {
+        let now = threads::switches(pid, tid);
+        (now.is_some() && now != switches).then_some(tid)
+    };
+    let waking: BTreeSet<u32> = asleep.into_iter().filter_map(has_run).collect();
+    if running.is_empty() && waking.is_empty() {
         return Ok(());
     }
     match attach(pid) {
-        Ok(mut sampler) => sample(&mut sampler, &mut live, &mut reader, running),
+        Ok(mut sampler) => sample(&mut sampler, &mut live, &mut reader, Wanted { running, waking }),
+        // Who only woke up for a moment has told enough.
+        Err(_) if running.is_empty() => Ok(()),
         Err(error) => {
             let is_anothers = proc::is_of_another_user(pid);
             let subject = Subject { name: &order.name, again: format!("dump {pid}"), is_anothers };
@@ -275,12 +290,19 @@ fn attach(pid: u32) -> Result<Sampler, capture::AttachError> {
     Ok(sampler)
 }
 
+/// The threads that are sampled.
+struct Wanted {
+    running: BTreeSet<u32>,
+    /// They slept when they were looked at, but ran soon after: what they do while they run says more.
+    waking: BTreeSet<u32>,
+}
+
 /// Samples until each of the threads was seen, running or asleep.
 fn sample(
     sampler: &mut Sampler,
     live: &mut Live,
     reader: &mut Sleepers<'_>,
-    mut wanted: BTreeSet<u32>,
+    Wanted { running: mut wanted, mut waking }: Wanted,
 ) -> io::Result<()> {
     let (start, pid) = (Instant::now(), reader.pid);
     let used: BTreeMap<u32, u64> =
@@ -299,7 +321,7 @@ fn sample(
             live.take(record, &mut reader.walker);
             for line in reader.found.take() {
                 match line {
-                    Line::Thread(seen) if !wanted.remove(&seen.tid) => {}
+                    Line::Thread(seen) if !(wanted.remove(&seen.tid) || waking.remove(&seen.tid)) => {}
                     line => send(&line)?,
                 }
             }
@@ -310,7 +332,7 @@ fn sample(
         };
         for tid in wanted.clone() {
             let is_over = start.elapsed() > LONGEST_SAMPLING || start.elapsed() > SAMPLING && invisible(&tid);
-            if reader.look(tid)? {
+            if matches!(reader.look(tid)?, Looked::Done { .. }) {
                 wanted.remove(&tid);
             } else if is_over {
                 wanted.remove(&tid);
@@ -322,11 +344,19 @@ fn sample(
                 send(&not_seen(tid, why))?;
             }
         }
-        if wanted.is_empty() {
+        if wanted.is_empty() && (waking.is_empty() || start.elapsed() >= WAKING) {
             return Ok(());
         }
         send(&Line::Alive)?;
     }
+}
+
+/// What came of a look at a thread.
+enum Looked {
+    /// It runs: that is for a sampler.
+    Running,
+    /// Everything was sent. How often it had slept by then, where that is known.
+    Done { switches: Option<u64> },
 }
 
 /// Looks at threads that sleep.
@@ -339,13 +369,13 @@ struct Sleepers<'a> {
 }
 
 impl Sleepers<'_> {
-    /// Sends what a thread is doing; whether it was not running.
-    fn look(&mut self, tid: u32) -> io::Result<bool> {
+    /// Sends what a thread is doing, unless it runs.
+    fn look(&mut self, tid: u32) -> io::Result<Looked> {
         for _ in 0..MOST_LOOKS {
             let (before, switches) = (threads::whereabouts(self.pid, tid), threads::switches(self.pid, tid));
             match before {
-                Whereabouts::Running => return Ok(false),
-                Whereabouts::Gone => return Ok(true),
+                Whereabouts::Running => return Ok(Looked::Running),
+                Whereabouts::Gone => return Ok(Looked::Done { switches: None }),
                 Whereabouts::Hidden => return self.tell_hidden(tid),
                 Whereabouts::Asleep { syscall, sp, pc } => {
                     let stack = self.stack(sp);
@@ -357,17 +387,17 @@ impl Sleepers<'_> {
                     }
                     self.walker.begin_round();
                     self.walk(tid, (sp, pc), syscall, &stack)?;
-                    return Ok(true);
+                    return Ok(Looked::Done { switches });
                 }
             }
         }
-        Ok(false)
+        Ok(Looked::Running)
     }
 
     /// The same for one that may only be looked at when it sleeps.
     fn look_again(&mut self, tid: u32) -> io::Result<bool> {
         for _ in 0..MOST_LOOKS {
-            if self.look(tid)? {
+            if matches!(self.look(tid)?, Looked::Done { .. }) {
                 return Ok(true);
             }
             std::thread::sleep(ROUND);
@@ -412,14 +442,14 @@ impl Sleepers<'_> {
         Ok(())
     }
 
-    fn tell_hidden(&self, tid: u32) -> io::Result<bool> {
+    fn tell_hidden(&self, tid: u32) -> io::Result<Looked> {
         let all = threads::list(self.pid)?;
         if all.iter().any(|thread| thread.tid == tid && thread.letter == 'R') {
-            return Ok(false);
+            return Ok(Looked::Running);
         }
         let why = Some("its stack may not be read".to_owned());
         send(&Line::Thread(Seen { tid, is_running: false, syscall: None, chain: Vec::new(), why }))?;
-        Ok(true)
+        Ok(Looked::Done { switches: None })
     }
 }
 
