@@ -68,6 +68,38 @@ if (isMainThread) {
 }
 ";
 
+/// A thread whose stack ends in memory that nobody ever fills: reading there blocks for ever.
+const BLOCKING: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *sleeps(void *nothing) { pause(); return nothing; }
+int main(void) {
+  size_t half = 512 << 10;
+  char *memory = mmap(0, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  int file = syscall(SYS_userfaultfd, O_CLOEXEC);
+  struct uffdio_api api = {.api = UFFD_API};
+  struct uffdio_register all = {.range = {(unsigned long)memory, 2 * half}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+  struct uffdio_zeropage lower = {.range = {(unsigned long)memory, half}};
+  if (file < 0 || ioctl(file, UFFDIO_API, &api) || ioctl(file, UFFDIO_REGISTER, &all)
+      || ioctl(file, UFFDIO_ZEROPAGE, &lower)) return 1;
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, memory, half);
+  if (pthread_create(&thread, &attributes, sleeps, 0)) return 1;
+  puts("ready");
+  fflush(stdout);
+  pause();
+}
+"#;
+
 fn start(node: &Path, scratch: &Scratch, text: &str, arguments: &[&str]) -> Running {
     let script = scratch.file("program.js", text.as_bytes());
     Running::start(Command::new(node).arg(script).args(arguments))
@@ -250,6 +282,30 @@ fn the_process_is_not_changed() {
     assert!(
         coloured.contains('\u{1b}') && without_colours(&coloured).contains(&format!("pid {}", running.pid()))
     );
+}
+
+/// Hostile memory must not hang us.
+#[test]
+fn memory_that_blocks_is_given_up() {
+    let scratch = Scratch::new("dump-blocking");
+    let (source, program) = (scratch.file("blocking.c", BLOCKING.as_bytes()), scratch.path("blocking"));
+    let compiled = Command::new("cc").args(["-o", &program, &source, "-lpthread"]).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        return println!("skipped: dump of memory that blocks: there is no C compiler");
+    }
+    let mut running = Running::start(&mut Command::new(&program));
+    std::thread::sleep(Duration::from_millis(100));
+    if running.0.try_wait().unwrap().is_some() {
+        return println!("skipped: dump of memory that blocks: userfaultfd is not permitted");
+    }
+    let start = Instant::now();
+    let output = nodescope(&["dump", &running.pid(), "--json"]).output().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let dump: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let threads = dump["threads"].as_array().unwrap();
+    assert_eq!(threads.len(), 2, "{dump:#}");
+    assert!(threads.iter().all(|thread| thread["syscall"] == "pause" && has(thread, "pause")), "{dump:#}");
+    assert!(dump["hints"][0]["what"].as_str().unwrap().contains("took too long"), "{dump:#}");
 }
 
 #[test]

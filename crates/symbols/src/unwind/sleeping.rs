@@ -2,6 +2,8 @@
 //! pointer. Unwind tables lead from the C library to its caller without one; there it is looked for on the stack, and
 //! believed where the code agrees: the frame's return address stands behind a call of this very function.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only a process that runs here sleeps"))]
+
 use framehop::x86_64::UnwindRegsX86_64;
 use framehop::{FrameAddress, Unwinder};
 
