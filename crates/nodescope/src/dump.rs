@@ -170,6 +170,10 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
     if born.is_none_or(|born| proc::is_over(pid, born)) && look.threads.is_empty() {
         return Err(self::gone(pid));
     }
+    if proc::times(pid).is_some_and(|times| Some(times.born) != born) {
+        return Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
+            .hint(format!("{} ps lists Node's processes", invoked::name())));
+    }
     let profile = name_all(pid, &records, &look);
     let process = known.join().ok().flatten();
     let mut children = vec![pid];
