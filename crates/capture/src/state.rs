@@ -13,7 +13,7 @@ pub(crate) fn threads(pid: u32) -> io::Result<Vec<u32>> {
 }
 
 /// The names of all threads, and all code that is mapped.
-pub(crate) fn describe(pid: u32) -> io::Result<Vec<u8>> {
+pub fn describe(pid: u32) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     for tid in threads(pid)? {
         // A thread may have ended meanwhile.

@@ -7,7 +7,7 @@ mod cgroup;
 pub(crate) mod choose;
 mod follow;
 mod names;
-mod proc;
+pub(crate) mod proc;
 mod progress;
 mod spool;
 mod target;

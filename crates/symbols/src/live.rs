@@ -11,8 +11,11 @@ use v8::{Fault, Frame, FunctionId, JsFrame, Kind, Memory, Reader, Reason, Regist
 use crate::engine::Engines;
 use crate::places::Place;
 use crate::sources::Sources;
-use crate::unwind::{Moment, Step, Unwinders, get, register::x86_64};
+use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, register::x86_64};
 use crate::world::World;
+
+/// So few frames of native code have lost their callers: every thread has more.
+const FEW_STEPS: usize = 3;
 
 /// What a walker found.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,10 @@ pub struct Walker<'a> {
     chain: Vec<Address>,
     asked: FxHashSet<u32>,
     whereabouts: fn(u32) -> Whereabouts,
+    /// Whether V8's heap is left alone.
+    leaves_heap: bool,
+    /// Whether callers are searched for where tables and frame pointers lead nowhere.
+    searches: bool,
     found: Box<dyn FnMut(Found<'_>) + 'a>,
 }
 
@@ -104,8 +111,22 @@ impl<'a> Walker<'a> {
             chain: Vec::new(),
             asked: FxHashSet::default(),
             whereabouts,
+            leaves_heap: false,
+            searches: false,
             found: Box::new(found),
         }
+    }
+
+    /// From now on callers are searched for on the stack where tables and frame pointers end at once, as they do in
+    /// OpenSSL's hand-written code. That takes many reads: it is for few samples.
+    pub fn search(&mut self) {
+        self.searches = true;
+    }
+
+    /// From now on no heap is read: JavaScript gets no names.
+    pub fn leave_heap(&mut self) {
+        self.leaves_heap = true;
+        self.readers.clear();
     }
 
     /// Time has passed: what is known of objects is looked at again before it is believed.
@@ -134,7 +155,8 @@ impl<'a> Walker<'a> {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         self.unwinders.prepare(&moment);
         let layout = moment.process.layout;
-        if !self.readers.contains_key(&pid) && self.without.insert(pid, layout) != Some(layout) {
+        let is_wanted = !self.leaves_heap && !self.readers.contains_key(&pid);
+        if is_wanted && self.without.insert(pid, layout) != Some(layout) {
             let memory = sys::remote::Process::new(pid).ok().map(Live);
             if let Some((layout, memory)) = self.engines.layout(&moment).zip(memory) {
                 self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
@@ -142,17 +164,33 @@ impl<'a> Walker<'a> {
         }
         let mut heap = self.readers.get_mut(&pid);
         self.steps.clear();
-        let Some(start) = start_of(sample) else { return };
+        let Some((pc, sp)) = place_of(sample) else { return };
         let (unwinders, engines) = (&self.unwinders, &self.engines);
         let kind_at = |address: u64| kind_at(&moment, unwinders, engines, address);
-        let stack = Stack::new(start.sp, sample.user_stack);
-        let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
-        if let Some(heap) = heap.as_mut().filter(|_| is_engine) {
-            let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
-            let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
-            self.steps.extend(frames.iter().take(framed + 1).map(step_of));
+        let stack = Stack::new(sp, sample.user_stack);
+        if let Some(start) = start_of(sample) {
+            let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
+            if let Some(heap) = heap.as_mut().filter(|_| is_engine) {
+                let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
+                let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
+                self.steps.extend(frames.iter().take(framed + 1).map(step_of));
+            }
+            self.unwinders.steps(&moment, sample, &mut self.steps);
         }
-        self.unwinders.steps(&moment, sample, &mut self.steps);
+        let is_lost =
+            self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(moment.row, pc);
+        if is_lost || self.steps.is_empty() {
+            let memory = sys::remote::Process::new(pid).ok();
+            let read_code = |address: u64, out: &mut [u8]| {
+                memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
+            };
+            let sleeper = Sleeper { pc, sp, stack: sample.user_stack, read_code: &read_code };
+            let mut steps = Vec::new();
+            self.unwinders.sleeping_steps(&moment, &sleeper, &mut steps);
+            if steps.len() > self.steps.len() {
+                self.steps = steps;
+            }
+        }
         let (unwinders, engines) = (&self.unwinders, &self.engines);
         let kind_at = |step: &Step| self::kind_at(&moment, unwinders, engines, step.instruction());
         let frame = |step: &Step| Frame {
@@ -283,10 +321,16 @@ impl Walker<'_> {
     }
 }
 
-fn start_of(sample: &Sample<'_>) -> Option<Start> {
+/// Instruction and stack pointer: what the kernel also tells of a thread that sleeps.
+fn place_of(sample: &Sample<'_>) -> Option<(u64, u64)> {
     let registers = sample.user_registers?;
-    let [pc, sp, fp] = [x86_64::IP, x86_64::SP, x86_64::BP].map(|number| get(registers, number));
-    Some(Start { pc: pc?, sp: sp?, fp: fp?, is_return_address: false })
+    Some((get(registers, x86_64::IP)?, get(registers, x86_64::SP)?))
+}
+
+fn start_of(sample: &Sample<'_>) -> Option<Start> {
+    let (pc, sp) = place_of(sample)?;
+    let fp = get(sample.user_registers?, x86_64::BP)?;
+    Some(Start { pc, sp, fp, is_return_address: false })
 }
 
 fn step_of(frame: &Frame) -> Step {

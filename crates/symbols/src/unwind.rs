@@ -2,6 +2,8 @@
 //! The unwind tables of the binaries lead the way; code without them (what V8 generates, and its builtins) is
 //! crossed by frame pointers. Nothing here names an address.
 
+mod sleeping;
+
 use std::sync::Arc;
 
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
@@ -14,6 +16,7 @@ use crate::images::{self, Tables};
 use crate::places::{Module, Modules, Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::sources::Sources;
+pub(crate) use sleeping::Sleeper;
 
 /// What is known of a recording and a process at the moment of a sample.
 pub(crate) struct Moment<'a> {
@@ -54,7 +57,17 @@ struct ProcessUnwinder {
     files: Vec<(u64, u64, PlaceId)>,
     /// Where tables lead the way, ascending.
     covered: Vec<(u64, u64)>,
+    /// For each of these: the table of its functions.
+    indexes: Vec<FileIndex>,
     machine: Machine,
+}
+
+/// The table of a file's functions.
+struct FileIndex {
+    /// How far the file was moved.
+    base: u64,
+    address: u64,
+    bytes: Arc<[u8]>,
 }
 
 enum Machine {
@@ -227,7 +240,8 @@ impl Unwinders {
         } else {
             Machine::X86_64(UnwinderX86_64::new())
         };
-        let mut process = ProcessUnwinder { layout, files: Vec::new(), covered: Vec::new(), machine };
+        let mut process =
+            ProcessUnwinder { layout, files: Vec::new(), covered: Vec::new(), indexes: Vec::new(), machine };
         for (start, end, place) in &files {
             if let Place::File { module, bias, .. } = moment.place(*place)
                 && let Some(tables) = self.files.get(moment, module)
@@ -298,6 +312,8 @@ impl ProcessUnwinder {
                 Machine::Aarch64(unwinder) => unwinder.add_module(module),
             }
             self.covered.push((from, to));
+            let (address, bytes) = (tables.index.0, Arc::clone(&tables.index.1));
+            self.indexes.push(FileIndex { base, address, bytes });
         }
     }
 
@@ -325,8 +341,29 @@ impl ProcessUnwinder {
     }
 
     fn has_tables(&self, address: u64) -> bool {
-        let after = self.covered.partition_point(|(start, _)| *start <= address);
-        after > 0 && address < self.covered[after - 1].1
+        self.covered_row(address).is_some()
+    }
+
+    fn covered_row(&self, address: u64) -> Option<usize> {
+        let row = self.covered.partition_point(|(start, _)| *start <= address).checked_sub(1)?;
+        (address < self.covered[row].1).then_some(row)
+    }
+
+    /// Where the function at an address begins, where tables tell.
+    fn function_start(&self, address: u64) -> Option<u64> {
+        self.function(address).map(|(start, _)| start)
+    }
+
+    /// Where the next one begins.
+    fn function_end(&self, address: u64) -> Option<u64> {
+        self.function(address)?.1
+    }
+
+    fn function(&self, address: u64) -> Option<(u64, Option<u64>)> {
+        let FileIndex { base, address: index, bytes } = &self.indexes[self.covered_row(address)?];
+        let index = sleeping::Index { address: *index, bytes };
+        let (start, end) = index.function(address.wrapping_sub(*base))?;
+        Some((start.wrapping_add(*base), end.map(|end| end.wrapping_add(*base))))
     }
 }
 
