@@ -306,7 +306,7 @@ fn sample(
     let (start, pid) = (Instant::now(), reader.pid);
     let used: BTreeMap<u32, u64> =
         wanted.iter().map(|tid| (*tid, threads::cpu_ns(pid, *tid).unwrap_or(0))).collect();
-    live.take(sampler.raw_head().get(16..).unwrap_or_default(), &mut reader.walker);
+    live.take(&sampler.raw_head(), &mut reader.walker);
     let mut raw = Vec::new();
     loop {
         sampler.wait(ROUND)?;
