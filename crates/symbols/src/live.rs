@@ -217,7 +217,7 @@ impl Sink for Walker<'_> {
         if self.chain.len() == kernel {
             return (self.found)(Found::Sample(*sample));
         }
-        self.add_rest(sample);
+        self.add_rest(sample, pid);
         let walked = Sample { chain: &self.chain, user_registers: None, user_stack: &[], ..*sample };
         (self.found)(Found::Sample(walked));
     }
@@ -263,13 +263,16 @@ impl Walker<'_> {
         self.rows.known.retain(|key, _| key.0 != pid);
     }
 
-    /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's.
-    fn add_rest(&mut self, sample: &Sample<'_>) {
+    /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's as far as it
+    /// is code.
+    fn add_rest(&mut self, sample: &Sample<'_>, pid: u32) {
         let Some(last) = self.steps.last() else { return };
         let mut user = sample.chain.iter().filter(|address| address.context == Context::User);
         if user.any(|address| address.value == last.pc) {
+            let row = self.world.processes.row(Some(pid));
+            let moment = self.world.moment(row, Some(std::env::consts::ARCH));
             let call = |address: &Address| Address { value: address.value.wrapping_sub(1), ..*address };
-            self.chain.extend(user.map(call));
+            self.chain.extend(user.map(call).take_while(|address| moment.is_code(address.value)));
         }
     }
 }

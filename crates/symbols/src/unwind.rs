@@ -2,8 +2,12 @@
 //! The unwind tables of the binaries lead the way; code without them (what V8 generates, and its builtins) is
 //! crossed by frame pointers. Nothing here names an address.
 
+mod blind;
+
 use std::sync::Arc;
 
+use blind::{Caller, Codes, Search};
+use elf::{Found, FrameRegisters, FrameTables, Table};
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
@@ -34,6 +38,7 @@ pub(crate) struct Unwinders {
     /// By process.
     by_row: FxHashMap<u32, ProcessUnwinder>,
     files: TableFiles,
+    codes: Codes,
     x86_64: CacheX86_64,
     aarch64: CacheAarch64,
     /// How many modules there were since the caches were new.
@@ -54,6 +59,10 @@ struct ProcessUnwinder {
     files: Vec<(u64, u64, PlaceId)>,
     /// Where tables lead the way, ascending.
     covered: Vec<(u64, u64)>,
+    /// The code of files that has neither tables nor frame pointers.
+    blind: Vec<(u64, u64)>,
+    /// Functions whose tables are not for framehop, ascending: from where to where, and from where their file is.
+    expressions: Vec<(u64, u64, u64, Arc<Tables>)>,
     machine: Machine,
 }
 
@@ -72,12 +81,16 @@ const MOST_PROCESSES: usize = 64;
 const MOST_MAPPINGS: usize = 1 << 16;
 const MOST_FILES: usize = 1 << 11;
 const MOST_MODULES: usize = 1 << 11;
+const MOST_EXPRESSIONS: usize = 1 << 12;
 
 /// Tables of all files.
 const MOST_BYTES: usize = 1 << 29;
 
 /// framehop tells the modules of two processes apart by 16 bits; an old rule must not meet a new number.
 const MOST_CACHED_MODULES: usize = 1 << 14;
+
+/// A file whose tables speak of less than this part of its code has none to speak of.
+const SMALLEST_PART: u64 = 16;
 
 /// Nothing of user space lies below the first page.
 const PAGE: u64 = 4096;
@@ -153,6 +166,7 @@ impl Unwinders {
         );
         self.settle(moment, is_arm);
         let Some(process) = self.by_row.get(&moment.row) else { return };
+        let codes = &mut self.codes;
         let stack = sample.user_stack;
         match &process.machine {
             Machine::X86_64(unwinder) => {
@@ -172,7 +186,7 @@ impl Unwinders {
                     steps.push(leaf);
                 }
                 let sp = sp.wrapping_add(8 * (steps.len() as u64 - 1));
-                let mut walk = Walk { unwinder, cache: &mut self.x86_64, moment, stack };
+                let mut walk = Walk { unwinder, cache: &mut self.x86_64, moment, stack, process, codes };
                 walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(bp)), steps);
             }
             Machine::Aarch64(unwinder) => {
@@ -184,7 +198,7 @@ impl Unwinders {
                     return;
                 };
                 let stack = Stack { start: sp, bytes: stack };
-                let mut walk = Walk { unwinder, cache: &mut self.aarch64, moment, stack };
+                let mut walk = Walk { unwinder, cache: &mut self.aarch64, moment, stack, process, codes };
                 let regs = UnwindRegsAarch64::new_with_ptr_auth_mask(AARCH64_ADDRESS, lr, sp, fp);
                 walk.callers(leaf, regs, steps);
             }
@@ -227,14 +241,20 @@ impl Unwinders {
         } else {
             Machine::X86_64(UnwinderX86_64::new())
         };
-        let mut process = ProcessUnwinder { layout, files: Vec::new(), covered: Vec::new(), machine };
+        let (covered, blind, expressions) = Default::default();
+        let mut process = ProcessUnwinder { layout, files: Vec::new(), covered, blind, expressions, machine };
         for (start, end, place) in &files {
             if let Place::File { module, bias, .. } = moment.place(*place)
                 && let Some(tables) = self.files.get(moment, module)
             {
-                process.add(&tables, (*start, *end), bias);
+                if tables.covered_bytes < (end - start) / SMALLEST_PART {
+                    process.blind.push((*start, *end));
+                } else {
+                    process.add(&tables, (*start, *end), bias);
+                }
             }
         }
+        process.expressions.sort_unstable_by_key(|(start, ..)| *start);
         process.files = files;
         process
     }
@@ -275,9 +295,15 @@ impl TableFiles {
 
 impl ProcessUnwinder {
     /// Adds what a mapping shows of a file's code.
-    fn add(&mut self, tables: &Tables, (start, end): (u64, u64), bias: u64) {
+    fn add(&mut self, tables: &Arc<Tables>, (start, end): (u64, u64), bias: u64) {
         let first = tables.segments.address_of(start.wrapping_add(bias));
         let Some(base) = first.and_then(|first| start.checked_sub(first)) else { return };
+        for range in tables.expressions.iter().take(MOST_EXPRESSIONS) {
+            let (from, to) = (range.start.saturating_add(base), range.end.saturating_add(base));
+            if from >= start && to <= end {
+                self.expressions.push((from, to, base, Arc::clone(tables)));
+            }
+        }
         for range in &tables.covered {
             let (from, to) = (range.start.saturating_add(base).max(start), range.end.saturating_add(base));
             let to = to.min(end);
@@ -311,7 +337,8 @@ impl ProcessUnwinder {
         (ip, bp): (u64, u64),
         stack: Stack<'_>,
     ) -> [Option<u64>; 2] {
-        let keeps_frames = |address: u64| !self.has_tables(address) && moment.is_code(address);
+        let keeps_frames =
+            |address: u64| !self.has_tables(address) && !self.is_blind(address) && moment.is_code(address);
         let is_caller = |address: &u64| *address > PAGE && keeps_frames(*address - 1);
         if !keeps_frames(ip) {
             return [None, None];
@@ -328,6 +355,30 @@ impl ProcessUnwinder {
         let after = self.covered.partition_point(|(start, _)| *start <= address);
         after > 0 && address < self.covered[after - 1].1
     }
+
+    fn is_blind(&self, address: u64) -> bool {
+        self.blind.iter().any(|(start, end)| (*start..*end).contains(&address))
+    }
+
+    /// The caller of a function that only an expression leads away from.
+    fn caller_by_expression(
+        &self,
+        address: u64,
+        registers: FrameRegisters,
+        stack: Stack<'_>,
+    ) -> Option<Found> {
+        let after = self.expressions.partition_point(|(start, ..)| *start <= address);
+        let (_, end, base, tables) = self.expressions.get(after.checked_sub(1)?)?;
+        let table = |(address, bytes): &(u64, Arc<[u8]>)| (*address, Arc::clone(bytes));
+        let ((index_at, index), (frames_at, frames)) = (table(&tables.index), table(&tables.frames));
+        let all = FrameTables {
+            index: Table { address: index_at, bytes: &index },
+            frames: Table { address: frames_at, bytes: &frames },
+            text: tables.text,
+        };
+        let found = elf::caller_by_expression(&all, address - base, registers, &|at| stack.read(at).ok());
+        found.filter(|_| address < *end)
+    }
 }
 
 /// The way from one sample to its callers.
@@ -336,20 +387,38 @@ struct Walk<'a, U: Unwinder> {
     cache: &'a mut U::Cache,
     moment: &'a Moment<'a>,
     stack: Stack<'a>,
+    process: &'a ProcessUnwinder,
+    codes: &'a mut Codes,
 }
 
-/// The frame pointer among the registers that matter to an unwinder.
-trait FramePointer {
+/// The registers that matter to an unwinder.
+trait FrameOf {
     fn frame_pointer(&self) -> u64;
+
+    /// The stack pointer and the frame pointer, where code without tables or with expressions in them is understood.
+    fn pointers(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// Goes to a caller that somebody else has found.
+    fn go_to(&mut self, _caller: Caller) {}
 }
 
-impl FramePointer for UnwindRegsX86_64 {
+impl FrameOf for UnwindRegsX86_64 {
     fn frame_pointer(&self) -> u64 {
         self.bp()
     }
+
+    fn pointers(&self) -> Option<(u64, u64)> {
+        Some((self.sp(), self.bp()))
+    }
+
+    fn go_to(&mut self, Caller { pc, sp, fp }: Caller) {
+        *self = Self::new(pc, sp, fp);
+    }
 }
 
-impl FramePointer for UnwindRegsAarch64 {
+impl FrameOf for UnwindRegsAarch64 {
     fn frame_pointer(&self) -> u64 {
         self.fp()
     }
@@ -357,7 +426,7 @@ impl FramePointer for UnwindRegsAarch64 {
 
 impl<U: Unwinder> Walk<'_, U>
 where
-    U::UnwindRegs: FramePointer,
+    U::UnwindRegs: FrameOf,
 {
     /// Goes on until the end of the stack, or of what was copied of it. What is no code calls nobody: there the
     /// frame pointer was used for something else.
@@ -372,10 +441,7 @@ where
             false => innermost,
         };
         for _ in 0..MOST_FRAMES {
-            let mut read = |address| stack.read(address);
-            let Ok(Some(caller)) = self.unwinder.unwind_frame(at, &mut regs, self.cache, &mut read) else {
-                return;
-            };
+            let Some(caller) = self.caller(at, &mut regs) else { return };
             let Some(next) = FrameAddress::from_return_address(caller) else { return };
             if !self.moment.is_code(next.address_for_lookup()) {
                 return;
@@ -383,6 +449,27 @@ where
             steps.push(Step { pc: caller, fp: Some(regs.frame_pointer()), is_return_address: true });
             at = next;
         }
+    }
+
+    fn caller(&mut self, at: FrameAddress, regs: &mut U::UnwindRegs) -> Option<u64> {
+        let (stack, process, address) = (self.stack, self.process, at.address_for_lookup());
+        if let Some((sp, fp)) = regs.pointers() {
+            let is_blind = |address: u64| process.is_blind(address);
+            let search = Search { moment: self.moment, stack, address, sp, fp, is_blind: &is_blind };
+            let here = FrameRegisters { pc: at.address(), sp, fp };
+            let found = match process.caller_by_expression(address, here, stack) {
+                _ if is_blind(address) => Some(self.codes.caller(&search)?),
+                Some(Found::Caller(FrameRegisters { pc, sp, fp })) => Some(Caller { pc, sp, fp }),
+                Some(Found::Saved(distance)) => self.codes.caller_of_saved(&search, distance),
+                None => None,
+            };
+            if let Some(caller) = found {
+                regs.go_to(caller);
+                return Some(caller.pc);
+            }
+        }
+        let mut read = |address| stack.read(address);
+        self.unwinder.unwind_frame(at, regs, self.cache, &mut read).ok()?
     }
 }
 
@@ -398,6 +485,16 @@ impl Stack<'_> {
         let at = address.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()).ok_or(())?;
         let word = self.bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or(())?;
         Ok(u64::from_le_bytes(*word))
+    }
+
+    /// Whether there was more to copy: whoever asks for a copy asks for a round number of bytes.
+    fn is_cut(self) -> bool {
+        self.bytes.len().is_multiple_of(1024)
+    }
+
+    /// Behind the last byte of the copy.
+    fn end(self) -> u64 {
+        self.start.saturating_add(self.bytes.len() as u64)
     }
 }
 
