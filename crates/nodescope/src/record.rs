@@ -24,7 +24,7 @@ use symbols::{Namer, Sources};
 
 use crate::cli;
 use crate::export::Form;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::{export, report, select};
 use account::Account;
 use beside::Beside;
@@ -79,6 +79,7 @@ pub(crate) fn run_and_show(
     spool.remove();
     recorded?;
     say_few(&profile, arguments.frequency);
+    profile.meta().losses.damage.iter().for_each(|sentence| warn(sentence));
     if out != Path::new("-") {
         show(&profile)?;
         say_written(&profile, &out);

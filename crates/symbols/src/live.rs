@@ -1,6 +1,7 @@
 //! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
 //! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
+use std::io;
 use std::path::PathBuf;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,6 +22,19 @@ pub enum Found<'a> {
     Frame(JavaScript<'a>),
     /// A sample, its frames as far as they are known.
     Sample(Sample<'a>),
+    /// The memory of a thread's process will be read for it, which was not done before: it may never end.
+    Trying(u32),
+    /// Why there will be no names.
+    Note(Note<'a>),
+}
+
+/// Why there will be no names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note<'a> {
+    /// A sentence about an engine that is not known.
+    Refused(&'a str),
+    /// The memory of a process may not be read.
+    Denied(u32),
 }
 
 /// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
@@ -32,8 +46,11 @@ pub struct Walker<'a> {
     readers: FxHashMap<u32, Heap>,
     without: FxHashMap<u32, u32>,
     rows: Rows,
-    /// Why frames of JavaScript got no name.
+    /// Why frames of generated code got no name, since somebody asked.
     unnamed: FxHashMap<Reason, u64>,
+    /// The threads for which memory was read, and those for which it must not be: one has blocked whoever did.
+    tried: FxHashSet<u32>,
+    shunned: FxHashSet<u32>,
     steps: Vec<Step>,
     chain: Vec<Address>,
     roots_asked: FxHashSet<u32>,
@@ -78,9 +95,10 @@ type RowKey = (u32, FunctionId, Tier, u32, u32, bool);
 const MOST_ROWS: usize = 1 << 18;
 
 impl<'a> Walker<'a> {
-    /// A walker whose frames have numbers from `first_row` on.
+    /// A walker whose frames have numbers from `first_row` on, and which reads nothing for the threads `shunned`.
     pub fn new(
         first_row: u32,
+        shunned: &[u32],
         root_of: fn(u32) -> Option<PathBuf>,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
@@ -92,6 +110,8 @@ impl<'a> Walker<'a> {
             without: FxHashMap::default(),
             rows: Rows { next: first_row, known: FxHashMap::default() },
             unnamed: FxHashMap::default(),
+            tried: FxHashSet::default(),
+            shunned: shunned.iter().copied().collect(),
             steps: Vec::new(),
             chain: Vec::new(),
             roots_asked: FxHashSet::default(),
@@ -115,26 +135,47 @@ impl<'a> Walker<'a> {
         self.readers.keys().copied()
     }
 
-    /// Why frames of JavaScript got no name so far, and how many.
-    pub fn unnamed(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        self.unnamed.iter().map(|(reason, count)| (reason.label(), *count))
+    /// Why frames of generated code got no name since the last time, and how many.
+    pub fn take_unnamed(&mut self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.unnamed.drain().map(|(reason, count)| (reason.label(), count))
+    }
+
+    /// Makes a reader for a process that has none, unless that cannot be.
+    fn find_reader(&mut self, row: u32, pid: u32, sp: Option<u64>) {
+        let moment = self.world.moment(row, Some(std::env::consts::ARCH));
+        let layout = moment.process.layout;
+        if self.readers.contains_key(&pid) || self.without.insert(pid, layout) == Some(layout) {
+            return;
+        }
+        let layout = self.engines.layout(&moment);
+        for sentence in self.engines.refused.drain(..) {
+            (self.found)(Found::Note(Note::Refused(&sentence)));
+        }
+        let Some((layout, process)) = layout.zip(sys::remote::Process::new(pid).ok()) else { return };
+        let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        if sp.is_some_and(|sp| process.read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
+            return (self.found)(Found::Note(Note::Denied(pid)));
+        }
+        self.readers.insert(pid, Heap { reader: Reader::new(layout), memory: Live(process) });
     }
 
     /// Puts the frames of a sample into `chain`.
     fn walk(&mut self, sample: &Sample<'_>, pid: u32) {
         let row = self.world.processes.row(Some(pid));
+        let tid = sample.tid.unwrap_or(pid);
+        let is_shunned = self.shunned.contains(&tid);
+        if !is_shunned && self.tried.insert(tid) {
+            (self.found)(Found::Trying(tid));
+        }
+        let start = start_of(sample);
+        if !is_shunned {
+            self.find_reader(row, pid, start.map(|start| start.sp));
+        }
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         self.unwinders.prepare(&moment);
-        let layout = moment.process.layout;
-        if !self.readers.contains_key(&pid) && self.without.insert(pid, layout) != Some(layout) {
-            let memory = sys::remote::Process::new(pid).ok().map(Live);
-            if let Some((layout, memory)) = self.engines.layout(&moment).zip(memory) {
-                self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
-            }
-        }
-        let mut heap = self.readers.get_mut(&pid);
+        let mut heap = self.readers.get_mut(&pid).filter(|_| !is_shunned);
         self.steps.clear();
-        let Some(start) = start_of(sample) else { return };
+        let Some(start) = start else { return };
         let (unwinders, engines) = (&self.unwinders, &self.engines);
         let kind_at = |address: u64| kind_at(&moment, unwinders, engines, address);
         let stack = Stack::new(start.sp, sample.user_stack);
@@ -168,7 +209,7 @@ impl<'a> Walker<'a> {
             match name {
                 Ok(frame) => self.push_named(pid, &frame),
                 Err(reason) => {
-                    if reason.is_loss() {
+                    if frames[at].kind == Kind::Generated {
                         *self.unnamed.entry(reason).or_default() += 1;
                     }
                     let value = self.steps[at].instruction();
