@@ -71,8 +71,8 @@ pub fn caller_by_expression(
         }
     };
     let caller = sp.filter(|sp| *sp > registers.sp).and_then(|sp| {
-        let fp = frame.saved(saved_fp.clone(), sp, Some(registers.fp))?;
-        Some(FrameRegisters { pc: frame.saved(saved_pc, sp, None)?, sp, fp })
+        let fp = frame.saved(saved_fp.as_ref(), sp, Some(registers.fp))?;
+        Some(FrameRegisters { pc: frame.saved(saved_pc.as_ref(), sp, None)?, sp, fp })
     });
     match saved_fp {
         _ if caller.is_some() => caller.map(Found::Caller),
@@ -99,13 +99,13 @@ impl Frame<'_> {
     }
 
     /// What the caller had in a register.
-    fn saved(&self, rule: Option<RegisterRule<usize>>, sp: u64, unchanged: Option<u64>) -> Option<u64> {
+    fn saved(&self, rule: Option<&RegisterRule<usize>>, sp: u64, unchanged: Option<u64>) -> Option<u64> {
         match rule {
             None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => unchanged,
-            Some(RegisterRule::Offset(offset)) => (self.read)(sp.checked_add_signed(offset)?),
-            Some(RegisterRule::ValOffset(offset)) => sp.checked_add_signed(offset),
-            Some(RegisterRule::Expression(expression)) => (self.read)(self.evaluate(&expression, Some(sp))?),
-            Some(RegisterRule::ValExpression(expression)) => self.evaluate(&expression, Some(sp)),
+            Some(RegisterRule::Offset(offset)) => (self.read)(sp.checked_add_signed(*offset)?),
+            Some(RegisterRule::ValOffset(offset)) => sp.checked_add_signed(*offset),
+            Some(RegisterRule::Expression(expression)) => (self.read)(self.evaluate(expression, Some(sp))?),
+            Some(RegisterRule::ValExpression(expression)) => self.evaluate(expression, Some(sp)),
             Some(_) => None,
         }
     }

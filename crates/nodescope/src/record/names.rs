@@ -29,8 +29,8 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How often it is started: a target that blocks every reader is sampled without names.
 const MOST_STARTS: u32 = 5;
-/// How many threads may block it each.
-const MOST_SHUNNED: usize = 16;
+/// How many threads may block it before it is given up, too.
+const MOST_SHUNNED: usize = 4;
 
 /// The reader, as the recorder sees it.
 pub(super) struct Names {
@@ -101,10 +101,10 @@ impl Names {
         let is_stuck = reader.is_stuck();
         if !is_alive || is_stuck {
             let trying = Some(reader.trying).filter(|tid| *tid != 0 && is_stuck);
-            // Whoever is known to block is no reason to give up.
-            if let Some(tid) = trying.filter(|_| self.shunned.len() < MOST_SHUNNED) {
+            if let Some(tid) = trying {
+                // Whoever is known to block is no reason to give up, unless there are many.
                 self.shunned.push(tid);
-                self.starts = self.starts.min(1);
+                self.starts = if self.shunned.len() > MOST_SHUNNED { MOST_STARTS } else { 1 };
                 out.extend(own::note(SHUNNED));
             }
             self.restart(sampler);

@@ -111,19 +111,16 @@ pub fn root_reach(what: &str, node: &Path) -> (f64, f64) {
     let nowhere = unnamed["nothing is mapped at the address"].as_f64().unwrap_or(0.0);
     assert!(nowhere <= frames * 0.0005, "{what}: {losses}");
     let (mut main, mut others) = (Reach::default(), Reach::default());
-    let threads = json(&["report", "--json", &out]);
-    let role = |thread: &str| {
-        let rows = threads["threads"].as_array().unwrap();
-        rows.iter().any(|row| row["role"] == "main" && row["tid"].to_string() == thread)
-    };
+    let report = json(&["report", "--json", &out]);
+    let threads = report["threads"].as_array().unwrap().iter();
     // A thread that got another name is there twice.
-    let tids: BTreeSet<String> =
-        threads["threads"].as_array().unwrap().iter().map(|row| row["tid"].to_string()).collect();
-    for tid in tids {
+    let threads: BTreeSet<(String, bool)> =
+        threads.map(|row| (row["tid"].to_string(), row["role"] == "main")).collect();
+    for (tid, is_main) in threads {
         let folded = scratch.path("a.folded");
         let _ = fs::remove_file(&folded);
         succeeds(&["export", &out, "--thread", &tid, "-o", &folded]);
-        let reach = if role(&tid) { &mut main } else { &mut others };
+        let reach = if is_main { &mut main } else { &mut others };
         Folded::read(&folded).each(|stack, weight_ns| reach.add(stack, weight_ns));
     }
     println!("{what}: main thread {}; others {}", main.text(), others.text());
