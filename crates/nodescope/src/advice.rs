@@ -226,6 +226,20 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_may_not_be_read_has_a_remedy() {
+        let yama = Limits { ptrace_scope: Some(1), ..user() };
+        for (limits, remedy) in [
+            (user(), "CAP_SYS_PTRACE"),
+            (yama, "sysctl kernel.yama.ptrace_scope=0"),
+            (Limits { ptrace_scope: Some(3), ..user() }, "restart"),
+            (Limits { is_filtered: true, ..user() }, "process_vm_readv"),
+        ] {
+            let said = unreadable(4140, &limits);
+            assert!(said.contains("process 4140") && said.contains(remedy), "{said}");
+        }
+    }
+
+    #[test]
     fn every_refusal_has_its_reason() {
         let docker = Limits { inside: Some(Inside::Docker), is_filtered: true, ..user() };
         let perfmon = 1 << 38;

@@ -90,6 +90,7 @@ impl Codes {
     /// The caller of a function that has saved the frame pointer at a distance from where the stack pointer was before
     /// the call.
     pub(super) fn caller_of_saved(&mut self, search: &Search<'_>, distance: i64) -> Option<Caller> {
+        let home = module_at(search.moment, search.address);
         search.words().find_map(|(slot, pc)| {
             let sp = slot + 8;
             let fp = search.stack.read(sp.checked_add_signed(distance)?).ok()?;
@@ -98,7 +99,8 @@ impl Codes {
                 Call::Inside(distance) => {
                     pc.wrapping_add_signed(distance.into()).abs_diff(search.address) < NEAR
                 }
-                Call::Outside => true,
+                // By a pointer, but out of the same library.
+                Call::Outside => home.is_some() && home == module_at(search.moment, pc.wrapping_sub(1)),
             };
             (is_call && fp > slot && self.leads_on(search, fp)).then_some(Caller { pc, sp, fp })
         })
@@ -165,6 +167,10 @@ fn file_at(moment: &Moment<'_>, address: u64) -> Option<(u32, u64)> {
         Place::File { module, bias, executable: true } => Some((module, address.wrapping_add(bias))),
         _ => None,
     }
+}
+
+fn module_at(moment: &Moment<'_>, address: u64) -> Option<u32> {
+    file_at(moment, address).map(|(module, _)| module)
 }
 
 /// Reads the code of a file.
