@@ -19,4 +19,6 @@ pub use rings::{Rings, records, strip};
 #[cfg(target_os = "linux")]
 pub use sampler::{AttachError, Options, Sampler, Scope};
 #[cfg(target_os = "linux")]
+pub use state::mappings;
+#[cfg(target_os = "linux")]
 pub use stream::own;

@@ -51,6 +51,8 @@ pub struct Walker<'a> {
     /// The threads for which memory was read, and those for which it must not be: one has blocked whoever did.
     tried: FxHashSet<u32>,
     shunned: FxHashSet<u32>,
+    /// Whether the kernel has lost records, which may have been mappings.
+    has_lost: bool,
     steps: Vec<Step>,
     chain: Vec<Address>,
     roots_asked: FxHashSet<u32>,
@@ -112,6 +114,7 @@ impl<'a> Walker<'a> {
             unnamed: FxHashMap::default(),
             tried: FxHashSet::default(),
             shunned: shunned.iter().copied().collect(),
+            has_lost: false,
             steps: Vec::new(),
             chain: Vec::new(),
             roots_asked: FxHashSet::default(),
@@ -133,6 +136,11 @@ impl<'a> Walker<'a> {
     /// The processes whose V8 can be read.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.readers.keys().copied()
+    }
+
+    /// Whether a mapping may be missing: records were lost, or a stack led to where nothing is mapped.
+    pub fn take_missed(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost) | std::mem::take(&mut self.unwinders.has_missed)
     }
 
     /// Why frames of generated code got no name since the last time, and how many.
@@ -292,7 +300,9 @@ impl Sink for Walker<'_> {
         }
     }
 
-    fn lost(&mut self, _: u64) {}
+    fn lost(&mut self, _: u64) {
+        self.has_lost = true;
+    }
 
     fn damage(&mut self, _: String) {}
 }

@@ -43,6 +43,8 @@ pub(crate) struct Unwinders {
     aarch64: CacheAarch64,
     /// How many modules there were since the caches were new.
     modules: usize,
+    /// Whether a way has led to where nothing is mapped, as far as is known.
+    pub(crate) has_missed: bool,
 }
 
 /// The tables of all files, each read once.
@@ -166,7 +168,7 @@ impl Unwinders {
         );
         self.settle(moment, is_arm);
         let Some(process) = self.by_row.get(&moment.row) else { return };
-        let codes = &mut self.codes;
+        let (codes, has_missed) = (&mut self.codes, &mut self.has_missed);
         let stack = sample.user_stack;
         match &process.machine {
             Machine::X86_64(unwinder) => {
@@ -186,7 +188,8 @@ impl Unwinders {
                     steps.push(leaf);
                 }
                 let sp = sp.wrapping_add(8 * (steps.len() as u64 - 1));
-                let mut walk = Walk { unwinder, cache: &mut self.x86_64, moment, stack, process, codes };
+                let mut walk =
+                    Walk { unwinder, cache: &mut self.x86_64, moment, stack, process, codes, has_missed };
                 walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(bp)), steps);
             }
             Machine::Aarch64(unwinder) => {
@@ -198,7 +201,8 @@ impl Unwinders {
                     return;
                 };
                 let stack = Stack { start: sp, bytes: stack };
-                let mut walk = Walk { unwinder, cache: &mut self.aarch64, moment, stack, process, codes };
+                let mut walk =
+                    Walk { unwinder, cache: &mut self.aarch64, moment, stack, process, codes, has_missed };
                 let regs = UnwindRegsAarch64::new_with_ptr_auth_mask(AARCH64_ADDRESS, lr, sp, fp);
                 walk.callers(leaf, regs, steps);
             }
@@ -389,6 +393,7 @@ struct Walk<'a, U: Unwinder> {
     stack: Stack<'a>,
     process: &'a ProcessUnwinder,
     codes: &'a mut Codes,
+    has_missed: &'a mut bool,
 }
 
 /// The registers that matter to an unwinder.
@@ -444,6 +449,7 @@ where
             let Some(caller) = self.caller(at, &mut regs) else { return };
             let Some(next) = FrameAddress::from_return_address(caller) else { return };
             if !self.moment.is_code(next.address_for_lookup()) {
+                *self.has_missed = true;
                 return;
             }
             steps.push(Step { pc: caller, fp: Some(regs.frame_pointer()), is_return_address: true });

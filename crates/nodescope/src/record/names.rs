@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use capture::{Rings, Sampler, own, records};
+use capture::{Rings, Sampler, mappings, own, records};
 use formats::perf_data::Live;
 use symbols::{Found, Note, Walker};
 
@@ -252,6 +252,14 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         if round >= next_scan {
             next_scan = round + SCAN;
             walker.pids().for_each(|pid| loops.add(pid));
+            if walker.take_missed() {
+                // A process that has ended has no mappings any more.
+                let pids: Vec<u32> = walker.pids().collect();
+                let mappings: Vec<u8> =
+                    pids.iter().flat_map(|pid| mappings(*pid).unwrap_or_default()).collect();
+                records(&mappings).for_each(|(_, record)| live.take(record, &mut walker));
+                message.borrow_mut().bytes.extend(mappings);
+            }
         }
         for (reason, count) in walker.take_unnamed() {
             message.borrow_mut().bytes.extend(own::unnamed(reason, count));
