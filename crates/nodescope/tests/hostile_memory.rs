@@ -86,7 +86,7 @@ fn start(scratch: &Scratch, variables: &[(&str, &str)]) -> Option<Running> {
     }
     let script = scratch.file("shares.js", format!("console.log('ready');{SHARES}").as_bytes());
     let says = scratch.path("says");
-    let Some((release, node)) = nodes().pop() else { return None };
+    let (release, node) = nodes().pop()?;
     let mut command = Command::new(node);
     command.args([&script, "60000"]).env("LD_PRELOAD", &library).env("HOSTILE_SAYS", &says);
     let running = Running::start(command.envs(variables.iter().copied()));

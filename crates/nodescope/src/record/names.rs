@@ -242,7 +242,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         rings.read(&mut raw);
         walker.begin_round();
         // What is mapped in this round may be needed for its samples.
-        for (_, record) in records(&raw).filter(|(is_sample, _)| !is_sample) {
+        for record in changes(&raw) {
             live.take(record, &mut walker);
             message.borrow_mut().bytes.extend_from_slice(record);
         }
@@ -276,6 +276,20 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
         }
     }
+}
+
+/// The records that are no samples, by their times: a process that changes its CPU writes into another ring, and what it
+/// maps last counts.
+fn changes(raw: &[u8]) -> Vec<&[u8]> {
+    let mut all: Vec<&[u8]> =
+        records(raw).filter(|(is_sample, _)| !is_sample).map(|(_, record)| record).collect();
+    // Every record ends with thread, time, CPU and number.
+    let time_ns = |record: &&[u8]| {
+        let trailer = record.last_chunk::<32>();
+        trailer.and_then(|trailer| trailer[8..].first_chunk()).map(|time| u64::from_ne_bytes(*time))
+    };
+    all.sort_by_key(time_ns);
+    all
 }
 
 /// How often new processes are looked for.
