@@ -236,7 +236,9 @@ fn serve(order: &Order) -> io::Result<()> {
     let pid = order.pid;
     let all = threads::list(pid)?;
     let found: RefCell<Vec<Line>> = RefCell::new(Vec::new());
-    let mut walker = Walker::new(order.next_row, proc::whereabouts, |one| found.borrow_mut().push(line_of(&one)));
+    let mut walker = Walker::new(order.next_row, &[], proc::whereabouts, |one| {
+        found.borrow_mut().extend(line_of(&one));
+    });
     walker.search();
     if order.depth > Depth::Heap {
         walker.leave_heap();
@@ -456,8 +458,8 @@ fn not_seen(tid: u32, why: &str) -> Line {
     Line::Thread(Seen { tid, is_running: true, syscall: None, chain: Vec::new(), why: Some(why.to_owned()) })
 }
 
-fn line_of(found: &Found<'_>) -> Line {
-    match found {
+fn line_of(found: &Found<'_>) -> Option<Line> {
+    Some(match found {
         Found::Frame(frame) => Line::Frame(NamedFrame {
             row: frame.row,
             symbol: String::from_utf8_lossy(frame.symbol).into_owned(),
@@ -478,7 +480,9 @@ fn line_of(found: &Found<'_>) -> Line {
                 why: None,
             })
         }
-    }
+        // Why there are no names is found out by other means, and who hangs is ended as a whole.
+        Found::Trying(_) | Found::Note(_) => return None,
+    })
 }
 
 fn send(line: &Line) -> io::Result<()> {
