@@ -21,7 +21,7 @@ cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 tools=$cache/tools
 browser_tests=$root/tests/browser
 node_release=22.23.3
-node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 26.10.0)
+node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 25.9.0 26.10.0)
 musl_releases=(20.18.0 24.19.0)
 
 say() { printf 'install-test-tools: %s\n' "$*" >&2; }
