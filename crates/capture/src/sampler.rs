@@ -409,11 +409,14 @@ fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
 
 fn tids_of(pids: &[u32]) -> Result<BTreeSet<i32>, AttachError> {
     let mut tids = BTreeSet::new();
-    for pid in pids {
-        let threads = state::threads(*pid).map_err(|_| AttachError::Gone(*pid))?;
+    // Children come and go.
+    for threads in pids.iter().filter_map(|pid| state::threads(*pid).ok()) {
         tids.extend(threads.into_iter().filter_map(|tid| i32::try_from(tid).ok()));
     }
-    Ok(tids)
+    match pids.first() {
+        Some(pid) if tids.is_empty() => Err(AttachError::Gone(*pid)),
+        _ => Ok(tids),
+    }
 }
 
 /// The CPUs that are online: `0-3,8`.

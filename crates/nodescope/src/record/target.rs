@@ -15,6 +15,9 @@ use crate::failure::Failure;
 /// Says to the program that stands in for a command what it waits for: this file's end.
 const GATE: &str = "NODESCOPE_GATE";
 
+/// So many pids are said.
+const MOST_PIDS: usize = 5;
+
 /// Processes, and the command that was started, if one was.
 pub(super) struct Target {
     pids: Vec<u32>,
@@ -103,7 +106,10 @@ impl Target {
         if self.is_system {
             return "everything that runs here".into();
         }
-        let pids: Vec<String> = self.pids.iter().map(ToString::to_string).collect();
+        let mut pids: Vec<String> = self.pids.iter().take(MOST_PIDS).map(ToString::to_string).collect();
+        if self.pids.len() > MOST_PIDS {
+            pids.push(format!("{} more", self.pids.len() - MOST_PIDS));
+        }
         format!("{} (pid {})", self.name, pids.join(", "))
     }
 

@@ -11,7 +11,7 @@ use profile::Profile;
 use super::target::Target;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
-use crate::text::{duration, percent, plural, thousands, utc};
+use crate::text::{duration, plural, thousands, utc};
 use crate::{advice, invoked};
 
 /// Fewer samples than this say little.
@@ -58,9 +58,8 @@ pub(super) fn say_few(profile: &Profile, frequency: u32) {
         let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
         let cores = samples as f64 / f64::from(frequency) / seconds;
         warn(&format!(
-            "only {}: it used {} of a core in {}. Record it longer (-d 2m), under load, or more often (-F 999)",
+            "only {}: it used {cores:.2} cores for {}. Record it longer (-d 2m), under load, or more often (-F 999)",
             plural(samples, "sample"),
-            percent(cores.min(1.0)),
             duration(profile.duration_ns())
         ));
     }
