@@ -222,6 +222,9 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(&format!("(pid {pid})")), "{words:?}: {}", stderr(&output));
     }
+    let output = daemon.nodescope(&["dump", "-c", name]);
+    let said = stdout(&output);
+    assert!(output.status.success() && said.contains("(/app/app.js:"), "{said}{}", stderr(&output));
     let output = daemon.nodescope(&["record", "-c", "no-such-container", "-o", &out]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("nodescope ps"), "{}", stderr(&output));
