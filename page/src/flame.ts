@@ -1,0 +1,206 @@
+// Flame graphs over a call tree: from the roots, from the leaves, or the callers and callees of one function. Nodes are
+// made when somebody looks at them: a picture of a million stacks has a few thousand boxes.
+
+import { NONE, UNKNOWN } from "./model";
+import type { NodeSums, Tree } from "./tree";
+
+/** A box of a flame graph. */
+export interface FlameNode {
+  /** NONE for the root of all. */
+  function: number;
+  category: number;
+  tier: number;
+  tiers: number;
+  self: number;
+  total: number;
+  selfSamples: number;
+  totalSamples: number;
+  parent: FlameNode | null;
+  /** The nodes of the call tree that are merged here; going up, with the part of each that counts. */
+  members: number[];
+  weights: number[] | null;
+  samples: number[] | null;
+  children: FlameNode[] | null;
+}
+
+export interface Graph {
+  root: FlameNode;
+  /** The children, the heaviest first; kept once made. */
+  open(node: FlameNode): FlameNode[];
+}
+
+/** Callers above their callees. */
+export function fromRoots(tree: Tree, sums: NodeSums): Graph {
+  return downwards(tree, sums, nodeOf(tree, null, [0], sums));
+}
+
+/** The functions that ran under the root, and their callers under them. */
+export function fromLeaves(tree: Tree, sums: NodeSums): Graph {
+  const ran: number[] = [];
+  for (let node = 1; node < sums.self.length; node++) if (sums.selfSamples[node] > 0 || sums.self[node] > 0) ran.push(node);
+  const root = { ...nodeOf(tree, null, [0], sums), members: ran };
+  root.weights = ran.map((node) => sums.self[node]);
+  root.samples = ran.map((node) => sums.selfSamples[node]);
+  return upwards(tree, root, true);
+}
+
+/** What one function called, wherever it was called from; each sample counts once, by the outermost call. */
+export function calleesOf(tree: Tree, sums: NodeSums, id: number): Graph {
+  const root = nodeOf(tree, null, outermost(tree, sums, id), sums);
+  root.function = id;
+  return downwards(tree, sums, root);
+}
+
+/** Who called it. */
+export function callersOf(tree: Tree, sums: NodeSums, id: number): Graph {
+  const members = outermost(tree, sums, id);
+  const root = nodeOf(tree, null, members, sums);
+  root.function = id;
+  root.weights = members.map((node) => sums.total[node]);
+  root.samples = members.map((node) => sums.totalSamples[node]);
+  return upwards(tree, root, false);
+}
+
+/** The nodes of a function that no other call of it encloses. */
+function outermost(tree: Tree, sums: NodeSums, id: number): number[] {
+  const found: number[] = [];
+  for (let node = 1; node < tree.function.length; node++) {
+    if (tree.function[node] !== id || sums.totalSamples[node] === 0) continue;
+    let above = tree.parent[node];
+    while (above !== 0 && tree.function[above] !== id) above = tree.parent[above];
+    if (above === 0) found.push(node);
+  }
+  return found;
+}
+
+function downwards(tree: Tree, sums: NodeSums, root: FlameNode): Graph {
+  const open = (node: FlameNode): FlameNode[] => {
+    if (node.children) return node.children;
+    const groups = new Map<number, number[]>();
+    for (const member of node.members) {
+      for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
+        const child = tree.children[at];
+        if (sums.totalSamples[child] === 0 && sums.total[child] === 0) continue;
+        const group = groups.get(tree.function[child]);
+        if (group) group.push(child);
+        else groups.set(tree.function[child], [child]);
+      }
+    }
+    return (node.children = sorted([...groups.values()].map((members) => nodeOf(tree, node, members, sums))));
+  };
+  return { root, open };
+}
+
+/** A merged box; its colour is that of its heaviest part. */
+function nodeOf(tree: Tree, parent: FlameNode | null, members: number[], sums: NodeSums): FlameNode {
+  const node = emptyNode(tree, parent, members);
+  let most = -1;
+  for (const member of members) {
+    node.self += sums.self[member];
+    node.total += sums.total[member];
+    node.selfSamples += sums.selfSamples[member];
+    node.totalSamples += sums.totalSamples[member];
+    most = addLooks(tree, node, member, sums.total[member], most);
+  }
+  return node;
+}
+
+function upwards(tree: Tree, root: FlameNode, isOfLeaves: boolean): Graph {
+  const open = (node: FlameNode): FlameNode[] => {
+    if (node.children) return node.children;
+    // Under the root of all stand the functions that ran; otherwise the callers of the box's own nodes.
+    const steps = isOfLeaves && node === root ? node.members : node.members.map((member) => tree.parent[member]);
+    const groups = new Map<number, FlameNode>();
+    const places = new Map<number, number>();
+    steps.forEach((step, index) => {
+      if (step === 0) return;
+      const [weight, samples] = [node.weights![index], node.samples![index]];
+      let group = groups.get(tree.function[step]);
+      if (!group) {
+        group = { ...emptyNode(tree, node, []), function: tree.function[step], weights: [], samples: [] };
+        groups.set(group.function, group);
+      }
+      const place = places.get(step);
+      if (place === undefined) {
+        places.set(step, group.members.length);
+        group.members.push(step);
+        group.weights!.push(weight);
+        group.samples!.push(samples);
+      } else {
+        group.weights![place] += weight;
+        group.samples![place] += samples;
+      }
+      group.total += weight;
+      group.totalSamples += samples;
+    });
+    for (const group of groups.values()) {
+      let most = -1;
+      group.members.forEach((member, index) => (most = addLooks(tree, group, member, group.weights![index], most)));
+      if (isOfLeaves && node === root) [group.self, group.selfSamples] = [group.total, group.totalSamples];
+    }
+    return (node.children = sorted([...groups.values()]));
+  };
+  return { root, open };
+}
+
+function emptyNode(tree: Tree, parent: FlameNode | null, members: number[]): FlameNode {
+  const id = members.length > 0 ? tree.function[members[0]] : NONE;
+  const [self, total, selfSamples, totalSamples] = [0, 0, 0, 0];
+  const looks = { category: UNKNOWN, tier: 0, tiers: 0 };
+  return { function: id, ...looks, self, total, selfSamples, totalSamples, parent, members, weights: null, samples: null, children: null };
+}
+
+function addLooks(tree: Tree, node: FlameNode, member: number, weight: number, most: number): number {
+  node.tiers |= tree.tiers[member];
+  if (weight <= most) return most;
+  node.category = tree.category[member];
+  node.tier = tree.tier[member];
+  return weight;
+}
+
+function sorted(nodes: FlameNode[]): FlameNode[] {
+  return nodes.sort((a, b) => b.total - a.total || a.function - b.function);
+}
+
+/** The box at the end of a path of functions, as far as it can be followed. */
+export function follow(graph: Graph, path: readonly number[]): FlameNode {
+  let node = graph.root;
+  for (const id of path) {
+    const next = graph.open(node).find((child) => child.function === id);
+    if (!next) break;
+    node = next;
+  }
+  return node;
+}
+
+/** The functions from the root's child down to a box. */
+export function pathOf(node: FlameNode): number[] {
+  const path: number[] = [];
+  for (let at: FlameNode | null = node; at?.parent; at = at.parent) path.push(at.function);
+  return path.reverse();
+}
+
+/** Where a box stands: x and width in pixels, its row from the root. */
+export interface Box {
+  node: FlameNode;
+  x: number;
+  width: number;
+  depth: number;
+}
+
+/** Lays out what is at least `least` pixels wide, callers before callees and from left to right. */
+export function layout(graph: Graph, from: FlameNode, width: number, least: number): Box[] {
+  const boxes: Box[] = [{ node: from, x: 0, width, depth: 0 }];
+  const scale = from.total > 0 ? width / from.total : 0;
+  for (let at = 0; at < boxes.length; at++) {
+    const { node, x, depth } = boxes[at];
+    let left = x;
+    for (const child of graph.open(node)) {
+      const childWidth = child.total * scale;
+      if (childWidth < least) break; // the rest is narrower still
+      boxes.push({ node: child, x: left, width: childWidth, depth: depth + 1 });
+      left += childWidth;
+    }
+  }
+  return boxes;
+}
