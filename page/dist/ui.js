@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 34e1a8f720bdf6024322c1d1a54c02ee44d2ec12caaf11b99502e2f70b2ee07c
+// Made from page/src by `npm run build` in page: change it there. Sources: 2f551a5b52125d14da718cb750f40902b81d453b27443a4e259e9b16d4bebd1c
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -726,14 +726,16 @@ var nodescope = (() => {
     if (pattern === "") return null;
     let expression;
     try {
-      expression = new RegExp(pattern, "u");
+      const ignoresCase = pattern.startsWith("(?i)");
+      expression = new RegExp(ignoresCase ? pattern.slice(4) : pattern, ignoresCase ? "ui" : "u");
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     }
-    const { name } = profile.functions;
+    const { name, source } = profile.functions;
     const matches = new Uint8Array(name.length);
     for (let id = 0; id < name.length; id++) {
-      const texts = [functionName(profile, id), functionFile(profile, id), functionPackage(profile, id)];
+      const file = source[id] === NONE ? "" : profile.sources[source[id]];
+      const texts = [functionName(profile, id), file, functionPackage(profile, id)];
       matches[id] = Number(texts.some((text) => text !== "" && expression.test(text)));
     }
     return matches;
@@ -966,7 +968,8 @@ var nodescope = (() => {
           const { pid, name } = this.profile.processes[thread.process];
           const isProcess = state.bands === "process";
           const key = isProcess ? `p${thread.process}` : `t${thread.process}/${thread.tid ?? thread.name}`;
-          const label = isProcess ? `${name || "process"} ${pid ?? ""}` : `${thread.name} ${thread.tid ?? ""}`;
+          const words = thread.role === "other" ? thread.name : ROLES[thread.role];
+          const label = isProcess ? `${name || "process"} ${pid ?? ""}` : `${words} ${thread.tid ?? ""}`;
           const group = groups.get(key) ?? { label, threads: [], weight: 0 };
           group.threads.push(id);
           group.weight += this.threadWeights[id];
@@ -1168,7 +1171,7 @@ var nodescope = (() => {
   var MATCH = [240, 70, 240];
   var TIER_COLORS = [
     [216, 216, 212],
-    [190, 190, 190],
+    [222, 190, 214],
     [246, 206, 120],
     [214, 214, 110],
     [132, 206, 150],
@@ -1490,7 +1493,7 @@ var nodescope = (() => {
   var AXIS = 17;
   var STRIP = 16;
   var STRIP_GAP = 3;
-  var WIDEST = 64;
+  var WIDEST = 90;
   var LONGEST_LIST = 10;
   function heatPart(app) {
     const { profile, derived } = app;
@@ -1511,7 +1514,7 @@ var nodescope = (() => {
     let tableTimer = 0;
     const isTimed = () => profile.lanes[derived.lane(app.state)]?.timed ?? false;
     const render = () => {
-      refill(options2, legend, picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
+      refill(options2, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
       renderSide();
       if (!isTimed()) {
         canvas.classList.add("hidden");
@@ -1530,7 +1533,7 @@ var nodescope = (() => {
       clearTimeout(tableTimer);
       tableTimer = window.setTimeout(renderTable, 250);
     };
-    const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${duration(frame.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
+    const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${frame.heat.columnNs / 1e9} s a column. Drag, or click twice, to select a range.`;
     const renderLegend = (heat) => {
       const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
       const bar = h("span", { class: "ramp" });
@@ -1680,7 +1683,7 @@ var nodescope = (() => {
   }
   function frameOf(app, width) {
     const bands = app.derived.bands(app.state);
-    const left = bands.length > 1 ? 150 : 46;
+    const left = bands.length > 1 ? 150 : 52;
     const heat = app.derived.heat(app.state, width - left - 2);
     const columnWidth = Math.min(WIDEST, (width - left - 2) / heat.columns);
     const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));
@@ -1945,8 +1948,13 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
     const trail = h("div", { class: "row" });
     return [
       { element: tabs, render: () => refill(tabs, views(app), selectionText(app)) },
-      { element: trail, render: () => refill(trail, crumbs(app), ...chips(app), h("span", { class: "end row" }, ...options(app))) }
+      { element: trail, render: () => renderTrail(app, trail) }
     ];
+  }
+  function renderTrail(app, trail) {
+    const some = chips(app);
+    trail.classList.toggle("hidden", app.state.view === "top" && some.length === 0);
+    refill(trail, crumbs(app), ...some, h("span", { class: "end row" }, ...options(app)));
   }
   function views(app) {
     return choice("view", Object.keys(WORDS), app.state.view, (view) => app.update({ view, zoom: [] }), WORDS);
@@ -2096,7 +2104,8 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
         }
       }
       const styles = getComputedStyle(document.documentElement);
-      for (const [box, color] of [[hovered, "--text"], [cursor, "--accent"]]) {
+      const middle = app.state.view === "sandwich" ? shownPicture.rows[shownPicture.home]?.[0] : null;
+      for (const [box, color] of [[middle ?? null, "--text"], [hovered, "--text"], [cursor, "--accent"]]) {
         if (!box) continue;
         context.strokeStyle = styles.getPropertyValue(color);
         context.lineWidth = 2;

@@ -29,7 +29,7 @@ export const MATCH: Rgb = [240, 70, 240];
 /** From not JavaScript to TurboFan: the better the code, the stronger the colour. */
 export const TIER_COLORS: readonly Rgb[] = [
   [216, 216, 212],
-  [190, 190, 190],
+  [222, 190, 214],
   [246, 206, 120],
   [214, 214, 110],
   [132, 206, 150],

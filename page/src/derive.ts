@@ -4,7 +4,7 @@
 import { type Graph, fromLeaves, fromRoots } from "./flame";
 import { type Heat, columnStep, gridOf, heatOf } from "./heat";
 import { type Loops, loopsOf } from "./loops";
-import { type Profile, IDLE, NONE } from "./model";
+import { type Profile, IDLE, NONE, ROLES } from "./model";
 import { matching } from "./search";
 import { type Selection, type StackSums, hiddenStacks, keptStacks, sumStacks } from "./selection";
 import type { State } from "./state";
@@ -147,7 +147,8 @@ export class Derived {
         const { pid, name } = this.profile.processes[thread.process];
         const isProcess = state.bands === "process";
         const key = isProcess ? `p${thread.process}` : `t${thread.process}/${thread.tid ?? thread.name}`;
-        const label = isProcess ? `${name || "process"} ${pid ?? ""}` : `${thread.name} ${thread.tid ?? ""}`;
+        const words = thread.role === "other" ? thread.name : ROLES[thread.role];
+        const label = isProcess ? `${name || "process"} ${pid ?? ""}` : `${words} ${thread.tid ?? ""}`;
         const group = groups.get(key) ?? { label, threads: [], weight: 0 };
         group.threads.push(id);
         group.weight += this.threadWeights[id];

@@ -1,6 +1,6 @@
 // Search by regular expression in names, files and packages, as `--search` does.
 
-import { type Profile, functionFile, functionName, functionPackage } from "./model";
+import { type Profile, NONE, functionName, functionPackage } from "./model";
 import type { NodeSums, Tree } from "./tree";
 
 /** For each function whether it matches; null for no pattern; an error's words for a wrong one. */
@@ -8,14 +8,17 @@ export function matching(profile: Profile, pattern: string): Uint8Array | string
   if (pattern === "") return null;
   let expression: RegExp;
   try {
-    expression = new RegExp(pattern, "u");
+    // What people type for the command line works here, too.
+    const ignoresCase = pattern.startsWith("(?i)");
+    expression = new RegExp(ignoresCase ? pattern.slice(4) : pattern, ignoresCase ? "ui" : "u");
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  const { name } = profile.functions;
+  const { name, source } = profile.functions;
   const matches = new Uint8Array(name.length);
   for (let id = 0; id < name.length; id++) {
-    const texts = [functionName(profile, id), functionFile(profile, id), functionPackage(profile, id)];
+    const file = source[id] === NONE ? "" : profile.sources[source[id]];
+    const texts = [functionName(profile, id), file, functionPackage(profile, id)];
     matches[id] = Number(texts.some((text) => text !== "" && expression.test(text)));
   }
   return matches;

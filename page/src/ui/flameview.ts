@@ -104,7 +104,8 @@ export function flamePart(app: App): Part[] {
       }
     }
     const styles = getComputedStyle(document.documentElement);
-    for (const [box, color] of [[hovered, "--text"], [cursor, "--accent"]] as const) {
+    const middle = app.state.view === "sandwich" ? shownPicture.rows[shownPicture.home]?.[0] : null;
+    for (const [box, color] of [[middle ?? null, "--text"], [hovered, "--text"], [cursor, "--accent"]] as const) {
       if (!box) continue;
       context.strokeStyle = styles.getPropertyValue(color);
       context.lineWidth = 2;

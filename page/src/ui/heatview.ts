@@ -12,7 +12,7 @@ import { button, h, picker, refill, sized, swatch } from "./dom";
 const AXIS = 17;
 const STRIP = 16;
 const STRIP_GAP = 3;
-const WIDEST = 64;
+const WIDEST = 90;
 const LONGEST_LIST = 10;
 
 /** Where things are in the canvas. */
@@ -46,7 +46,7 @@ export function heatPart(app: App): Part[] {
   const isTimed = () => profile.lanes[derived.lane(app.state)]?.timed ?? false;
 
   const render = () => {
-    refill(options, legend, picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
+    refill(options, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
     renderSide();
     if (!isTimed()) {
       canvas.classList.add("hidden");
@@ -66,7 +66,7 @@ export function heatPart(app: App): Part[] {
     tableTimer = window.setTimeout(renderTable, 250);
   };
 
-  const selectionText = () => `${duration(frame!.heat.columnNs / frame!.heat.rows)} a cell, ${duration(frame!.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
+  const selectionText = () => `${duration(frame!.heat.columnNs / frame!.heat.rows)} a cell, ${frame!.heat.columnNs / 1e9} s a column. Drag, or click twice, to select a range.`;
 
   const renderLegend = (heat: Heat) => {
     const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
@@ -230,7 +230,7 @@ function imageKeyOf(app: App): string {
 
 function frameOf(app: App, width: number): Frame {
   const bands = app.derived.bands(app.state);
-  const left = bands.length > 1 ? 150 : 46;
+  const left = bands.length > 1 ? 150 : 52;
   const heat = app.derived.heat(app.state, width - left - 2);
   const columnWidth = Math.min(WIDEST, (width - left - 2) / heat.columns);
   const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));

@@ -18,8 +18,14 @@ export function toolPart(app: App): Part[] {
   const trail = h("div", { class: "row" });
   return [
     { element: tabs, render: () => refill(tabs, views(app), selectionText(app)) },
-    { element: trail, render: () => refill(trail, crumbs(app), ...chips(app), h("span", { class: "end row" }, ...options(app))) },
+    { element: trail, render: () => renderTrail(app, trail) },
   ];
+}
+
+function renderTrail(app: App, trail: HTMLElement): void {
+  const some = chips(app);
+  trail.classList.toggle("hidden", app.state.view === "top" && some.length === 0);
+  refill(trail, crumbs(app), ...some, h("span", { class: "end row" }, ...options(app)));
 }
 
 function views(app: App): HTMLElement {
