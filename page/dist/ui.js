@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 2f551a5b52125d14da718cb750f40902b81d453b27443a4e259e9b16d4bebd1c
+// Made from page/src by `npm run build` in page: change it there. Sources: 7e0b73e342373d809f0150b0c4b0663daf90c6e2a1f2391cfc0521167918d116
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -270,6 +270,7 @@ var nodescope = (() => {
   function downwards(tree, sums, root) {
     const open = (node) => {
       if (node.children) return node.children;
+      if (node.members.length === 1) return node.children = sorted(onlyChildren(tree, sums, node));
       const groups = /* @__PURE__ */ new Map();
       for (const member of node.members) {
         for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
@@ -284,8 +285,18 @@ var nodescope = (() => {
     };
     return { root, open };
   }
+  function onlyChildren(tree, sums, node) {
+    const [member] = node.members;
+    const children = [];
+    for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
+      const child = tree.children[at];
+      if (sums.totalSamples[child] > 0 || sums.total[child] > 0) children.push(nodeOf(tree, node, [child], sums));
+    }
+    return children;
+  }
   function nodeOf(tree, parent, members, sums) {
-    const node = emptyNode(tree, parent, members);
+    const node = emptyNode(members.length > 0 ? tree.function[members[0]] : NONE, parent);
+    node.members = members;
     let most2 = -1;
     for (const member of members) {
       node.self += sums.self[member];
@@ -297,46 +308,67 @@ var nodescope = (() => {
     return node;
   }
   function upwards(tree, root, isOfLeaves) {
+    const places = new Int32Array(tree.parent.length);
     const open = (node) => {
       if (node.children) return node.children;
-      const steps = isOfLeaves && node === root ? node.members : node.members.map((member) => tree.parent[member]);
+      const isFirst = isOfLeaves && node === root;
+      const { members } = node;
       const groups = /* @__PURE__ */ new Map();
-      const places = /* @__PURE__ */ new Map();
-      steps.forEach((step, index) => {
-        if (step === 0) return;
-        const [weight, samples] = [node.weights[index], node.samples[index]];
-        let group = groups.get(tree.function[step]);
-        if (!group) {
-          group = { ...emptyNode(tree, node, []), function: tree.function[step], weights: [], samples: [] };
-          groups.set(group.function, group);
+      for (let index = 0; index < members.length; index++) {
+        const step = isFirst ? members[index] : tree.parent[members[index]];
+        if (step === 0) continue;
+        const id = tree.function[step];
+        let group = groups.get(id);
+        if (group === void 0) {
+          group = emptyNode(id, node);
+          group.weights = [];
+          group.samples = [];
+          groups.set(id, group);
         }
-        const place = places.get(step);
-        if (place === void 0) {
-          places.set(step, group.members.length);
-          group.members.push(step);
-          group.weights.push(weight);
-          group.samples.push(samples);
-        } else {
-          group.weights[place] += weight;
-          group.samples[place] += samples;
-        }
-        group.total += weight;
-        group.totalSamples += samples;
-      });
+        addMember(group, step, node.weights[index], node.samples[index], places);
+      }
       for (const group of groups.values()) {
         let most2 = -1;
-        group.members.forEach((member, index) => most2 = addLooks(tree, group, member, group.weights[index], most2));
-        if (isOfLeaves && node === root) [group.self, group.selfSamples] = [group.total, group.totalSamples];
+        for (let index = 0; index < group.members.length; index++) {
+          places[group.members[index]] = 0;
+          most2 = addLooks(tree, group, group.members[index], group.weights[index], most2);
+        }
+        if (isFirst) [group.self, group.selfSamples] = [group.total, group.totalSamples];
       }
       return node.children = sorted([...groups.values()]);
     };
     return { root, open };
   }
-  function emptyNode(tree, parent, members) {
-    const id = members.length > 0 ? tree.function[members[0]] : NONE;
-    const [self, total, selfSamples, totalSamples] = [0, 0, 0, 0];
-    const looks = { category: UNKNOWN, tier: 0, tiers: 0 };
-    return { function: id, ...looks, self, total, selfSamples, totalSamples, parent, members, weights: null, samples: null, children: null };
+  function addMember(group, step, weight, samples, places) {
+    const place = places[step] - 1;
+    if (place < 0) {
+      group.members.push(step);
+      group.weights.push(weight);
+      group.samples.push(samples);
+      places[step] = group.members.length;
+    } else {
+      group.weights[place] += weight;
+      group.samples[place] += samples;
+    }
+    group.total += weight;
+    group.totalSamples += samples;
+  }
+  function emptyNode(id, parent) {
+    return {
+      function: id,
+      category: UNKNOWN,
+      tier: 0,
+      tiers: 0,
+      self: 0,
+      total: 0,
+      selfSamples: 0,
+      totalSamples: 0,
+      parent,
+      members: [],
+      weights: null,
+      samples: null,
+      children: null
+    };
   }
   function addLooks(tree, node, member, weight, most2) {
     node.tiers |= tree.tiers[member];
@@ -398,18 +430,30 @@ var nodescope = (() => {
     rowsIn: () => rowsIn,
     sumStacks: () => sumStacks
   });
-  function sumStacks(profile, selection) {
+  function sumStacks(profile, selection, reuse) {
     const size = profile.stacks.parent.length;
-    const sums = { weight: new Float64Array(size + 1), samples: new Float64Array(size + 1), total: 0, count: 0 };
-    forEachRow(profile, selection, (row, lane, stack) => {
-      const slot = stack === NONE ? size : stack;
-      const count = samplesIn(lane, row);
-      sums.weight[slot] += lane.weight[row];
-      sums.samples[slot] += count;
-      sums.total += lane.weight[row];
-      sums.count += count;
-    });
-    return sums;
+    const weight = reuse ? reuse.weight.fill(0) : new Float64Array(size + 1);
+    const samples = reuse ? reuse.samples.fill(0) : new Float64Array(size + 1);
+    const lane = profile.lanes[selection.lane];
+    if (!lane) return { weight, samples, total: 0, count: 0 };
+    const { threads, stacks } = selection;
+    const { thread, stack, weight: weights } = lane;
+    const isCount = lane.unit === "count";
+    const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+    let [total, count] = [0, 0];
+    for (let row = first; row < end; row++) {
+      if (threads !== null && threads[thread[row]] === 0) continue;
+      let slot = stack[row];
+      if (slot === NONE) slot = size;
+      if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+      const own = weights[row];
+      const number = isCount ? own : 1;
+      weight[slot] += own;
+      samples[slot] += number;
+      total += own;
+      count += number;
+    }
+    return { weight, samples, total, count };
   }
   function forEachRow(profile, selection, each) {
     const lane = profile.lanes[selection.lane];
@@ -494,7 +538,7 @@ var nodescope = (() => {
       cells[(band * columns + column2) * rows + fraction] += lane.weight[row];
     });
     let max = 0;
-    for (const cell of cells) if (cell > max) max = cell;
+    for (let at = 0; at < cells.length; at++) if (cells[at] > max) max = cells[at];
     return { ...grid, cells, max };
   }
   function cellAt(grid, timeNs) {
@@ -654,10 +698,11 @@ var nodescope = (() => {
   function causedBy(profile, sums, shown2, by) {
     const { parent, category, function: functions } = profile.stacks;
     const nearest = new Int32Array(parent.length);
+    const isShown = Uint8Array.from({ length: 256 }, (_, byte) => Number(shown2.includes(byte)));
     const caused = /* @__PURE__ */ new Map();
     for (let stack = 0; stack < parent.length; stack++) {
       const inherited = parent[stack] === NONE ? -1 : nearest[parent[stack]];
-      nearest[stack] = shown2.includes(category[stack]) ? stack : inherited;
+      nearest[stack] = isShown[category[stack]] === 1 ? stack : inherited;
       if (sums.weight[stack] === 0 || nearest[stack] < 0) continue;
       const id = functions[nearest[stack]];
       const key = by === "function" ? id : profile.functions.package[id];
@@ -835,18 +880,25 @@ var nodescope = (() => {
     }
     return whole;
   }
-  function sumNodes(tree, sums) {
-    const count = tree.parent.length;
-    const [self, selfSamples] = [new Float64Array(count), new Float64Array(count)];
-    for (let stack = 0; stack < sums.weight.length; stack++) {
-      if (sums.samples[stack] === 0 && sums.weight[stack] === 0) continue;
-      self[tree.nodeOf[stack]] += sums.weight[stack];
-      selfSamples[tree.nodeOf[stack]] += sums.samples[stack];
+  function sumNodes(tree, sums, reuse) {
+    const { parent, nodeOf: nodeOf2 } = tree;
+    const count = parent.length;
+    const room = (old) => old?.length === count ? old.fill(0) : new Float64Array(count);
+    const [self, selfSamples] = [room(reuse?.self), room(reuse?.selfSamples)];
+    const { weight, samples } = sums;
+    for (let stack = 0; stack < weight.length; stack++) {
+      if (samples[stack] === 0 && weight[stack] === 0) continue;
+      self[nodeOf2[stack]] += weight[stack];
+      selfSamples[nodeOf2[stack]] += samples[stack];
     }
-    const [total, totalSamples] = [self.slice(), selfSamples.slice()];
+    const [total, totalSamples] = [room(reuse?.total), room(reuse?.totalSamples)];
+    total.set(self);
+    totalSamples.set(selfSamples);
     for (let node = count - 1; node > 0; node--) {
-      total[tree.parent[node]] += total[node];
-      totalSamples[tree.parent[node]] += totalSamples[node];
+      if (totalSamples[node] === 0 && total[node] === 0) continue;
+      const above = parent[node];
+      total[above] += total[node];
+      totalSamples[above] += totalSamples[node];
     }
     return { self, total, selfSamples, totalSamples };
   }
@@ -863,11 +915,11 @@ var nodescope = (() => {
     kept = /* @__PURE__ */ new Map();
     /** The weight of each thread in the whole recording. */
     threadWeights;
-    /** `make`'s value, made anew only when the key changes. */
+    /** `make`'s value, made anew only when the key changes; the old one is `make`'s to use up. */
     once(slot, key, make) {
       const known = this.kept.get(slot);
       if (known?.key === key) return known.value;
-      const value = make();
+      const value = make(known?.value);
       this.kept.set(slot, { key, value });
       return value;
     }
@@ -895,7 +947,7 @@ var nodescope = (() => {
       return `${this.lane(state)}|${state.range}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}`;
     }
     sums(state) {
-      return this.once("sums", this.selectionKey(state), () => sumStacks(this.profile, this.selection(state)));
+      return this.once("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
     }
     /** As if no category were picked: what the list of categories shows. */
     sumsOfAllCategories(state) {
@@ -905,9 +957,10 @@ var nodescope = (() => {
       });
     }
     categoryShares(state) {
-      const sums = this.sumsOfAllCategories(state);
+      const { weight } = this.sumsOfAllCategories(state);
+      const { category } = this.profile.stacks;
       const shares = new Float64Array(256);
-      this.profile.stacks.category.forEach((byte, stack) => shares[byte] += sums.weight[stack]);
+      for (let stack = 0; stack < category.length; stack++) shares[category[stack]] += weight[stack];
       return shares;
     }
     hidden(state) {
@@ -919,7 +972,7 @@ var nodescope = (() => {
     }
     nodeSums(state) {
       const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
-      return this.once("nodes", key, () => sumNodes(this.tree(state), this.sums(state)));
+      return this.once("nodes", key, (old) => sumNodes(this.tree(state), this.sums(state), old));
     }
     graph(state) {
       const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.view}`;

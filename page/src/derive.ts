@@ -24,11 +24,11 @@ export class Derived {
     this.threadWeights = this.weightsOfThreads(0);
   }
 
-  /** `make`'s value, made anew only when the key changes. */
-  private once<T>(slot: string, key: string, make: () => T): T {
+  /** `make`'s value, made anew only when the key changes; the old one is `make`'s to use up. */
+  private once<T>(slot: string, key: string, make: (old: T | undefined) => T): T {
     const known = this.kept.get(slot);
     if (known?.key === key) return known.value as T;
-    const value = make();
+    const value = make(known?.value as T | undefined);
     this.kept.set(slot, { key, value });
     return value;
   }
@@ -62,7 +62,7 @@ export class Derived {
   }
 
   sums(state: State): StackSums {
-    return this.once("sums", this.selectionKey(state), () => sumStacks(this.profile, this.selection(state)));
+    return this.once<StackSums>("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
   }
 
   /** As if no category were picked: what the list of categories shows. */
@@ -74,9 +74,10 @@ export class Derived {
   }
 
   categoryShares(state: State): Float64Array {
-    const sums = this.sumsOfAllCategories(state);
+    const { weight } = this.sumsOfAllCategories(state);
+    const { category } = this.profile.stacks;
     const shares = new Float64Array(256);
-    this.profile.stacks.category.forEach((byte, stack) => (shares[byte] += sums.weight[stack]));
+    for (let stack = 0; stack < category.length; stack++) shares[category[stack]] += weight[stack];
     return shares;
   }
 
@@ -91,7 +92,7 @@ export class Derived {
 
   nodeSums(state: State): NodeSums {
     const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
-    return this.once("nodes", key, () => sumNodes(this.tree(state), this.sums(state)));
+    return this.once<NodeSums>("nodes", key, (old) => sumNodes(this.tree(state), this.sums(state), old));
   }
 
   graph(state: State): Graph {

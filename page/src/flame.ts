@@ -76,6 +76,7 @@ function outermost(tree: Tree, sums: NodeSums, id: number): number[] {
 function downwards(tree: Tree, sums: NodeSums, root: FlameNode): Graph {
   const open = (node: FlameNode): FlameNode[] => {
     if (node.children) return node.children;
+    if (node.members.length === 1) return (node.children = sorted(onlyChildren(tree, sums, node)));
     const groups = new Map<number, number[]>();
     for (const member of node.members) {
       for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
@@ -91,9 +92,21 @@ function downwards(tree: Tree, sums: NodeSums, root: FlameNode): Graph {
   return { root, open };
 }
 
+/** Of a box that is one node of the call tree, and its children are so, too: the common case. */
+function onlyChildren(tree: Tree, sums: NodeSums, node: FlameNode): FlameNode[] {
+  const [member] = node.members;
+  const children: FlameNode[] = [];
+  for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
+    const child = tree.children[at];
+    if (sums.totalSamples[child] > 0 || sums.total[child] > 0) children.push(nodeOf(tree, node, [child], sums));
+  }
+  return children;
+}
+
 /** A merged box; its colour is that of its heaviest part. */
 function nodeOf(tree: Tree, parent: FlameNode | null, members: number[], sums: NodeSums): FlameNode {
-  const node = emptyNode(tree, parent, members);
+  const node = emptyNode(members.length > 0 ? tree.function[members[0]] : NONE, parent);
+  node.members = members;
   let most = -1;
   for (const member of members) {
     node.self += sums.self[member];
@@ -106,48 +119,60 @@ function nodeOf(tree: Tree, parent: FlameNode | null, members: number[], sums: N
 }
 
 function upwards(tree: Tree, root: FlameNode, isOfLeaves: boolean): Graph {
+  // Behind each node of the call tree, its place among the members of its group, from 1; cleared after use.
+  const places = new Int32Array(tree.parent.length);
   const open = (node: FlameNode): FlameNode[] => {
     if (node.children) return node.children;
     // Under the root of all stand the functions that ran; otherwise the callers of the box's own nodes.
-    const steps = isOfLeaves && node === root ? node.members : node.members.map((member) => tree.parent[member]);
+    const isFirst = isOfLeaves && node === root;
+    const { members } = node;
     const groups = new Map<number, FlameNode>();
-    const places = new Map<number, number>();
-    steps.forEach((step, index) => {
-      if (step === 0) return;
-      const [weight, samples] = [node.weights![index], node.samples![index]];
-      let group = groups.get(tree.function[step]);
-      if (!group) {
-        group = { ...emptyNode(tree, node, []), function: tree.function[step], weights: [], samples: [] };
-        groups.set(group.function, group);
+    for (let index = 0; index < members.length; index++) {
+      const step = isFirst ? members[index] : tree.parent[members[index]];
+      if (step === 0) continue;
+      const id = tree.function[step];
+      let group = groups.get(id);
+      if (group === undefined) {
+        group = emptyNode(id, node);
+        group.weights = [];
+        group.samples = [];
+        groups.set(id, group);
       }
-      const place = places.get(step);
-      if (place === undefined) {
-        places.set(step, group.members.length);
-        group.members.push(step);
-        group.weights!.push(weight);
-        group.samples!.push(samples);
-      } else {
-        group.weights![place] += weight;
-        group.samples![place] += samples;
-      }
-      group.total += weight;
-      group.totalSamples += samples;
-    });
+      addMember(group, step, node.weights![index], node.samples![index], places);
+    }
     for (const group of groups.values()) {
       let most = -1;
-      group.members.forEach((member, index) => (most = addLooks(tree, group, member, group.weights![index], most)));
-      if (isOfLeaves && node === root) [group.self, group.selfSamples] = [group.total, group.totalSamples];
+      for (let index = 0; index < group.members.length; index++) {
+        places[group.members[index]] = 0;
+        most = addLooks(tree, group, group.members[index], group.weights![index], most);
+      }
+      if (isFirst) [group.self, group.selfSamples] = [group.total, group.totalSamples];
     }
     return (node.children = sorted([...groups.values()]));
   };
   return { root, open };
 }
 
-function emptyNode(tree: Tree, parent: FlameNode | null, members: number[]): FlameNode {
-  const id = members.length > 0 ? tree.function[members[0]] : NONE;
-  const [self, total, selfSamples, totalSamples] = [0, 0, 0, 0];
-  const looks = { category: UNKNOWN, tier: 0, tiers: 0 };
-  return { function: id, ...looks, self, total, selfSamples, totalSamples, parent, members, weights: null, samples: null, children: null };
+function addMember(group: FlameNode, step: number, weight: number, samples: number, places: Int32Array): void {
+  const place = places[step] - 1;
+  if (place < 0) {
+    group.members.push(step);
+    group.weights!.push(weight);
+    group.samples!.push(samples);
+    places[step] = group.members.length;
+  } else {
+    group.weights![place] += weight;
+    group.samples![place] += samples;
+  }
+  group.total += weight;
+  group.totalSamples += samples;
+}
+
+function emptyNode(id: number, parent: FlameNode | null): FlameNode {
+  return {
+    function: id, category: UNKNOWN, tier: 0, tiers: 0, self: 0, total: 0, selfSamples: 0, totalSamples: 0,
+    parent, members: [], weights: null, samples: null, children: null,
+  };
 }
 
 function addLooks(tree: Tree, node: FlameNode, member: number, weight: number, most: number): number {

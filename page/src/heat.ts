@@ -46,7 +46,7 @@ export function heatOf(profile: Profile, selection: Selection, grid: Grid): Heat
     cells[(band * columns + column) * rows + fraction] += lane.weight[row];
   });
   let max = 0;
-  for (const cell of cells) if (cell > max) max = cell;
+  for (let at = 0; at < cells.length; at++) if (cells[at] > max) max = cells[at];
   return { ...grid, cells, max };
 }
 

@@ -2,7 +2,7 @@
 // crates/views: ranges are half-open, a category keeps samples by their stack's category, a function or package keeps
 // samples that have it anywhere on the stack.
 
-import { type Profile, NONE, samplesIn } from "./model";
+import { type Profile, NONE } from "./model";
 
 export type Kind = "category" | "function" | "package";
 
@@ -30,18 +30,33 @@ export interface StackSums {
   count: number;
 }
 
-export function sumStacks(profile: Profile, selection: Selection): StackSums {
+/** `reuse` is an old result that nobody needs any more: its room is used again. A plain loop, because a drag runs it in
+ * every frame over up to all samples. */
+export function sumStacks(profile: Profile, selection: Selection, reuse?: StackSums): StackSums {
   const size = profile.stacks.parent.length;
-  const sums: StackSums = { weight: new Float64Array(size + 1), samples: new Float64Array(size + 1), total: 0, count: 0 };
-  forEachRow(profile, selection, (row, lane, stack) => {
-    const slot = stack === NONE ? size : stack;
-    const count = samplesIn(lane, row);
-    sums.weight[slot] += lane.weight[row];
-    sums.samples[slot] += count;
-    sums.total += lane.weight[row];
-    sums.count += count;
-  });
-  return sums;
+  const weight = reuse ? reuse.weight.fill(0) : new Float64Array(size + 1);
+  const samples = reuse ? reuse.samples.fill(0) : new Float64Array(size + 1);
+  const lane = profile.lanes[selection.lane];
+  if (!lane) return { weight, samples, total: 0, count: 0 };
+  const { threads, stacks } = selection;
+  const { thread, stack, weight: weights } = lane;
+  const isCount = lane.unit === "count";
+  const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+  let [total, count] = [0, 0];
+  for (let row = first; row < end; row++) {
+    if (threads !== null && threads[thread[row]] === 0) continue;
+    let slot = stack[row];
+    if (slot === NONE) slot = size;
+    // Samples without a stack are of no category and no function.
+    if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+    const own = weights[row];
+    const number = isCount ? own : 1;
+    weight[slot] += own;
+    samples[slot] += number;
+    total += own;
+    count += number;
+  }
+  return { weight, samples, total, count };
 }
 
 /** Calls `each` for every selected row, in the order of time. */

@@ -172,10 +172,11 @@ function linesByTicks(profile: Profile, sums: StackSums): TopRow[] {
 export function causedBy(profile: Profile, sums: StackSums, shown: readonly number[], by: "function" | "package"): Map<number, number> {
   const { parent, category, function: functions } = profile.stacks;
   const nearest = new Int32Array(parent.length);
+  const isShown = Uint8Array.from({ length: 256 }, (_, byte) => Number(shown.includes(byte)));
   const caused = new Map<number, number>();
   for (let stack = 0; stack < parent.length; stack++) {
     const inherited = parent[stack] === NONE ? -1 : nearest[parent[stack]];
-    nearest[stack] = shown.includes(category[stack]) ? stack : inherited;
+    nearest[stack] = isShown[category[stack]] === 1 ? stack : inherited;
     if (sums.weight[stack] === 0 || nearest[stack] < 0) continue;
     const id = functions[nearest[stack]];
     const key = by === "function" ? id : profile.functions.package[id];

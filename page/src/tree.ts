@@ -116,18 +116,26 @@ export function wholeOf(profile: Profile, weight: Float64Array): Float64Array {
   return whole;
 }
 
-export function sumNodes(tree: Tree, sums: StackSums): NodeSums {
-  const count = tree.parent.length;
-  const [self, selfSamples] = [new Float64Array(count), new Float64Array(count)];
-  for (let stack = 0; stack < sums.weight.length; stack++) {
-    if (sums.samples[stack] === 0 && sums.weight[stack] === 0) continue;
-    self[tree.nodeOf[stack]] += sums.weight[stack];
-    selfSamples[tree.nodeOf[stack]] += sums.samples[stack];
+/** `reuse` is an old result that nobody needs any more. */
+export function sumNodes(tree: Tree, sums: StackSums, reuse?: NodeSums): NodeSums {
+  const { parent, nodeOf } = tree;
+  const count = parent.length;
+  const room = (old?: Float64Array) => (old?.length === count ? old.fill(0) : new Float64Array(count));
+  const [self, selfSamples] = [room(reuse?.self), room(reuse?.selfSamples)];
+  const { weight, samples } = sums;
+  for (let stack = 0; stack < weight.length; stack++) {
+    if (samples[stack] === 0 && weight[stack] === 0) continue;
+    self[nodeOf[stack]] += weight[stack];
+    selfSamples[nodeOf[stack]] += samples[stack];
   }
-  const [total, totalSamples] = [self.slice(), selfSamples.slice()];
+  const [total, totalSamples] = [room(reuse?.total), room(reuse?.totalSamples)];
+  total.set(self);
+  totalSamples.set(selfSamples);
   for (let node = count - 1; node > 0; node--) {
-    total[tree.parent[node]] += total[node];
-    totalSamples[tree.parent[node]] += totalSamples[node];
+    if (totalSamples[node] === 0 && total[node] === 0) continue;
+    const above = parent[node];
+    total[above] += total[node];
+    totalSamples[above] += totalSamples[node];
   }
   return { self, total, selfSamples, totalSamples };
 }
