@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 7e0b73e342373d809f0150b0c4b0663daf90c6e2a1f2391cfc0521167918d116
+// Made from page/src by `npm run build` in page: change it there. Sources: 42f2796c5111774078862b32de489370877f4100ed748161f8663a4013a5f375
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -1548,6 +1548,7 @@ var nodescope = (() => {
   var STRIP_GAP = 3;
   var WIDEST = 90;
   var LONGEST_LIST = 10;
+  var BUSY_LIST = 3;
   function heatPart(app) {
     const { profile, derived } = app;
     const canvas = h("canvas", { attributes: { tabindex: "0", role: "application", id: "heat", "aria-label": "Heat map: drag or use the arrow keys to select a range of time", "aria-describedby": "heat-table" } });
@@ -1614,7 +1615,7 @@ var nodescope = (() => {
     const renderStalls = () => {
       const loops = derived.loops(app.state);
       const lane = derived.lane(app.state);
-      const list = loops.longest.slice(0, LONGEST_LIST);
+      const list = loops.longest.slice(0, loops.isWatched ? LONGEST_LIST : BUSY_LIST);
       const key = `${loops.isWatched}|${list.map(({ start: start3, thread }) => `${start3}/${thread}`)}`;
       if (stalls.dataset.shown === key) return;
       stalls.dataset.shown = key;
@@ -2422,7 +2423,7 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
       ["container", containers.length > 0 ? `container ${shown(containers.slice(0, 2).join(", "))}` : "", ""],
       ["host", meta.host ? shown(meta.host) : "", ""],
       ["duration", lane?.timed ? `${duration(profile.durationNs)}${start2}` : "no times", ""],
-      ["samples", lane ? `${plural(samples, "sample")}${lane.name ? ` of ${shown(lane.name)}` : ""}` : "no samples", ""]
+      ["samples", lane ? `${plural(samples, "sample")}${lane.name && lane.name !== "samples" ? ` of ${shown(lane.name)}` : ""}` : "no samples", ""]
     ];
     const spans = facts.filter(([, text]) => text).map(([key, text]) => h("span", { class: `fact-${key}` }, text));
     const quality = [];

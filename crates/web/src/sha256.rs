@@ -50,8 +50,7 @@ fn mix(state: &mut [u32; 8], block: &[u8]) {
     for (round, word) in ROUNDS.iter().zip(words) {
         let mixed = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
         let chosen = (e & f) ^ (!e & g);
-        let first =
-            h.wrapping_add(mixed).wrapping_add(chosen).wrapping_add(*round).wrapping_add(word);
+        let first = h.wrapping_add(mixed).wrapping_add(chosen).wrapping_add(*round).wrapping_add(word);
         let mixed = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let second = mixed.wrapping_add((a & b) ^ (a & c) ^ (b & c));
         (h, g, f, e) = (g, f, e, d.wrapping_add(first));

@@ -63,7 +63,7 @@ function factsOf({ profile, derived }: App): HTMLElement {
     ["container", containers.length > 0 ? `container ${shown(containers.slice(0, 2).join(", "))}` : "", ""],
     ["host", meta.host ? shown(meta.host) : "", ""],
     ["duration", lane?.timed ? `${duration(profile.durationNs)}${start}` : "no times", ""],
-    ["samples", lane ? `${plural(samples, "sample")}${lane.name ? ` of ${shown(lane.name)}` : ""}` : "no samples", ""],
+    ["samples", lane ? `${plural(samples, "sample")}${lane.name && lane.name !== "samples" ? ` of ${shown(lane.name)}` : ""}` : "no samples", ""],
   ];
   const spans = facts.filter(([, text]) => text).map(([key, text]) => h("span", { class: `fact-${key}` }, text));
   const quality: [string, boolean, string][] = [];

@@ -14,6 +14,8 @@ const STRIP = 16;
 const STRIP_GAP = 3;
 const WIDEST = 90;
 const LONGEST_LIST = 10;
+/** A busy loop may be a healthy one: a few tell enough. */
+const BUSY_LIST = 3;
 
 /** Where things are in the canvas. */
 interface Frame {
@@ -97,7 +99,7 @@ export function heatPart(app: App): Part[] {
   const renderStalls = () => {
     const loops = derived.loops(app.state);
     const lane = derived.lane(app.state);
-    const list = loops.longest.slice(0, LONGEST_LIST);
+    const list = loops.longest.slice(0, loops.isWatched ? LONGEST_LIST : BUSY_LIST);
     const key = `${loops.isWatched}|${list.map(({ start, thread }) => `${start}/${thread}`)}`;
     if (stalls.dataset.shown === key) return;
     stalls.dataset.shown = key;
