@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 42f2796c5111774078862b32de489370877f4100ed748161f8663a4013a5f375
+// Made from page/src by `npm run build` in page: change it there. Sources: f6c95727fdf485f242ad67b9fc5f198cf0db1d5e32afaea0f31a7837fc79ea6b
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -24,6 +24,7 @@ var nodescope = (() => {
   __export(main_exports, {
     colors: () => colors_exports,
     decode: () => decode,
+    diff: () => diff_exports,
     flame: () => flame_exports,
     heat: () => heat_exports,
     loops: () => loops_exports,
@@ -220,6 +221,182 @@ var nodescope = (() => {
   }
   function ascii(bytes, at, length) {
     return String.fromCharCode(...bytes.subarray(at, at + length));
+  }
+
+  // src/diff.ts
+  var diff_exports = {};
+  __export(diff_exports, {
+    basePieces: () => basePieces,
+    shareIn: () => shareIn,
+    spreadOf: () => spreadOf,
+    sumPieces: () => sumPieces,
+    verdictOf: () => verdictOf
+  });
+
+  // src/selection.ts
+  var selection_exports = {};
+  __export(selection_exports, {
+    forEachRow: () => forEachRow,
+    hiddenStacks: () => hiddenStacks,
+    keptStacks: () => keptStacks,
+    rowsIn: () => rowsIn,
+    sumStacks: () => sumStacks
+  });
+  function sumStacks(profile, selection, reuse) {
+    const size = profile.stacks.parent.length;
+    const weight = reuse ? reuse.weight.fill(0) : new Float64Array(size + 1);
+    const samples = reuse ? reuse.samples.fill(0) : new Float64Array(size + 1);
+    const lane = profile.lanes[selection.lane];
+    if (!lane) return { weight, samples, total: 0, count: 0 };
+    const { threads, stacks } = selection;
+    const { thread, stack, weight: weights } = lane;
+    const isCount = lane.unit === "count";
+    const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+    let [total, count] = [0, 0];
+    for (let row = first; row < end; row++) {
+      if (threads !== null && threads[thread[row]] === 0) continue;
+      let slot = stack[row];
+      if (slot === NONE) slot = size;
+      if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+      const own = weights[row];
+      const number = isCount ? own : 1;
+      weight[slot] += own;
+      samples[slot] += number;
+      total += own;
+      count += number;
+    }
+    return { weight, samples, total, count };
+  }
+  function forEachRow(profile, selection, each) {
+    const lane = profile.lanes[selection.lane];
+    if (!lane) return;
+    const { threads, stacks } = selection;
+    const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+    for (let row = first; row < end; row++) {
+      if (threads && threads[lane.thread[row]] === 0) continue;
+      const stack = lane.stack[row];
+      if (stacks && (stack === NONE || stacks[stack] === 0)) continue;
+      each(row, lane, stack);
+    }
+  }
+  function rowsIn(times, range) {
+    if (!range) return [0, times.length];
+    const first = partition(times, range[0]);
+    return [first, Math.max(first, partition(times, range[1]))];
+  }
+  function partition(times, bound) {
+    let [low, high] = [0, times.length];
+    while (low < high) {
+      const middle = low + high >>> 1;
+      if (times[middle] < bound) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  function keptStacks(profile, categories, focus) {
+    if (categories.length === 0 && focus.length === 0) return null;
+    const { category, parent } = profile.stacks;
+    const wanted2 = new Uint8Array(256).fill(categories.length === 0 ? 1 : 0);
+    for (const byte of categories) wanted2[byte] = 1;
+    const kept = Uint8Array.from(category, (byte) => wanted2[byte]);
+    for (const item of focus) {
+      const has = topmost(profile, item);
+      for (let stack = 0; stack < has.length; stack++) {
+        if (parent[stack] !== NONE && has[parent[stack]]) has[stack] = 1;
+        kept[stack] &= has[stack];
+      }
+    }
+    return kept;
+  }
+  function hiddenStacks(profile, hidden) {
+    if (hidden.length === 0) return null;
+    const all = new Uint8Array(profile.stacks.parent.length);
+    for (const item of hidden) {
+      const has = topmost(profile, item);
+      for (let stack = 0; stack < all.length; stack++) all[stack] |= has[stack];
+    }
+    return all;
+  }
+  function topmost(profile, { kind, id }) {
+    const { category, function: functions } = profile.stacks;
+    const packages = profile.functions.package;
+    const has = new Uint8Array(category.length);
+    for (let stack = 0; stack < has.length; stack++) {
+      const value = kind === "category" ? category[stack] : kind === "function" ? functions[stack] : packages[functions[stack]];
+      has[stack] = value === id ? 1 : 0;
+    }
+    return has;
+  }
+
+  // src/diff.ts
+  var FEWEST_BLOCKS = 5;
+  var MOST_BLOCKS = 20;
+  var CERTAIN = 2;
+  function basePieces(base, range, durationNs) {
+    if (base !== "rest") return [base];
+    const [from, to] = range ?? [0, 0];
+    return [[0, from], [to, durationNs]].filter(([start2, end]) => end > start2);
+  }
+  function sumPieces(profile, selection, pieces) {
+    const sums = pieces.map((range) => sumStacks(profile, { ...selection, range }));
+    const all = sums[0] ?? sumStacks(profile, { ...selection, range: [0, 0] });
+    for (const other of sums.slice(1)) {
+      for (let stack = 0; stack < all.weight.length; stack++) {
+        all.weight[stack] += other.weight[stack];
+        all.samples[stack] += other.samples[stack];
+      }
+      all.total += other.total;
+      all.count += other.count;
+    }
+    return all;
+  }
+  function spreadOf(profile, selection, pieces, project) {
+    const value = project(sumPieces(profile, selection, pieces)).slice();
+    const spread = { value, total: 0, count: 0, squares: new Float64Array(value.length), products: new Float64Array(value.length), blockSquares: 0, blocks: 0 };
+    let room;
+    for (const range of blocksOf(pieces)) {
+      room = sumStacks(profile, { ...selection, range }, room);
+      const [own, weight] = [project(room), room.total];
+      for (let thing = 0; thing < own.length; thing++) {
+        if (own[thing] === 0) continue;
+        spread.squares[thing] += own[thing] * own[thing];
+        spread.products[thing] += own[thing] * weight;
+      }
+      spread.total += weight;
+      spread.count += room.count;
+      spread.blockSquares += weight * weight;
+      spread.blocks++;
+    }
+    return spread;
+  }
+  function blocksOf(pieces) {
+    const all = pieces.reduce((sum, [from, to]) => sum + to - from, 0);
+    const count = Math.min(MOST_BLOCKS, Math.max(FEWEST_BLOCKS, Math.floor(all / 1e9)));
+    return pieces.flatMap(([from, to]) => {
+      const blocks = Math.max(1, Math.round((to - from) * count / all));
+      const cut = (at) => from + Math.round((to - from) * at / blocks);
+      return Array.from({ length: blocks }, (_, at) => [cut(at), cut(at + 1)]);
+    });
+  }
+  function shareIn(spread, thing) {
+    return spread.total > 0 ? spread.value[thing] / spread.total : 0;
+  }
+  function variance(spread, thing, ofBoth) {
+    const { squares, products, blockSquares, blocks, total, count } = spread;
+    if (blocks < 2 || total === 0 || count === 0) return Infinity;
+    const part = shareIn(spread, thing);
+    const sum = squares[thing] - 2 * part * products[thing] + part * part * blockSquares;
+    const byBlocks = blocks / (blocks - 1) * Math.max(0, sum) / (total * total);
+    return Math.max(byBlocks, ofBoth * (1 - ofBoth) / count);
+  }
+  function verdictOf(before, now, thing, isCounted) {
+    const [was, is] = [shareIn(before, thing), shareIn(now, thing)];
+    if (!isCounted) return { before: was, now: is, verdict: "unknown" };
+    const ofBoth = (before.value[thing] + now.value[thing]) / Math.max(1, before.total + now.total);
+    const error = Math.sqrt(variance(before, thing, ofBoth) + variance(now, thing, ofBoth));
+    if (!(Math.abs(is - was) > CERTAIN * error)) return { before: was, now: is, verdict: "noise" };
+    if (was === 0 || is === 0) return { before: was, now: is, verdict: was === 0 ? "new" : "gone" };
+    return { before: was, now: is, verdict: is > was ? "more" : "less" };
   }
 
   // src/flame.ts
@@ -420,103 +597,6 @@ var nodescope = (() => {
     heatOf: () => heatOf,
     rangeOfCells: () => rangeOfCells
   });
-
-  // src/selection.ts
-  var selection_exports = {};
-  __export(selection_exports, {
-    forEachRow: () => forEachRow,
-    hiddenStacks: () => hiddenStacks,
-    keptStacks: () => keptStacks,
-    rowsIn: () => rowsIn,
-    sumStacks: () => sumStacks
-  });
-  function sumStacks(profile, selection, reuse) {
-    const size = profile.stacks.parent.length;
-    const weight = reuse ? reuse.weight.fill(0) : new Float64Array(size + 1);
-    const samples = reuse ? reuse.samples.fill(0) : new Float64Array(size + 1);
-    const lane = profile.lanes[selection.lane];
-    if (!lane) return { weight, samples, total: 0, count: 0 };
-    const { threads, stacks } = selection;
-    const { thread, stack, weight: weights } = lane;
-    const isCount = lane.unit === "count";
-    const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
-    let [total, count] = [0, 0];
-    for (let row = first; row < end; row++) {
-      if (threads !== null && threads[thread[row]] === 0) continue;
-      let slot = stack[row];
-      if (slot === NONE) slot = size;
-      if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
-      const own = weights[row];
-      const number = isCount ? own : 1;
-      weight[slot] += own;
-      samples[slot] += number;
-      total += own;
-      count += number;
-    }
-    return { weight, samples, total, count };
-  }
-  function forEachRow(profile, selection, each) {
-    const lane = profile.lanes[selection.lane];
-    if (!lane) return;
-    const { threads, stacks } = selection;
-    const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
-    for (let row = first; row < end; row++) {
-      if (threads && threads[lane.thread[row]] === 0) continue;
-      const stack = lane.stack[row];
-      if (stacks && (stack === NONE || stacks[stack] === 0)) continue;
-      each(row, lane, stack);
-    }
-  }
-  function rowsIn(times, range) {
-    if (!range) return [0, times.length];
-    const first = partition(times, range[0]);
-    return [first, Math.max(first, partition(times, range[1]))];
-  }
-  function partition(times, bound) {
-    let [low, high] = [0, times.length];
-    while (low < high) {
-      const middle = low + high >>> 1;
-      if (times[middle] < bound) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-  function keptStacks(profile, categories, focus) {
-    if (categories.length === 0 && focus.length === 0) return null;
-    const { category, parent } = profile.stacks;
-    const wanted2 = new Uint8Array(256).fill(categories.length === 0 ? 1 : 0);
-    for (const byte of categories) wanted2[byte] = 1;
-    const kept = Uint8Array.from(category, (byte) => wanted2[byte]);
-    for (const item of focus) {
-      const has = topmost(profile, item);
-      for (let stack = 0; stack < has.length; stack++) {
-        if (parent[stack] !== NONE && has[parent[stack]]) has[stack] = 1;
-        kept[stack] &= has[stack];
-      }
-    }
-    return kept;
-  }
-  function hiddenStacks(profile, hidden) {
-    if (hidden.length === 0) return null;
-    const all = new Uint8Array(profile.stacks.parent.length);
-    for (const item of hidden) {
-      const has = topmost(profile, item);
-      for (let stack = 0; stack < all.length; stack++) all[stack] |= has[stack];
-    }
-    return all;
-  }
-  function topmost(profile, { kind, id }) {
-    const { category, function: functions } = profile.stacks;
-    const packages = profile.functions.package;
-    const has = new Uint8Array(category.length);
-    for (let stack = 0; stack < has.length; stack++) {
-      const value = kind === "category" ? category[stack] : kind === "function" ? functions[stack] : packages[functions[stack]];
-      has[stack] = value === id ? 1 : 0;
-    }
-    return has;
-  }
-
-  // src/heat.ts
   var STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
   var ROW_CHOICES = [10, 20, 25, 50, 100];
   function columnStep(durationNs, width, least) {
@@ -562,6 +642,7 @@ var nodescope = (() => {
     TOP_BY: () => TOP_BY,
     causedBy: () => causedBy,
     kindsOf: () => kindsOf,
+    selfOfKinds: () => selfOfKinds,
     topOf: () => topOf,
     topOfThreads: () => topOfThreads
   });
@@ -667,6 +748,16 @@ var nodescope = (() => {
     }
     const list = rows.filter((row) => row !== void 0);
     return sortRows(by === "line" && list.length === 0 ? linesByTicks(profile, sums) : list);
+  }
+  function selfOfKinds(profile, sums, hidden, kinds) {
+    const { parent } = profile.stacks;
+    const ended = hidden ? sums.weight.slice() : sums.weight;
+    const self = new Float64Array(kinds.keys.length);
+    for (let stack = parent.length - 1; stack >= 0; stack--) {
+      if (hidden?.[stack] && parent[stack] !== NONE) ended[parent[stack]] += ended[stack];
+      else if (kinds.of[stack] >= 0) self[kinds.of[stack]] += ended[stack];
+    }
+    return self;
   }
   function topOfThreads(profile, selection, by) {
     const rows = /* @__PURE__ */ new Map();
@@ -974,6 +1065,46 @@ var nodescope = (() => {
       const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
       return this.once("nodes", key, (old) => sumNodes(this.tree(state), this.sums(state), old));
     }
+    /** What the selection is compared with; null when it is not. */
+    base(state) {
+      if (!state.base || state.base === "rest" && !state.range || !this.profile.lanes[this.lane(state)]?.timed) return null;
+      return basePieces(state.base, state.range, this.profile.durationNs);
+    }
+    pieces(state) {
+      return [state.range ?? [0, this.profile.durationNs]];
+    }
+    baseSums(state) {
+      const pieces = this.base(state);
+      const key = `${this.selectionKey(state)}|${JSON.stringify(pieces)}`;
+      return pieces && this.once("base", key, () => sumPieces(this.profile, this.selection(state), pieces));
+    }
+    /** The nodes of the call tree, before and now. */
+    nodeChanges(state) {
+      const pieces = this.base(state);
+      if (!pieces) return null;
+      const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${JSON.stringify(pieces)}`;
+      return this.once("changes", key, () => {
+        const tree = this.tree(state);
+        let room;
+        const project = (sums) => (room = sumNodes(tree, sums, room)).total;
+        const of = (some) => spreadOf(this.profile, this.selection(state), some, project);
+        return { before: of(pieces), now: of(this.pieces(state)) };
+      });
+    }
+    /** The rows of a list by their own weight, before and now; `of` finds the place of a row. */
+    topChanges(state, by) {
+      const pieces = this.base(state);
+      if (!pieces || by === "thread" || by === "process") return null;
+      const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${by}|${JSON.stringify(pieces)}`;
+      return this.once("top-changes", key, () => {
+        const kinds = this.kinds(state, by);
+        const hidden = this.hidden(state);
+        const own = (sums) => selfOfKinds(this.profile, sums, hidden, kinds);
+        const of = (some) => spreadOf(this.profile, this.selection(state), some, own);
+        const places = new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at]));
+        return { before: of(pieces), now: of(this.pieces(state)), of: places };
+      });
+    }
     graph(state) {
       const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.view}`;
       const make = state.view === "inverted" ? fromLeaves : fromRoots;
@@ -991,6 +1122,15 @@ var nodescope = (() => {
         if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
         return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
       });
+    }
+    /** Rows that were there before and are gone. */
+    gone(state, by) {
+      const base = this.baseSums(state);
+      if (!base || by === "thread" || by === "process") return [];
+      const here = new Set(this.top(state, by).map(({ key, line: line2 }) => `${key}:${line2}`));
+      const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
+      const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
+      return before.filter(({ key, line: line2, self }) => self > 0 && !here.has(`${key}:${line2}`)).map((row) => ({ ...row, ...none }));
     }
     /** `width` is that of the picture, a column has at least three pixels. Idle time shows only when it is asked for. */
     heat(state, width) {
@@ -1089,11 +1229,12 @@ var nodescope = (() => {
   var VIEWS = ["flame", "time", "inverted", "top", "sandwich"];
   var COLOR_BY = ["category", "package", "tier"];
   var BANDS = ["all", "process", "thread"];
-  var SORTS = ["self", "total", "name"];
+  var SORTS = ["self", "total", "name", "change"];
   var START = {
     view: "flame",
     lane: 0,
     range: null,
+    base: null,
     threads: null,
     categories: [],
     focus: [],
@@ -1116,7 +1257,8 @@ var nodescope = (() => {
     const put = (key, value, isSet) => isSet && words.push([key, value]);
     put("view", state.view, state.view !== START.view);
     put("lane", String(state.lane), state.lane !== 0);
-    put("range", state.range?.map((ns) => String(ns / 1e9)).join("-") ?? "", state.range !== null);
+    put("range", rangeText(state.range), state.range !== null);
+    put("against", state.base === "rest" ? "rest" : rangeText(state.base), state.base !== null);
     put("threads", state.threads?.join(".") || "all", state.threads !== null);
     put("category", state.categories.map((byte) => CATEGORIES[byte][0]).join("."), state.categories.length > 0);
     put("focus", items(state.focus), state.focus.length > 0);
@@ -1147,6 +1289,7 @@ var nodescope = (() => {
       view: one("view", VIEWS, START.view),
       lane: number("lane") ?? 0,
       range: rangeOf(word("range")),
+      base: word("against") === "rest" ? "rest" : rangeOf(word("against")),
       threads: words.has("threads") ? numbers(word("threads")) : null,
       categories: word("category").split(".").map((name) => CATEGORIES.findIndex(([known]) => known === name)).filter((byte) => byte >= 0),
       focus: itemsOf(word("focus")),
@@ -1174,6 +1317,9 @@ var nodescope = (() => {
   function numbers(text) {
     return text.split(".").filter((part) => /^\d{1,10}$/.test(part)).map(Number);
   }
+  function rangeText(range) {
+    return range?.map((ns) => String(ns / 1e9)).join("-") ?? "";
+  }
   function rangeOf(text) {
     const [from, to] = text.split("-").map((part) => Math.round(Number(part) * 1e9));
     return from >= 0 && to > from && Number.isFinite(to) ? [from, to] : null;
@@ -1196,6 +1342,7 @@ var nodescope = (() => {
     GROUP: () => GROUP,
     MATCH: () => MATCH,
     TIER_COLORS: () => TIER_COLORS,
+    colorOfChange: () => colorOfChange,
     colorOfName: () => colorOfName,
     css: () => css,
     luminance: () => luminance,
@@ -1232,6 +1379,13 @@ var nodescope = (() => {
     [200, 176, 240],
     [164, 140, 236]
   ];
+  function colorOfChange(verdict, part) {
+    const mix = (from, to) => [0, 1, 2].map((at) => from[at] + (to[at] - from[at]) * Math.sqrt(Math.min(1, part)));
+    if (verdict === "new") return [250, 158, 52];
+    if (verdict === "more") return mix([250, 214, 206], [242, 92, 80]);
+    if (verdict === "less") return mix([210, 224, 250], [96, 152, 242]);
+    return verdict === "noise" ? [222, 222, 218] : GROUP;
+  }
   function themed(color, isDark) {
     return isDark ? [color[0] * 0.84, color[1] * 0.84, color[2] * 0.84] : color;
   }
@@ -1399,9 +1553,18 @@ var nodescope = (() => {
     for (const row of rows) row.sort((a, b) => a.x - b.x);
     return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
   }
+  function changeOf(derived, state, { node }) {
+    const changes = state.view === "flame" ? derived.nodeChanges(state) : null;
+    if (!changes || !node || node.function === NONE) return null;
+    const isCounted = derived.profile.lanes[derived.lane(state)].counted;
+    return verdictOf(changes.before, changes.now, node.members[0], isCounted);
+  }
+  var STRONGEST = 0.1;
   function colorOf(derived, state, box, matches) {
     if (box.function === NONE) return GROUP;
     if (matches?.[box.function]) return MATCH;
+    const change = changeOf(derived, state, box);
+    if (change) return colorOfChange(change.verdict, Math.abs(change.now - change.before) / STRONGEST);
     if (state.colorBy === "tier") return TIER_COLORS[box.tier];
     if (state.colorBy === "package") {
       const name = functionPackage(derived.profile, box.function);
@@ -1426,6 +1589,7 @@ var nodescope = (() => {
     duration: () => duration,
     percent: () => percent,
     plural: () => plural,
+    points: () => points,
     seconds: () => seconds,
     share: () => share,
     shortPlace: () => shortPlace,
@@ -1452,6 +1616,9 @@ var nodescope = (() => {
   function percent(part) {
     if (part > 0 && part < 5e-4) return "<0.1 %";
     return `${(100 * part).toFixed(1)} %`;
+  }
+  function points(change) {
+    return `${change > 0 ? "+" : change < 0 ? "−" : ""}${Math.abs(100 * change).toFixed(1)}`;
   }
   function duration(ns) {
     const s = ns / 1e9;
@@ -1903,6 +2070,7 @@ ${parts.join("\n")}
 
   // src/ui/topview.ts
   var FIRST_ROWS = 200;
+  var VERDICTS = { noise: "within noise", unknown: "noise unknown" };
   function topTable(app) {
     const filter = h("input", {
       attributes: { id: "filter", type: "search", placeholder: "filter", "aria-label": "Filter the table", spellcheck: "false" },
@@ -1919,7 +2087,7 @@ ${parts.join("\n")}
       refill(bar, choice("by", TOP_BY, by, (value) => app.update({ by: value })));
       const { total } = app.derived.sums(app.state);
       const rows = wanted(app, by).sort((a, b) => order(a, b, sort));
-      const lines = rows.slice(0, most2).map(({ row, words }) => line(app, row, words, total, by));
+      const lines = rows.slice(0, most2).map((entry) => line(app, entry, total, by));
       const rest = rows.length - lines.length;
       const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => (most2 = Infinity, render()));
       const table = h("table", { attributes: { id: "top" } }, head(app, by), h("tbody", {}, ...lines));
@@ -1929,11 +2097,19 @@ ${parts.join("\n")}
   }
   function wanted(app, by) {
     const text = app.state.filter.toLowerCase();
-    const all = app.derived.top(app.state, by).map((row) => ({ row, words: wordsOf(app, row, by) }));
+    const changes = app.derived.topChanges(app.state, by);
+    const { counted } = app.profile.lanes[app.derived.lane(app.state)] ?? { counted: false };
+    const all = [...app.derived.top(app.state, by), ...app.derived.gone(app.state, by)].map((row) => {
+      const place = changes?.of.get(`${row.key}:${row.line}`);
+      const change = changes && place !== void 0 ? verdictOf(changes.before, changes.now, place, counted) : null;
+      return { row, words: wordsOf(app, row, by), change };
+    });
     return text ? all.filter(({ words }) => `${words.name} ${words.place}`.toLowerCase().includes(text)) : all;
   }
   function order(a, b, sort) {
     if (sort === "name") return a.words.name < b.words.name ? -1 : a.words.name > b.words.name ? 1 : 0;
+    const size = ({ change }) => change ? Math.abs(change.now - change.before) : 0;
+    if (sort === "change" && size(a) !== size(b)) return size(b) - size(a);
     return sort === "total" ? b.row.total - a.row.total || b.row.self - a.row.self : b.row.self - a.row.self || b.row.total - a.row.total;
   }
   function wordsOf({ profile }, { key, line: line2 }, by) {
@@ -1962,19 +2138,23 @@ ${parts.join("\n")}
     const sorter = (sort, text, style) => h("th", { class: style, attributes: { scope: "col", "aria-sort": app.state.sort === sort ? "descending" : "none" } }, button(`${text}${app.state.sort === sort ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort })));
     const plain = (text, style) => h("th", { class: style, attributes: { scope: "col" } }, h("span", {}, text));
     const isThread = by === "thread" || by === "process";
+    const isCompared = app.derived.base(app.state) !== null && !isThread;
     return h("thead", {}, h(
       "tr",
       {},
       sorter("self", "self", "number"),
       plain("samples", "number"),
+      isCompared && plain("before", "number"),
+      isCompared && sorter("change", "points", "number"),
+      isCompared && plain("", "narrow"),
       !isThread && sorter("total", "total", "number"),
-      !isThread && plain("samples", "number"),
+      !isThread && !isCompared && plain("samples", "number"),
       sorter("name", by, by === "function" ? "wide" : ""),
       !isThread && by !== "category" && by !== "file" && plain("category", "narrow"),
       (by === "function" || isThread) && plain(by === "function" ? "where" : by === "thread" ? "role" : "container", "")
     ));
   }
-  function line(app, row, words, total, by) {
+  function line(app, { row, words, change }, total, by) {
     const number = (text) => h("td", { class: "number" }, text);
     const isThread = by === "thread" || by === "process";
     const name = shown(words.name);
@@ -1985,8 +2165,11 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
       {},
       number(percent(share(row.self, total))),
       number(thousands(row.selfSamples)),
+      change && number(percent(change.before)),
+      change && number(points(change.now - change.before)),
+      change && h("td", { class: change.verdict === "noise" ? "quiet" : "" }, VERDICTS[change.verdict] ?? change.verdict),
       !isThread && number(percent(share(row.total, total))),
-      !isThread && number(thousands(row.totalSamples)),
+      !isThread && !change && number(thousands(row.totalSamples)),
       h("td", { title: name }, open),
       !isThread && by !== "category" && by !== "file" && h("td", {}, swatch(css(themed(CATEGORY_COLORS[row.category], app.isDark))), CATEGORIES[row.category][1]),
       by === "function" && h("td", { class: "place", title: shown(words.place) }, h("bdi", {}, shown(words.place))),
@@ -2028,7 +2211,20 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
     parts.push(sums.count === whole ? `all ${count}` : `${count} of ${thousands(whole)}`);
     const text = h("span", { attributes: { id: "selection", role: "status", "data-samples": String(sums.count), "data-weight": String(sums.total) } }, parts.join(" · "));
     const clear = state.range && button("✕", "clear-range", () => app.update({ range: null }), { title: "Clear the selection (Escape)", attributes: { "aria-label": "Clear the selection" } });
-    return h("span", { class: "end row" }, h("span", { class: "quiet" }, "selection"), text, clear);
+    return h("span", { class: "end row" }, h("span", { class: "quiet" }, "selection"), text, clear, ...comparing(app));
+  }
+  function comparing(app) {
+    const { range, base } = app.state;
+    if (base) {
+      const words = base === "rest" ? "the rest" : `${seconds(base[0])}–${seconds(base[1])} s`;
+      const stop = button("✕", "compare-stop", () => app.update({ base: null }), { attributes: { "aria-label": "Stop comparing" } });
+      return [h("span", { class: "chip", attributes: { id: "against" } }, h("span", {}, `against ${words}`), stop)];
+    }
+    if (!range) return [];
+    return [
+      button("against the rest", "compare-rest", () => app.update({ base: "rest", zoom: [] }), { title: "Colour by what is more or less than in the rest of the recording" }),
+      button("set as base", "compare-base", () => app.update({ base: range, zoom: [] }), { title: "Then select another range: it is compared with this one" })
+    ];
   }
   function crumbs(app) {
     const { state, derived, profile } = app;
@@ -2183,7 +2379,13 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
       const others = TIERS.filter((_, at) => at > 0 && at !== tier && tiers >> at & 1);
       const tierText = tier === 0 ? "" : `${TIERS[tier]}${others.length > 0 ? ` (also ${others.join(", ")})` : ""}`;
       const kind = [shown(functionPackage(profile, box.function)), CATEGORIES[box.category][1], tierText].filter(Boolean).join(" · ");
-      return [nameOf(box.function), shown(functionPlace(profile, box.function)), kind, weightText(box, total)];
+      return [nameOf(box.function), shown(functionPlace(profile, box.function)), kind, weightText(box, total), changeText(box)];
+    };
+    const changeText = (box) => {
+      const change = changeOf(derived, app.state, box);
+      if (!change) return "";
+      const words = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" }[change.verdict];
+      return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${words}`;
     };
     const weightText = ({ node, span }, total) => {
       if (span) return `${seconds(span.start)}–${seconds(span.end)} s · ${duration(span.end - span.start)} · ${plural(span.samples, "sample")}`;
@@ -2347,9 +2549,12 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
     };
     app.svg = () => svgOf(app, shownPicture, width, nameOf);
     const renderLegend = () => {
-      const { colorBy } = app.state;
-      if (colorBy === "category") return legend.replaceChildren();
+      const { colorBy, view } = app.state;
       const entry = (color, text) => h("span", {}, swatch(css(themed(color, app.isDark))), text);
+      if (view === "flame" && derived.base(app.state)) {
+        return refill(legend, entry(colorOfChange("more", 1), "more"), entry(colorOfChange("less", 1), "less"), entry(colorOfChange("new", 1), "new"), entry(colorOfChange("noise", 1), "within noise"));
+      }
+      if (colorBy === "category") return legend.replaceChildren();
       if (colorBy === "tier") return refill(legend, ...TIERS.map((name, tier) => ({ name: tier === 0 ? "not JavaScript" : name, tier })).filter(({ tier }) => tier < 6).map(({ name, tier }) => entry(TIER_COLORS[tier], name)));
       const seen = /* @__PURE__ */ new Map();
       for (const box of shownPicture.rows.flat()) {

@@ -1,6 +1,7 @@
 // From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag sums
 // samples and nodes and nothing else.
 
+import { type Pieces, type Spread, basePieces, spreadOf, sumPieces } from "./diff";
 import { type Graph, fromLeaves, fromRoots } from "./flame";
 import { type Heat, columnStep, gridOf, heatOf } from "./heat";
 import { type Loops, loopsOf } from "./loops";
@@ -8,7 +9,7 @@ import { type Profile, IDLE, NONE, ROLES } from "./model";
 import { matching } from "./search";
 import { type Selection, type StackSums, hiddenStacks, keptStacks, sumStacks } from "./selection";
 import type { State } from "./state";
-import { type Kinds, type TopBy, type TopRow, kindsOf, topOf, topOfThreads } from "./top";
+import { type Kinds, type TopBy, type TopRow, kindsOf, selfOfKinds, topOf, topOfThreads } from "./top";
 import { type NodeSums, type Tree, buildTree, sumNodes } from "./tree";
 
 /** More bands than this cannot be told apart. */
@@ -95,6 +96,51 @@ export class Derived {
     return this.once<NodeSums>("nodes", key, (old) => sumNodes(this.tree(state), this.sums(state), old));
   }
 
+  /** What the selection is compared with; null when it is not. */
+  base(state: State): Pieces | null {
+    if (!state.base || (state.base === "rest" && !state.range) || !this.profile.lanes[this.lane(state)]?.timed) return null;
+    return basePieces(state.base, state.range, this.profile.durationNs);
+  }
+
+  private pieces(state: State): Pieces {
+    return [state.range ?? [0, this.profile.durationNs]];
+  }
+
+  baseSums(state: State): StackSums | null {
+    const pieces = this.base(state);
+    const key = `${this.selectionKey(state)}|${JSON.stringify(pieces)}`;
+    return pieces && this.once("base", key, () => sumPieces(this.profile, this.selection(state), pieces));
+  }
+
+  /** The nodes of the call tree, before and now. */
+  nodeChanges(state: State): { before: Spread; now: Spread } | null {
+    const pieces = this.base(state);
+    if (!pieces) return null;
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${JSON.stringify(pieces)}`;
+    return this.once("changes", key, () => {
+      const tree = this.tree(state);
+      let room: NodeSums | undefined;
+      const project = (sums: StackSums) => (room = sumNodes(tree, sums, room)).total;
+      const of = (some: Pieces) => spreadOf(this.profile, this.selection(state), some, project);
+      return { before: of(pieces), now: of(this.pieces(state)) };
+    });
+  }
+
+  /** The rows of a list by their own weight, before and now; `of` finds the place of a row. */
+  topChanges(state: State, by: TopBy): { before: Spread; now: Spread; of: Map<string, number> } | null {
+    const pieces = this.base(state);
+    if (!pieces || by === "thread" || by === "process") return null;
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${by}|${JSON.stringify(pieces)}`;
+    return this.once("top-changes", key, () => {
+      const kinds = this.kinds(state, by);
+      const hidden = this.hidden(state);
+      const own = (sums: StackSums) => selfOfKinds(this.profile, sums, hidden, kinds);
+      const of = (some: Pieces) => spreadOf(this.profile, this.selection(state), some, own);
+      const places = new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at]));
+      return { before: of(pieces), now: of(this.pieces(state)), of: places };
+    });
+  }
+
   graph(state: State): Graph {
     const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.view}`;
     const make = state.view === "inverted" ? fromLeaves : fromRoots;
@@ -115,6 +161,16 @@ export class Derived {
       if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
       return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
     });
+  }
+
+  /** Rows that were there before and are gone. */
+  gone(state: State, by: TopBy): TopRow[] {
+    const base = this.baseSums(state);
+    if (!base || by === "thread" || by === "process") return [];
+    const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
+    const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
+    const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
+    return before.filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`)).map((row) => ({ ...row, ...none }));
   }
 
   /** `width` is that of the picture, a column has at least three pixels. Idle time shows only when it is asked for. */

@@ -22,6 +22,7 @@ if (typeof document !== "undefined") void start();
 
 export { decode, profileOf };
 export * as colors from "./colors";
+export * as diff from "./diff";
 export * as flame from "./flame";
 export * as heat from "./heat";
 export * as loops from "./loops";

@@ -1,7 +1,8 @@
 // What the big picture shows, whatever the view: boxes in rows. Pure: recording, state and width in, boxes out.
 
-import { type Rgb, CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfName } from "./colors";
+import { type Rgb, CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName } from "./colors";
 import type { Derived } from "./derive";
+import { type Verdict, verdictOf } from "./diff";
 import { type Box, type FlameNode, type Graph, calleesOf, callersOf, follow, layout } from "./flame";
 import { NONE, functionPackage } from "./model";
 import { matchedWeight } from "./search";
@@ -111,10 +112,23 @@ function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, n
   return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
 }
 
+/** How a box of the flame graph changed; null where nothing is compared, or where a box is no single place. */
+export function changeOf(derived: Derived, state: State, { node }: ShownBox): { before: number; now: number; verdict: Verdict } | null {
+  const changes = state.view === "flame" ? derived.nodeChanges(state) : null;
+  if (!changes || !node || node.function === NONE) return null;
+  const isCounted = derived.profile.lanes[derived.lane(state)].counted;
+  return verdictOf(changes.before, changes.now, node.members[0], isCounted);
+}
+
+/** A change of so many points has the strongest colour. */
+const STRONGEST = 0.1;
+
 /** How a box is coloured; found ones stand out. */
 export function colorOf(derived: Derived, state: State, box: ShownBox, matches: Uint8Array | null): Rgb {
   if (box.function === NONE) return GROUP;
   if (matches?.[box.function]) return MATCH;
+  const change = changeOf(derived, state, box);
+  if (change) return colorOfChange(change.verdict, Math.abs(change.now - change.before) / STRONGEST);
   if (state.colorBy === "tier") return TIER_COLORS[box.tier];
   if (state.colorBy === "package") {
     const name = functionPackage(derived.profile, box.function);

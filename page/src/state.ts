@@ -9,13 +9,15 @@ export const VIEWS = ["flame", "time", "inverted", "top", "sandwich"] as const;
 export type View = (typeof VIEWS)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
-export const SORTS = ["self", "total", "name"] as const;
+export const SORTS = ["self", "total", "name", "change"] as const;
 
 export interface State {
   view: View;
   lane: number;
   /** Half-open, nanoseconds. */
   range: readonly [number, number] | null;
+  /** What the range is compared with. */
+  base: readonly [number, number] | "rest" | null;
   /** Rows of the thread table; null for the busiest main loop, an empty list for all. */
   threads: readonly number[] | null;
   /** Samples of these categories; an empty list for all. */
@@ -42,6 +44,7 @@ export const START: State = {
   view: "flame",
   lane: 0,
   range: null,
+  base: null,
   threads: null,
   categories: [],
   focus: [],
@@ -67,7 +70,8 @@ export function toHash(state: State): string {
   const put = (key: string, value: string, isSet: boolean) => isSet && words.push([key, value]);
   put("view", state.view, state.view !== START.view);
   put("lane", String(state.lane), state.lane !== 0);
-  put("range", state.range?.map((ns) => String(ns / 1e9)).join("-") ?? "", state.range !== null);
+  put("range", rangeText(state.range), state.range !== null);
+  put("against", state.base === "rest" ? "rest" : rangeText(state.base), state.base !== null);
   put("threads", state.threads?.join(".") || "all", state.threads !== null);
   put("category", state.categories.map((byte) => CATEGORIES[byte][0]).join("."), state.categories.length > 0);
   put("focus", items(state.focus), state.focus.length > 0);
@@ -100,6 +104,7 @@ export function fromHash(hash: string): State {
     view: one("view", VIEWS, START.view),
     lane: number("lane") ?? 0,
     range: rangeOf(word("range")),
+    base: word("against") === "rest" ? "rest" : rangeOf(word("against")),
     threads: words.has("threads") ? numbers(word("threads")) : null,
     categories: word("category").split(".").map((name) => CATEGORIES.findIndex(([known]) => known === name)).filter((byte) => byte >= 0),
     focus: itemsOf(word("focus")),
@@ -128,6 +133,10 @@ function decoded(text: string): string {
 
 function numbers(text: string): number[] {
   return text.split(".").filter((part) => /^\d{1,10}$/.test(part)).map(Number);
+}
+
+function rangeText(range: readonly [number, number] | null): string {
+  return range?.map((ns) => String(ns / 1e9)).join("-") ?? "";
 }
 
 function rangeOf(text: string): [number, number] | null {

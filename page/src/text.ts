@@ -31,6 +31,11 @@ export function percent(part: number): string {
   return `${(100 * part).toFixed(1)}\u00a0%`;
 }
 
+/** A change in points: `+3.1`. */
+export function points(change: number): string {
+  return `${change > 0 ? "+" : change < 0 ? "−" : ""}${Math.abs(100 * change).toFixed(1)}`;
+}
+
 /** `1520000000` → `1.52 s`. */
 export function duration(ns: number): string {
   const s = ns / 1e9;

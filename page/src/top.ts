@@ -137,6 +137,18 @@ export function topOf(profile: Profile, sums: StackSums, by: TopBy, hidden: Uint
   return sortRows(by === "line" && list.length === 0 ? linesByTicks(profile, sums) : list);
 }
 
+/** Each row's own weight, with what hidden frames gave it. */
+export function selfOfKinds(profile: Profile, sums: StackSums, hidden: Uint8Array | null, kinds: Kinds): Float64Array {
+  const { parent } = profile.stacks;
+  const ended = hidden ? sums.weight.slice() : sums.weight;
+  const self = new Float64Array(kinds.keys.length);
+  for (let stack = parent.length - 1; stack >= 0; stack--) {
+    if (hidden?.[stack] && parent[stack] !== NONE) ended[parent[stack]] += ended[stack];
+    else if (kinds.of[stack] >= 0) self[kinds.of[stack]] += ended[stack];
+  }
+  return self;
+}
+
 /** Threads or processes. */
 export function topOfThreads(profile: Profile, selection: Selection, by: TopBy): TopRow[] {
   const rows = new Map<number, TopRow>();

@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "nodescope-views-"));
 after(() => rmSync(folder, { recursive: true }));
 
 vm.runInThisContext(readFileSync(join(root, "page/dist/ui.js"), "utf8"), { filename: "ui.js" });
-const { colors, decode, flame, heat, loops, profileOf, search, selection, state, text, top, tree } = globalThis.nodescope;
+const { colors, decode, diff, flame, heat, loops, profileOf, search, selection, state, text, top, tree } = globalThis.nodescope;
 
 const run = (...words) => execFileSync(program, words, { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] });
 const input = (name) => (name.includes("/") ? resolve(root, name) : join(root, "corpus", name, "input.txt.gz"));
@@ -208,9 +208,35 @@ test("focus keeps stacks through a function, hiding a function gives to its call
   assert.equal(tree.sumNodes(shape, whole).total[0], whole.total);
 });
 
+test("what changed between two ranges is told from noise", async () => {
+  // A second of `steady` work, then a second in which `burst` takes half; every 10 ms a sample.
+  const lines = Array.from({ length: 4000 }, (_, at) => {
+    const isBurst = at >= 2000 && at % 2 === 0;
+    return `node 7/7 [000] ${(100 + at / 1000).toFixed(6)}: 1000000 cpu-clock:\n\t1 ${isBurst ? "burst" : `steady${at % 3}`} (/bin/x)\n\t2 main (/bin/x)\n`;
+  });
+  const file = join(folder, "burst.perf.txt");
+  writeFileSync(file, `${lines.join("\n")}\n`);
+  const profile = await open(file);
+  const kinds = top.kindsOf(profile, "function", null);
+  const own = (sums) => top.selfOfKinds(profile, sums, null, kinds);
+  const spread = (from, to) => diff.spreadOf(profile, ALL, [[from, to]], own);
+  const verdicts = (before, now) =>
+    Object.fromEntries(kinds.keys.map((key, at) => [profile.strings[profile.functions.name[key]], diff.verdictOf(before, now, at, true).verdict]));
+  const changed = verdicts(spread(0, 2e9), spread(2e9, 4e9));
+  assert.equal(changed.burst, "new");
+  assert.equal(changed.steady0, "less");
+  assert.equal(verdicts(spread(2e9, 4e9), spread(0, 2e9)).burst, "gone");
+  assert.deepEqual(new Set(Object.values(verdicts(spread(0, 1e9), spread(1e9, 2e9)))), new Set(["noise"]));
+  assert.equal(diff.verdictOf(spread(0, 2e9), spread(2e9, 4e9), 0, false).verdict, "unknown");
+  // The rest is everything but the range.
+  const rest = diff.basePieces("rest", [1e9, 2e9], profile.durationNs);
+  const sums = [diff.sumPieces(profile, ALL, rest), selection.sumStacks(profile, { ...ALL, range: [1e9, 2e9] }), selection.sumStacks(profile, ALL)];
+  assert.equal(sums[0].total + sums[1].total, sums[2].total);
+});
+
 test("the address keeps everything, and nonsense in it is ignored", () => {
   const full = {
-    ...state.START, view: "top", lane: 1, range: [12_310_000_000, 13_830_000_001], threads: [0, 3], categories: [5, 13], search: "a&b=ü#%", zoom: [1, 22],
+    ...state.START, view: "top", lane: 1, range: [12_310_000_000, 13_830_000_001], base: [0, 5_000_000_000], threads: [0, 3], categories: [5, 13], search: "a&b=ü#%", zoom: [1, 22],
     focus: [{ kind: "package", id: 7 }], hidden: [{ kind: "category", id: 3 }, { kind: "function", id: 12 }], function: 9, colorBy: "tier", isUpward: true, by: "line",
     sort: "total", filter: "x y", rows: 25, bands: "thread", theme: "dark",
   };

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -313,6 +313,48 @@ describe("the page of a recording", () => {
     await close(page);
     await close(other);
   });
+});
+
+test("a range is compared with the rest, or with another", async () => {
+  const page = await show(DEMO);
+  await page.locator("#stalls button").first().click();
+  await page.locator('[data-key="compare-rest"]').click();
+  await drawn(page);
+  assert.equal((await hashOf(page)).against, "rest");
+  assert.match(await page.locator("#against").textContent(), /^against the rest/);
+  assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
+  await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
+  assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+  await page.screenshot({ path: join(pictures, "compared.png") });
+  await page.keyboard.press("4");
+  await page.locator('[data-key="sort-change"]').click();
+  await drawn(page);
+  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => Math.abs(Number(row.cells[3].textContent.replace("−", "-")))));
+  assert.ok(changes.length > 5 && changes[0] > 1);
+  assert.deepEqual(changes, [...changes].sort((a, b) => b - a));
+  await page.locator('[data-key="compare-stop"]').click();
+  await page.locator('[data-key="compare-base"]').click();
+  await drawn(page);
+  assert.equal((await hashOf(page)).against, (await hashOf(page)).range);
+  await close(page);
+});
+
+test("what is shown can be saved as a picture, hostile names and all", async () => {
+  const file = join(folder, "saved.folded");
+  writeFileSync(file, HOSTILE.map((name, at) => `${name.replaceAll(";", ":")} ${10 + at}\n`).join(""));
+  const page = await show(file);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="svg"]').click()]);
+  const text = readFileSync(await download.path(), "utf8");
+  const found = await page.evaluate((svg) => {
+    const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
+    return { errors: tree.querySelectorAll("parsererror, script, img").length, titles: [...tree.querySelectorAll("title")].map((title) => title.textContent) };
+  }, text);
+  assert.equal(found.errors, 0);
+  assert.ok(found.titles.some((title) => title.startsWith("<img src=x onerror=alert(1)>")), found.titles.join("\n"));
+  assert.ok(found.titles.some((title) => title.startsWith("检查订单")));
+  // The blob is the page's own.
+  page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
+  await close(page);
 });
 
 describe("the event loop", () => {

@@ -1,10 +1,10 @@
 // The big picture: boxes on a canvas that scrolls, or the top table. Owns mouse, keys, tooltip and menu over it.
 
-import { type Rgb, TIER_COLORS, colorOfName, css, themed } from "../colors";
+import { type Rgb, TIER_COLORS, colorOfChange, colorOfName, css, themed } from "../colors";
 import { pathOf } from "../flame";
 import { CATEGORIES, NONE, TIERS, functionName, functionPackage, functionPlace } from "../model";
-import { type Picture, type ShownBox, colorOf, pictureOf } from "../picture";
-import { duration, percent, plural, seconds, share, shown, thousands } from "../text";
+import { type Picture, type ShownBox, changeOf, colorOf, pictureOf } from "../picture";
+import { duration, percent, plural, points, seconds, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { button, h, refill, sized, swatch } from "./dom";
 import { getFont } from "./heatview";
@@ -132,7 +132,14 @@ export function flamePart(app: App): Part[] {
     const others = TIERS.filter((_, at) => at > 0 && at !== tier && (tiers >> at) & 1);
     const tierText = tier === 0 ? "" : `${TIERS[tier]}${others.length > 0 ? ` (also ${others.join(", ")})` : ""}`;
     const kind = [shown(functionPackage(profile, box.function)), CATEGORIES[box.category][1], tierText].filter(Boolean).join(" · ");
-    return [nameOf(box.function), shown(functionPlace(profile, box.function)), kind, weightText(box, total)];
+    return [nameOf(box.function), shown(functionPlace(profile, box.function)), kind, weightText(box, total), changeText(box)];
+  };
+
+  const changeText = (box: ShownBox): string => {
+    const change = changeOf(derived, app.state, box);
+    if (!change) return "";
+    const words = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" }[change.verdict];
+    return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${words}`;
   };
 
   const weightText = ({ node, span }: ShownBox, total: number): string => {
@@ -312,9 +319,12 @@ export function flamePart(app: App): Part[] {
   app.svg = () => svgOf(app, shownPicture, width, nameOf);
 
   const renderLegend = () => {
-    const { colorBy } = app.state;
-    if (colorBy === "category") return legend.replaceChildren();
+    const { colorBy, view } = app.state;
     const entry = (color: Rgb, text: string) => h("span", {}, swatch(css(themed(color, app.isDark))), text);
+    if (view === "flame" && derived.base(app.state)) {
+      return refill(legend, entry(colorOfChange("more", 1), "more"), entry(colorOfChange("less", 1), "less"), entry(colorOfChange("new", 1), "new"), entry(colorOfChange("noise", 1), "within noise"));
+    }
+    if (colorBy === "category") return legend.replaceChildren();
     if (colorBy === "tier") return refill(legend, ...TIERS.map((name, tier) => ({ name: tier === 0 ? "not JavaScript" : name, tier })).filter(({ tier }) => tier < 6).map(({ name, tier }) => entry(TIER_COLORS[tier], name)));
     const seen = new Map<string, number>();
     for (const box of shownPicture.rows.flat()) {

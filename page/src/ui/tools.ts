@@ -47,7 +47,22 @@ function selectionText(app: App): HTMLElement {
   parts.push(sums.count === whole ? `all ${count}` : `${count} of ${thousands(whole)}`);
   const text = h("span", { attributes: { id: "selection", role: "status", "data-samples": String(sums.count), "data-weight": String(sums.total) } }, parts.join(" · "));
   const clear = state.range && button("✕", "clear-range", () => app.update({ range: null }), { title: "Clear the selection (Escape)", attributes: { "aria-label": "Clear the selection" } });
-  return h("span", { class: "end row" }, h("span", { class: "quiet" }, "selection"), text, clear);
+  return h("span", { class: "end row" }, h("span", { class: "quiet" }, "selection"), text, clear, ...comparing(app));
+}
+
+/** The selected range against the rest, or against another one that was set as base before. */
+function comparing(app: App): HTMLElement[] {
+  const { range, base } = app.state;
+  if (base) {
+    const words = base === "rest" ? "the rest" : `${seconds(base[0])}–${seconds(base[1])} s`;
+    const stop = button("✕", "compare-stop", () => app.update({ base: null }), { attributes: { "aria-label": "Stop comparing" } });
+    return [h("span", { class: "chip", attributes: { id: "against" } }, h("span", {}, `against ${words}`), stop)];
+  }
+  if (!range) return [];
+  return [
+    button("against the rest", "compare-rest", () => app.update({ base: "rest", zoom: [] }), { title: "Colour by what is more or less than in the rest of the recording" }),
+    button("set as base", "compare-base", () => app.update({ base: range, zoom: [] }), { title: "Then select another range: it is compared with this one" }),
+  ];
 }
 
 /** The way from the root to the box that fills the picture. */
