@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: f6c95727fdf485f242ad67b9fc5f198cf0db1d5e32afaea0f31a7837fc79ea6b
+// Made from page/src by `npm run build` in page: change it there. Sources: 1901ad9dadd59fb2ad8ef59740e9694e543ffb25a110f39fa7a0b7cff62f82f5
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -414,12 +414,44 @@ var nodescope = (() => {
     return downwards(tree, sums, nodeOf(tree, null, [0], sums));
   }
   function fromLeaves(tree, sums) {
-    const ran = [];
-    for (let node = 1; node < sums.self.length; node++) if (sums.selfSamples[node] > 0 || sums.self[node] > 0) ran.push(node);
-    const root = { ...nodeOf(tree, null, [0], sums), members: ran };
-    root.weights = ran.map((node) => sums.self[node]);
-    root.samples = ran.map((node) => sums.selfSamples[node]);
-    return upwards(tree, root, true);
+    const root = nodeOf(tree, null, [0], sums);
+    root.children = sorted(ranUnder(tree, sums, root));
+    return upwards(tree, root);
+  }
+  function ranUnder(tree, sums, root) {
+    const { function: functions } = tree;
+    const { self, selfSamples } = sums;
+    let last = 0;
+    for (let node = 1; node < functions.length; node++) if (functions[node] > last) last = functions[node];
+    const starts = new Int32Array(last + 2);
+    for (let node = 1; node < functions.length; node++) if (selfSamples[node] > 0 || self[node] > 0) starts[functions[node] + 1]++;
+    for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
+    const next = starts.slice();
+    const members = new Int32Array(starts[last + 1]);
+    const [weights, samples] = [new Float64Array(members.length), new Float64Array(members.length)];
+    for (let node = 1; node < functions.length; node++) {
+      if (!(selfSamples[node] > 0 || self[node] > 0)) continue;
+      const place = next[functions[node]]++;
+      members[place] = node;
+      weights[place] = self[node];
+      samples[place] = selfSamples[node];
+    }
+    const boxes = [];
+    for (let id = 0; id <= last; id++) {
+      const [from, to] = [starts[id], starts[id + 1]];
+      if (from === to) continue;
+      const box = emptyNode(id, root);
+      let most2 = -1;
+      for (let at = from; at < to; at++) {
+        box.total += weights[at];
+        box.totalSamples += samples[at];
+        most2 = addLooks(tree, box, members[at], weights[at], most2);
+      }
+      [box.self, box.selfSamples] = [box.total, box.totalSamples];
+      [box.members, box.weights, box.samples] = [members.subarray(from, to), weights.subarray(from, to), samples.subarray(from, to)];
+      boxes.push(box);
+    }
+    return boxes;
   }
   function calleesOf(tree, sums, id) {
     const root = nodeOf(tree, null, outermost(tree, sums, id), sums);
@@ -432,7 +464,7 @@ var nodescope = (() => {
     root.function = id;
     root.weights = members.map((node) => sums.total[node]);
     root.samples = members.map((node) => sums.totalSamples[node]);
-    return upwards(tree, root, false);
+    return upwards(tree, root);
   }
   function outermost(tree, sums, id) {
     const found = [];
@@ -449,7 +481,7 @@ var nodescope = (() => {
       if (node.children) return node.children;
       if (node.members.length === 1) return node.children = sorted(onlyChildren(tree, sums, node));
       const groups = /* @__PURE__ */ new Map();
-      for (const member of node.members) {
+      for (const member of Array.from(node.members)) {
         for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
           const child = tree.children[at];
           if (sums.totalSamples[child] === 0 && sums.total[child] === 0) continue;
@@ -463,7 +495,7 @@ var nodescope = (() => {
     return { root, open };
   }
   function onlyChildren(tree, sums, node) {
-    const [member] = node.members;
+    const member = node.members[0];
     const children = [];
     for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
       const child = tree.children[at];
@@ -484,25 +516,19 @@ var nodescope = (() => {
     }
     return node;
   }
-  function upwards(tree, root, isOfLeaves) {
+  function upwards(tree, root) {
     const places = new Int32Array(tree.parent.length);
     const open = (node) => {
       if (node.children) return node.children;
-      const isFirst = isOfLeaves && node === root;
-      const { members } = node;
+      const { members, weights, samples } = node;
       const groups = /* @__PURE__ */ new Map();
       for (let index = 0; index < members.length; index++) {
-        const step = isFirst ? members[index] : tree.parent[members[index]];
+        const step = tree.parent[members[index]];
         if (step === 0) continue;
         const id = tree.function[step];
         let group = groups.get(id);
-        if (group === void 0) {
-          group = emptyNode(id, node);
-          group.weights = [];
-          group.samples = [];
-          groups.set(id, group);
-        }
-        addMember(group, step, node.weights[index], node.samples[index], places);
+        if (group === void 0) groups.set(id, group = { ...emptyNode(id, node), members: [], weights: [], samples: [] });
+        addMember(group, step, weights[index], samples[index], places);
       }
       for (const group of groups.values()) {
         let most2 = -1;
@@ -510,7 +536,6 @@ var nodescope = (() => {
           places[group.members[index]] = 0;
           most2 = addLooks(tree, group, group.members[index], group.weights[index], most2);
         }
-        if (isFirst) [group.self, group.selfSamples] = [group.total, group.totalSamples];
       }
       return node.children = sorted([...groups.values()]);
     };

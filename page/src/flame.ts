@@ -17,9 +17,9 @@ export interface FlameNode {
   totalSamples: number;
   parent: FlameNode | null;
   /** The nodes of the call tree that are merged here; going up, with the part of each that counts. */
-  members: number[];
-  weights: number[] | null;
-  samples: number[] | null;
+  members: ArrayLike<number>;
+  weights: ArrayLike<number> | null;
+  samples: ArrayLike<number> | null;
   children: FlameNode[] | null;
 }
 
@@ -36,12 +36,46 @@ export function fromRoots(tree: Tree, sums: NodeSums): Graph {
 
 /** The functions that ran under the root, and their callers under them. */
 export function fromLeaves(tree: Tree, sums: NodeSums): Graph {
-  const ran: number[] = [];
-  for (let node = 1; node < sums.self.length; node++) if (sums.selfSamples[node] > 0 || sums.self[node] > 0) ran.push(node);
-  const root = { ...nodeOf(tree, null, [0], sums), members: ran };
-  root.weights = ran.map((node) => sums.self[node]);
-  root.samples = ran.map((node) => sums.selfSamples[node]);
-  return upwards(tree, root, true);
+  const root = nodeOf(tree, null, [0], sums);
+  root.children = sorted(ranUnder(tree, sums, root));
+  return upwards(tree, root);
+}
+
+/** A box for each function that ran, with all nodes in which it did: a counting sort, because here it is about every node. */
+function ranUnder(tree: Tree, sums: NodeSums, root: FlameNode): FlameNode[] {
+  const { function: functions } = tree;
+  const { self, selfSamples } = sums;
+  let last = 0;
+  for (let node = 1; node < functions.length; node++) if (functions[node] > last) last = functions[node];
+  const starts = new Int32Array(last + 2);
+  for (let node = 1; node < functions.length; node++) if (selfSamples[node] > 0 || self[node] > 0) starts[functions[node] + 1]++;
+  for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
+  const next = starts.slice();
+  const members = new Int32Array(starts[last + 1]);
+  const [weights, samples] = [new Float64Array(members.length), new Float64Array(members.length)];
+  for (let node = 1; node < functions.length; node++) {
+    if (!(selfSamples[node] > 0 || self[node] > 0)) continue;
+    const place = next[functions[node]]++;
+    members[place] = node;
+    weights[place] = self[node];
+    samples[place] = selfSamples[node];
+  }
+  const boxes: FlameNode[] = [];
+  for (let id = 0; id <= last; id++) {
+    const [from, to] = [starts[id], starts[id + 1]];
+    if (from === to) continue;
+    const box = emptyNode(id, root);
+    let most = -1;
+    for (let at = from; at < to; at++) {
+      box.total += weights[at];
+      box.totalSamples += samples[at];
+      most = addLooks(tree, box, members[at], weights[at], most);
+    }
+    [box.self, box.selfSamples] = [box.total, box.totalSamples];
+    [box.members, box.weights, box.samples] = [members.subarray(from, to), weights.subarray(from, to), samples.subarray(from, to)];
+    boxes.push(box);
+  }
+  return boxes;
 }
 
 /** What one function called, wherever it was called from; each sample counts once, by the outermost call. */
@@ -58,7 +92,7 @@ export function callersOf(tree: Tree, sums: NodeSums, id: number): Graph {
   root.function = id;
   root.weights = members.map((node) => sums.total[node]);
   root.samples = members.map((node) => sums.totalSamples[node]);
-  return upwards(tree, root, false);
+  return upwards(tree, root);
 }
 
 /** The nodes of a function that no other call of it encloses. */
@@ -78,7 +112,7 @@ function downwards(tree: Tree, sums: NodeSums, root: FlameNode): Graph {
     if (node.children) return node.children;
     if (node.members.length === 1) return (node.children = sorted(onlyChildren(tree, sums, node)));
     const groups = new Map<number, number[]>();
-    for (const member of node.members) {
+    for (const member of Array.from(node.members)) {
       for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
         const child = tree.children[at];
         if (sums.totalSamples[child] === 0 && sums.total[child] === 0) continue;
@@ -94,7 +128,7 @@ function downwards(tree: Tree, sums: NodeSums, root: FlameNode): Graph {
 
 /** Of a box that is one node of the call tree, and its children are so, too: the common case. */
 function onlyChildren(tree: Tree, sums: NodeSums, node: FlameNode): FlameNode[] {
-  const [member] = node.members;
+  const member = node.members[0];
   const children: FlameNode[] = [];
   for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
     const child = tree.children[at];
@@ -118,51 +152,50 @@ function nodeOf(tree: Tree, parent: FlameNode | null, members: number[], sums: N
   return node;
 }
 
-function upwards(tree: Tree, root: FlameNode, isOfLeaves: boolean): Graph {
+/** The callers of each box's nodes. */
+function upwards(tree: Tree, root: FlameNode): Graph {
   // Behind each node of the call tree, its place among the members of its group, from 1; cleared after use.
   const places = new Int32Array(tree.parent.length);
   const open = (node: FlameNode): FlameNode[] => {
     if (node.children) return node.children;
-    // Under the root of all stand the functions that ran; otherwise the callers of the box's own nodes.
-    const isFirst = isOfLeaves && node === root;
-    const { members } = node;
-    const groups = new Map<number, FlameNode>();
+    const { members, weights, samples } = node;
+    const groups = new Map<number, Group>();
     for (let index = 0; index < members.length; index++) {
-      const step = isFirst ? members[index] : tree.parent[members[index]];
+      const step = tree.parent[members[index]];
       if (step === 0) continue;
       const id = tree.function[step];
       let group = groups.get(id);
-      if (group === undefined) {
-        group = emptyNode(id, node);
-        group.weights = [];
-        group.samples = [];
-        groups.set(id, group);
-      }
-      addMember(group, step, node.weights![index], node.samples![index], places);
+      if (group === undefined) groups.set(id, (group = { ...emptyNode(id, node), members: [], weights: [], samples: [] }));
+      addMember(group, step, weights![index], samples![index], places);
     }
     for (const group of groups.values()) {
       let most = -1;
       for (let index = 0; index < group.members.length; index++) {
         places[group.members[index]] = 0;
-        most = addLooks(tree, group, group.members[index], group.weights![index], most);
+        most = addLooks(tree, group, group.members[index], group.weights[index], most);
       }
-      if (isFirst) [group.self, group.selfSamples] = [group.total, group.totalSamples];
     }
     return (node.children = sorted([...groups.values()]));
   };
   return { root, open };
 }
 
-function addMember(group: FlameNode, step: number, weight: number, samples: number, places: Int32Array): void {
+interface Group extends FlameNode {
+  members: number[];
+  weights: number[];
+  samples: number[];
+}
+
+function addMember(group: Group, step: number, weight: number, samples: number, places: Int32Array): void {
   const place = places[step] - 1;
   if (place < 0) {
     group.members.push(step);
-    group.weights!.push(weight);
-    group.samples!.push(samples);
+    group.weights.push(weight);
+    group.samples.push(samples);
     places[step] = group.members.length;
   } else {
-    group.weights![place] += weight;
-    group.samples![place] += samples;
+    group.weights[place] += weight;
+    group.samples[place] += samples;
   }
   group.total += weight;
   group.totalSamples += samples;
