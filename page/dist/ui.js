@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 1901ad9dadd59fb2ad8ef59740e9694e543ffb25a110f39fa7a0b7cff62f82f5
+// Made from page/src by `npm run build` in page: change it there. Sources: cc232b85f7a043b8229f898fb769597150825e2087ad8223a188e50583934d07
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -1610,6 +1610,7 @@ var nodescope = (() => {
   var text_exports = {};
   __export(text_exports, {
     amount: () => amount,
+    axisTime: () => axisTime,
     clock: () => clock,
     duration: () => duration,
     percent: () => percent,
@@ -1647,13 +1648,22 @@ var nodescope = (() => {
   }
   function duration(ns) {
     const s = ns / 1e9;
-    if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.round(s % 3600 / 60)} min`;
-    if (s >= 120) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+    if (s >= 3570) return two(Math.round(s / 60), "h", "min");
+    if (s >= 119.5) return two(Math.round(s), "min", "s");
     if (s >= 9.995) return `${s.toFixed(1)} s`;
     if (s >= 0.9995) return `${s.toFixed(2)} s`;
     if (ns >= 1e6) return `${Number((ns / 1e6).toPrecision(3))} ms`;
     if (ns >= 1e3) return `${Number((ns / 1e3).toPrecision(3))} µs`;
     return `${ns} ns`;
+  }
+  function two(count, large, small) {
+    const rest = count % 60;
+    return `${Math.floor(count / 60)} ${large}${rest > 0 ? ` ${rest} ${small}` : ""}`;
+  }
+  function axisTime(s, longest) {
+    if (longest < 120) return `${s} s`;
+    const pad = (part) => String(Math.floor(part)).padStart(2, "0");
+    return longest < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad(s % 3600 / 60)}:${pad(s % 60)}`;
   }
   function seconds(ns) {
     return (ns / 1e9).toFixed(ns % 1e7 === 0 ? 2 : 3);
@@ -1935,7 +1945,7 @@ var nodescope = (() => {
     const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));
     const bandHeight = heat.rows * rowHeight + (heat.bands > 1 ? 2 : 0);
     const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
-    return { left, columnWidth: columnWidth >= 4 ? Math.floor(columnWidth) : columnWidth, rowHeight, bandHeight, height, heat };
+    return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
   }
   function drawImage(app, image, frame, key, lastKey) {
     if (key === lastKey) return;
@@ -2013,7 +2023,7 @@ var nodescope = (() => {
     context.textAlign = "left";
     for (let column2 = 0; column2 < heat.columns; column2 += every) {
       const x = left + column2 * columnWidth;
-      const time = `${Number(column2 * heat.columnNs / 1e9)} s`;
+      const time = axisTime(column2 * heat.columnNs / 1e9, app.profile.durationNs / 1e9);
       context.fillRect(x, top, 1, 4);
       context.fillText(startMs === null ? time : `${time} · ${clock(startMs, column2 * heat.columnNs)}`, x + 3, top + 3);
     }

@@ -39,13 +39,26 @@ export function points(change: number): string {
 /** `1520000000` → `1.52 s`. */
 export function duration(ns: number): string {
   const s = ns / 1e9;
-  if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.round((s % 3600) / 60)} min`;
-  if (s >= 120) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+  if (s >= 3570) return two(Math.round(s / 60), "h", "min");
+  if (s >= 119.5) return two(Math.round(s), "min", "s");
   if (s >= 9.995) return `${s.toFixed(1)} s`;
   if (s >= 0.9995) return `${s.toFixed(2)} s`;
   if (ns >= 1e6) return `${Number((ns / 1e6).toPrecision(3))} ms`;
   if (ns >= 1e3) return `${Number((ns / 1e3).toPrecision(3))} µs`;
   return `${ns} ns`;
+}
+
+/** `130` of the small unit, sixty of which are one of the large. */
+function two(count: number, large: string, small: string): string {
+  const rest = count % 60;
+  return `${Math.floor(count / 60)} ${large}${rest > 0 ? ` ${rest} ${small}` : ""}`;
+}
+
+/** Whole seconds as an axis says them: `90 s`, `12:30`, `2:05:00`. */
+export function axisTime(s: number, longest: number): string {
+  if (longest < 120) return `${s} s`;
+  const pad = (part: number) => String(Math.floor(part)).padStart(2, "0");
+  return longest < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad((s % 3600) / 60)}:${pad(s % 60)}`;
 }
 
 /** Seconds since the start, to the millisecond. */

@@ -250,7 +250,7 @@ test("the address keeps everything, and nonsense in it is ignored", () => {
 test("texts: control and direction characters are shown by number, the rest stays", () => {
   assert.equal(text.shown("a\u001b[31mb\u202ec\u0000\n"), "a\\x1b[31mb\\u202ec\\x00\\x0a");
   assert.equal(text.shown("检查 größeÄndern 🚀 <b>"), "检查 größeÄndern 🚀 <b>");
-  assert.deepEqual([1520e6, 266e6, 1e3, 30e9, 7.3e12].map(text.duration), ["1.52 s", "266 ms", "1 µs", "30.0 s", "2 h 2 min"]);
+  assert.deepEqual([1520e6, 266e6, 1e3, 30e9, 119.7e9, 600e9, 7.3e12, 14399e9].map(text.duration), ["1.52 s", "266 ms", "1 µs", "30.0 s", "2 min", "10 min", "2 h 2 min", "4 h"]);
   assert.deepEqual([0, 0.0001, 0.1234, 1].map(text.percent), ["0.0\u00a0%", "<0.1\u00a0%", "12.3\u00a0%", "100.0\u00a0%"]);
 });
 

@@ -378,6 +378,22 @@ describe("the event loop", () => {
   });
 });
 
+test("hours have coarser columns, and every sample", async () => {
+  const lines = Array.from({ length: 14_400 }, (_, second) => `node 7/7 [000] ${(100 + second).toFixed(6)}: 10101010 cpu-clock:\n\t1 ${second % 600 < 60 ? "burst" : "steady"} (/bin/x)\n`);
+  const file = join(folder, "hours.txt");
+  writeFileSync(file, `${lines.join("\n")}\n`);
+  const page = await show(file, "#threads=all");
+  assert.match(await page.locator("#heat-hover").textContent(), /, 60 s a column/);
+  assert.match(await page.locator(".facts").textContent(), /4 h/);
+  await page.locator("#heat").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Shift+ArrowRight");
+  assert.equal((await hashOf(page)).range, "0-120");
+  assert.equal((await selected(page)).samples, 120);
+  await page.screenshot({ path: join(pictures, "hours.png") });
+  await close(page);
+});
+
 test("hostile names are only names, and stay what they are", async () => {
   const file = join(folder, "hostile.folded");
   writeFileSync(file, HOSTILE.map((name, at) => `${name.replaceAll(";", ":")};leaf${at} ${at + 1}\n`).join(""));

@@ -5,7 +5,7 @@ import { CATEGORY_COLORS, css, ramp, themed } from "../colors";
 import { type Heat, ROW_CHOICES, cellAt, rangeOfCells } from "../heat";
 import { culprit } from "../loops";
 import { CATEGORIES, functionName } from "../model";
-import { amount, clock, duration, percent, seconds, share, shown } from "../text";
+import { amount, axisTime, clock, duration, percent, seconds, share, shown } from "../text";
 import type { App, Part } from "./app";
 import { button, h, picker, refill, sized, swatch } from "./dom";
 
@@ -238,7 +238,7 @@ function frameOf(app: App, width: number): Frame {
   const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));
   const bandHeight = heat.rows * rowHeight + (heat.bands > 1 ? 2 : 0);
   const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
-  return { left, columnWidth: columnWidth >= 4 ? Math.floor(columnWidth) : columnWidth, rowHeight, bandHeight, height, heat };
+  return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
 }
 
 /** The cells alone: drawn once, not while dragging. */
@@ -322,7 +322,7 @@ function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, col
   context.textAlign = "left";
   for (let column = 0; column < heat.columns; column += every) {
     const x = left + column * columnWidth;
-    const time = `${Number((column * heat.columnNs) / 1e9)} s`;
+    const time = axisTime((column * heat.columnNs) / 1e9, app.profile.durationNs / 1e9);
     context.fillRect(x, top, 1, 4);
     context.fillText(startMs === null ? time : `${time} · ${clock(startMs, column * heat.columnNs)}`, x + 3, top + 3);
   }
