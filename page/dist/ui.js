@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: cc232b85f7a043b8229f898fb769597150825e2087ad8223a188e50583934d07
+// Made from page/src by `npm run build` in page: change it there. Sources: 4e9272dcc94630b3ca0167244c766c1da2c0b03d3986c1f59e77f6d3f3377cc9
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -1460,7 +1460,7 @@ var nodescope = (() => {
     const [first, end] = rowsIn(lane.time, range);
     const pixel = (range[1] - range[0]) / Math.max(1, width);
     let open = [];
-    let [lastPixel, lastTime2] = [-1, -1];
+    let [lastPixel, lastTime2, length] = [-1, -1, interval];
     const path = [];
     const close = (from, at) => {
       for (const span of open.splice(from)) span.end = Math.max(span.start, Math.min(at, range[1]));
@@ -1469,14 +1469,16 @@ var nodescope = (() => {
       const stack = lane.stack[row];
       if (lane.thread[row] !== thread || selection.stacks && (stack === NONE || !selection.stacks[stack])) continue;
       const time = lane.time[row];
-      const isGap = lastTime2 >= 0 && time - lastTime2 > LONGEST * interval;
+      const isGap = lastTime2 >= 0 && time - lastTime2 > LONGEST * length;
       const column2 = Math.floor((time - range[0]) / pixel);
+      const last = length;
+      length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
       if (column2 === lastPixel && !isGap) {
         for (const span of open) span.samples++;
         lastTime2 = time;
         continue;
       }
-      if (isGap) close(0, lastTime2 + interval);
+      if (isGap) close(0, lastTime2 + last);
       [lastPixel, lastTime2] = [column2, time];
       path.length = 0;
       for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
@@ -1492,7 +1494,7 @@ var nodescope = (() => {
         spans.push(span);
       }
     }
-    close(0, lastTime2 + interval);
+    close(0, lastTime2 + length);
     return spans;
   }
   function medianGap(profile, selection, thread) {
@@ -2044,6 +2046,7 @@ var nodescope = (() => {
   function drawStrip(app, context, { heat, left, columnWidth }, top, color) {
     const scale = columnWidth / heat.columnNs;
     const loops = app.derived.loops(app.state);
+    if (!loops.isWatched && loops.longest.length === 0) return;
     context.font = getFont(11);
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -2074,7 +2077,7 @@ var nodescope = (() => {
     return cut;
   }
 
-  // src/ui/svg.ts
+  // src/ui/save.ts
   var ROW = 18;
   function svgOf(app, picture, width, nameOf) {
     const matches = app.derived.matches(app.state);
@@ -2101,6 +2104,25 @@ ${parts.join("\n")}
   function escape(text) {
     const legal = text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\ufffe\uffff]/g, "�");
     return legal.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+  }
+  function foldedOf({ profile, derived, state }) {
+    const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+    const names = Array.from(tree.function, (id) => id === NONE ? "" : shown(functionName(profile, id) || "(anonymous)").replaceAll(";", ":"));
+    const lines = [];
+    for (let node = 1; node < names.length; node++) {
+      if (!(sums.self[node] > 0)) continue;
+      const path = [];
+      for (let at = node; at !== 0; at = tree.parent[at]) path.push(names[at]);
+      lines.push(`${path.reverse().join(";")} ${sums.self[node]}
+`);
+    }
+    return lines.join("");
+  }
+  function download(text, name, type) {
+    const link = h("a", { attributes: { download: name } });
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1e3);
   }
 
   // src/ui/topview.ts
@@ -2600,7 +2622,7 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
       return refill(legend, ...names.map(([name]) => entry(colorOfName(name), shown(name))));
     };
     const renderTable = () => {
-      const boxes = shownPicture.rows.flat().filter(({ node }) => node !== null).sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
+      const boxes = shownPicture.rows.flat().sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
       const { total } = derived.sums(app.state);
       const row = (box) => h("tr", {}, ...[nameOf(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)].map((text) => h("td", {}, text)));
       const head2 = h("tr", {}, ...["function", "place", "weight"].map((text) => h("th", {}, text)));
@@ -2627,12 +2649,17 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
       }
     });
     const matched = h("span", { class: "matched", attributes: { role: "status" } });
-    const copy = button("link", "copy-link", () => void navigator.clipboard?.writeText(location.href), { title: "Copy a link to what you see" });
+    const copied = () => {
+      copy.textContent = "copied";
+      setTimeout(() => copy.textContent = "link", 1200);
+    };
+    const copy = button("link", "copy-link", () => void navigator.clipboard?.writeText(location.href).then(copied), { title: "Copy a link to what you see" });
     const buttons = [
       button("‹", "previous", () => app.step(-1), { title: "Previous match (Shift-Enter)", attributes: { "aria-label": "Previous match" } }),
       button("›", "next", () => app.step(1), { title: "Next match (Enter)", attributes: { "aria-label": "Next match" } }),
       copy,
       button("SVG", "svg", () => download(app.svg(), "flame.svg", "image/svg+xml"), { title: "Save what is shown as a picture" }),
+      button("folded", "folded", () => download(foldedOf(app), "selection.folded", "text/plain"), { title: "Save what is selected as folded stacks" }),
       button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", attributes: { "aria-label": "Dark or light" } }),
       button("?", "help", () => app.showHelp(), { title: "Keys (?)", attributes: { "aria-label": "Keys" } })
     ];
@@ -2750,12 +2777,6 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
       );
     };
     return { element, render };
-  }
-  function download(text, name, type) {
-    const link = h("a", { attributes: { download: name } });
-    link.href = URL.createObjectURL(new Blob([text], { type }));
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1e3);
   }
 
   // src/ui/help.ts

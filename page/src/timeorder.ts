@@ -14,7 +14,7 @@ export interface Span {
   samples: number;
 }
 
-/** A sample stands for no more than so many intervals. */
+/** More than so many intervals without a sample are a gap. */
 const LONGEST = 1.5;
 
 export function timeOrder(
@@ -33,7 +33,7 @@ export function timeOrder(
   const [first, end] = rowsIn(lane.time, range);
   const pixel = (range[1] - range[0]) / Math.max(1, width);
   let open: Span[] = [];
-  let [lastPixel, lastTime] = [-1, -1];
+  let [lastPixel, lastTime, length] = [-1, -1, interval];
   const path: number[] = [];
   const close = (from: number, at: number) => {
     for (const span of open.splice(from)) span.end = Math.max(span.start, Math.min(at, range[1]));
@@ -42,14 +42,17 @@ export function timeOrder(
     const stack = lane.stack[row];
     if (lane.thread[row] !== thread || (selection.stacks && (stack === NONE || !selection.stacks[stack]))) continue;
     const time = lane.time[row];
-    const isGap = lastTime >= 0 && time - lastTime > LONGEST * interval;
+    const isGap = lastTime >= 0 && time - lastTime > LONGEST * length;
     const column = Math.floor((time - range[0]) / pixel);
+    const last = length;
+    // A sampler that was late says so in the weight.
+    length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
     if (column === lastPixel && !isGap) {
       for (const span of open) span.samples++;
       lastTime = time;
       continue;
     }
-    if (isGap) close(0, lastTime + interval);
+    if (isGap) close(0, lastTime + last);
     [lastPixel, lastTime] = [column, time];
     path.length = 0;
     for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
@@ -65,7 +68,7 @@ export function timeOrder(
       spans.push(span);
     }
   }
-  close(0, lastTime + interval);
+  close(0, lastTime + length);
   return spans;
 }
 

@@ -357,6 +357,16 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
   await close(page);
 });
 
+test("the selection can be saved as folded stacks", async () => {
+  const page = await show(HTTP, "#range=1-2&hide=c12");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="folded"]').click()]);
+  const saved = await download.path();
+  const told = report(HTTP, "--thread", "main", "--range", "1s..2s", "--hide", "kernel");
+  assert.equal(report(saved).weight, told.weight);
+  page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
+  await close(page);
+});
+
 describe("the event loop", () => {
   test("stalls are listed; a click selects one", async () => {
     const page = await show(DEMO);

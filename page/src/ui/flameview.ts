@@ -8,7 +8,7 @@ import { duration, percent, plural, points, seconds, share, shown, thousands } f
 import type { App, Part } from "./app";
 import { button, h, refill, sized, swatch } from "./dom";
 import { getFont } from "./heatview";
-import { svgOf } from "./svg";
+import { svgOf } from "./save";
 import { topTable } from "./topview";
 import { itemName } from "./tools";
 
@@ -336,7 +336,7 @@ export function flamePart(app: App): Part[] {
   };
 
   const renderTable = () => {
-    const boxes = shownPicture.rows.flat().filter(({ node }) => node !== null).sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
+    const boxes = shownPicture.rows.flat().sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
     const { total } = derived.sums(app.state);
     const row = (box: ShownBox) => h("tr", {}, ...[nameOf(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)].map((text) => h("td", {}, text)));
     const head = h("tr", {}, ...["function", "place", "weight"].map((text) => h("th", {}, text)));

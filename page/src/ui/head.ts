@@ -6,6 +6,7 @@ import { causedBy } from "../top";
 import { clock, duration, percent, plural, share, shortPlace, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { button, choice, h, picker, refill, toggle } from "./dom";
+import { download, foldedOf } from "./save";
 
 /** Losses above this are a warning. */
 const WORTH_A_WARNING = 0.01;
@@ -26,12 +27,17 @@ function factsPart(app: App): Part {
     },
   });
   const matched = h("span", { class: "matched", attributes: { role: "status" } });
-  const copy = button("link", "copy-link", () => void navigator.clipboard?.writeText(location.href), { title: "Copy a link to what you see" });
+  const copied = () => {
+    copy.textContent = "copied";
+    setTimeout(() => (copy.textContent = "link"), 1200);
+  };
+  const copy = button("link", "copy-link", () => void navigator.clipboard?.writeText(location.href).then(copied), { title: "Copy a link to what you see" });
   const buttons = [
     button("‹", "previous", () => app.step(-1), { title: "Previous match (Shift-Enter)", attributes: { "aria-label": "Previous match" } }),
     button("›", "next", () => app.step(1), { title: "Next match (Enter)", attributes: { "aria-label": "Next match" } }),
     copy,
     button("SVG", "svg", () => download(app.svg(), "flame.svg", "image/svg+xml"), { title: "Save what is shown as a picture" }),
+    button("folded", "folded", () => download(foldedOf(app), "selection.folded", "text/plain"), { title: "Save what is selected as folded stacks" }),
     button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", attributes: { "aria-label": "Dark or light" } }),
     button("?", "help", () => app.showHelp(), { title: "Keys (?)", attributes: { "aria-label": "Keys" } }),
   ];
@@ -154,11 +160,4 @@ function threadsPart(app: App): Part {
     );
   };
   return { element, render };
-}
-
-function download(text: string, name: string, type: string): void {
-  const link = h("a", { attributes: { download: name } });
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

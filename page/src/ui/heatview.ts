@@ -345,6 +345,7 @@ function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, col
 function drawStrip(app: App, context: CanvasRenderingContext2D, { heat, left, columnWidth }: Frame, top: number, color: (name: string) => string): void {
   const scale = columnWidth / heat.columnNs;
   const loops = app.derived.loops(app.state);
+  if (!loops.isWatched && loops.longest.length === 0) return;
   context.font = getFont(11);
   context.textAlign = "right";
   context.textBaseline = "middle";

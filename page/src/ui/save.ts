@@ -1,10 +1,12 @@
-// What is shown, as a picture for a ticket. Names are escaped for XML; characters that XML does not have are left out.
+// What leaves the page: what is shown as a picture for a ticket, what is selected as folded stacks, a file to save. Names are
+// escaped for XML, and for folded stacks as the program does it: a semicolon becomes a colon.
 
 import { css } from "../colors";
-import { NONE, functionPlace } from "../model";
+import { NONE, functionName, functionPlace } from "../model";
 import { type Picture, colorOf } from "../picture";
 import { shown } from "../text";
 import type { App } from "./app";
+import { h } from "./dom";
 
 const ROW = 18;
 
@@ -31,4 +33,25 @@ export function svgOf(app: App, picture: Picture, width: number, nameOf: (id: nu
 function escape(text: string): string {
   const legal = text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\ufffe\uffff]/g, "\ufffd");
   return legal.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
+
+/** The selected stacks, without what is hidden, each with its weight. */
+export function foldedOf({ profile, derived, state }: App): string {
+  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  const names = Array.from(tree.function, (id) => (id === NONE ? "" : shown(functionName(profile, id) || "(anonymous)").replaceAll(";", ":")));
+  const lines: string[] = [];
+  for (let node = 1; node < names.length; node++) {
+    if (!(sums.self[node] > 0)) continue;
+    const path: string[] = [];
+    for (let at = node; at !== 0; at = tree.parent[at]) path.push(names[at]);
+    lines.push(`${path.reverse().join(";")} ${sums.self[node]}\n`);
+  }
+  return lines.join("");
+}
+
+export function download(text: string, name: string, type: string): void {
+  const link = h("a", { attributes: { download: name } });
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
