@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 4e9272dcc94630b3ca0167244c766c1da2c0b03d3986c1f59e77f6d3f3377cc9
+// Made from page/src by `npm run build` in page: change it there. Sources: 40741bd72441c3d2dd74299a73844027cd33a2b37fedcb13f9f01215b8d0a6a1
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -1412,7 +1412,9 @@ var nodescope = (() => {
     return verdict === "noise" ? [222, 222, 218] : GROUP;
   }
   function themed(color, isDark) {
-    return isDark ? [color[0] * 0.84, color[1] * 0.84, color[2] * 0.84] : color;
+    if (!isDark) return color;
+    const factor = Math.max(...color) - Math.min(...color) < 15 ? 0.68 : 0.84;
+    return [color[0] * factor, color[1] * factor, color[2] * factor];
   }
   function css([red, green, blue]) {
     return `rgb(${Math.round(red)},${Math.round(green)},${Math.round(blue)})`;
@@ -1995,7 +1997,7 @@ var nodescope = (() => {
         context.strokeRect(x + 0.5, y + 0.5, w - 1, Math.max(1, hh - 1));
       }
     }
-    drawAxis(app, context, frame, high, color);
+    drawAxis(app, context, frame, high, width, color);
     drawStrip(app, context, frame, high + AXIS + STRIP_GAP, color);
   }
   function selectedRects({ heat, left, columnWidth, rowHeight, bandHeight }, [from, to]) {
@@ -2015,7 +2017,7 @@ var nodescope = (() => {
     }
     return rects;
   }
-  function drawAxis(app, context, { heat, left, columnWidth, bandHeight, rowHeight }, top, color) {
+  function drawAxis(app, context, { heat, left, columnWidth, bandHeight, rowHeight }, top, width, color) {
     const { startMs } = app.profile;
     context.font = getFont(11);
     context.fillStyle = color("--quiet");
@@ -2027,7 +2029,9 @@ var nodescope = (() => {
       const x = left + column2 * columnWidth;
       const time = axisTime(column2 * heat.columnNs / 1e9, app.profile.durationNs / 1e9);
       context.fillRect(x, top, 1, 4);
-      context.fillText(startMs === null ? time : `${time} · ${clock(startMs, column2 * heat.columnNs)}`, x + 3, top + 3);
+      const both = startMs === null ? time : `${time} · ${clock(startMs, column2 * heat.columnNs)}`;
+      const fits = [both, time].find((text) => x + 3 + context.measureText(text).width <= width);
+      if (fits) context.fillText(fits, x + 3, top + 3);
     }
     if (heat.bands > 1) {
       context.textBaseline = "middle";

@@ -289,7 +289,7 @@ function drawHeat(app: App, canvas: HTMLCanvasElement, image: HTMLCanvasElement,
       context.strokeRect(x + 0.5, y + 0.5, w - 1, Math.max(1, hh - 1));
     }
   }
-  drawAxis(app, context, frame, high, color);
+  drawAxis(app, context, frame, high, width, color);
   drawStrip(app, context, frame, high + AXIS + STRIP_GAP, color);
 }
 
@@ -312,7 +312,7 @@ function selectedRects({ heat, left, columnWidth, rowHeight, bandHeight }: Frame
   return rects;
 }
 
-function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, columnWidth, bandHeight, rowHeight }: Frame, top: number, color: (name: string) => string): void {
+function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, columnWidth, bandHeight, rowHeight }: Frame, top: number, width: number, color: (name: string) => string): void {
   const { startMs } = app.profile;
   context.font = getFont(11);
   context.fillStyle = color("--quiet");
@@ -324,7 +324,9 @@ function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, col
     const x = left + column * columnWidth;
     const time = axisTime((column * heat.columnNs) / 1e9, app.profile.durationNs / 1e9);
     context.fillRect(x, top, 1, 4);
-    context.fillText(startMs === null ? time : `${time} · ${clock(startMs, column * heat.columnNs)}`, x + 3, top + 3);
+    const both = startMs === null ? time : `${time} · ${clock(startMs, column * heat.columnNs)}`;
+    const fits = [both, time].find((text) => x + 3 + context.measureText(text).width <= width);
+    if (fits) context.fillText(fits, x + 3, top + 3);
   }
   if (heat.bands > 1) {
     context.textBaseline = "middle";
