@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 40741bd72441c3d2dd74299a73844027cd33a2b37fedcb13f9f01215b8d0a6a1
+// Made from page/src by `npm run build` in page: change it there. Sources: e965d6ff528a3981de35e7a68ee2fcd7180f7d2c1b546748c7b1cb8a55540431
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -1133,7 +1133,8 @@ var nodescope = (() => {
     graph(state) {
       const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.view}`;
       const make = state.view === "inverted" ? fromLeaves : fromRoots;
-      return this.once("graph", key, () => make(this.tree(state), this.nodeSums(state)));
+      const sums = this.nodeSums(state);
+      return this.once("graph", key, () => make(this.tree(state), sums));
     }
     matches(state) {
       return this.once("matches", state.search, () => matching(this.profile, state.search));

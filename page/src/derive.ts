@@ -144,7 +144,9 @@ export class Derived {
   graph(state: State): Graph {
     const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.view}`;
     const make = state.view === "inverted" ? fromLeaves : fromRoots;
-    return this.once("graph", key, () => make(this.tree(state), this.nodeSums(state)));
+    // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
+    const sums = this.nodeSums(state);
+    return this.once("graph", key, () => make(this.tree(state), sums));
   }
 
   matches(state: State): Uint8Array | string | null {

@@ -259,7 +259,8 @@ test("colours are those of the other pictures, and black text can be read on all
   const rows = [...rust.matchAll(/\(Category::\w+, \[(\d+), (\d+), (\d+)\]\)/g)].map((row) => row.slice(1).map(Number));
   assert.deepEqual(colors.CATEGORY_COLORS.map((color) => [...color]), rows);
   const names = Array.from({ length: 500 }, (_, at) => colors.colorOfName(`package-${at}`));
-  for (const color of [...colors.CATEGORY_COLORS, ...colors.TIER_COLORS, ...names, colors.GROUP, colors.MATCH]) {
+  const changes = ["more", "less", "new", "noise"].flatMap((verdict) => [0, 0.5, 1].map((part) => colors.colorOfChange(verdict, part)));
+  for (const color of [...changes, ...colors.CATEGORY_COLORS, ...colors.TIER_COLORS, ...names, colors.GROUP, colors.MATCH]) {
     for (const isDark of [false, true]) {
       const contrast = (colors.luminance(colors.themed(color, isDark)) + 0.05) / 0.05;
       assert.ok(contrast >= 4.5, `${color}: ${contrast}`);

@@ -305,6 +305,17 @@ describe("the page of a recording", () => {
     await close(page);
   });
 
+  test("shows the same after a way through other views and ranges", async () => {
+    const page = await show(HTTP, "#threads=all&range=0.2-0.9");
+    const first = await boxes(page);
+    for (const hash of ["#threads=all&range=1-2&view=top&search=emit", "#range=1.5-1.6&view=inverted", "#view=sandwich&function=3", "#threads=all&range=0-3&hide=c4", "#threads=all&range=1-2&view=top&search=uv", "#threads=all&range=0.2-0.9"]) {
+      await page.evaluate((next) => (location.hash = next), hash);
+      await drawn(page);
+    }
+    assert.deepEqual(await boxes(page), first);
+    await close(page);
+  });
+
   test("keeps what is shown in its address", async () => {
     const page = await show(HTTP, "#threads=all&range=0.5-1.5&hide=c12&search=emit&view=inverted&up=1");
     const state = [await selected(page), await page.locator(".matched").textContent(), await boxes(page)];
