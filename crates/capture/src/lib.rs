@@ -19,4 +19,6 @@ pub use rings::{Rings, new_processes, records, strip};
 #[cfg(target_os = "linux")]
 pub use sampler::{AttachError, Options, Sampler, Scope};
 #[cfg(target_os = "linux")]
+pub use state::{describe, mappings};
+#[cfg(target_os = "linux")]
 pub use stream::own;

@@ -292,6 +292,14 @@ impl Sampler {
         }
     }
 
+    /// The same with registers and stacks, as [`Sampler::raw_head`] tells of them, for whoever walks them at once.
+    pub fn read_raw(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.early);
+        for (_, _, ring) in &mut self.rings {
+            ring.read(out);
+        }
+    }
+
     fn open(&mut self, cpus: &[i32], tids: &BTreeSet<i32>) -> Result<(), AttachError> {
         for cpu in cpus {
             for tid in tids {

@@ -13,7 +13,7 @@ pub(crate) fn threads(pid: u32) -> io::Result<Vec<u32>> {
 }
 
 /// The names of all threads, and all code that is mapped.
-pub(crate) fn describe(pid: u32) -> io::Result<Vec<u8>> {
+pub fn describe(pid: u32) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     for tid in threads(pid)? {
         // A thread may have ended meanwhile.
@@ -24,10 +24,14 @@ pub(crate) fn describe(pid: u32) -> io::Result<Vec<u8>> {
         body.extend_from_slice(&trailer(pid, tid));
         out.extend(record(kind::COMM, 0, &body));
     }
-    for line in fs::read_to_string(format!("/proc/{pid}/maps"))?.lines() {
-        out.extend(mapping(pid, line).unwrap_or_default());
-    }
+    out.extend(mappings(pid)?);
     Ok(out)
+}
+
+/// All code that a process has mapped now, as records.
+pub fn mappings(pid: u32) -> io::Result<Vec<u8>> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    Ok(maps.lines().filter_map(|line| mapping(pid, line)).flatten().collect())
 }
 
 /// `7f00-7f10 r-xp 00001000 fe:00 123 /usr/lib/libc.so.6`, if code may run there.

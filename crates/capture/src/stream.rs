@@ -16,7 +16,9 @@ pub(crate) mod kind {
     pub(crate) const TURN: u32 = 0x4e53_0002;
     pub(crate) const CPU_TIME: u32 = 0x4e53_0003;
     pub(crate) const JAVASCRIPT: u32 = 0x4e53_0004;
-    pub(crate) const CHECKSUM: u32 = 0x4e53_0006;
+    pub(crate) const NOTE: u32 = 0x4e53_0005;
+    pub(crate) const UNNAMED: u32 = 0x4e53_0006;
+    pub(crate) const CHECKSUM: u32 = 0x4e53_0007;
 }
 
 /// User code, in a record's flags.
@@ -123,6 +125,16 @@ pub mod own {
         body.extend_from_slice(frame.symbol);
         body.push(0);
         record(kind::JAVASCRIPT, 0, &body)
+    }
+
+    /// What people should know of the recording, as a sentence without a full stop.
+    pub fn note(sentence: &str) -> Vec<u8> {
+        record(kind::NOTE, 0, &[sentence.as_bytes(), &[0]].concat())
+    }
+
+    /// So many frames of generated code got no name, and why.
+    pub fn unnamed(reason: &str, count: u64) -> Vec<u8> {
+        record(kind::UNNAMED, 0, &[&count.to_ne_bytes(), reason.as_bytes(), &[0]].concat())
     }
 
     /// A sample of the clock, as one without registers and stack: `id` is one of its event's numbers.

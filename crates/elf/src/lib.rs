@@ -3,6 +3,7 @@
 //! answer or an [`ElfError`], in memory that grows with the file.
 
 mod demangle;
+mod expression;
 mod image;
 mod notes;
 mod parts;
@@ -13,6 +14,7 @@ mod unwind;
 mod variables;
 
 pub use demangle::demangle;
+pub use expression::{Found, FrameRegisters, FrameTables, caller_by_expression};
 pub use image::{Elf, ElfError, Segments};
 pub use notes::build_id_of_notes;
 pub use object::ReadRef;

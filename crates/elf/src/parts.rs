@@ -31,6 +31,12 @@ impl<F: Read + Seek> Parts<F> {
         Ok(Self { file: RefCell::new(file), length, parts: [const { OnceCell::new() }; MOST_PARTS] })
     }
 
+    /// Fills `out` with what stands somewhere, and keeps nothing.
+    pub fn peek(&self, at: u64, out: &mut [u8]) -> bool {
+        let bytes = self.read(at, out.len() as u64);
+        bytes.map(|bytes| out.copy_from_slice(&bytes)).is_some()
+    }
+
     fn part(&self, range: Range<u64>) -> Option<&[u8]> {
         let mut bytes_so_far = 0u64;
         for slot in &self.parts {

@@ -24,6 +24,10 @@ pub struct UnwindTables<'a> {
     /// What the tables speak of, ascending. Node has megabytes of code between that they do not know: V8's
     /// builtins, which keep a frame pointer instead.
     pub covered: Vec<Range<u64>>,
+    /// How many bytes they speak of, without the gaps: a C library may have tables for its first functions only.
+    pub covered_bytes: u64,
+    /// The functions, ascending, somewhere in which only an expression tells where the caller's frame is.
+    pub expressions: Vec<Range<u64>>,
 }
 
 /// A section.
@@ -69,8 +73,18 @@ where
     };
     let (index, frames) = (table(b".eh_frame_hdr")?, table(b".eh_frame")?);
     let text = sections.by_name(b".text").map_or(0, |text| text.sh_addr(endian).into());
-    let covered = Walk::new(index, frames, text).covered()?;
-    Some(UnwindTables { index, frames, text, covered })
+    let Functions { all, expressions } = Walk::new(index, frames, text).functions()?;
+    let covered_bytes =
+        all.iter().map(|function| function.end.saturating_sub(function.start)).fold(0, u64::saturating_add);
+    let (covered, expressions) = (join(all)?, ascending(expressions));
+    Some(UnwindTables { index, frames, text, covered, covered_bytes, expressions })
+}
+
+/// What the tables speak of.
+#[derive(Default)]
+struct Functions {
+    all: Vec<Range<u64>>,
+    expressions: Vec<Range<u64>>,
 }
 
 /// Looks at every function that the index names.
@@ -95,12 +109,12 @@ impl<'a> Walk<'a> {
     }
 
     /// What the tables speak of; `None` where following them may never end.
-    fn covered(mut self) -> Option<Vec<Range<u64>>> {
+    fn functions(mut self) -> Option<Functions> {
         let index = self.index.parse(&self.bases, 8).ok()?;
         let table = index.table()?;
         let bases = self.bases.clone();
         let mut rows = table.iter(&bases);
-        let mut functions = Vec::new();
+        let mut functions = Functions::default();
         while let Some((_, pointer)) = rows.next().ok()? {
             // What cannot be read now cannot be followed later.
             let Ok(offset) = table.pointer_to_offset(pointer) else { continue };
@@ -116,11 +130,15 @@ impl<'a> Walk<'a> {
                 self.ends(common, common.instructions(&self.frames, &bases))?;
             }
             self.spend(function.entry_len())?;
-            self.ends(common, function.instructions(&self.frames, &bases))?;
+            let has_expression = self.ends(common, function.instructions(&self.frames, &bases))?;
             self.common = Some(common.clone());
-            functions.push(function.initial_address()..function.end_address());
+            let range = function.initial_address()..function.end_address();
+            if has_expression {
+                functions.expressions.push(range.clone());
+            }
+            functions.all.push(range);
         }
-        join(functions)
+        Some(functions)
     }
 
     fn spend(&mut self, bytes: usize) -> Option<()> {
@@ -128,13 +146,15 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Whether instructions only go forwards.
+    /// Whether one of them is an expression for the caller's frame; `None` where they do not only go forwards.
     fn ends(
         &self,
         common: &Cie<'a>,
         mut instructions: CallFrameInstructionIter<'_, Bytes<'a>>,
-    ) -> Option<()> {
+    ) -> Option<bool> {
+        let mut has_expression = false;
         while let Ok(Some(instruction)) = instructions.next() {
+            has_expression |= matches!(instruction, CallFrameInstruction::DefCfaExpression { .. });
             let (CallFrameInstruction::DefCfaExpression { expression }
             | CallFrameInstruction::Expression { expression, .. }
             | CallFrameInstruction::ValExpression { expression, .. }) = instruction
@@ -145,7 +165,7 @@ impl<'a> Walk<'a> {
                 return None;
             }
         }
-        Some(())
+        Some(has_expression)
     }
 
     /// Whether an expression may run twice over the same bytes. No compiler writes such a one.
@@ -161,9 +181,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The functions, with the small gaps between them.
-fn join(mut functions: Vec<Range<u64>>) -> Option<Vec<Range<u64>>> {
+fn ascending(mut functions: Vec<Range<u64>>) -> Vec<Range<u64>> {
     functions.sort_unstable_by_key(|function| function.start);
+    functions
+}
+
+/// The functions, with the small gaps between them.
+fn join(functions: Vec<Range<u64>>) -> Option<Vec<Range<u64>>> {
+    let functions = ascending(functions);
     let mut all: Vec<Range<u64>> = Vec::new();
     for function in functions.into_iter().filter(|function| function.start < function.end) {
         match all.last_mut() {

@@ -79,6 +79,25 @@ pub(crate) fn explain(error: &AttachError, subject: &Subject<'_>) -> Failure {
     Failure::failed(format!("you may not sample {}: {}", subject.name, advice.what)).hint(advice.fix)
 }
 
+/// Why the names of a process cannot be read, and what to do about it, in one sentence.
+pub(crate) fn unreadable(pid: u32, limits: &Limits) -> String {
+    let scope = limits.ptrace_scope.unwrap_or(0);
+    let (why, remedy) = match scope {
+        0 if limits.is_filtered => {
+            ("a seccomp filter forbids it", "allow process_vm_readv and CAP_SYS_PTRACE".into())
+        }
+        0 => ("that takes its user or CAP_SYS_PTRACE", format!("{} does it", invoked::with_sudo())),
+        3 => ("Yama's ptrace_scope is 3", "only a restart of the machine changes that".into()),
+        _ => (
+            "Yama's ptrace_scope forbids it to all but root and parents",
+            format!("{}, or sudo", set(limits, "kernel.yama.ptrace_scope=0")),
+        ),
+    };
+    format!(
+        "the memory of process {pid} may not be read ({why}: {remedy}); JavaScript has names only from a perf map"
+    )
+}
+
 /// Which obstacle the kernel's answer means.
 pub(crate) fn obstacle(error: &io::Error, limits: &Limits, is_anothers: bool) -> Obstacle {
     let refused = matches!(error.raw_os_error(), Some(EPERM | EACCES));
@@ -204,6 +223,20 @@ mod tests {
 
     fn user() -> Limits {
         Limits { uid: 1000, paranoid: Some(2), ..Limits::default() }
+    }
+
+    #[test]
+    fn memory_that_may_not_be_read_has_a_remedy() {
+        let yama = Limits { ptrace_scope: Some(1), ..user() };
+        for (limits, remedy) in [
+            (user(), "CAP_SYS_PTRACE"),
+            (yama, "sysctl kernel.yama.ptrace_scope=0"),
+            (Limits { ptrace_scope: Some(3), ..user() }, "restart"),
+            (Limits { is_filtered: true, ..user() }, "process_vm_readv"),
+        ] {
+            let said = unreadable(4140, &limits);
+            assert!(said.contains("process 4140") && said.contains(remedy), "{said}");
+        }
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     Ps(Ps),
     #[cfg(target_os = "linux")]
+    Dump(Dump),
+    #[cfg(target_os = "linux")]
     Doctor(Doctor),
     Demo(Demo),
     Report(Report),
@@ -106,6 +108,40 @@ pub(crate) struct Demo {
     /// Open no browser. (None is opened yet: the page is still to come.)
     #[arg(long)]
     pub(crate) no_browser: bool,
+}
+
+/// The stack of every thread of a process, now: for one that hangs in a loop, a regular expression or a native call
+///
+/// JavaScript with the lines that run or call, native code and the kernel; sleeping threads, too. It takes about a
+/// second, and the process is neither stopped nor changed.
+#[cfg(target_os = "linux")]
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope dump 4140
+  nodescope dump server.js --all-frames
+  nodescope dump -c web-3 --json")]
+pub(crate) struct Dump {
+    /// The process: its pid, the name of its container or pod, or words of its command line [default: the only one]
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// The process, by its pid
+    #[arg(long, short, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// Only in this container, by its name or the start of its id, or in this pod
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    /// Only a process whose command line matches
+    #[arg(long = "match", value_name = "REGEXP")]
+    pub(crate) matching: Option<String>,
+    /// Also what V8, Node and the system do between the functions of JavaScript, with whole names
+    #[arg(long)]
+    pub(crate) all_frames: bool,
+    /// Print one JSON object instead, with all frames
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Colours: auto, always or never
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
 }
 
 /// What this machine allows you, and the exact command that would allow more
@@ -373,6 +409,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
   nodescope export FILE -o OUT     another form: .html page, .svg flame graph, .folded, .cpuprofile, .pb.gz, …
+  nodescope dump [TARGET]          the stack of every thread, now: for a process that hangs
   nodescope doctor [TARGET]        what this machine allows, and the command that would allow more
   nodescope completions SHELL      completion for bash, zsh, fish, …
   nodescope man                    the manual page

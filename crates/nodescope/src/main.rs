@@ -6,6 +6,8 @@ mod cli;
 mod demo;
 #[cfg(target_os = "linux")]
 mod doctor;
+#[cfg(target_os = "linux")]
+mod dump;
 mod export;
 mod failure;
 mod generate;
@@ -38,6 +40,10 @@ fn main() -> ExitCode {
     if let Some(result) = record::read_names() {
         return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
     }
+    #[cfg(target_os = "linux")]
+    if let Some(result) = dump::look_for_dump() {
+        return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+    }
     let cli = Cli::parse_from(cli::arguments(std::env::args_os()));
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,6 +58,8 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Record(arguments)) => record::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Ps(arguments)) => ps::run(arguments),
+        #[cfg(target_os = "linux")]
+        Some(Command::Dump(arguments)) => dump::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Demo(arguments)) => demo::run(arguments),

@@ -7,7 +7,7 @@ mod cgroup;
 pub(crate) mod choose;
 mod follow;
 mod names;
-mod proc;
+pub(crate) mod proc;
 mod progress;
 mod spool;
 mod target;
@@ -25,7 +25,7 @@ use symbols::{Namer, Sources};
 
 use crate::cli;
 use crate::export::Form;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::{export, input, report, select};
 use account::Account;
 use beside::Beside;
@@ -84,6 +84,7 @@ pub(crate) fn run_and_show(
     spool.remove();
     recorded?;
     say_few(&profile, arguments.frequency);
+    profile.meta().losses.damage.iter().for_each(|sentence| warn(sentence));
     if out != Path::new("-") {
         show(&profile)?;
         say_written(&profile, &out);

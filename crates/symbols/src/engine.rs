@@ -63,7 +63,8 @@ impl Engines {
         let variables = image.variables(is_wanted);
         let version = Version::new(|name| variables.number(name).map(i64::from))?;
         let constant = |name: &str| variables.number(&format!("{CONSTANT_PREFIX}{name}")).map(i64::from);
-        let layout = Layout::new(version, &constant).map_err(|error| self.refused.push(error.to_string()));
+        let refuse = |error| self.refused.push(format!("{error}; JavaScript has names only from a perf map"));
+        let layout = Layout::new(version, &constant).map_err(refuse);
         let sizes = image.variable(BYTECODE_SIZES_SYMBOL);
         let sizes = sizes.bytes(BYTECODE_SIZES_SYMBOL).unwrap_or_default();
         Some(Engine { layout: layout.ok().map(|layout| layout.with_bytecode_sizes(sizes)) })

@@ -124,6 +124,9 @@ pub(crate) struct Tables {
     pub(crate) text: u64,
     /// What the tables speak of.
     pub(crate) covered: Vec<Range<u64>>,
+    pub(crate) covered_bytes: u64,
+    /// The functions of which framehop does not understand the tables.
+    pub(crate) expressions: Vec<Range<u64>>,
     pub(crate) segments: Segments,
 }
 
@@ -133,17 +136,28 @@ impl Tables {
     }
 }
 
-/// The unwind tables of a module, if its file is here, is the recorded one and has some.
+/// The unwind tables of a module, if its file is here and is the recorded one. It may have no tables.
 pub(crate) fn read_tables(sources: &Sources, module: &Module) -> Option<Tables> {
     let file = find_module(sources, module).ok()??;
     let image = Elf::parse(&file).ok()?;
-    let UnwindTables { index, frames, text, covered } = image.unwind_tables()?;
+    let none = Table { address: 0, bytes: &[] };
+    let tables = image.unwind_tables().unwrap_or_else(|| UnwindTables {
+        index: none,
+        frames: none,
+        text: 0,
+        covered: Vec::new(),
+        covered_bytes: 0,
+        expressions: Vec::new(),
+    });
+    let UnwindTables { index, frames, text, covered, covered_bytes, expressions } = tables;
     let keep = |table: Table<'_>| (table.address, table.bytes.into());
     Some(Tables {
         index: keep(index),
         frames: keep(frames),
         text,
         covered,
+        covered_bytes,
+        expressions,
         segments: image.segments().clone(),
     })
 }

@@ -36,6 +36,6 @@ mod world;
 pub use files::{Disk, Files, OpenFile};
 pub use images::{Library, NoNames, name_library};
 #[cfg(target_os = "linux")]
-pub use live::{Found, Walker, Whereabouts};
+pub use live::{Found, Note, Walker, Whereabouts};
 pub use namer::Namer;
 pub use sources::{ForProcess, KernelNames, Sources};

@@ -1,6 +1,7 @@
 //! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
 //! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
+use std::io;
 use std::path::PathBuf;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,8 +12,11 @@ use v8::{Fault, Frame, FunctionId, JsFrame, Kind, Memory, Reader, Reason, Regist
 use crate::engine::Engines;
 use crate::places::Place;
 use crate::sources::Sources;
-use crate::unwind::{Moment, Step, Unwinders, get, register::x86_64};
+use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, register::x86_64};
 use crate::world::World;
+
+/// So few frames of native code have lost their callers: every thread has more.
+const FEW_STEPS: usize = 3;
 
 /// What a walker found.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +25,19 @@ pub enum Found<'a> {
     Frame(JavaScript<'a>),
     /// A sample, its frames as far as they are known.
     Sample(Sample<'a>),
+    /// The memory of a thread's process will be read for it, which was not done before: it may never end.
+    Trying(u32),
+    /// Why there will be no names.
+    Note(Note<'a>),
+}
+
+/// Why there will be no names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note<'a> {
+    /// A sentence about an engine that is not known.
+    Refused(&'a str),
+    /// The memory of a process may not be read.
+    Denied(u32),
 }
 
 /// Where the files of a process are.
@@ -41,12 +58,21 @@ pub struct Walker<'a> {
     readers: FxHashMap<u32, Heap>,
     without: FxHashMap<u32, u32>,
     rows: Rows,
-    /// Why frames of JavaScript got no name.
+    /// Why frames of generated code got no name, since somebody asked.
     unnamed: FxHashMap<Reason, u64>,
+    /// The threads for which memory was read, and those for which it must not be: one has blocked whoever did.
+    tried: FxHashSet<u32>,
+    shunned: FxHashSet<u32>,
+    /// Whether the kernel has lost records, which may have been mappings.
+    has_lost: bool,
     steps: Vec<Step>,
     chain: Vec<Address>,
     asked: FxHashSet<u32>,
     whereabouts: fn(u32) -> Whereabouts,
+    /// Whether V8's heap is left alone.
+    leaves_heap: bool,
+    /// Whether callers are searched for where tables and frame pointers lead nowhere.
+    searches: bool,
     found: Box<dyn FnMut(Found<'_>) + 'a>,
 }
 
@@ -86,9 +112,10 @@ type RowKey = (u32, FunctionId, Tier, u32, u32, bool);
 const MOST_ROWS: usize = 1 << 18;
 
 impl<'a> Walker<'a> {
-    /// A walker whose frames have numbers from `first_row` on.
+    /// A walker whose frames have numbers from `first_row` on, and which reads nothing for the threads `shunned`.
     pub fn new(
         first_row: u32,
+        shunned: &[u32],
         whereabouts: fn(u32) -> Whereabouts,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
@@ -100,12 +127,29 @@ impl<'a> Walker<'a> {
             without: FxHashMap::default(),
             rows: Rows { next: first_row, known: FxHashMap::default() },
             unnamed: FxHashMap::default(),
+            tried: FxHashSet::default(),
+            shunned: shunned.iter().copied().collect(),
+            has_lost: false,
             steps: Vec::new(),
             chain: Vec::new(),
             asked: FxHashSet::default(),
             whereabouts,
+            leaves_heap: false,
+            searches: false,
             found: Box::new(found),
         }
+    }
+
+    /// From now on callers are searched for on the stack where tables and frame pointers end at once, as they do in
+    /// OpenSSL's hand-written code. That takes many reads: it is for few samples.
+    pub fn search(&mut self) {
+        self.searches = true;
+    }
+
+    /// From now on no heap is read: JavaScript gets no names.
+    pub fn leave_heap(&mut self) {
+        self.leaves_heap = true;
+        self.readers.clear();
     }
 
     /// Time has passed: what is known of objects is looked at again before it is believed.
@@ -123,60 +167,108 @@ impl<'a> Walker<'a> {
         self.readers.keys().copied()
     }
 
-    /// Why frames of JavaScript got no name so far, and how many.
-    pub fn unnamed(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        self.unnamed.iter().map(|(reason, count)| (reason.label(), *count))
+    /// Whether a mapping may be missing: records were lost, or a stack led to where nothing is mapped.
+    pub fn take_missed(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost) | std::mem::take(&mut self.unwinders.has_missed)
+    }
+
+    /// Why frames of generated code got no name since the last time, and how many.
+    pub fn take_unnamed(&mut self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.unnamed.drain().map(|(reason, count)| (reason.label(), count))
+    }
+
+    /// Makes a reader for a process that has none, unless that cannot be.
+    fn find_reader(&mut self, row: u32, pid: u32, sp: Option<u64>) {
+        let moment = self.world.moment(row, Some(std::env::consts::ARCH));
+        let layout = moment.process.layout;
+        if self.readers.contains_key(&pid) || self.without.insert(pid, layout) == Some(layout) {
+            return;
+        }
+        let layout = self.engines.layout(&moment);
+        for sentence in self.engines.refused.drain(..) {
+            (self.found)(Found::Note(Note::Refused(&sentence)));
+        }
+        let Some((layout, process)) = layout.zip(sys::remote::Process::new(pid).ok()) else { return };
+        let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        if sp.is_some_and(|sp| process.read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
+            return (self.found)(Found::Note(Note::Denied(pid)));
+        }
+        self.readers.insert(pid, Heap { reader: Reader::new(layout), memory: Live(process) });
     }
 
     /// Puts the frames of a sample into `chain`.
     fn walk(&mut self, sample: &Sample<'_>, pid: u32) {
         let row = self.world.processes.row(Some(pid));
+        let tid = sample.tid.unwrap_or(pid);
+        let may_read = !self.leaves_heap && !self.shunned.contains(&tid);
+        if may_read && self.tried.insert(tid) {
+            (self.found)(Found::Trying(tid));
+        }
+        if may_read {
+            self.find_reader(row, pid, place_of(sample).map(|(_, sp)| sp));
+        }
+        self.find_steps(sample, (row, pid), may_read);
+        self.name_steps(sample, (row, pid), may_read);
+    }
+
+    /// Puts the way from the innermost frame to the root into `steps`.
+    fn find_steps(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32), may_read: bool) {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         self.unwinders.prepare(&moment);
-        let layout = moment.process.layout;
-        if !self.readers.contains_key(&pid) && self.without.insert(pid, layout) != Some(layout) {
-            let memory = sys::remote::Process::new(pid).ok().map(Live);
-            if let Some((layout, memory)) = self.engines.layout(&moment).zip(memory) {
-                self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
+        self.steps.clear();
+        let Some((pc, sp)) = place_of(sample) else { return };
+        if let Some(start) = start_of(sample) {
+            let (unwinders, engines) = (&self.unwinders, &self.engines);
+            let kind_at = |address: u64| kind_at(&moment, unwinders, engines, address);
+            let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
+            if let Some(heap) = self.readers.get_mut(&pid).filter(|_| is_engine && may_read) {
+                let stack = Stack::new(sp, sample.user_stack);
+                let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
+                let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
+                self.steps.extend(frames.iter().take(framed + 1).map(step_of));
+            }
+            self.unwinders.steps(&moment, sample, &mut self.steps);
+        }
+        let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
+        if is_lost || self.steps.is_empty() {
+            let memory = sys::remote::Process::new(pid).ok();
+            let read_code = |address: u64, out: &mut [u8]| {
+                memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
+            };
+            let sleeper = Sleeper { pc, sp, stack: sample.user_stack, read_code: &read_code };
+            let mut steps = Vec::new();
+            self.unwinders.sleeping_steps(&moment, &sleeper, &mut steps);
+            if steps.len() > self.steps.len() {
+                self.steps = steps;
             }
         }
-        let mut heap = self.readers.get_mut(&pid);
-        self.steps.clear();
-        let Some(start) = start_of(sample) else { return };
+    }
+
+    /// Puts the frames of the steps into `chain`, with their names where the heap has them.
+    fn name_steps(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32), may_read: bool) {
+        let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         let (unwinders, engines) = (&self.unwinders, &self.engines);
-        let kind_at = |address: u64| kind_at(&moment, unwinders, engines, address);
-        let stack = Stack::new(start.sp, sample.user_stack);
-        let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
-        if let Some(heap) = heap.as_mut().filter(|_| is_engine) {
-            let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
-            let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
-            self.steps.extend(frames.iter().take(framed + 1).map(step_of));
-        }
-        self.unwinders.steps(&moment, sample, &mut self.steps);
-        let (unwinders, engines) = (&self.unwinders, &self.engines);
-        let kind_at = |step: &Step| self::kind_at(&moment, unwinders, engines, step.instruction());
         let frame = |step: &Step| Frame {
             pc: step.pc,
             fp: step.fp,
             is_return_address: step.is_return_address,
-            kind: kind_at(step),
+            kind: kind_at(&moment, unwinders, engines, step.instruction()),
         };
         let frames: Vec<Frame> = self.steps.iter().map(frame).collect();
-        let names = heap.map(|heap| {
-            let rdi = sample.user_registers.and_then(|registers| get(registers, x86_64::DI));
-            let registers = Registers { rdi: rdi.unwrap_or(0) };
-            heap.reader.frames(&heap.memory, &stack, &frames, registers)
-        });
-        let Some(names) = names else {
+        let heap = self.readers.get_mut(&pid).filter(|_| may_read);
+        let Some((heap, (_, sp))) = heap.zip(place_of(sample)) else {
             let address = |step: &Step| Address { value: step.instruction(), context: Context::User };
-            self.chain.extend(self.steps.iter().map(address));
-            return;
+            return self.chain.extend(self.steps.iter().map(address));
         };
+        let rdi = sample.user_registers.and_then(|registers| get(registers, x86_64::DI));
+        let registers = Registers { rdi: rdi.unwrap_or(0) };
+        let stack = Stack::new(sp, sample.user_stack);
+        let names = heap.reader.frames(&heap.memory, &stack, &frames, registers);
         for (at, name) in names.into_iter().enumerate() {
             match name {
                 Ok(frame) => self.push_named(pid, &frame),
                 Err(reason) => {
-                    if reason.is_loss() {
+                    if frames[at].kind == Kind::Generated {
                         *self.unnamed.entry(reason).or_default() += 1;
                     }
                     let value = self.steps[at].instruction();
@@ -225,7 +317,7 @@ impl Sink for Walker<'_> {
         if self.chain.len() == kernel {
             return (self.found)(Found::Sample(*sample));
         }
-        self.add_rest(sample);
+        self.add_rest(sample, pid);
         let walked = Sample { chain: &self.chain, user_registers: None, user_stack: &[], ..*sample };
         (self.found)(Found::Sample(walked));
     }
@@ -260,7 +352,9 @@ impl Sink for Walker<'_> {
         }
     }
 
-    fn lost(&mut self, _: u64) {}
+    fn lost(&mut self, _: u64) {
+        self.has_lost = true;
+    }
 
     fn damage(&mut self, _: String) {}
 }
@@ -272,21 +366,30 @@ impl Walker<'_> {
         self.rows.known.retain(|key, _| key.0 != pid);
     }
 
-    /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's.
-    fn add_rest(&mut self, sample: &Sample<'_>) {
+    /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's as far as it
+    /// is code.
+    fn add_rest(&mut self, sample: &Sample<'_>, pid: u32) {
         let Some(last) = self.steps.last() else { return };
         let mut user = sample.chain.iter().filter(|address| address.context == Context::User);
         if user.any(|address| address.value == last.pc) {
+            let row = self.world.processes.row(Some(pid));
+            let moment = self.world.moment(row, Some(std::env::consts::ARCH));
             let call = |address: &Address| Address { value: address.value.wrapping_sub(1), ..*address };
-            self.chain.extend(user.map(call));
+            self.chain.extend(user.map(call).take_while(|address| moment.is_code(address.value)));
         }
     }
 }
 
-fn start_of(sample: &Sample<'_>) -> Option<Start> {
+/// Instruction and stack pointer: what the kernel also tells of a thread that sleeps.
+fn place_of(sample: &Sample<'_>) -> Option<(u64, u64)> {
     let registers = sample.user_registers?;
-    let [pc, sp, fp] = [x86_64::IP, x86_64::SP, x86_64::BP].map(|number| get(registers, number));
-    Some(Start { pc: pc?, sp: sp?, fp: fp?, is_return_address: false })
+    Some((get(registers, x86_64::IP)?, get(registers, x86_64::SP)?))
+}
+
+fn start_of(sample: &Sample<'_>) -> Option<Start> {
+    let (pc, sp) = place_of(sample)?;
+    let fp = get(sample.user_registers?, x86_64::BP)?;
+    Some(Start { pc, sp, fp, is_return_address: false })
 }
 
 fn step_of(frame: &Frame) -> Step {

@@ -1,6 +1,8 @@
 //! The sink that names. While a recording arrives, addresses become rows of small tables; each distinct one is
 //! named once, at the end, because what a file was may be told after all samples.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use trace::{
     About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Measure, Mmap, Sample,
@@ -58,6 +60,8 @@ pub(crate) struct Losses {
     pub(crate) throttled: u64,
     pub(crate) cpu: Option<CpuTime>,
     pub(crate) damage: Vec<String>,
+    /// Why frames of generated code got no name when they were seen.
+    pub(crate) unnamed: BTreeMap<String, u64>,
 }
 
 /// An event that was sampled.
@@ -314,6 +318,14 @@ impl Sink for Namer {
         }
     }
 
+    fn unnamed(&mut self, reason: &[u8], count: u64) {
+        let unnamed = &mut self.losses.unnamed;
+        if unnamed.len() < MOST_SENTENCES {
+            let sum = unnamed.entry(text(reason)).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+
     fn cpu_time(&mut self, time: &CpuTime) {
         self.losses.cpu = Some(*time);
     }
@@ -340,7 +352,7 @@ impl Sink for Namer {
     }
 
     fn damage(&mut self, sentence: String) {
-        if self.losses.damage.len() < MOST_SENTENCES {
+        if self.losses.damage.len() < MOST_SENTENCES && !self.losses.damage.contains(&sentence) {
             self.losses.damage.push(sentence);
         }
     }

@@ -8,7 +8,7 @@ use trace::CpuTime;
 
 use crate::add;
 use crate::finish::{
-    CpuSwitch, add_off_cpu_markers, first_ns, infer_roles, settle_clock, settle_quality_with,
+    CpuSwitch, WITHOUT_MAP, add_off_cpu_markers, first_ns, infer_roles, settle_clock, settle_quality_with,
 };
 use crate::namer::{Namer, ProcessFacts, RawEvent, RawSwitch};
 use crate::resolve::resolve;
@@ -34,6 +34,7 @@ pub(crate) fn profile_of(namer: &Namer) -> Profile {
     infer_roles(&mut builder);
     note_losses(&mut builder, namer);
     settle_quality_with(&mut builder, |frame| resolved.reason(frame));
+    settle_reasons(&mut builder, namer);
     settle_clock(&mut builder);
     settle_meta(&mut builder, namer);
     builder.finish()
@@ -149,6 +150,22 @@ fn note_losses(builder: &mut Builder, namer: &Namer) {
     losses.damage.extend_from_slice(&namer.losses.damage);
     if namer.world.processes.overflowed {
         losses.damage.push("too many mappings: some were left out".into());
+    }
+}
+
+/// Whoever read the heap knows better than that there was no map why code has no name.
+fn settle_reasons(builder: &mut Builder, namer: &Namer) {
+    let unnamed = &mut builder.meta().losses.unnamed;
+    let Some(mut left) = unnamed.remove(WITHOUT_MAP) else { return };
+    for (reason, count) in &namer.losses.unnamed {
+        let count = left.min(*count);
+        if count > 0 {
+            *unnamed.entry(reason.clone()).or_default() += count;
+        }
+        left -= count;
+    }
+    if left > 0 {
+        unnamed.insert(WITHOUT_MAP.into(), left);
     }
 }
 

@@ -2,8 +2,13 @@
 //! The unwind tables of the binaries lead the way; code without them (what V8 generates, and its builtins) is
 //! crossed by frame pointers. Nothing here names an address.
 
+mod blind;
+mod sleeping;
+
 use std::sync::Arc;
 
+use blind::{Caller, Codes, Search};
+use elf::{Found, FrameRegisters, FrameTables, Table};
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
@@ -14,6 +19,7 @@ use crate::images::{self, Tables};
 use crate::places::{Module, Modules, Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::sources::Sources;
+pub(crate) use sleeping::Sleeper;
 
 /// What is known of a recording and a process at the moment of a sample.
 pub(crate) struct Moment<'a> {
@@ -34,10 +40,13 @@ pub(crate) struct Unwinders {
     /// By process.
     by_row: FxHashMap<u32, ProcessUnwinder>,
     files: TableFiles,
+    codes: Codes,
     x86_64: CacheX86_64,
     aarch64: CacheAarch64,
     /// How many modules there were since the caches were new.
     modules: usize,
+    /// Whether a way has led to where nothing is mapped, as far as is known.
+    pub(crate) has_missed: bool,
 }
 
 /// The tables of all files, each read once.
@@ -54,7 +63,21 @@ struct ProcessUnwinder {
     files: Vec<(u64, u64, PlaceId)>,
     /// Where tables lead the way, ascending.
     covered: Vec<(u64, u64)>,
+    /// For each of these: the table of its functions.
+    indexes: Vec<FileIndex>,
+    /// The code of files that has neither tables nor frame pointers.
+    blind: Vec<(u64, u64)>,
+    /// Functions whose tables are not for framehop, ascending: from where to where, and from where their file is.
+    expressions: Vec<(u64, u64, u64, Arc<Tables>)>,
     machine: Machine,
+}
+
+/// The table of a file's functions.
+struct FileIndex {
+    /// How far the file was moved.
+    base: u64,
+    address: u64,
+    bytes: Arc<[u8]>,
 }
 
 enum Machine {
@@ -72,12 +95,16 @@ const MOST_PROCESSES: usize = 64;
 const MOST_MAPPINGS: usize = 1 << 16;
 const MOST_FILES: usize = 1 << 11;
 const MOST_MODULES: usize = 1 << 11;
+const MOST_EXPRESSIONS: usize = 1 << 12;
 
 /// Tables of all files.
 const MOST_BYTES: usize = 1 << 29;
 
 /// framehop tells the modules of two processes apart by 16 bits; an old rule must not meet a new number.
 const MOST_CACHED_MODULES: usize = 1 << 14;
+
+/// A file whose tables speak of less than this part of its code has none to speak of.
+const SMALLEST_PART: u64 = 16;
 
 /// Nothing of user space lies below the first page.
 const PAGE: u64 = 4096;
@@ -153,6 +180,7 @@ impl Unwinders {
         );
         self.settle(moment, is_arm);
         let Some(process) = self.by_row.get(&moment.row) else { return };
+        let (codes, has_missed) = (&mut self.codes, &mut self.has_missed);
         let stack = sample.user_stack;
         match &process.machine {
             Machine::X86_64(unwinder) => {
@@ -172,7 +200,8 @@ impl Unwinders {
                     steps.push(leaf);
                 }
                 let sp = sp.wrapping_add(8 * (steps.len() as u64 - 1));
-                let mut walk = Walk { unwinder, cache: &mut self.x86_64, moment, stack };
+                let mut walk =
+                    Walk { unwinder, cache: &mut self.x86_64, moment, stack, process, codes, has_missed };
                 walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(bp)), steps);
             }
             Machine::Aarch64(unwinder) => {
@@ -184,7 +213,8 @@ impl Unwinders {
                     return;
                 };
                 let stack = Stack { start: sp, bytes: stack };
-                let mut walk = Walk { unwinder, cache: &mut self.aarch64, moment, stack };
+                let mut walk =
+                    Walk { unwinder, cache: &mut self.aarch64, moment, stack, process, codes, has_missed };
                 let regs = UnwindRegsAarch64::new_with_ptr_auth_mask(AARCH64_ADDRESS, lr, sp, fp);
                 walk.callers(leaf, regs, steps);
             }
@@ -227,14 +257,21 @@ impl Unwinders {
         } else {
             Machine::X86_64(UnwinderX86_64::new())
         };
-        let mut process = ProcessUnwinder { layout, files: Vec::new(), covered: Vec::new(), machine };
+        let (covered, indexes, blind, expressions) = Default::default();
+        let mut process =
+            ProcessUnwinder { layout, files: Vec::new(), covered, indexes, blind, expressions, machine };
         for (start, end, place) in &files {
             if let Place::File { module, bias, .. } = moment.place(*place)
                 && let Some(tables) = self.files.get(moment, module)
             {
-                process.add(&tables, (*start, *end), bias);
+                if tables.covered_bytes < (end - start) / SMALLEST_PART {
+                    process.blind.push((*start, *end));
+                } else {
+                    process.add(&tables, (*start, *end), bias);
+                }
             }
         }
+        process.expressions.sort_unstable_by_key(|(start, ..)| *start);
         process.files = files;
         process
     }
@@ -275,9 +312,15 @@ impl TableFiles {
 
 impl ProcessUnwinder {
     /// Adds what a mapping shows of a file's code.
-    fn add(&mut self, tables: &Tables, (start, end): (u64, u64), bias: u64) {
+    fn add(&mut self, tables: &Arc<Tables>, (start, end): (u64, u64), bias: u64) {
         let first = tables.segments.address_of(start.wrapping_add(bias));
         let Some(base) = first.and_then(|first| start.checked_sub(first)) else { return };
+        for range in tables.expressions.iter().take(MOST_EXPRESSIONS) {
+            let (from, to) = (range.start.saturating_add(base), range.end.saturating_add(base));
+            if from >= start && to <= end {
+                self.expressions.push((from, to, base, Arc::clone(tables)));
+            }
+        }
         for range in &tables.covered {
             let (from, to) = (range.start.saturating_add(base).max(start), range.end.saturating_add(base));
             let to = to.min(end);
@@ -298,6 +341,8 @@ impl ProcessUnwinder {
                 Machine::Aarch64(unwinder) => unwinder.add_module(module),
             }
             self.covered.push((from, to));
+            let (address, bytes) = (tables.index.0, Arc::clone(&tables.index.1));
+            self.indexes.push(FileIndex { base, address, bytes });
         }
     }
 
@@ -311,7 +356,8 @@ impl ProcessUnwinder {
         (ip, bp): (u64, u64),
         stack: Stack<'_>,
     ) -> [Option<u64>; 2] {
-        let keeps_frames = |address: u64| !self.has_tables(address) && moment.is_code(address);
+        let keeps_frames =
+            |address: u64| !self.has_tables(address) && !self.is_blind(address) && moment.is_code(address);
         let is_caller = |address: &u64| *address > PAGE && keeps_frames(*address - 1);
         if !keeps_frames(ip) {
             return [None, None];
@@ -325,8 +371,53 @@ impl ProcessUnwinder {
     }
 
     fn has_tables(&self, address: u64) -> bool {
-        let after = self.covered.partition_point(|(start, _)| *start <= address);
-        after > 0 && address < self.covered[after - 1].1
+        self.covered_row(address).is_some()
+    }
+
+    fn covered_row(&self, address: u64) -> Option<usize> {
+        let row = self.covered.partition_point(|(start, _)| *start <= address).checked_sub(1)?;
+        (address < self.covered[row].1).then_some(row)
+    }
+
+    /// Where the function at an address begins, where tables tell.
+    fn function_start(&self, address: u64) -> Option<u64> {
+        self.function(address).map(|(start, _)| start)
+    }
+
+    /// Where the next one begins.
+    fn function_end(&self, address: u64) -> Option<u64> {
+        self.function(address)?.1
+    }
+
+    fn function(&self, address: u64) -> Option<(u64, Option<u64>)> {
+        let FileIndex { base, address: index, bytes } = &self.indexes[self.covered_row(address)?];
+        let index = sleeping::Index { address: *index, bytes };
+        let (start, end) = index.function(address.wrapping_sub(*base))?;
+        Some((start.wrapping_add(*base), end.map(|end| end.wrapping_add(*base))))
+    }
+
+    fn is_blind(&self, address: u64) -> bool {
+        self.blind.iter().any(|(start, end)| (*start..*end).contains(&address))
+    }
+
+    /// The caller of a function that only an expression leads away from.
+    fn caller_by_expression(
+        &self,
+        address: u64,
+        registers: FrameRegisters,
+        stack: Stack<'_>,
+    ) -> Option<Found> {
+        let after = self.expressions.partition_point(|(start, ..)| *start <= address);
+        let (_, end, base, tables) = self.expressions.get(after.checked_sub(1)?)?;
+        if address >= *end {
+            return None;
+        }
+        let all = FrameTables {
+            index: Table { address: tables.index.0, bytes: &tables.index.1 },
+            frames: Table { address: tables.frames.0, bytes: &tables.frames.1 },
+            text: tables.text,
+        };
+        elf::caller_by_expression(&all, address - base, registers, &|at| stack.read(at).ok())
     }
 }
 
@@ -336,20 +427,39 @@ struct Walk<'a, U: Unwinder> {
     cache: &'a mut U::Cache,
     moment: &'a Moment<'a>,
     stack: Stack<'a>,
+    process: &'a ProcessUnwinder,
+    codes: &'a mut Codes,
+    has_missed: &'a mut bool,
 }
 
-/// The frame pointer among the registers that matter to an unwinder.
-trait FramePointer {
+/// The registers that matter to an unwinder.
+trait FrameOf {
     fn frame_pointer(&self) -> u64;
+
+    /// The stack pointer and the frame pointer, where code without tables or with expressions in them is understood.
+    fn pointers(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// Goes to a caller that somebody else has found.
+    fn go_to(&mut self, _caller: Caller) {}
 }
 
-impl FramePointer for UnwindRegsX86_64 {
+impl FrameOf for UnwindRegsX86_64 {
     fn frame_pointer(&self) -> u64 {
         self.bp()
     }
+
+    fn pointers(&self) -> Option<(u64, u64)> {
+        Some((self.sp(), self.bp()))
+    }
+
+    fn go_to(&mut self, Caller { pc, sp, fp }: Caller) {
+        *self = Self::new(pc, sp, fp);
+    }
 }
 
-impl FramePointer for UnwindRegsAarch64 {
+impl FrameOf for UnwindRegsAarch64 {
     fn frame_pointer(&self) -> u64 {
         self.fp()
     }
@@ -357,7 +467,7 @@ impl FramePointer for UnwindRegsAarch64 {
 
 impl<U: Unwinder> Walk<'_, U>
 where
-    U::UnwindRegs: FramePointer,
+    U::UnwindRegs: FrameOf,
 {
     /// Goes on until the end of the stack, or of what was copied of it. What is no code calls nobody: there the
     /// frame pointer was used for something else.
@@ -372,17 +482,36 @@ where
             false => innermost,
         };
         for _ in 0..MOST_FRAMES {
-            let mut read = |address| stack.read(address);
-            let Ok(Some(caller)) = self.unwinder.unwind_frame(at, &mut regs, self.cache, &mut read) else {
-                return;
-            };
+            let Some(caller) = self.caller(at, &mut regs) else { return };
             let Some(next) = FrameAddress::from_return_address(caller) else { return };
             if !self.moment.is_code(next.address_for_lookup()) {
+                *self.has_missed = true;
                 return;
             }
             steps.push(Step { pc: caller, fp: Some(regs.frame_pointer()), is_return_address: true });
             at = next;
         }
+    }
+
+    fn caller(&mut self, at: FrameAddress, regs: &mut U::UnwindRegs) -> Option<u64> {
+        let (stack, process, address) = (self.stack, self.process, at.address_for_lookup());
+        if let Some((sp, fp)) = regs.pointers() {
+            let is_blind = |address: u64| process.is_blind(address);
+            let search = Search { moment: self.moment, stack, address, sp, fp, is_blind: &is_blind };
+            let here = FrameRegisters { pc: at.address(), sp, fp };
+            let found = match process.caller_by_expression(address, here, stack) {
+                _ if is_blind(address) => Some(self.codes.caller(&search)?),
+                Some(Found::Caller(FrameRegisters { pc, sp, fp })) => Some(Caller { pc, sp, fp }),
+                Some(Found::Saved(distance)) => self.codes.caller_of_saved(&search, distance),
+                None => None,
+            };
+            if let Some(caller) = found {
+                regs.go_to(caller);
+                return Some(caller.pc);
+            }
+        }
+        let mut read = |address| stack.read(address);
+        self.unwinder.unwind_frame(at, regs, self.cache, &mut read).ok()?
     }
 }
 
@@ -399,6 +528,16 @@ impl Stack<'_> {
         let word = self.bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or(())?;
         Ok(u64::from_le_bytes(*word))
     }
+
+    /// Whether there was more to copy: whoever asks for a copy asks for a round number of bytes.
+    fn is_cut(self) -> bool {
+        self.bytes.len().is_multiple_of(1024)
+    }
+
+    /// Behind the last byte of the copy.
+    fn end(self) -> u64 {
+        self.start.saturating_add(self.bytes.len() as u64)
+    }
 }
 
 pub(crate) fn get(registers: Registers<'_>, number: u32) -> Option<u64> {
@@ -408,138 +547,4 @@ pub(crate) fn get(registers: Registers<'_>, number: u32) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{self, Cursor, Read};
-    use std::path::Path;
-
-    use crate::files::{Disk, Files, OpenFile};
-    use crate::processes::Processes;
-
-    const CODE: u64 = 0x7000_0000;
-    const STACK: u64 = 0x7fff_0000;
-
-    /// The user frames of a sample of a process with generated code from `CODE` on.
-    fn unwind(mask: u64, values: &[u64], stack: &[u64]) -> Vec<u64> {
-        unwind_in(Place::Generated(0), &Sources::nowhere(), Registers { mask, values }, stack)
-    }
-
-    fn unwind_in(place: Place, sources: &Sources, registers: Registers<'_>, stack: &[u64]) -> Vec<u64> {
-        let (mut places, mut processes) = (Places::default(), Processes::default());
-        let row = processes.row(Some(1));
-        processes.map(row, CODE, CODE + 0x10000, places.id(place));
-        let mut modules = Modules::default();
-        modules.id(b"/lib/some.so", None, None);
-        let moment = Moment {
-            sources,
-            modules: &modules,
-            places: &places,
-            build_ids: &FxHashMap::default(),
-            process: processes.get(row),
-            row,
-            arch: None,
-        };
-        let bytes: Vec<u8> = stack.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let sample = Sample {
-            event: 0,
-            time_ns: 0,
-            pid: Some(1),
-            tid: Some(1),
-            cpu: None,
-            period: 1,
-            chain: &[],
-            user_registers: Some(registers),
-            user_stack: &bytes,
-        };
-        assert!(wants_unwinding(&sample));
-        let mut chain = Vec::new();
-        Unwinders::default().unwind(&moment, &sample, &mut chain);
-        assert!(chain.len() <= MOST_FRAMES + 2);
-        chain.iter().map(|address| address.value).collect()
-    }
-
-    /// bp, sp and ip.
-    const X86_64: u64 = 0b1_1100_0000;
-    /// x29, lr, sp and pc.
-    const AARCH64: u64 = 0b1111 << 29;
-
-    #[test]
-    fn frame_pointers_lead_to_the_root() {
-        let stack = [1, 2, STACK + 48, CODE + 0x200, 3, 4, STACK + 80, CODE + 0x300, 5, 6, 0, CODE + 0x400];
-        let expected = [CODE + 0x100, CODE + 0x1ff, CODE + 0x2ff, CODE + 0x3ff];
-        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
-        let arm = unwind(AARCH64, &[STACK + 16, 7, STACK, CODE + 0x100], &stack);
-        assert_eq!(arm, expected[..3], "the outermost frame has no caller to return to");
-    }
-
-    #[test]
-    fn a_function_without_a_frame_has_its_caller_on_top() {
-        let stack = [CODE + 0x180, 2, STACK + 48, CODE + 0x200, 3, 4, 0, 0];
-        let expected = [CODE + 0x100, CODE + 0x17f, CODE + 0x1ff];
-        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
-    }
-
-    #[test]
-    fn callers_that_are_no_code_end_the_stack() {
-        let stack = [1, 2, STACK + 48, 0x1234, 3, 4, STACK + 80, CODE + 0x300];
-        assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), [CODE + 0x100]);
-    }
-
-    #[test]
-    fn hostile_registers_do_no_harm() {
-        let words = [0, 1, 7, 8, 16, STACK, CODE, 1 << 63, u64::MAX - 16, u64::MAX - 8, u64::MAX];
-        let circle = [STACK, CODE + 1, STACK, CODE + 1, STACK + 8, CODE];
-        let triples = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
-        for ((bp, sp), ip) in triples.flat_map(|pair| words.map(|ip| (pair, ip))) {
-            for stack in [&circle[..], &circle[1..], &[], &[u64::MAX; 9]] {
-                assert_eq!(unwind(X86_64, &[bp, sp, ip], stack)[0], ip);
-                assert_eq!(unwind(AARCH64, &[bp, ip, sp, ip], stack)[0], ip);
-            }
-        }
-    }
-
-    /// The same bytes, whatever is opened.
-    struct OneFile(Vec<u8>);
-
-    impl Files for OneFile {
-        fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
-            Ok(Box::new(Cursor::new(self.0.clone())))
-        }
-    }
-
-    /// The smallest file with tables that every Linux has is the vDSO.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn damaged_tables_do_no_harm() {
-        let mut file = Vec::new();
-        Disk.vdso().unwrap().read_to_end(&mut file).unwrap();
-        let place = Place::File { module: 0, bias: 0u64.wrapping_sub(CODE), executable: true };
-        let word = |at: u64| if at.is_multiple_of(2) { STACK + (at + 2) * 8 } else { CODE + at * 50 };
-        let stack: Vec<u64> = (0..64).map(word).collect();
-        let (mut random, mut deepest) = (1u64, 0);
-        for round in 0..4000 {
-            let mut damaged = file.clone();
-            for _ in 0..round % 8 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let at = (random >> 33) as usize % damaged.len();
-                damaged[at] = (random >> 16) as u8;
-            }
-            let sources = Sources { files: Box::new(OneFile(damaged)), ..Sources::nowhere() };
-            let ip = CODE + (random >> 40) % file.len() as u64;
-            for (mask, values) in
-                [(X86_64, &[STACK + 16, STACK, ip][..]), (AARCH64, &[STACK + 16, ip, STACK, ip][..])]
-            {
-                deepest = unwind_in(place, &sources, Registers { mask, values }, &stack).len().max(deepest);
-            }
-        }
-        assert!(deepest > 3, "nothing was unwound");
-    }
-
-    #[test]
-    fn registers_that_were_not_taken() {
-        assert_eq!(unwind(1 << 8, &[CODE], &[0; 4]), [CODE], "only the instruction pointer");
-        assert_eq!(unwind(X86_64, &[], &[0; 4]), [0; 0], "values are missing");
-        assert_eq!(unwind(u64::MAX, &[9; 64], &[0; 4]), [9]);
-        assert_eq!(unwind(0, &[], &[]), [0; 0]);
-    }
-}
+mod tests;

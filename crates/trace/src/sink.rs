@@ -37,6 +37,9 @@ pub trait Sink {
     /// A frame that was named when it was seen, before the first sample that has it.
     fn javascript(&mut self, _frame: &JavaScript<'_>) {}
 
+    /// So many frames of generated code got no name when they were seen, and why.
+    fn unnamed(&mut self, _reason: &[u8], _count: u64) {}
+
     /// The CPU time so far: what is told last counts.
     fn cpu_time(&mut self, _time: &CpuTime) {}
 

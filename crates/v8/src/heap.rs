@@ -27,12 +27,32 @@ pub(crate) struct Kept {
     lines: FxHashMap<u64, Box<[u8; LINE]>>,
     /// The instance type that a map gives; `None` for what is no map.
     types: FxHashMap<u64, Option<u16>>,
+    /// Lines that had to be read after the first call of a batch, and how many batches ago: a program that does what
+    /// it did before needs them again, and gets them with the first call.
+    habits: FxHashMap<u64, u32>,
+    /// Whether this batch has brought them.
+    has_begun: bool,
 }
+
+/// So many batches a line is remembered for, and so many lines are.
+const LONGEST_HABIT: u32 = 32;
+const MOST_HABITS: usize = 48;
 
 impl Kept {
     /// Bytes may have changed.
     pub(crate) fn forget_lines(&mut self) {
         self.lines.clear();
+        self.has_begun = false;
+        self.habits.retain(|_, age| {
+            *age += 1;
+            *age <= LONGEST_HABIT
+        });
+    }
+
+    fn note_habit(&mut self, start: u64) {
+        if self.has_begun && self.habits.len() < MOST_HABITS {
+            self.habits.insert(start, 0);
+        }
     }
 
     /// Maps may have died.
@@ -82,6 +102,9 @@ impl Heap<'_> {
     pub(crate) fn expect(&mut self, addresses: impl Iterator<Item = u64>) {
         let lines = addresses.filter(|address| ADDRESSES.contains(address));
         let mut wanted: Vec<u64> = lines.map(|address| address - address % LINE as u64).collect();
+        if !self.kept.has_begun {
+            wanted.extend(self.kept.habits.keys());
+        }
         wanted.sort_unstable();
         wanted.dedup();
         wanted.retain(|start| !self.kept.lines.contains_key(start));
@@ -96,9 +119,13 @@ impl Heap<'_> {
         self.make_room();
         for ((start, line), done) in wanted.into_iter().zip(lines).zip(done) {
             if done {
+                self.kept.note_habit(start);
                 self.kept.lines.insert(start, line);
+            } else {
+                self.kept.habits.remove(&start);
             }
         }
+        self.kept.has_begun = true;
     }
 
     fn line(&mut self, start: u64) -> Result<&[u8; LINE], Reason> {
@@ -106,6 +133,7 @@ impl Heap<'_> {
             let mut line = Box::new([0; LINE]);
             self.memory.read(start, &mut line[..]).map_err(|_| Reason::Unreadable)?;
             self.make_room();
+            self.kept.note_habit(start);
             self.kept.lines.insert(start, line);
         }
         self.kept.lines.get(&start).map(|line| &**line).ok_or(Reason::Unreadable)

@@ -38,7 +38,9 @@ pub(super) mod kind {
     pub(in super::super) const TURN: u32 = 0x4e53_0002;
     pub(in super::super) const CPU_TIME: u32 = 0x4e53_0003;
     pub(in super::super) const JAVASCRIPT: u32 = 0x4e53_0004;
-    pub(in super::super) const CHECKSUM: u32 = 0x4e53_0006;
+    pub(in super::super) const NOTE: u32 = 0x4e53_0005;
+    pub(in super::super) const UNNAMED: u32 = 0x4e53_0006;
+    pub(in super::super) const CHECKSUM: u32 = 0x4e53_0007;
 }
 
 /// Flags whose meaning depends on the record.
@@ -340,6 +342,13 @@ impl<'a> Deliver<'a> {
                 let (row, line, column) = (body.u32()?, body.u32()?, body.u32()?);
                 let (inlined, symbol) = (body.u32()? != 0, until_nul(body.rest()));
                 self.sink.javascript(&JavaScript { row, symbol, line, column, inlined });
+            }
+            kind::NOTE => {
+                self.sink.damage(String::from_utf8_lossy(until_nul(body.rest())).into_owned());
+            }
+            kind::UNNAMED => {
+                let count = body.u64()?;
+                self.sink.unnamed(until_nul(body.rest()), count);
             }
             kind::CPU_TIME => {
                 self.sink.cpu_time(&CpuTime { used_ns: body.u64()?, hidden_kernel_ns: body.u64()? });

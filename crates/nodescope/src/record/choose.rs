@@ -11,22 +11,45 @@ use crate::failure::Failure;
 /// How many processes a message lists.
 const MOST_LISTED: usize = 10;
 
+/// What somebody typed to say which processes are meant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) target: Option<&'a str>,
+    pub(crate) pid: &'a [u32],
+    pub(crate) container: Option<&'a str>,
+    pub(crate) matching: Option<&'a str>,
+    /// Several may be meant; `None` where only one can be.
+    pub(crate) all: Option<bool>,
+}
+
+impl<'a> From<&'a cli::Record> for Wanted<'a> {
+    fn from(arguments: &'a cli::Record) -> Self {
+        Self {
+            target: arguments.target.as_deref(),
+            pid: &arguments.pid,
+            container: arguments.container.as_deref(),
+            matching: arguments.matching.as_deref(),
+            all: Some(arguments.all),
+        }
+    }
+}
+
 /// The pids that were meant: never none.
-pub(super) fn pids(arguments: &cli::Record) -> Result<Vec<u32>, Failure> {
-    let typed = arguments.target.as_deref().and_then(|target| target.parse().ok());
-    let given: Vec<u32> = arguments.pid.iter().copied().chain(typed).collect();
-    let is_narrowed = arguments.container.is_some() || arguments.matching.is_some();
+pub(crate) fn pids(wanted: Wanted<'_>) -> Result<Vec<u32>, Failure> {
+    let typed = wanted.target.and_then(|target| target.parse().ok());
+    let given: Vec<u32> = wanted.pid.iter().copied().chain(typed).collect();
+    let is_narrowed = wanted.container.is_some() || wanted.matching.is_some();
     if !given.is_empty() && !is_narrowed {
         return Ok(given);
     }
-    let pattern = arguments.matching.as_deref().map(pattern).transpose()?;
+    let pattern = wanted.matching.map(pattern).transpose()?;
     let list = target::list(&Places::default(), Duration::ZERO)
         .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
-    let words = arguments.target.as_deref().filter(|_| typed.is_none());
+    let words = wanted.target.filter(|_| typed.is_none());
     let is_meant = |process: &Process| {
         let here = given.is_empty() || given.contains(&process.pid);
-        let container = arguments.container.as_deref();
-        here && container
+        here && wanted
+            .container
             .is_none_or(|name| process.container.as_ref().is_some_and(|one| is_called(one, name)))
             && pattern.as_ref().is_none_or(|pattern| pattern.is_match(&process.command))
             && words.is_none_or(|words| is_described(process, words))
@@ -35,7 +58,7 @@ pub(super) fn pids(arguments: &cli::Record) -> Result<Vec<u32>, Failure> {
     let is_tool = |process: &Process| matches!(process.role, Role::Tool { .. }) && words.is_none();
     let found: Vec<&Process> =
         list.processes.iter().filter(|process| is_meant(process) && !is_tool(process)).collect();
-    settle(&found, arguments)
+    settle(&found, wanted.all)
 }
 
 /// The one process that words or a pid mean.
@@ -50,7 +73,7 @@ pub(crate) fn one<'a>(list: &'a [Process], words: &str) -> Result<&'a Process, F
     match roots[..] {
         [one] => Ok(one),
         [] => Err(nothing()),
-        _ => Err(several(&roots)),
+        _ => Err(several(&roots, "")),
     }
 }
 
@@ -70,14 +93,14 @@ fn is_described(process: &Process, words: &str) -> bool {
 }
 
 /// One process, or one with those that it started, which are followed; else all of them must be wanted.
-fn settle(found: &[&Process], arguments: &cli::Record) -> Result<Vec<u32>, Failure> {
+fn settle(found: &[&Process], all: Option<bool>) -> Result<Vec<u32>, Failure> {
     let is_child = |process: &&&Process| found.iter().any(|other| other.pid == process.parent_pid);
     let roots: Vec<&&Process> = found.iter().filter(|process| !is_child(process)).collect();
     match roots[..] {
         [] => Err(nothing()),
         [one] => Ok(vec![one.pid]),
-        _ if arguments.all => Ok(roots.iter().map(|process| process.pid).collect()),
-        _ => Err(several(&roots)),
+        _ if all == Some(true) => Ok(roots.iter().map(|process| process.pid).collect()),
+        _ => Err(several(&roots, if all.is_some() { ", or --all" } else { "" })),
     }
 }
 
@@ -85,12 +108,12 @@ fn nothing() -> Failure {
     Failure::failed("no Node process here is like that").hint("nodescope ps lists them all")
 }
 
-fn several(processes: &[&&Process]) -> Failure {
+fn several(processes: &[&&Process], or: &str) -> Failure {
     let row = |process: &&&Process| format!("{} {}", process.pid, process.command);
     let mut rows: Vec<String> = processes.iter().take(MOST_LISTED).map(row).collect();
     if processes.len() > MOST_LISTED {
         rows.push(format!("{} more", processes.len() - MOST_LISTED));
     }
     Failure::usage(format!("{} processes could be meant: {}", processes.len(), rows.join("; ")))
-        .hint(format!("name one by its pid, such as {}, or --all", processes[0].pid))
+        .hint(format!("name one by its pid, such as {}{or}", processes[0].pid))
 }

@@ -10,17 +10,18 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use capture::{Rings, Sampler, own, records};
+use capture::{Rings, Sampler, mappings, own, records};
 use formats::perf_data::Live;
-use symbols::{Found, Walker};
+use symbols::{Found, Note, Walker};
 
 use super::turns::Loops;
 use super::{LONGEST_ROUND, SHORTEST_ROUND, proc};
+use crate::advice;
 use crate::failure::Failure;
 
 /// Tells the reader which rings there are.
 const RINGS: &str = "NODESCOPE_RINGS";
-/// The numbers that the samples of each event carry, and that of the first frame.
+/// The numbers that the samples of each event carry, that of the first frame, and the threads for which nothing is read.
 const NUMBERS: &str = "NODESCOPE_NUMBERS";
 
 /// How long the reader may be silent while it does not run: it tells of every round, the empty ones, too.
@@ -29,6 +30,8 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How often it is started: a target that blocks every reader is sampled without names.
 const MOST_STARTS: u32 = 5;
+/// How many threads may block it before it is given up, too.
+const MOST_SHUNNED: usize = 4;
 
 /// The reader, as the recorder sees it.
 pub(super) struct Names {
@@ -36,6 +39,8 @@ pub(super) struct Names {
     starts: u32,
     /// The number of the next frame: those of a reader that was ended are taken.
     next_row: u32,
+    /// The threads for which reading has never ended.
+    shunned: Vec<u32>,
 }
 
 struct Reader {
@@ -44,26 +49,34 @@ struct Reader {
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
     heard: Instant,
+    /// The thread for which it began to read last, when it had not done so before.
+    trying: u32,
     bytes: Vec<u8>,
 }
 
 /// So much is sent at once, even if it was just done.
 const MOST_UNSENT: usize = 48 << 10;
 
-/// What a message starts with: its length, how many samples it has, and the number of the next frame.
-const MESSAGE_HEAD: usize = 12;
+/// What a message starts with: its length, how many samples it has, the number of the next frame, and the thread for
+/// which memory will be read for the first time.
+const MESSAGE_HEAD: usize = 16;
+
+/// What a recorder says when it gives up.
+const BLOCKED: &str = "the memory of the target blocks whoever reads it: from then on, JavaScript has names only from a perf map";
+const SHUNNED: &str =
+    "a thread of the target blocks whoever reads the memory that it runs in: it has no names";
 
 impl Names {
     /// Starts a reader; without one, samples have no JavaScript names.
     pub(super) fn start(sampler: &Sampler) -> Self {
-        let mut names = Self { reader: None, starts: 0, next_row: 0 };
+        let mut names = Self { reader: None, starts: 0, next_row: 0, shunned: Vec::new() };
         names.restart(sampler);
         names
     }
 
     /// Nobody reads.
     pub(super) fn none() -> Self {
-        Self { reader: None, starts: MOST_STARTS, next_row: 0 }
+        Self { reader: None, starts: MOST_STARTS, next_row: 0, shunned: Vec::new() }
     }
 
     /// Whether somebody reads the rings.
@@ -86,8 +99,19 @@ impl Names {
         let (samples, next_row) = reader.take(out);
         sampler.count(samples);
         self.next_row = self.next_row.max(next_row);
-        if !is_alive || reader.is_stuck() {
+        let is_stuck = reader.is_stuck();
+        if !is_alive || is_stuck {
+            let trying = Some(reader.trying).filter(|tid| *tid != 0 && is_stuck);
+            if let Some(tid) = trying {
+                // Whoever is known to block is no reason to give up, unless there are many.
+                self.shunned.push(tid);
+                self.starts = if self.shunned.len() > MOST_SHUNNED { MOST_STARTS } else { 1 };
+                out.extend(own::note(SHUNNED));
+            }
             self.restart(sampler);
+            if self.reader.is_none() {
+                out.extend(own::note(BLOCKED));
+            }
         }
     }
 
@@ -96,7 +120,7 @@ impl Names {
         let Some(mut reader) = self.reader.take() else { return };
         reader.stdin = None;
         let end = Instant::now() + LAST_WORDS;
-        while Instant::now() < end && reader.listen(LONGEST_ROUND).unwrap_or(false) {}
+        while Instant::now() < end && !reader.is_stuck() && reader.listen(LONGEST_ROUND).unwrap_or(false) {}
         sampler.count(reader.take(out).0);
     }
 
@@ -104,17 +128,19 @@ impl Names {
         self.reader = None;
         if self.starts < MOST_STARTS {
             self.starts += 1;
-            self.reader = Reader::start(sampler, self.next_row).ok();
+            self.reader = Reader::start(sampler, self.next_row, &self.shunned).ok();
         }
     }
 }
 
 impl Reader {
-    fn start(sampler: &Sampler, next_row: u32) -> io::Result<Self> {
+    fn start(sampler: &Sampler, next_row: u32, shunned: &[u32]) -> io::Result<Self> {
         let (rings, events) = sampler.share()?;
+        let shunned: Vec<String> = shunned.iter().map(u32::to_string).collect();
+        let numbers = format!("{events}:{next_row}:{}", shunned.join(","));
         let mut child = Command::new(std::env::current_exe()?)
             .env(RINGS, rings)
-            .env(NUMBERS, format!("{events}:{next_row}"))
+            .env(NUMBERS, numbers)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -124,7 +150,7 @@ impl Reader {
         let head = sampler.raw_head();
         stdin.write_all(&(head.len() as u32).to_ne_bytes())?;
         stdin.write_all(&head)?;
-        Ok(Self { child, stdin: Some(stdin), stdout, heard: Instant::now(), bytes: Vec::new() })
+        Ok(Self { child, stdin: Some(stdin), stdout, heard: Instant::now(), trying: 0, bytes: Vec::new() })
     }
 
     /// Takes in what was sent; whether there may be more.
@@ -151,6 +177,7 @@ impl Reader {
             out.extend_from_slice(body);
             samples += u64::from(word(4));
             next_row = word(8);
+            self.trying = word(12);
             at = start + body.len();
         }
         self.bytes.drain(..at);
@@ -186,22 +213,27 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     // Ctrl-C is for the recorder, which tells when it is over.
     sys::signals::catch_end()?;
     let bad = || io::Error::from(io::ErrorKind::InvalidInput);
-    let (events, next_row) = numbers.split_once(':').ok_or_else(bad)?;
+    let mut numbers = numbers.split(':');
+    let mut number = || numbers.next().ok_or_else(bad);
+    let (events, next_row, shunned) = (number()?, number()?, number()?);
     let next_row: u32 = next_row.parse().map_err(|_| bad())?;
     let events = events.split(',').map(|number| number.parse::<u64>().map_err(|_| bad()));
     let events = events.collect::<io::Result<Vec<u64>>>()?;
+    let shunned: Vec<u32> = shunned.split(',').filter_map(|tid| tid.parse().ok()).collect();
     let mut rings = Rings::inherited(rings)?;
     let head = read_head()?;
     let message = RefCell::new(Message {
         bytes: Vec::new(),
         samples: 0,
         next_row,
+        trying: 0,
         ran: BTreeSet::new(),
         sent: Instant::now(),
         out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
     });
-    let mut walker =
-        Walker::new(next_row, proc::whereabouts, |found| message.borrow_mut().add(&events, &found));
+    let mut walker = Walker::new(next_row, &shunned, proc::whereabouts, |found| {
+        message.borrow_mut().add(&events, &found);
+    });
     let mut live = Live::default();
     live.take(&head, &mut walker);
     let mut loops = Loops::default();
@@ -212,7 +244,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         rings.read(&mut raw);
         walker.begin_round();
         // What is mapped in this round may be needed for its samples.
-        for (_, record) in records(&raw).filter(|(is_sample, _)| !is_sample) {
+        for record in changes(&raw) {
             live.take(record, &mut walker);
             message.borrow_mut().bytes.extend_from_slice(record);
         }
@@ -222,6 +254,17 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         if round >= next_scan {
             next_scan = round + SCAN;
             walker.pids().for_each(|pid| loops.add(pid));
+            if walker.take_missed() {
+                // A process that has ended has no mappings any more.
+                let pids: Vec<u32> = walker.pids().collect();
+                let mappings: Vec<u8> =
+                    pids.iter().flat_map(|pid| mappings(*pid).unwrap_or_default()).collect();
+                records(&mappings).for_each(|(_, record)| live.take(record, &mut walker));
+                message.borrow_mut().bytes.extend(mappings);
+            }
+        }
+        for (reason, count) in walker.take_unnamed() {
+            message.borrow_mut().bytes.extend(own::unnamed(reason, count));
         }
         message.borrow_mut().look_at(&mut loops);
         message.borrow_mut().send(is_last)?;
@@ -235,6 +278,20 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
         }
     }
+}
+
+/// The records that are no samples, by their times: a process that changes its CPU writes into another ring, and what it
+/// maps last counts.
+fn changes(raw: &[u8]) -> Vec<&[u8]> {
+    let mut all: Vec<&[u8]> =
+        records(raw).filter(|(is_sample, _)| !is_sample).map(|(_, record)| record).collect();
+    // Every record ends with thread, time, CPU and number.
+    let time_ns = |record: &&[u8]| {
+        let trailer = record.last_chunk::<32>();
+        trailer.and_then(|trailer| trailer[8..].first_chunk()).map(|time| u64::from_ne_bytes(*time))
+    };
+    all.sort_by_key(time_ns);
+    all
 }
 
 /// How often new processes are looked for.
@@ -254,6 +311,7 @@ struct Message {
     bytes: Vec<u8>,
     samples: u32,
     next_row: u32,
+    trying: u32,
     /// The processes whose main thread was seen running since the last look.
     ran: BTreeSet<u32>,
     sent: Instant,
@@ -273,7 +331,16 @@ impl Message {
                 own::sample(*id, sample, &mut self.bytes);
                 self.samples += 1;
                 self.ran.extend(sample.pid.filter(|_| sample.pid == sample.tid));
+                if std::mem::take(&mut self.trying) != 0 {
+                    let _ = self.send(true);
+                }
             }
+            Found::Trying(tid) => {
+                // It is told before it is done. A recorder that is gone shows at the next round.
+                self.trying = *tid;
+                let _ = self.send(true);
+            }
+            Found::Note(note) => self.bytes.extend(own::note(&sentence(*note))),
         }
     }
 
@@ -283,8 +350,8 @@ impl Message {
     }
 
     /// Sends, unless it was just done: whoever listens need not wake up for each sample.
-    fn send(&mut self, is_last: bool) -> io::Result<()> {
-        if self.sent.elapsed() < LONGEST_ROUND && self.bytes.len() < MOST_UNSENT && !is_last {
+    fn send(&mut self, at_once: bool) -> io::Result<()> {
+        if self.sent.elapsed() < LONGEST_ROUND && self.bytes.len() < MOST_UNSENT && !at_once {
             return Ok(());
         }
         self.sent = Instant::now();
@@ -292,11 +359,19 @@ impl Message {
             self.bytes.extend(own::finished_round());
         }
         let mut head = Vec::with_capacity(MESSAGE_HEAD + self.bytes.len());
-        for word in [self.bytes.len() as u32, self.samples, self.next_row] {
+        for word in [self.bytes.len() as u32, self.samples, self.next_row, self.trying] {
             head.extend_from_slice(&word.to_ne_bytes());
         }
         head.append(&mut self.bytes);
         self.samples = 0;
         self.out.write_all(&head)
+    }
+}
+
+/// Why there will be no names, and what to do about it.
+fn sentence(note: Note<'_>) -> String {
+    match note {
+        Note::Refused(sentence) => sentence.to_owned(),
+        Note::Denied(pid) => advice::unreadable(pid, &advice::limits()),
     }
 }

@@ -13,14 +13,14 @@ const TICK_NS: u64 = 10_000_000;
 
 /// When a process began, and the CPU time that it has used since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Times {
+pub(crate) struct Times {
     /// In ticks since the machine's start; a pid that is used again has another.
-    pub(super) born: u64,
-    pub(super) user_ns: u64,
-    pub(super) kernel_ns: u64,
+    pub(crate) born: u64,
+    pub(crate) user_ns: u64,
+    pub(crate) kernel_ns: u64,
 }
 
-pub(super) fn times(pid: u32) -> Option<Times> {
+pub(crate) fn times(pid: u32) -> Option<Times> {
     let fields = stat_fields(pid)?;
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     let [user, kernel, born] = [number(11)?, number(12)?, number(19)?];
@@ -28,14 +28,14 @@ pub(super) fn times(pid: u32) -> Option<Times> {
 }
 
 /// What stands behind the name in /proc/PID/stat: state, parent, …
-pub(super) fn stat_fields(pid: u32) -> Option<Vec<String>> {
+pub(crate) fn stat_fields(pid: u32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     Some(rest.split(' ').map(str::to_owned).collect())
 }
 
 /// Whether the process that began then has ended, even if its parent has not fetched it yet.
-pub(super) fn is_over(pid: u32, born: u64) -> bool {
+pub(crate) fn is_over(pid: u32, born: u64) -> bool {
     let Some(fields) = stat_fields(pid) else { return true };
     let is_dead = fields.first().is_some_and(|state| state.starts_with(['Z', 'X']));
     let is_another = fields.get(19).and_then(|text| text.parse::<u64>().ok()) != Some(born);
@@ -43,14 +43,14 @@ pub(super) fn is_over(pid: u32, born: u64) -> bool {
 }
 
 /// What a process calls itself: the last of its pids, from the outermost namespace to its own.
-pub(super) fn inner_pid(pid: u32) -> Option<u32> {
+pub(crate) fn inner_pid(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     line.split_whitespace().next_back()?.parse().ok()
 }
 
 /// Where the files of a process are, if it sees others than we do, and which view of files that is.
-pub(super) fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
+pub(crate) fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
     let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let view = mounts(&pid.to_string())?;
@@ -60,7 +60,7 @@ pub(super) fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
 }
 
 /// Where the files of a process are while it lives.
-pub(super) fn whereabouts(pid: u32) -> Whereabouts {
+pub(crate) fn whereabouts(pid: u32) -> Whereabouts {
     let deleted = deleted_program(pid).map(|path| (path, PathBuf::from(format!("/proc/{pid}/exe"))));
     Whereabouts { root: root(pid).map(|(path, _)| path), deleted }
 }
@@ -78,7 +78,7 @@ pub(super) fn all_pids() -> Vec<u32> {
 }
 
 /// Adds the processes that they have started, and those that these have started: a cluster's workers.
-pub(super) fn add_children(pids: &mut Vec<u32>) {
+pub(crate) fn add_children(pids: &mut Vec<u32>) {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for pid in all_pids() {
         if let Some(parent) = stat_fields(pid).and_then(|fields| fields.get(1)?.parse().ok()) {
@@ -97,7 +97,7 @@ pub(super) fn add_children(pids: &mut Vec<u32>) {
 }
 
 /// Whether a process belongs to somebody else.
-pub(super) fn is_of_another_user(pid: u32) -> bool {
+pub(crate) fn is_of_another_user(pid: u32) -> bool {
     let user = |process: &str| fs::metadata(format!("/proc/{process}")).map(|meta| meta.uid()).ok();
     user(&pid.to_string()) != user("self")
 }

@@ -54,7 +54,7 @@ impl Target {
                 false => Ok(Self::system()),
             };
         }
-        let mut pids = choose::pids(arguments)?;
+        let mut pids = choose::pids(arguments.into())?;
         let name = name_of(pids[0])?;
         if !arguments.no_children {
             proc::add_children(&mut pids);

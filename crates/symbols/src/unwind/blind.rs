@@ -1,0 +1,291 @@
+//! Callers where neither tables nor frame pointers lead the way. musl's C library has neither, and uses the frame
+//! pointer's register for whatever it likes; OpenSSL's assembler keeps the old stack pointer where no copy of the stack has
+//! it. The caller is then a word on the stack that stands behind a call, with a frame pointer, still in its register or
+//! saved, that leads on to the root. Words that earlier calls left behind look alike, so each is doubted.
+
+use rustc_hash::FxHashMap;
+
+use super::{Moment, PAGE, Stack};
+use crate::images;
+use crate::places::{Module, Place};
+
+/// What stands before the places in the code of files that were looked at.
+#[derive(Default)]
+pub(super) struct Codes {
+    /// By module and offset.
+    known: FxHashMap<(u32, u64), Call>,
+}
+
+/// A caller, and the registers that it will have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Caller {
+    pub(super) pc: u64,
+    pub(super) sp: u64,
+    pub(super) fp: u64,
+}
+
+/// Where a function may have its caller.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub(super) moment: &'a Moment<'a>,
+    pub(super) stack: Stack<'a>,
+    /// Where it is, and what it has in its registers.
+    pub(super) address: u64,
+    pub(super) sp: u64,
+    pub(super) fp: u64,
+    /// Where code has neither tables nor frame pointers.
+    pub(super) is_blind: &'a dyn Fn(u64) -> bool,
+}
+
+/// What stands before a place in code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    /// No call.
+    No,
+    /// A call of a function of the same file, at this distance.
+    Inside(i32),
+    /// One that may lead to another file.
+    Outside,
+}
+
+/// How far the caller may be: two paths and a little more.
+const MOST_BYTES: u64 = 16 << 10;
+
+/// A chain of frame pointers that is so long is one.
+const LONG_CHAIN: usize = 64;
+
+/// The longest call has so many bytes.
+const LONGEST_CALL: usize = 7;
+
+/// Assembler has its parts side by side: those for older processors, which look for newer ones, and theirs.
+const NEAR: u64 = 64 << 10;
+
+/// What is looked at of a function that may only jump to another file.
+const SHORT_FUNCTION: usize = 256;
+
+const MOST_KNOWN: usize = 1 << 16;
+
+impl Codes {
+    /// The caller of a function that has neither tables nor a frame.
+    pub(super) fn caller(&mut self, search: &Search<'_>) -> Option<Caller> {
+        let Search { moment, stack, sp, fp, is_blind, .. } = *search;
+        search.words().find_map(|(slot, pc)| {
+            let is_caller = match pc.checked_sub(1).and_then(|call| moment.process.find(call)) {
+                _ if pc <= PAGE || is_blind(pc - 1) => false,
+                // The bytes of generated code are not here: it is believed where its address is expected.
+                Some(place) if matches!(moment.place(place), Place::Generated(_)) => slot == sp,
+                _ => self.call_before(moment, pc) == Call::Outside,
+            };
+            if !is_caller {
+                return None;
+            }
+            // What is pushed first is nearest to the return address.
+            let saved = (0..(slot - sp) / 8).rev().filter_map(|row| stack.read(sp + row * 8).ok());
+            let mut pointers = std::iter::once(fp).chain(saved);
+            let fp = pointers.find(|fp| *fp > slot && self.leads_on(search, *fp))?;
+            Some(Caller { pc, sp: slot + 8, fp })
+        })
+    }
+
+    /// The caller of a function that has saved the frame pointer at a distance from where the stack pointer was before
+    /// the call.
+    pub(super) fn caller_of_saved(&mut self, search: &Search<'_>, distance: i64) -> Option<Caller> {
+        let home = module_at(search.moment, search.address);
+        search.words().find_map(|(slot, pc)| {
+            let sp = slot + 8;
+            let fp = search.stack.read(sp.checked_add_signed(distance)?).ok()?;
+            let is_call = match self.call_before(search.moment, pc) {
+                Call::No => false,
+                Call::Inside(distance) => {
+                    pc.wrapping_add_signed(distance.into()).abs_diff(search.address) < NEAR
+                }
+                // By a pointer, but out of the same library.
+                Call::Outside => home.is_some() && home == module_at(search.moment, pc.wrapping_sub(1)),
+            };
+            (is_call && fp > slot && self.leads_on(search, fp)).then_some(Caller { pc, sp, fp })
+        })
+    }
+
+    /// Whether frame pointers lead from a frame to the C library, which begins every thread, or to the end of the copy.
+    fn leads_on(&mut self, search: &Search<'_>, mut fp: u64) -> bool {
+        let Search { moment, stack, is_blind, .. } = *search;
+        for _ in 0..LONG_CHAIN {
+            let (Ok(above), Ok(pc)) = (stack.read(fp), stack.read(fp.saturating_add(8))) else {
+                return stack.is_cut() && (stack.end()..stack.end().saturating_add(MOST_STACK)).contains(&fp);
+            };
+            let call = pc.wrapping_sub(1);
+            let is_call = match file_at(moment, call) {
+                Some((module, _))
+                    if is_blind(call) || is_c_library(&moment.modules.rows[module as usize]) =>
+                {
+                    return true;
+                }
+                Some(_) => self.call_before(moment, pc) != Call::No,
+                None => moment.is_code(call),
+            };
+            if !is_call || !fp.is_multiple_of(8) || above <= fp {
+                return false;
+            }
+            fp = above;
+        }
+        true
+    }
+
+    /// What stands before an address.
+    fn call_before(&mut self, moment: &Moment<'_>, pc: u64) -> Call {
+        let Some((module, offset)) = file_at(moment, pc.wrapping_sub(1)) else { return Call::No };
+        if self.known.len() > MOST_KNOWN {
+            self.known.clear();
+        }
+        *self.known.entry((module, offset)).or_insert_with(|| {
+            let mut bytes = [0; LONGEST_CALL];
+            let start = (offset + 1).checked_sub(LONGEST_CALL as u64);
+            let module = &moment.modules.rows[module as usize];
+            match start.is_some_and(|start| peek(moment, module, start, &mut bytes)) {
+                // A distance that looks like a direct call may stand before it.
+                true if ends_with_indirect_call(&bytes) => Call::Outside,
+                true if bytes[LONGEST_CALL - 5] == DIRECT_CALL => call_of(moment, pc, distance(&bytes)),
+                _ => Call::No,
+            }
+        })
+    }
+}
+
+/// Stacks are not larger.
+const MOST_STACK: u64 = 8 << 20;
+
+impl Search<'_> {
+    /// The words from the stack pointer on, and where they stand.
+    fn words(&self) -> impl Iterator<Item = (u64, u64)> {
+        let (stack, end) = (self.stack, self.sp.saturating_add(MOST_BYTES));
+        (self.sp..end).step_by(8).map_while(move |slot| Some((slot, stack.read(slot).ok()?)))
+    }
+}
+
+fn file_at(moment: &Moment<'_>, address: u64) -> Option<(u32, u64)> {
+    match moment.place(moment.process.find(address)?) {
+        Place::File { module, bias, executable: true } => Some((module, address.wrapping_add(bias))),
+        _ => None,
+    }
+}
+
+fn module_at(moment: &Moment<'_>, address: u64) -> Option<u32> {
+    file_at(moment, address).map(|(module, _)| module)
+}
+
+/// Reads the code of a file.
+fn peek(moment: &Moment<'_>, module: &Module, offset: u64, out: &mut [u8]) -> bool {
+    let file = images::find_module(moment.sources, module).ok().flatten();
+    file.is_some_and(|file| file.peek(offset, out))
+}
+
+/// How far a direct call or jump leads from its end.
+fn distance(bytes: &[u8]) -> i32 {
+    bytes.last_chunk().map_or(0, |distance| i32::from_le_bytes(*distance))
+}
+
+/// The libraries whose functions begin programs and threads.
+const C_LIBRARIES: [&[u8]; 3] = [b"libc.so", b"libc-2.", b"libpthread"];
+
+fn is_c_library(module: &Module) -> bool {
+    let name = module.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    C_LIBRARIES.iter().any(|known| name.starts_with(known))
+}
+
+/// What a direct call is: one of a jump to another file, or of a short function that ends with one, leads outside.
+fn call_of(moment: &Moment<'_>, end: u64, distance_of_call: i32) -> Call {
+    let target_of_call = end.wrapping_add_signed(distance_of_call.into());
+    let Some((module, offset)) = file_at(moment, target_of_call) else { return Call::No };
+    let module = &moment.modules.rows[module as usize];
+    let mut bytes = [0; SHORT_FUNCTION];
+    if !peek(moment, module, offset, &mut bytes) {
+        return Call::Inside(distance_of_call);
+    }
+    let leads_out = |address: u64| {
+        let mut bytes = [0; LONGEST_JUMP];
+        file_at(moment, address).is_some_and(|(_, offset)| peek(moment, module, offset, &mut bytes))
+            && is_jump_out(&bytes)
+    };
+    let mut jumps =
+        bytes.windows(5).enumerate().filter(|(_, five)| five[0] == DIRECT_JUMP).map(|(at, five)| {
+            target_of_call.wrapping_add(at as u64 + 5).wrapping_add_signed(distance(five).into())
+        });
+    if bytes.first_chunk().is_some_and(is_jump_out) || jumps.any(leads_out) {
+        Call::Outside
+    } else {
+        Call::Inside(distance_of_call)
+    }
+}
+
+const DIRECT_CALL: u8 = 0xe8;
+const DIRECT_JUMP: u8 = 0xe9;
+const INDIRECT: u8 = 0xff;
+const LONGEST_JUMP: usize = 8;
+
+/// `jmp *distance(%rip)`, perhaps behind `endbr64` or `bnd`: how a linker calls functions of other files.
+fn is_jump_out(bytes: &[u8; LONGEST_JUMP]) -> bool {
+    let bytes = bytes.strip_prefix(&[0xf3, 0x0f, 0x1e, 0xfa]).unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(&[0xf2]).unwrap_or(bytes);
+    bytes.starts_with(&[INDIRECT, 0x25])
+}
+
+/// Whether the last bytes may be a call of x86-64 by register or memory.
+fn ends_with_indirect_call(bytes: &[u8; LONGEST_CALL]) -> bool {
+    let is_call = |length: usize| {
+        let (opcode, mode) = (bytes[LONGEST_CALL - length], bytes[LONGEST_CALL - length + 1]);
+        opcode == INDIRECT && mode >> 3 & 7 == 2 && length == length_of_indirect(mode)
+    };
+    (2..=LONGEST_CALL).any(is_call)
+}
+
+/// The bytes of `call r/m64` by its second one.
+fn length_of_indirect(mode: u8) -> usize {
+    let (kind, operand) = (mode >> 6, mode & 7);
+    let scaled = usize::from(kind != 3 && operand == 4);
+    let distance = match (kind, operand) {
+        (0, 5) | (2, _) => 4,
+        (1, _) => 1,
+        _ => 0,
+    };
+    2 + scaled + distance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_told_from_other_bytes() {
+        for call in [
+            &[0xff, 0xd0][..],
+            &[0x41, 0xff, 0xd4],
+            &[0xff, 0x15, 1, 2, 3, 4],
+            &[0xff, 0x50, 0x18],
+            &[0xff, 0x54, 0x24, 0x08],
+            &[0xff, 0x90, 1, 2, 3, 4],
+            &[0xff, 0x94, 0x24, 1, 2, 3, 4],
+            &[0xff, 0x14, 0x25],
+        ] {
+            let mut bytes = [0x90; LONGEST_CALL];
+            bytes[LONGEST_CALL - call.len()..].copy_from_slice(call);
+            assert!(ends_with_indirect_call(&bytes), "{call:x?}");
+        }
+        for other in [[0x90; LONGEST_CALL], [0xff; LONGEST_CALL], [0, 0, 0, 0, 0, 0xff, 0xe0]] {
+            assert!(!ends_with_indirect_call(&other), "{other:x?}");
+        }
+        assert_eq!(distance(&[0xe8, 0x10, 0, 0, 0]), 0x10);
+        assert_eq!(distance(&[0xe9, 0xf0, 0xff, 0xff, 0xff]), -0x10);
+    }
+
+    #[test]
+    fn jumps_to_other_files() {
+        for jump in [
+            [0xff, 0x25, 1, 2, 3, 4, 0, 0],
+            [0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 1, 2],
+            [0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 1],
+        ] {
+            assert!(is_jump_out(&jump), "{jump:x?}");
+        }
+        assert!(!is_jump_out(&[0x55, 0x48, 0x89, 0xe5, 0xff, 0x25, 0, 0]));
+    }
+}

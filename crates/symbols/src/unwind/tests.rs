@@ -1,0 +1,135 @@
+//! Stacks that are made up, and tables that are damaged.
+
+use super::*;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+use crate::files::{Disk, Files, OpenFile};
+use crate::processes::Processes;
+
+const CODE: u64 = 0x7000_0000;
+const STACK: u64 = 0x7fff_0000;
+
+/// The user frames of a sample of a process with generated code from `CODE` on.
+fn unwind(mask: u64, values: &[u64], stack: &[u64]) -> Vec<u64> {
+    unwind_in(Place::Generated(0), &Sources::nowhere(), Registers { mask, values }, stack)
+}
+
+fn unwind_in(place: Place, sources: &Sources, registers: Registers<'_>, stack: &[u64]) -> Vec<u64> {
+    let (mut places, mut processes) = (Places::default(), Processes::default());
+    let row = processes.row(Some(1));
+    processes.map(row, CODE, CODE + 0x10000, places.id(place));
+    let mut modules = Modules::default();
+    modules.id(b"/lib/some.so", None, None);
+    let moment = Moment {
+        sources,
+        modules: &modules,
+        places: &places,
+        build_ids: &FxHashMap::default(),
+        process: processes.get(row),
+        row,
+        arch: None,
+    };
+    let bytes: Vec<u8> = stack.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let sample = Sample {
+        event: 0,
+        time_ns: 0,
+        pid: Some(1),
+        tid: Some(1),
+        cpu: None,
+        period: 1,
+        chain: &[],
+        user_registers: Some(registers),
+        user_stack: &bytes,
+    };
+    assert!(wants_unwinding(&sample));
+    let mut chain = Vec::new();
+    Unwinders::default().unwind(&moment, &sample, &mut chain);
+    assert!(chain.len() <= MOST_FRAMES + 2);
+    chain.iter().map(|address| address.value).collect()
+}
+
+/// bp, sp and ip.
+const X86_64: u64 = 0b1_1100_0000;
+/// x29, lr, sp and pc.
+const AARCH64: u64 = 0b1111 << 29;
+
+#[test]
+fn frame_pointers_lead_to_the_root() {
+    let stack = [1, 2, STACK + 48, CODE + 0x200, 3, 4, STACK + 80, CODE + 0x300, 5, 6, 0, CODE + 0x400];
+    let expected = [CODE + 0x100, CODE + 0x1ff, CODE + 0x2ff, CODE + 0x3ff];
+    assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
+    let arm = unwind(AARCH64, &[STACK + 16, 7, STACK, CODE + 0x100], &stack);
+    assert_eq!(arm, expected[..3], "the outermost frame has no caller to return to");
+}
+
+#[test]
+fn a_function_without_a_frame_has_its_caller_on_top() {
+    let stack = [CODE + 0x180, 2, STACK + 48, CODE + 0x200, 3, 4, 0, 0];
+    let expected = [CODE + 0x100, CODE + 0x17f, CODE + 0x1ff];
+    assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
+}
+
+#[test]
+fn callers_that_are_no_code_end_the_stack() {
+    let stack = [1, 2, STACK + 48, 0x1234, 3, 4, STACK + 80, CODE + 0x300];
+    assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), [CODE + 0x100]);
+}
+
+#[test]
+fn hostile_registers_do_no_harm() {
+    let words = [0, 1, 7, 8, 16, STACK, CODE, 1 << 63, u64::MAX - 16, u64::MAX - 8, u64::MAX];
+    let circle = [STACK, CODE + 1, STACK, CODE + 1, STACK + 8, CODE];
+    let triples = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
+    for ((bp, sp), ip) in triples.flat_map(|pair| words.map(|ip| (pair, ip))) {
+        for stack in [&circle[..], &circle[1..], &[], &[u64::MAX; 9]] {
+            assert_eq!(unwind(X86_64, &[bp, sp, ip], stack)[0], ip);
+            assert_eq!(unwind(AARCH64, &[bp, ip, sp, ip], stack)[0], ip);
+        }
+    }
+}
+
+/// The same bytes, whatever is opened.
+struct OneFile(Vec<u8>);
+
+impl Files for OneFile {
+    fn open(&self, _: Option<&Path>, _: &Path) -> io::Result<Box<dyn OpenFile>> {
+        Ok(Box::new(Cursor::new(self.0.clone())))
+    }
+}
+
+/// The smallest file with tables that every Linux has is the vDSO.
+#[test]
+#[cfg(target_os = "linux")]
+fn damaged_tables_do_no_harm() {
+    let mut file = Vec::new();
+    Disk.vdso().unwrap().read_to_end(&mut file).unwrap();
+    let place = Place::File { module: 0, bias: 0u64.wrapping_sub(CODE), executable: true };
+    let word = |at: u64| if at.is_multiple_of(2) { STACK + (at + 2) * 8 } else { CODE + at * 50 };
+    let stack: Vec<u64> = (0..64).map(word).collect();
+    let (mut random, mut deepest) = (1u64, 0);
+    for round in 0..4000 {
+        let mut damaged = file.clone();
+        for _ in 0..round % 8 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (random >> 33) as usize % damaged.len();
+            damaged[at] = (random >> 16) as u8;
+        }
+        let sources = Sources { files: Box::new(OneFile(damaged)), ..Sources::nowhere() };
+        let ip = CODE + (random >> 40) % file.len() as u64;
+        for (mask, values) in
+            [(X86_64, &[STACK + 16, STACK, ip][..]), (AARCH64, &[STACK + 16, ip, STACK, ip][..])]
+        {
+            deepest = unwind_in(place, &sources, Registers { mask, values }, &stack).len().max(deepest);
+        }
+    }
+    assert!(deepest > 3, "nothing was unwound");
+}
+
+#[test]
+fn registers_that_were_not_taken() {
+    assert_eq!(unwind(1 << 8, &[CODE], &[0; 4]), [CODE], "only the instruction pointer");
+    assert_eq!(unwind(X86_64, &[], &[0; 4]), [0; 0], "values are missing");
+    assert_eq!(unwind(u64::MAX, &[9; 64], &[0; 4]), [9]);
+    assert_eq!(unwind(0, &[], &[]), [0; 0]);
+}
