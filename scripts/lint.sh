@@ -46,6 +46,11 @@ check 'cargo fmt' cargo fmt --all --check
 check 'cargo clippy' cargo clippy --workspace --all-targets --quiet -- -D warnings
 check_arm
 check_dependencies
+if [ -d page/node_modules ]; then
+  check 'types of the page' npm --prefix page run --silent check
+else
+  echo 'skipped: types of the page: npm ci in page installs the compiler'
+fi
 if has shellcheck 'apt install shellcheck'; then
   check 'shellcheck' shellcheck --severity=warning scripts/*.sh bench/*.sh .ci/run
 fi

@@ -48,7 +48,7 @@ export async function open(browser, url, width = 1200) {
   page.on("pageerror", (error) => page.trouble.push(error.message));
   page.on("console", (message) => message.type() === "error" && page.trouble.push(message.text()));
   page.on("request", (request) => {
-    if (!request.url().startsWith(url.split("?")[0])) page.trouble.push(`request for ${request.url()}`);
+    if (!request.url().startsWith(url.split(/[?#]/)[0])) page.trouble.push(`request for ${request.url()}`);
   });
   page.on("dialog", (dialog) => {
     if (dialog.type() === "prompt" && page.answer !== undefined) return dialog.accept(page.answer);

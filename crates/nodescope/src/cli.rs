@@ -212,6 +212,7 @@ pub(crate) struct Report {
 /// FILE is any recording that nodescope knows; see `nodescope report --help`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  nodescope export perf.data -o page.html
   nodescope export perf.data -o flame.svg
   nodescope export perf.txt.gz -o - --to folded --all
   perf script | nodescope export - -o recording.nodescope
@@ -222,7 +223,7 @@ pub(crate) struct Export {
     /// Where to write; `-` is stdout
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The form: nodescope, svg, folded, cpuprofile, speedscope, pprof, firefox or json; without it, OUT's ending says
+    /// The form: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or json; without it, OUT's ending says
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -407,7 +408,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
-  nodescope export FILE -o OUT     another form: .svg flame graph, .folded, .cpuprofile, .pb.gz, .speedscope.json, …
+  nodescope export FILE -o OUT     another form: .html page, .svg flame graph, .folded, .cpuprofile, .pb.gz, …
   nodescope dump [TARGET]          the stack of every thread, now: for a process that hangs
   nodescope doctor [TARGET]        what this machine allows, and the command that would allow more
   nodescope completions SHELL      completion for bash, zsh, fish, …

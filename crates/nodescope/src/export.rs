@@ -18,6 +18,7 @@ use crate::{input, output, select};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Nodescope,
+    Html,
     Svg,
     Folded,
     Cpuprofile,
@@ -30,6 +31,7 @@ pub(crate) enum Form {
 /// The word for --to and the endings of each form.
 const FORMS: &[(Form, &str, &[&str])] = &[
     (Form::Nodescope, "nodescope", &[".nodescope"]),
+    (Form::Html, "html", &[".html", ".htm"]),
     (Form::Svg, "svg", &[".svg"]),
     (Form::Folded, "folded", &[".folded", ".collapsed"]),
     (Form::Cpuprofile, "cpuprofile", &[".cpuprofile"]),
@@ -49,8 +51,8 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         refuse_own_input(file, &arguments.output)?;
     }
     let profile = input::open(&arguments.input)?;
-    if form == Form::Nodescope {
-        output::write_to(&arguments.output, true, |out| profile::file::write(&profile, out))?;
+    if is_whole(form) {
+        write_whole(&profile, form, &arguments.output)?;
         say_where(&arguments.output, form);
         return Ok(());
     }
@@ -80,6 +82,7 @@ fn write_form(
     output::write_to(output, is_binary, |out| {
         match form {
             Form::Nodescope => profile::file::write(profile, out)?,
+            Form::Html => write_page(profile, out)?,
             Form::Folded => folded::write(profile, weights, selection, &options.folded, out)?,
             Form::Svg => write_svg(profile, weights, selection, &options.svg, out)?,
             Form::Cpuprofile => notes = cpuprofile::write(profile, selection, out)?,
@@ -94,10 +97,15 @@ fn write_form(
     Ok(())
 }
 
+/// Forms that hold everything, and are narrowed when they are looked at.
+fn is_whole(form: Form) -> bool {
+    matches!(form, Form::Nodescope | Form::Html)
+}
+
 /// A person at a terminal wants to know that it worked; a script does not.
 fn say_where(output: &Path, form: Form) {
     if output != Path::new("-") && io::stderr().is_terminal() {
-        let next = if form == Form::Svg { "; open it in a browser" } else { "" };
+        let next = if matches!(form, Form::Svg | Form::Html) { "; open it in a browser" } else { "" };
         warn(&format!("wrote {}{next}", output.display()));
     }
 }
@@ -189,9 +197,13 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
         || narrow.event.is_some()
         || [&narrow.thread, &narrow.category, &narrow.hide].iter().any(|list| !list.is_empty())
         || arguments.pid.is_some();
-    if form == Form::Nodescope && narrows {
-        return Err(Failure::usage("a .nodescope file holds the whole recording: it cannot be narrowed")
-            .hint("narrow it when you look at it: nodescope report FILE --range …"));
+    if is_whole(form) && narrows {
+        let (what, hint) = match form {
+            Form::Html => ("the page", "narrow it in the page: drag over the heat map"),
+            _ => ("a .nodescope file", "narrow it when you look at it: nodescope report FILE --range …"),
+        };
+        let message = format!("{what} holds the whole recording: it cannot be narrowed");
+        return Err(Failure::usage(message).hint(hint));
     }
     Ok(())
 }
@@ -269,6 +281,15 @@ fn write_svg(
         SvgError::Write(error) => error,
         SvgError::Empty => io::Error::other(error.to_string()),
     })
+}
+
+/// The page, with the recording inside.
+fn write_page(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    profile::file::write(profile, &mut bytes)?;
+    let what = profile.meta().command.as_deref().or(profile.meta().host.as_deref());
+    let title = what.map_or_else(|| "nodescope".to_owned(), |what| format!("{what} · nodescope"));
+    out.write_all(web::single_file(&bytes, &title).as_bytes())
 }
 
 fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {

@@ -150,7 +150,7 @@ fn limit(arguments: &cli::Record) -> Result<Option<Duration>, Failure> {
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {
-    let endings = "end it with .nodescope, .svg, .folded, .cpuprofile, .speedscope.json, .pb.gz, .firefox.json.gz or .json";
+    let endings = "end it with .nodescope, .svg, .html, .folded, .cpuprofile, .speedscope.json, .pb.gz, .firefox.json.gz or .json";
     export::form_of(out).map_err(|failure| failure.hint(endings))
 }
 

@@ -445,7 +445,8 @@ fn help_is_at_hand() {
     ] {
         assert!(succeeds(command).contains("Usage: nodescope"), "{command:?}");
     }
-    let forms = ["nodescope", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];
+    let forms =
+        ["nodescope", "html", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];
     let scratch = Scratch::new("help");
     succeeds(&["man", "--dir", &scratch.0.display().to_string()]);
     let help = succeeds(&["export", "--help"]);

@@ -130,7 +130,7 @@ fn is_shown(scratch: &Scratch, output: &Output) {
         let done = Command::new("sh").args(["-c", find(word)]).current_dir(&scratch.0).output().unwrap();
         assert!(done.status.success(), "{word}: {}", stderr(&done));
     }
-    assert!(Path::new(&scratch.path("flame.svg")).exists());
+    assert!(Path::new(&scratch.path("page.html")).exists());
     assert!(
         find(" record TARGET").ends_with("record TARGET") && shown.contains("Where the time went"),
         "{shown}"

@@ -17,7 +17,7 @@ type Form = (&'static str, &'static [&'static str], fn(&[u8]) -> bool, &'static 
 
 /// What --to takes.
 const FORMS: &[&str] =
-    &["nodescope", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];
+    &["nodescope", "html", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];
 
 #[test]
 fn every_form_by_ending_and_by_name() {
@@ -25,6 +25,7 @@ fn every_form_by_ending_and_by_name() {
     let path = input("node22-gc");
     let rows: &[Form] = &[
         ("svg", &["flame.svg", "FLAME.SVG"], |bytes| bytes.windows(4).any(|part| part == b"<svg"), &[]),
+        ("html", &["page.html", "a.htm"], |bytes| bytes.starts_with(b"<!doctype html>"), &[]),
         ("folded", &["a.folded", "a.collapsed"], |bytes| bytes.starts_with(b"node;"), &[]),
         ("nodescope", &["a.nodescope"], |bytes| bytes.starts_with(b"nodescop"), &[]),
         ("json", &["a.json"], |bytes| parsed(bytes)["samples"] == 514, &[]),
@@ -202,6 +203,7 @@ fn options_of_another_form_are_refused() {
         (&["--to", "folded", "--colors", "hot"], "--colors is for the flame graph", "--to svg"),
         (&["--to", "nodescope", "--range", "1s.."], "cannot be narrowed", "--range"),
         (&["--to", "nodescope", "--search", "x"], "cannot be narrowed", ""),
+        (&["--to", "html", "--thread", "main"], "cannot be narrowed", "drag over the heat map"),
         (&["--to", "svg", "--colors", "plaid"], "no palette plaid", "category"),
         (&["--to", "svg", "--min-width", "100"], "--min-width 100", "0.1"),
         (&["--to", "svg", "--min-width", "-1"], "-1", ""),

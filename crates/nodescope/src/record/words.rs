@@ -77,9 +77,9 @@ pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     let (program, out) = (invoked::name(), invoked::quoted(out));
     match form {
         Form::Nodescope => {
-            warn(&format!("next: {program} report {out}, or {program} export {out} -o flame.svg"));
+            warn(&format!("next: {program} report {out}, or {program} export {out} -o page.html"));
         }
-        Form::Svg => warn("open it in a browser"),
+        Form::Svg | Form::Html => warn("open it in a browser"),
         _ => {}
     }
     Ok(())

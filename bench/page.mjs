@@ -1,0 +1,200 @@
+// How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file.
+//
+//   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
+//   node bench/page.mjs 10000000 1000000       more of both
+//
+// NODESCOPE_BIN  the program (default: target/release/nodescope)
+// CHROMIUM       the browser (default: /usr/bin/chromium)
+// It uses tests/browser's npm packages: (cd tests/browser && npm ci --ignore-scripts).
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { deflateSync } from "node:zlib";
+
+const root = resolve(import.meta.dirname, "..");
+const { chromium } = createRequire(join(root, "tests/browser/package.json"))("playwright-core");
+const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescope");
+const [samples, stacks] = [process.argv[2] ?? 1_000_000, process.argv[3] ?? 200_000].map(Number);
+const FUNCTIONS = 8000;
+const THREADS = 6;
+const SECONDS = 600;
+
+/** The same numbers every time. */
+let seed = 1;
+function random() {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+  return seed / 2 ** 32;
+}
+
+/** A .nodescope file as docs/file-format.md describes it. */
+function recording() {
+  const NONE = 0xffffffff;
+  const strings = ["cpu-clock", "node", ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`), ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`)];
+  const u32 = (length, value) => Uint32Array.from({ length }, (_, at) => value(at));
+  const u8 = (length, value) => Uint8Array.from({ length }, (_, at) => value(at));
+  const u64 = (length, value) => BigUint64Array.from({ length }, (_, at) => BigInt(value(at)));
+  const depth = new Uint8Array(stacks);
+  const parent = u32(stacks, (at) => {
+    if (at < 4) return NONE;
+    // Recent stacks are deeper: call trees are deep, not wide.
+    let above = Math.floor(at - 1 - random() ** 3 * at);
+    if (above < 0 || depth[above] > 60) above = at % 4;
+    depth[at] = depth[above] + 1;
+    return above;
+  });
+  const columns = {
+    "functions.name": u32(FUNCTIONS, (at) => at + 2),
+    "functions.source": u32(FUNCTIONS, (at) => at % 400),
+    "functions.line": u32(FUNCTIONS, (at) => (at % 900) + 1),
+    "functions.column": u32(FUNCTIONS, () => 1),
+    "functions.module": u32(FUNCTIONS, () => NONE),
+    "functions.package": u32(FUNCTIONS, () => NONE),
+    "frames.function": u32(FUNCTIONS, (at) => at),
+    "frames.line": u32(FUNCTIONS, (at) => (at % 900) + 1),
+    "frames.column": u32(FUNCTIONS, () => 1),
+    "frames.category": u8(FUNCTIONS, (at) => at % 13),
+    "frames.tier": u8(FUNCTIONS, (at) => at % 6),
+    "frames.inlined": u8(FUNCTIONS, () => 0),
+    "frames.address": u64(FUNCTIONS, () => 2n ** 63n),
+    "frames.symbol": u32(FUNCTIONS, () => NONE),
+    "stacks.parent": parent,
+    "stacks.frame": u32(stacks, () => Math.floor(random() ** 2 * FUNCTIONS)),
+    "stacks.category": u8(stacks, (at) => at % 13),
+    "lanes.0.time_ns": u64(samples, (at) => Math.floor((at * SECONDS * 1e9) / samples)),
+    "lanes.0.thread": u32(samples, () => Math.floor(random() ** 2 * THREADS)),
+    "lanes.0.stack": u32(samples, () => Math.floor(random() ** 2 * stacks)),
+    "lanes.0.weight": u64(samples, () => 10_101_010),
+    "line_ticks.stack": u32(0), "line_ticks.line": u32(0), "line_ticks.ticks": u32(0),
+    "markers.kind": u8(0), "markers.thread": u32(0), "markers.start_ns": u64(0), "markers.end_ns": u64(0), "markers.text": u32(0),
+  };
+  // A stack's category is its frame's, unless a caller claims it.
+  const claims = new Set([5, 6, 7, 13]);
+  for (let at = 0; at < stacks; at++) {
+    const own = columns["frames.category"][columns["stacks.frame"][at]];
+    const above = parent[at] === NONE ? 255 : columns["stacks.category"][parent[at]];
+    columns["stacks.category"][at] = claims.has(above) ? above : own;
+  }
+  let end = 0;
+  const directory = Object.entries(columns).map(([name, column]) => {
+    const offset = end;
+    end += Math.ceil(column.byteLength / 8) * 8;
+    return { name, type: `u${8 * column.BYTES_PER_ELEMENT}`, offset, length: column.length };
+  });
+  const header = JSON.stringify({
+    meta: { format: "made up", way_in: "", start_unix_ns: "1794759273254160143", duration_ns: SECONDS * 1e9, interval_ns: 10101010, losses: { lost: 0, frames: 1, unnamed: {}, damage: [] } },
+    strings,
+    sources: Array.from({ length: 400 }, (_, at) => ({ path: 2 + FUNCTIONS + at, generated: NONE, text: NONE })),
+    modules: [],
+    processes: [{ pid: 1, inner_pid: 1, name: 1, container: NONE, node_version: NONE }],
+    threads: Array.from({ length: THREADS }, (_, at) => ({ process: 0, tid: at + 1, name: 1, role: at === 0 ? "main" : "worker" })),
+    lanes: [{ name: 0, unit: "ns", timed: true, counted: true }],
+    columns: directory,
+  });
+  const bytes = Buffer.from(header);
+  const start = Math.ceil((8 + bytes.length) / 8) * 8;
+  const payload = Buffer.alloc(start + end, " ", "latin1");
+  payload.fill(0, start);
+  payload.writeBigUInt64LE(BigInt(bytes.length), 0);
+  bytes.copy(payload, 8);
+  for (const { name, offset } of directory) Buffer.from(columns[name].buffer).copy(payload, start + offset);
+  const stored = deflateSync(payload, { level: 1 });
+  const head = Buffer.alloc(40);
+  head.write("nodescop");
+  head.writeUInt32LE(1, 8);
+  head.write("PROF", 16);
+  head.writeUInt32LE(crc32(stored), 20);
+  head.writeBigUInt64LE(BigInt(stored.length), 24);
+  head.writeBigUInt64LE(BigInt(payload.length), 32);
+  return Buffer.concat([head, stored]);
+}
+
+function crc32(bytes) {
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+    for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
+    return byte;
+  });
+  let crc = -1;
+  for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 255];
+  return ~crc >>> 0;
+}
+
+/** In the page: how long the script takes in a frame that shows another state; the canvas is drawn in it. */
+async function frames(hashes) {
+  const times = [];
+  for (const hash of hashes) {
+    history.replaceState(null, "", hash);
+    times.push(
+      await new Promise((done) => {
+        let start;
+        requestAnimationFrame(() => (start = performance.now()));
+        window.dispatchEvent(new PopStateEvent("popstate"));
+        requestAnimationFrame(() => done(performance.now() - start));
+      }),
+    );
+  }
+  return times;
+}
+
+function summary(times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))].toFixed(1);
+  return `median ${at(0.5)} ms, p95 ${at(0.95)} ms`;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "nodescope-bench-page-"));
+try {
+  const [input, page] = [join(folder, "big.nodescope"), join(folder, "big.html")];
+  writeFileSync(input, recording());
+  execFileSync(program, ["export", input, "-o", page], { stdio: "inherit" });
+  console.log(`${samples.toLocaleString("en")} samples, ${stacks.toLocaleString("en")} stacks: ${(statSync(page).size / 1e6).toFixed(1)} MB of HTML`);
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--headless", "--no-sandbox", "--disable-gpu"] });
+  try {
+    const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+    const paints = [];
+    for (let round = 0; round < 5; round++) {
+      await tab.goto("about:blank");
+      await tab.goto(pathToFileURL(page).href + "#threads=all");
+      await tab.locator("#selection").waitFor();
+      paints.push(await tab.evaluate(() => performance.getEntriesByName("nodescope-shown")[0].startTime));
+    }
+    console.log(`first picture:                ${summary(paints)}`);
+    const ranges = (size, more = "") => Array.from({ length: 40 }, (_, at) => `#threads=all&range=${at * 3}-${at * 3 + size}${more}`);
+    const measure = async (title, hashes) => {
+      await tab.evaluate(frames, hashes.slice(0, 3));
+      console.log(`${title.padEnd(30)}${summary(await tab.evaluate(frames, hashes.slice(3)))}`);
+    };
+    await measure("new range of 1.5 s:", ranges(1.5));
+    await measure("new range of 60 s:", ranges(60));
+    await measure("new range of 480 s:", ranges(480));
+    await measure("inverted, 480 s:", ranges(480, "&view=inverted"));
+    await measure("top table, 480 s:", ranges(480, "&view=top"));
+    await measure("time order, 60 s:", ranges(60, "&view=time"));
+    await tab.evaluate(frames, ["#threads=all"]);
+    const zooms = await tab.evaluate(async (count) => {
+      const canvas = document.getElementById("flame");
+      const found = [];
+      for (let at = 0; at < count; at++) {
+        const box = canvas.getBoundingClientRect();
+        const place = { clientX: box.left + ((at * 97) % box.width), clientY: box.top + 18 * (1.5 + (at % 8)), bubbles: true };
+        await new Promise((done) => {
+          let start;
+          requestAnimationFrame(() => (start = performance.now()));
+          canvas.dispatchEvent(new MouseEvent("click", place));
+          requestAnimationFrame(() => (found.push(performance.now() - start), done()));
+        });
+        if (at % 4 === 3) history.replaceState(null, "", "#threads=all"), window.dispatchEvent(new PopStateEvent("popstate"));
+        await new Promise(requestAnimationFrame);
+      }
+      return found;
+    }, 40);
+    console.log(`zoom by a click:              ${summary(zooms)}`);
+  } finally {
+    await browser.close();
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}

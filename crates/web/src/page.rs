@@ -1,0 +1,135 @@
+//! The page as one file: style, script and recording inside, and a policy that allows nothing else. It opens
+//! from a disk, from a ticket, without a network.
+
+use base64_simd::STANDARD as BASE64;
+
+use crate::sha256::sha256;
+
+/// Made from `page/src`, and committed: building nodescope needs no npm.
+const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
+const STYLE: &str = include_str!("../../../page/style.css");
+
+/// The page with a recording inside: `profile` is a .nodescope file of one chunk.
+pub fn single_file(profile: &[u8], title: &str) -> String {
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
+        source_of(SCRIPT),
+        source_of(STYLE)
+    );
+    let mut page = String::with_capacity(SCRIPT.len() + STYLE.len() + profile.len() / 3 * 4 + 4096);
+    let title = escape(title);
+    let parts = [
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"",
+        &policy,
+        "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n",
+        "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"nodescope\">\n<title>",
+        &title,
+        "</title>\n<style>",
+        STYLE,
+        "</style>\n</head>\n<body>\n<main id=\"page\">Reading the recording …</main>\n",
+        "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
+        "<script type=\"application/octet-stream\" id=\"recording\">",
+    ];
+    parts.iter().for_each(|part| page.push_str(part));
+    page.push_str(&BASE64.encode_to_string(profile));
+    page.push_str("</script>\n<script>");
+    page.push_str(SCRIPT);
+    page.push_str("</script>\n</body>\n</html>\n");
+    page
+}
+
+/// How a policy names an inline text.
+fn source_of(text: &str) -> String {
+    format!("'sha256-{}'", BASE64.encode_to_string(sha256(text.as_bytes())))
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            character if character.is_control() => escaped.push('\u{fffd}'),
+            character => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    /// The most that the script may have: it is in every page.
+    const LARGEST_SCRIPT: usize = 150_000;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Every file below a folder.
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+
+    /// As `page/build.mjs` computes it.
+    #[test]
+    fn the_script_is_made_from_the_sources_that_are_here() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../page");
+        let mut names: Vec<String> = files(&page.join("src"))
+            .iter()
+            .map(|path| path.strip_prefix(&page).unwrap().to_str().unwrap().replace('\\', "/"))
+            .chain(["build.mjs", "package.json", "tsconfig.json"].map(str::to_owned))
+            .collect();
+        names.sort();
+        let mut all = Vec::new();
+        for name in names {
+            all.extend_from_slice(name.as_bytes());
+            all.push(0);
+            all.extend_from_slice(&fs::read(page.join(&name)).unwrap());
+            all.push(0);
+        }
+        let first = SCRIPT.lines().next().unwrap_or_default();
+        let expected = hex(&sha256(&all));
+        assert!(first.ends_with(&expected), "page/dist/ui.js is stale: run npm ci && npm run build in page");
+    }
+
+    #[test]
+    fn the_script_is_small_and_cannot_end_early() {
+        assert!(SCRIPT.len() <= LARGEST_SCRIPT, "{} bytes", SCRIPT.len());
+        for text in [SCRIPT, STYLE] {
+            let text = text.to_lowercase();
+            for end in ["</script", "</style", "<!--", "<script", "http:", "https:", "innerhtml", "eval("] {
+                assert!(!text.contains(end), "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_from_outside_is_markup() {
+        let page = single_file(b"</script><img src=x>", "</title><script>alert(1)</script>\"'\u{1b}&");
+        assert_eq!(page.matches("</script").count(), 2);
+        let (head, _) = page.split_once("<style>").unwrap();
+        assert_eq!(head.matches("</title").count(), 1);
+        assert!(page.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;'\u{fffd}&amp;"));
+        assert!(page.contains("id=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+    }
+
+    #[test]
+    fn the_policy_allows_this_script_and_this_style_alone() {
+        let page = single_file(b"", "");
+        let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
+        let (policy, _) = policy.split_once('"').unwrap();
+        assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+        assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 2, "{policy}");
+    }
+}

@@ -1,0 +1,40 @@
+// Makes dist/ui.js: one classic script, not minified, with the hash of what it was made from in its first line.
+// crates/web has a test that computes the same hash and fails when it differs.
+//
+//   npm ci && npm run build
+
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { buildSync } from "esbuild";
+
+const here = import.meta.dirname ?? resolve(".");
+
+/** Everything that decides what comes out: the sources, this file, and the versions of the tools. */
+function sources() {
+  const found = readdirSync(join(here, "src"), { recursive: true, withFileTypes: true });
+  const scripts = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+  return [...scripts, ...["build.mjs", "package.json", "tsconfig.json"].map((name) => join(here, name))]
+    .map((path) => relative(here, path).replaceAll("\\", "/"))
+    .sort();
+}
+
+const hash = createHash("sha256");
+for (const path of sources()) hash.update(`${path}\0`).update(readFileSync(join(here, path))).update("\0");
+
+buildSync({
+  absWorkingDir: here,
+  entryPoints: ["src/main.ts"],
+  outfile: "dist/ui.js",
+  bundle: true,
+  format: "iife",
+  globalName: "nodescope",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+});
+const made = readFileSync(join(here, "dist/ui.js"), "utf8");
+writeFileSync(
+  join(here, "dist/ui.js"),
+  `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${hash.digest("hex")}\n${made}`,
+);

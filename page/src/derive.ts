@@ -1,0 +1,268 @@
+// From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag sums
+// samples and nodes and nothing else.
+
+import { type Pieces, type Spread, basePieces, spreadOf, sumPieces } from "./diff";
+import { type Graph, fromLeaves, fromRoots } from "./flame";
+import { type Heat, columnStep, gridOf, heatOf } from "./heat";
+import { type Loops, loopsOf } from "./loops";
+import { type Profile, IDLE, NONE, ROLES } from "./model";
+import { matching } from "./search";
+import { type Selection, type StackSums, hiddenStacks, keptStacks, sumStacks } from "./selection";
+import type { State } from "./state";
+import { type Kinds, type TopBy, type TopRow, kindsOf, selfOfKinds, topOf, topOfThreads } from "./top";
+import { type NodeSums, type Tree, buildTree, sumNodes } from "./tree";
+
+/** More bands than this cannot be told apart. */
+const MOST_BANDS = 12;
+const BAND_ROWS = 10;
+
+export class Derived {
+  private readonly kept = new Map<string, { key: string; value: unknown }>();
+  /** The weight of each thread in the whole recording. */
+  readonly threadWeights: Float64Array;
+
+  constructor(readonly profile: Profile) {
+    this.threadWeights = this.weightsOfThreads(0);
+  }
+
+  /** `make`'s value, made anew only when the key changes; the old one is `make`'s to use up. */
+  private once<T>(slot: string, key: string, make: (old: T | undefined) => T): T {
+    const known = this.kept.get(slot);
+    if (known?.key === key) return known.value as T;
+    const value = make(known?.value as T | undefined);
+    this.kept.set(slot, { key, value });
+    return value;
+  }
+
+  lane(state: State): number {
+    return state.lane < this.profile.lanes.length ? state.lane : 0;
+  }
+
+  /** Of all samples of a lane. */
+  whole(state: State): StackSums {
+    const lane = this.lane(state);
+    return this.once("whole", String(lane), () => sumStacks(this.profile, { lane, range: null, threads: null, stacks: null }));
+  }
+
+  /** The rows of the thread table that are shown; null for all. */
+  shownThreads(state: State): readonly number[] | null {
+    if (state.threads === null) return this.once("main", "", () => this.busiestLoop());
+    return state.threads.length > 0 ? state.threads : null;
+  }
+
+  selection(state: State): Selection {
+    const threads = this.shownThreads(state);
+    const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
+    const key = `${state.categories}|${JSON.stringify(state.focus)}`;
+    const stacks = this.once("stacks", key, () => keptStacks(this.profile, state.categories, state.focus));
+    return { lane: this.lane(state), range: state.range, threads: mask, stacks };
+  }
+
+  private selectionKey(state: State): string {
+    return `${this.lane(state)}|${state.range}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}`;
+  }
+
+  sums(state: State): StackSums {
+    return this.once<StackSums>("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
+  }
+
+  /** As if no category were picked: what the list of categories shows. */
+  sumsOfAllCategories(state: State): StackSums {
+    return state.categories.length === 0 ? this.sums(state) : this.once("sums-all", this.selectionKey(state), () => {
+      const stacks = keptStacks(this.profile, [], state.focus);
+      return sumStacks(this.profile, { ...this.selection(state), stacks });
+    });
+  }
+
+  categoryShares(state: State): Float64Array {
+    const { weight } = this.sumsOfAllCategories(state);
+    const { category } = this.profile.stacks;
+    const shares = new Float64Array(256);
+    for (let stack = 0; stack < category.length; stack++) shares[category[stack]] += weight[stack];
+    return shares;
+  }
+
+  hidden(state: State): Uint8Array | null {
+    return this.once("hidden", JSON.stringify(state.hidden), () => hiddenStacks(this.profile, state.hidden));
+  }
+
+  tree(state: State): Tree {
+    const key = `${this.lane(state)}|${JSON.stringify(state.hidden)}`;
+    return this.once("tree", key, () => buildTree(this.profile, this.hidden(state), this.whole(state)));
+  }
+
+  nodeSums(state: State): NodeSums {
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
+    return this.once<NodeSums>("nodes", key, (old) => sumNodes(this.tree(state), this.sums(state), old));
+  }
+
+  /** What the selection is compared with; null when it is not. */
+  base(state: State): Pieces | null {
+    if (!state.base || (state.base === "rest" && !state.range) || !this.profile.lanes[this.lane(state)]?.timed) return null;
+    return basePieces(state.base, state.range, this.profile.durationNs);
+  }
+
+  private pieces(state: State): Pieces {
+    return [state.range ?? [0, this.profile.durationNs]];
+  }
+
+  baseSums(state: State): StackSums | null {
+    const pieces = this.base(state);
+    const key = `${this.selectionKey(state)}|${JSON.stringify(pieces)}`;
+    return pieces && this.once("base", key, () => sumPieces(this.profile, this.selection(state), pieces));
+  }
+
+  /** The nodes of the call tree, before and now. */
+  nodeChanges(state: State): { before: Spread; now: Spread } | null {
+    const pieces = this.base(state);
+    if (!pieces) return null;
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${JSON.stringify(pieces)}`;
+    return this.once("changes", key, () => {
+      const tree = this.tree(state);
+      let room: NodeSums | undefined;
+      const project = (sums: StackSums) => (room = sumNodes(tree, sums, room)).total;
+      const of = (some: Pieces) => spreadOf(this.profile, this.selection(state), some, project);
+      return { before: of(pieces), now: of(this.pieces(state)) };
+    });
+  }
+
+  /** The rows of a list by their own weight, before and now; `of` finds the place of a row. */
+  topChanges(state: State, by: TopBy): { before: Spread; now: Spread; of: Map<string, number> } | null {
+    const pieces = this.base(state);
+    if (!pieces || by === "thread" || by === "process") return null;
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${by}|${JSON.stringify(pieces)}`;
+    return this.once("top-changes", key, () => {
+      const kinds = this.kinds(state, by);
+      const hidden = this.hidden(state);
+      const own = (sums: StackSums) => selfOfKinds(this.profile, sums, hidden, kinds);
+      const of = (some: Pieces) => spreadOf(this.profile, this.selection(state), some, own);
+      const places = new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at]));
+      return { before: of(pieces), now: of(this.pieces(state)), of: places };
+    });
+  }
+
+  graph(state: State): Graph {
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.view}`;
+    const make = state.view === "inverted" ? fromLeaves : fromRoots;
+    // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
+    const sums = this.nodeSums(state);
+    return this.once("graph", key, () => make(this.tree(state), sums));
+  }
+
+  matches(state: State): Uint8Array | string | null {
+    return this.once("matches", state.search, () => matching(this.profile, state.search));
+  }
+
+  private kinds(state: State, by: TopBy): Kinds {
+    return this.once("kinds", `${by}|${JSON.stringify(state.hidden)}`, () => kindsOf(this.profile, by, this.hidden(state)));
+  }
+
+  top(state: State, by: TopBy): TopRow[] {
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${by}`;
+    return this.once("top", key, () => {
+      if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
+      return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
+    });
+  }
+
+  /** Rows that were there before and are gone. */
+  gone(state: State, by: TopBy): TopRow[] {
+    const base = this.baseSums(state);
+    if (!base || by === "thread" || by === "process") return [];
+    const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
+    const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
+    const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
+    return before.filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`)).map((row) => ({ ...row, ...none }));
+  }
+
+  /** `width` is that of the picture, a column has at least three pixels. Idle time shows only when it is asked for. */
+  heat(state: State, width: number): Heat {
+    const { durationNs } = this.profile;
+    const columnNs = columnStep(durationNs, width, 3);
+    const bands = this.bands(state);
+    const key = `${this.lane(state)}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}|${columnNs}|${state.rows}|${state.bands}`;
+    return this.once("heat", key, () => {
+      const grid = gridOf(durationNs, columnNs, bands.length > 1 ? BAND_ROWS : state.rows);
+      const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
+      return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
+    });
+  }
+
+  private notIdle(state: State): Uint8Array | null {
+    const { stacks } = this.selection(state);
+    const { category } = this.profile.stacks;
+    if (state.categories.length > 0 || !category.includes(IDLE)) return stacks;
+    return Uint8Array.from(category, (byte, stack) => Number(byte !== IDLE && stacks?.[stack] !== 0));
+  }
+
+  /** The threads of each band of the heat map, the busiest first. */
+  bands(state: State): { label: string; threads: number[] }[] {
+    if (state.bands === "all") return [];
+    return this.once("bands", `${state.bands}|${this.shownThreads(state)}`, () => {
+      const groups = new Map<string, { label: string; threads: number[]; weight: number }>();
+      const shown = this.shownThreads(state);
+      this.profile.threads.forEach((thread, id) => {
+        if (this.threadWeights[id] === 0 || (shown && !shown.includes(id))) return;
+        const { pid, name } = this.profile.processes[thread.process];
+        const isProcess = state.bands === "process";
+        const key = isProcess ? `p${thread.process}` : `t${thread.process}/${thread.tid ?? thread.name}`;
+        const words = thread.role === "other" ? thread.name : ROLES[thread.role];
+        const label = isProcess ? `${name || "process"} ${pid ?? ""}` : `${words} ${thread.tid ?? ""}`;
+        const group = groups.get(key) ?? { label, threads: [], weight: 0 };
+        group.threads.push(id);
+        group.weight += this.threadWeights[id];
+        groups.set(key, group);
+      });
+      return [...groups.values()].sort((a, b) => b.weight - a.weight).slice(0, MOST_BANDS);
+    });
+  }
+
+  loops(state: State): Loops {
+    const { threads, lane } = this.selection(state);
+    return this.once("loops", `${lane}|${this.shownThreads(state)}`, () => loopsOf(this.profile, threads, lane));
+  }
+
+  private weightsOfThreads(index: number): Float64Array {
+    const weights = new Float64Array(this.profile.threads.length);
+    const lane = this.profile.lanes[index];
+    lane?.thread.forEach((thread, row) => (weights[thread] += lane.weight[row]));
+    return weights;
+  }
+
+  /** All rows of that thread: a changed name opens a new one. Null where there is nothing to choose from. */
+  private busiestLoop(): number[] | null {
+    const { threads } = this.profile;
+    let best = -1;
+    threads.forEach(({ role }, id) => {
+      if (role === "main" && this.threadWeights[id] > (best < 0 ? 0 : this.threadWeights[best])) best = id;
+    });
+    if (best < 0) return null;
+    const { process, tid } = threads[best];
+    const same = threads.flatMap((row, id) => (row.process === process && row.tid === tid ? [id] : []));
+    return same.length < threads.length ? same : null;
+  }
+
+  /** Frames with a name, as a share; null where nobody counted. */
+  namedShare(): number | null {
+    const { frames, unnamed } = this.profile.losses;
+    if (!frames) return null;
+    const without = Object.values(unnamed ?? {}).reduce((sum, count) => sum + count, 0);
+    return 1 - without / frames;
+  }
+
+  isKnownFunction(id: number): boolean {
+    return id !== NONE && id < this.profile.functions.name.length;
+  }
+}
+
+function maskOf(ids: readonly number[], size: number): Uint8Array {
+  const mask = new Uint8Array(size);
+  for (const id of ids) if (id < size) mask[id] = 1;
+  return mask;
+}
+
+function bandsOf(bands: { threads: number[] }[], size: number): Int32Array {
+  const of = new Int32Array(size).fill(-1);
+  bands.forEach(({ threads }, band) => threads.forEach((id) => (of[id] = band)));
+  return of;
+}

@@ -1,0 +1,107 @@
+// Two selections of one recording against each other, as shares of each. What is within sampling noise is marked: samples in
+// a burst are not independent, so the spread comes from blocks of a second (fewer, where there are not enough seconds).
+
+import type { Profile } from "./model";
+import { type Selection, type StackSums, sumStacks } from "./selection";
+
+/** Half-open, in the order of time. */
+export type Pieces = readonly (readonly [number, number])[];
+
+/** What a change is worth. */
+export type Verdict = "more" | "less" | "new" | "gone" | "noise" | "unknown";
+
+/** The weights of many things in one selection, and what their spread over blocks needs. */
+export interface Spread {
+  value: Float64Array;
+  total: number;
+  /** The samples. */
+  count: number;
+  /** Of each thing the sum over blocks of its weight squared, and times the block's weight; of blocks their weight squared. */
+  squares: Float64Array;
+  products: Float64Array;
+  blockSquares: number;
+  blocks: number;
+}
+
+const FEWEST_BLOCKS = 5;
+const MOST_BLOCKS = 20;
+/** A change counts from so many standard errors on. */
+const CERTAIN = 2;
+
+/** What to compare with: another range, or everything but the selected one. */
+export function basePieces(base: readonly [number, number] | "rest", range: readonly [number, number] | null, durationNs: number): Pieces {
+  if (base !== "rest") return [base];
+  const [from, to] = range ?? [0, 0];
+  return ([[0, from], [to, durationNs]] as const).filter(([start, end]) => end > start);
+}
+
+export function sumPieces(profile: Profile, selection: Selection, pieces: Pieces): StackSums {
+  const sums = pieces.map((range) => sumStacks(profile, { ...selection, range }));
+  const all = sums[0] ?? sumStacks(profile, { ...selection, range: [0, 0] });
+  for (const other of sums.slice(1)) {
+    for (let stack = 0; stack < all.weight.length; stack++) {
+      all.weight[stack] += other.weight[stack];
+      all.samples[stack] += other.samples[stack];
+    }
+    all.total += other.total;
+    all.count += other.count;
+  }
+  return all;
+}
+
+/** `project` turns sums by stack into the weights of the things that are compared. */
+export function spreadOf(profile: Profile, selection: Selection, pieces: Pieces, project: (sums: StackSums) => Float64Array): Spread {
+  const value = project(sumPieces(profile, selection, pieces)).slice();
+  const spread: Spread = { value, total: 0, count: 0, squares: new Float64Array(value.length), products: new Float64Array(value.length), blockSquares: 0, blocks: 0 };
+  let room: StackSums | undefined;
+  for (const range of blocksOf(pieces)) {
+    room = sumStacks(profile, { ...selection, range }, room);
+    const [own, weight] = [project(room), room.total];
+    for (let thing = 0; thing < own.length; thing++) {
+      if (own[thing] === 0) continue;
+      spread.squares[thing] += own[thing] * own[thing];
+      spread.products[thing] += own[thing] * weight;
+    }
+    spread.total += weight;
+    spread.count += room.count;
+    spread.blockSquares += weight * weight;
+    spread.blocks++;
+  }
+  return spread;
+}
+
+function blocksOf(pieces: Pieces): [number, number][] {
+  const all = pieces.reduce((sum, [from, to]) => sum + to - from, 0);
+  const count = Math.min(MOST_BLOCKS, Math.max(FEWEST_BLOCKS, Math.floor(all / 1e9)));
+  return pieces.flatMap(([from, to]) => {
+    const blocks = Math.max(1, Math.round(((to - from) * count) / all));
+    const cut = (at: number) => from + Math.round(((to - from) * at) / blocks);
+    return Array.from({ length: blocks }, (_, at): [number, number] => [cut(at), cut(at + 1)]);
+  });
+}
+
+export function shareIn(spread: Spread, thing: number): number {
+  return spread.total > 0 ? spread.value[thing] / spread.total : 0;
+}
+
+/** The variance of a share by the blocks' distances from it. It is no smaller than that of a coin that falls by the share of both
+ * selections: three samples that are all elsewhere prove little. */
+function variance(spread: Spread, thing: number, ofBoth: number): number {
+  const { squares, products, blockSquares, blocks, total, count } = spread;
+  if (blocks < 2 || total === 0 || count === 0) return Infinity;
+  const part = shareIn(spread, thing);
+  const sum = squares[thing] - 2 * part * products[thing] + part * part * blockSquares;
+  const byBlocks = ((blocks / (blocks - 1)) * Math.max(0, sum)) / (total * total);
+  return Math.max(byBlocks, (ofBoth * (1 - ofBoth)) / count);
+}
+
+/** How one thing changed from `before` to `now`. */
+export function verdictOf(before: Spread, now: Spread, thing: number, isCounted: boolean): { before: number; now: number; verdict: Verdict } {
+  const [was, is] = [shareIn(before, thing), shareIn(now, thing)];
+  if (!isCounted) return { before: was, now: is, verdict: "unknown" };
+  const ofBoth = (before.value[thing] + now.value[thing]) / Math.max(1, before.total + now.total);
+  const error = Math.sqrt(variance(before, thing, ofBoth) + variance(now, thing, ofBoth));
+  if (!(Math.abs(is - was) > CERTAIN * error)) return { before: was, now: is, verdict: "noise" };
+  if (was === 0 || is === 0) return { before: was, now: is, verdict: was === 0 ? "new" : "gone" };
+  return { before: was, now: is, verdict: is > was ? "more" : "less" };
+}

@@ -1,0 +1,62 @@
+// The heat map: a column is a second (or more, in a long recording), a row a fraction of it, a cell the sum of weights.
+// Rows count from the bottom: that is where the second starts.
+
+import { type Profile } from "./model";
+import { type Selection, forEachRow } from "./selection";
+
+export interface Grid {
+  columnNs: number;
+  columns: number;
+  rows: number;
+  /** One picture above another: for each thread its band, or -1. */
+  bands: number;
+  bandOf: Int32Array | null;
+}
+
+export interface Heat extends Grid {
+  /** Band by band, column by column, from the bottom up. */
+  cells: Float64Array;
+  max: number;
+}
+
+/** Seconds a column, from fine to coarse: all divide into the rows that can be chosen. */
+const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
+
+export const ROW_CHOICES = [10, 20, 25, 50, 100];
+
+/** The finest columns that fit, at least `least` pixels wide. */
+export function columnStep(durationNs: number, width: number, least: number): number {
+  const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
+  return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
+}
+
+export function gridOf(durationNs: number, columnNs: number, rows: number): Grid {
+  return { columnNs, rows, columns: Math.max(1, Math.ceil(durationNs / columnNs)), bands: 1, bandOf: null };
+}
+
+export function heatOf(profile: Profile, selection: Selection, grid: Grid): Heat {
+  const { columnNs, columns, rows, bands, bandOf } = grid;
+  const cells = new Float64Array(bands * columns * rows);
+  forEachRow(profile, { ...selection, range: null }, (row, lane) => {
+    const band = bandOf ? bandOf[lane.thread[row]] : 0;
+    if (band < 0) return;
+    const time = lane.time[row];
+    const column = Math.min(columns - 1, Math.floor(time / columnNs));
+    const fraction = Math.min(rows - 1, Math.floor(((time - column * columnNs) * rows) / columnNs));
+    cells[(band * columns + column) * rows + fraction] += lane.weight[row];
+  });
+  let max = 0;
+  for (let at = 0; at < cells.length; at++) if (cells[at] > max) max = cells[at];
+  return { ...grid, cells, max };
+}
+
+/** The start of the cell that holds a time, counted in cells from the start. */
+export function cellAt(grid: Grid, timeNs: number): number {
+  return Math.floor((timeNs * grid.rows) / grid.columnNs);
+}
+
+/** From the start of one cell to the end of another, in any order: half-open. */
+export function rangeOfCells(grid: Grid, a: number, b: number): [number, number] {
+  const cellNs = grid.columnNs / grid.rows;
+  return [Math.min(a, b) * cellNs, (Math.max(a, b) + 1) * cellNs];
+}

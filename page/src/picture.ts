@@ -1,0 +1,148 @@
+// What the big picture shows, whatever the view: boxes in rows. Pure: recording, state and width in, boxes out.
+
+import { type Rgb, CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName } from "./colors";
+import type { Derived } from "./derive";
+import { type Verdict, verdictOf } from "./diff";
+import { type Box, type FlameNode, type Graph, calleesOf, callersOf, follow, layout } from "./flame";
+import { NONE, functionPackage } from "./model";
+import { matchedWeight } from "./search";
+import type { State } from "./state";
+import { type Span, timeOrder } from "./timeorder";
+
+/** Narrower boxes are left out. */
+const LEAST_WIDTH = 0.5;
+
+export interface ShownBox {
+  x: number;
+  width: number;
+  row: number;
+  function: number;
+  category: number;
+  tier: number;
+  tiers: number;
+  node: FlameNode | null;
+  span: Span | null;
+}
+
+export interface Picture {
+  /** By row, from left to right. */
+  rows: ShownBox[][];
+  /** What fills the width; null in the order of time. */
+  root: FlameNode | null;
+  /** The row that the eye should start at. */
+  home: number;
+  /** Why there is nothing to see. */
+  note: string;
+}
+
+export function pictureOf(derived: Derived, state: State, width: number): Picture {
+  if (state.view === "time") return timePicture(derived, state, width);
+  if (state.view === "sandwich") return sandwich(derived, state, width);
+  const graph = derived.graph(state);
+  const root = follow(graph, state.zoom);
+  const boxes = layout(graph, root, width, LEAST_WIDTH).map((box) => shownBox(box, box.depth));
+  const note = root.totalSamples === 0 ? "No sample is selected." : "";
+  return stacked(boxes, root, state.isUpward, note);
+}
+
+/** Callers above, the function, callees below. */
+function sandwich(derived: Derived, state: State, width: number): Picture {
+  const id = state.function;
+  if (id === null || !derived.isKnownFunction(id)) {
+    return { rows: [], root: null, home: 0, note: "Choose a function: press Enter on a row of the top table, or take it from the menu of a box." };
+  }
+  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  const callees = calleesOf(tree, sums, id);
+  if (callees.root.totalSamples === 0) return { rows: [], root: callees.root, home: 0, note: "This function is not in the selection." };
+  const lay = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
+  const above = lay(callersOf(tree, sums, id)).slice(1);
+  const deepest = Math.max(0, ...above.map(({ depth }) => depth));
+  const boxes = [
+    ...above.map((box) => shownBox(box, deepest - box.depth)),
+    ...lay(callees).map((box) => shownBox(box, deepest + box.depth)),
+  ];
+  return { ...stacked(boxes, callees.root, false, ""), home: deepest };
+}
+
+function timePicture(derived: Derived, state: State, width: number): Picture {
+  const { profile } = derived;
+  const empty = (note: string): Picture => ({ rows: [], root: null, home: 0, note });
+  const selection = derived.selection(state);
+  if (!profile.lanes[selection.lane]?.timed) return empty("This recording has no times.");
+  const thread = threadInTime(derived, state);
+  const range = timeRange(derived, state);
+  const spans = timeOrder(profile, selection, thread, range, width, derived.hidden(state));
+  const scale = width / (range[1] - range[0]);
+  const boxes = spans.map((span): ShownBox => {
+    const [x, wide] = [(span.start - range[0]) * scale, (span.end - span.start) * scale];
+    const { function: id, category, tier, depth: row } = span;
+    return { x, width: Math.max(1, wide), row, function: id, category, tier, tiers: 1 << tier, node: null, span };
+  });
+  return stacked(boxes, null, state.isUpward, boxes.length === 0 ? "No sample of this thread is selected." : "");
+}
+
+export function timeRange({ profile }: Derived, state: State): readonly [number, number] {
+  return state.range ?? [0, Math.max(1, profile.durationNs)];
+}
+
+/** Time order shows one thread: the busiest of those that are shown. */
+export function threadInTime(derived: Derived, state: State): number {
+  const shown = derived.shownThreads(state);
+  let best = shown?.[0] ?? 0;
+  derived.threadWeights.forEach((weight, id) => {
+    if ((!shown || shown.includes(id)) && weight > derived.threadWeights[best]) best = id;
+  });
+  return best;
+}
+
+function shownBox({ node, x, width }: Box, row: number): ShownBox {
+  const { function: id, category, tier, tiers } = node;
+  return { x, width, row, function: id, category, tier, tiers, node, span: null };
+}
+
+function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, note: string): Picture {
+  let last = 0;
+  for (const { row } of boxes) if (row > last) last = row;
+  const rows: ShownBox[][] = boxes.length === 0 ? [] : Array.from({ length: last + 1 }, () => []);
+  for (const box of boxes) {
+    if (isUpward) box.row = last - box.row;
+    rows[box.row].push(box);
+  }
+  for (const row of rows) row.sort((a, b) => a.x - b.x);
+  return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
+}
+
+/** How a box of the flame graph changed; null where nothing is compared, or where a box is no single place. */
+export function changeOf(derived: Derived, state: State, { node }: ShownBox): { before: number; now: number; verdict: Verdict } | null {
+  const changes = state.view === "flame" ? derived.nodeChanges(state) : null;
+  if (!changes || !node || node.function === NONE) return null;
+  const isCounted = derived.profile.lanes[derived.lane(state)].counted;
+  return verdictOf(changes.before, changes.now, node.members[0], isCounted);
+}
+
+/** A change of so many points has the strongest colour. */
+const STRONGEST = 0.1;
+
+/** How a box is coloured; found ones stand out. */
+export function colorOf(derived: Derived, state: State, box: ShownBox, matches: Uint8Array | null): Rgb {
+  if (box.function === NONE) return GROUP;
+  if (matches?.[box.function]) return MATCH;
+  const change = changeOf(derived, state, box);
+  if (change) return colorOfChange(change.verdict, Math.abs(change.now - change.before) / STRONGEST);
+  if (state.colorBy === "tier") return TIER_COLORS[box.tier];
+  if (state.colorBy === "package") {
+    const name = functionPackage(derived.profile, box.function);
+    return name ? colorOfName(name) : box.category === 0 ? CATEGORY_COLORS[0] : GROUP;
+  }
+  return CATEGORY_COLORS[box.category];
+}
+
+/** The part of what is shown whose stacks have a match; null when nothing is searched for. */
+export function matchedShare(derived: Derived, state: State): number | null {
+  const matches = derived.matches(state);
+  if (!(matches instanceof Uint8Array)) return null;
+  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  const zoomed = state.view === "flame" ? follow(derived.graph(state), state.zoom) : null;
+  const from = zoomed?.members[0] ?? 0;
+  return sums.total[from] > 0 ? matchedWeight(tree, sums, matches, from) / sums.total[from] : 0;
+}

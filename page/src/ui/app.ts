@@ -1,0 +1,132 @@
+// The page: one state, one render. Parts draw themselves from what `Derived` knows; every change goes through `update`,
+// which also writes the address.
+
+import { Derived } from "../derive";
+import type { Item } from "../selection";
+import type { Profile } from "../model";
+import { type State, fromHash, toHash } from "../state";
+import { flamePart } from "./flameview";
+import { headPart } from "./head";
+import { heatPart } from "./heatview";
+import { helpDialog } from "./help";
+import { h } from "./dom";
+import { toolPart } from "./tools";
+
+/** A part of the page: an element that can draw itself. */
+export interface Part {
+  element: HTMLElement;
+  render(): void;
+}
+
+export class App {
+  state: State;
+  readonly derived: Derived;
+  /** Where the keyboard stands in the big picture; parts ask each other through here. */
+  step: (direction: number) => void = () => {};
+  svg: () => string = () => "";
+  private readonly parts: Part[] = [];
+  private isScheduled = false;
+  private readonly help = helpDialog();
+
+  constructor(readonly profile: Profile, root: HTMLElement) {
+    this.state = fromHash(location.hash);
+    this.derived = new Derived(profile);
+    for (const make of [headPart, heatPart, toolPart, flamePart]) this.parts.push(...make(this));
+    root.replaceChildren(...this.parts.map(({ element }) => element), this.help);
+    window.addEventListener("popstate", () => this.reset(fromHash(location.hash)));
+    window.addEventListener("hashchange", () => this.reset(fromHash(location.hash)));
+    window.addEventListener("resize", () => this.schedule());
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.schedule());
+    document.addEventListener("keydown", (event) => this.key(event));
+    this.render();
+  }
+
+  get isDark(): boolean {
+    if (this.state.theme !== "auto") return this.state.theme === "dark";
+    return window.matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  /** Changes the state. What goes on while the mouse moves is no step back in the history. */
+  update(change: Partial<State>, isStep = true): void {
+    this.state = { ...this.state, ...change };
+    const hash = `#${toHash(this.state)}`;
+    if (hash !== (location.hash || "#")) history[isStep ? "pushState" : "replaceState"](null, "", hash);
+    this.schedule();
+  }
+
+  hide(item: Item): void {
+    this.update({ hidden: [...this.state.hidden, item], zoom: [] });
+  }
+
+  focus(item: Item): void {
+    if (item.kind === "category") this.update({ categories: [item.id], zoom: [] });
+    else this.update({ focus: [...this.state.focus, item], zoom: [] });
+  }
+
+  /** Takes back what was hidden or focused last. */
+  undo(): void {
+    const { hidden, focus, categories } = this.state;
+    if (hidden.length > 0) this.update({ hidden: hidden.slice(0, -1) });
+    else if (focus.length > 0) this.update({ focus: focus.slice(0, -1) });
+    else if (categories.length > 0) this.update({ categories: [] });
+  }
+
+  showHelp(): void {
+    this.help.showModal();
+  }
+
+  private reset(state: State): void {
+    if (toHash(state) === toHash(this.state)) return;
+    this.state = state;
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    requestAnimationFrame(() => this.render());
+  }
+
+  private render(): void {
+    this.isScheduled = false;
+    const { theme } = this.state;
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    for (const part of this.parts) part.render();
+  }
+
+  /** Keys that work everywhere but in a field. */
+  private key(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help.open) return;
+    const views: Record<string, State["view"]> = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich" };
+    const actions: Record<string, () => void> = {
+      "/": () => document.querySelector<HTMLElement>("#search")?.focus(),
+      "?": () => this.showHelp(),
+      d: () => this.update({ isUpward: !this.state.isUpward }),
+      t: () => this.update({ theme: this.isDark ? "light" : "dark" }),
+      u: () => this.undo(),
+      n: () => this.step(1),
+      N: () => this.step(-1),
+      Escape: () => this.escape(),
+    };
+    const view = views[event.key];
+    const action = view ? () => this.update({ view, zoom: [] }) : actions[event.key];
+    if (!action || event.defaultPrevented) return;
+    event.preventDefault();
+    action();
+  }
+
+  /** One thing at a time, the smallest first. */
+  private escape(): void {
+    if (this.state.zoom.length > 0) this.update({ zoom: [] });
+    else if (this.state.range) this.update({ range: null });
+    else if (this.state.search) this.update({ search: "" });
+  }
+}
+
+/** Says why there is nothing to show. */
+export function showError(root: HTMLElement, error: unknown): void {
+  root.replaceChildren(h("p", { class: "note" }, `This recording cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+}
+

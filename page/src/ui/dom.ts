@@ -1,0 +1,81 @@
+// Elements. Text becomes text nodes, never markup; this file is the only one that makes elements.
+
+type Child = Node | string | null | false;
+
+interface Props {
+  class?: string;
+  title?: string;
+  /** Tells elements apart that are made anew, so that the focus stays. */
+  key?: string;
+  on?: Partial<{ [Name in keyof HTMLElementEventMap]: (event: HTMLElementEventMap[Name]) => void }>;
+  attributes?: Record<string, string>;
+}
+
+export function h<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  if (props.class) element.className = props.class;
+  if (props.title) element.title = props.title;
+  if (props.key) element.dataset.key = props.key;
+  for (const [name, value] of Object.entries(props.attributes ?? {})) element.setAttribute(name, value);
+  for (const [name, listen] of Object.entries(props.on ?? {})) element.addEventListener(name, listen as EventListener);
+  for (const child of children) if (child) element.append(child);
+  return element;
+}
+
+/** Puts new children in; what had the focus gets it back. */
+export function refill(container: HTMLElement, ...children: Child[]): void {
+  const active = document.activeElement;
+  const key = active instanceof HTMLElement && container.contains(active) ? active.dataset.key : undefined;
+  container.replaceChildren(...children.filter((child): child is Node | string => Boolean(child)));
+  if (key === undefined) return;
+  for (const element of container.querySelectorAll<HTMLElement>("[data-key]")) {
+    if (element.dataset.key === key) return element.focus({ preventScroll: true });
+  }
+}
+
+export function button(text: string, key: string, click: () => void, extra: Props = {}): HTMLButtonElement {
+  const element = h("button", { ...extra, key, on: { click, ...extra.on } }, text);
+  element.type = "button";
+  return element;
+}
+
+/** A button that is in or out. */
+export function toggle(text: string, key: string, isOn: boolean, click: () => void, title = ""): HTMLButtonElement {
+  return button(text, key, click, { title, attributes: { "aria-pressed": String(isOn) } });
+}
+
+/** Buttons of which one is in. */
+export function choice<T extends string>(label: string, all: readonly T[], chosen: T, choose: (value: T) => void, words: Partial<Record<T, string>> = {}): HTMLElement {
+  const buttons = all.map((value) => toggle(words[value] ?? value, `${label}-${value}`, value === chosen, () => choose(value)));
+  return h("span", { class: "segment", attributes: { role: "group", "aria-label": label } }, ...buttons);
+}
+
+export function picker<T extends string>(label: string, all: readonly T[], chosen: T, choose: (value: T) => void, words: Partial<Record<T, string>> = {}): HTMLElement {
+  const options = all.map((value) => {
+    const option = h("option", {}, words[value] ?? value);
+    option.value = value;
+    option.selected = value === chosen;
+    return option;
+  });
+  const select = h("select", { key: label, attributes: { "aria-label": label } }, ...options);
+  select.addEventListener("change", () => choose(select.value as T));
+  return select;
+}
+
+export function swatch(color: string): HTMLElement {
+  const element = h("span", { class: "swatch" });
+  element.style.background = color;
+  return element;
+}
+
+/** A canvas of so many CSS pixels, sharp on every screen; what is drawn is in CSS pixels. */
+export function sized(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  const scale = window.devicePixelRatio || 1;
+  const [columns, rows] = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== columns || canvas.height !== rows) [canvas.width, canvas.height] = [columns, rows];
+  [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+  const context = canvas.getContext("2d")!;
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}

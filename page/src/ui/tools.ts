@@ -1,0 +1,113 @@
+// The bar above the big picture: which view, of what, where in it, and what is hidden.
+
+import { follow, pathOf } from "../flame";
+import { CATEGORIES, functionName } from "../model";
+import { threadInTime } from "../picture";
+import type { Item } from "../selection";
+import { COLOR_BY, type View } from "../state";
+import { clock, duration, plural, seconds, shown, thousands } from "../text";
+import type { App, Part } from "./app";
+import { button, choice, h, picker, refill, toggle } from "./dom";
+
+const WORDS: Record<View, string> = { flame: "flame graph", time: "time order", inverted: "inverted", top: "top table", sandwich: "callers & callees" };
+/** So many steps of the way to the zoomed box are shown. */
+const MOST_CRUMBS = 5;
+
+export function toolPart(app: App): Part[] {
+  const tabs = h("div", { class: "work row" });
+  const trail = h("div", { class: "row" });
+  return [
+    { element: tabs, render: () => refill(tabs, views(app), selectionText(app)) },
+    { element: trail, render: () => renderTrail(app, trail) },
+  ];
+}
+
+function renderTrail(app: App, trail: HTMLElement): void {
+  const some = chips(app);
+  trail.classList.toggle("hidden", app.state.view === "top" && some.length === 0);
+  refill(trail, crumbs(app), ...some, h("span", { class: "end row" }, ...options(app)));
+}
+
+function views(app: App): HTMLElement {
+  return choice("view", Object.keys(WORDS) as View[], app.state.view, (view) => app.update({ view, zoom: [] }), WORDS);
+}
+
+function selectionText(app: App): HTMLElement {
+  const { state, profile, derived } = app;
+  const sums = derived.sums(state);
+  const parts: string[] = [];
+  if (state.range) {
+    const [from, to] = state.range;
+    parts.push(`${seconds(from)}–${seconds(to)} s`);
+    if (profile.startMs !== null) parts.push(`${clock(profile.startMs, from)} UTC`);
+    parts.push(duration(Math.min(to, Math.max(profile.durationNs, from)) - from));
+  }
+  const count = plural(sums.count, "sample");
+  const whole = derived.whole(state).count;
+  parts.push(sums.count === whole ? `all ${count}` : `${count} of ${thousands(whole)}`);
+  const text = h("span", { attributes: { id: "selection", role: "status", "data-samples": String(sums.count), "data-weight": String(sums.total) } }, parts.join(" · "));
+  const clear = state.range && button("✕", "clear-range", () => app.update({ range: null }), { title: "Clear the selection (Escape)", attributes: { "aria-label": "Clear the selection" } });
+  return h("span", { class: "end row" }, h("span", { class: "quiet" }, "selection"), text, clear, ...comparing(app));
+}
+
+/** The selected range against the rest, or against another one that was set as base before. */
+function comparing(app: App): HTMLElement[] {
+  const { range, base } = app.state;
+  if (base) {
+    const words = base === "rest" ? "the rest" : `${seconds(base[0])}–${seconds(base[1])} s`;
+    const stop = button("✕", "compare-stop", () => app.update({ base: null }), { attributes: { "aria-label": "Stop comparing" } });
+    return [h("span", { class: "chip", attributes: { id: "against" } }, h("span", {}, `against ${words}`), stop)];
+  }
+  if (!range) return [];
+  return [
+    button("against the rest", "compare-rest", () => app.update({ base: "rest", zoom: [] }), { title: "Colour by what is more or less than in the rest of the recording" }),
+    button("set as base", "compare-base", () => app.update({ base: range, zoom: [] }), { title: "Then select another range: it is compared with this one" }),
+  ];
+}
+
+/** The way from the root to the box that fills the picture. */
+function crumbs(app: App): HTMLElement {
+  const { state, derived, profile } = app;
+  const name = (id: number) => shown(functionName(profile, id)) || "(anonymous)";
+  if (state.view === "sandwich") {
+    return h("span", { class: "crumbs" }, state.function !== null && derived.isKnownFunction(state.function) ? h("b", {}, name(state.function)) : "");
+  }
+  if (state.view === "time") {
+    const thread = profile.threads[threadInTime(derived, state)];
+    return h("span", { class: "crumbs quiet" }, thread ? `one thread: ${shown(thread.name)} ${thread.tid ?? ""}` : "");
+  }
+  if (state.view === "top") return h("span", { class: "crumbs" });
+  const path = pathOf(follow(derived.graph(state), state.zoom));
+  const steps = path.map((id, index) => button(name(id), `crumb-${index}`, () => app.update({ zoom: path.slice(0, index + 1) }), { class: "link", title: name(id) }));
+  const all = button("all", "crumb-all", () => app.update({ zoom: [] }), { class: "link" });
+  const last = steps.slice(-MOST_CRUMBS);
+  const list: (HTMLElement | string)[] = [all, ...(steps.length > last.length ? [h("span", { class: "quiet" }, `▸ ${steps.length - last.length} more`)] : [])];
+  for (const step of last) list.push(h("span", { class: "quiet" }, "▸"), step);
+  return h("nav", { class: "crumbs", attributes: { "aria-label": "Zoom" } }, ...list);
+}
+
+export function itemName({ profile }: App, { kind, id }: Item): string {
+  if (kind === "category") return CATEGORIES[id]?.[1] ?? "";
+  return shown(kind === "function" ? functionName(profile, id) || "(anonymous)" : (profile.strings[id] ?? ""));
+}
+
+function chips(app: App): HTMLElement[] {
+  const { hidden, focus, categories } = app.state;
+  const chip = (word: string, text: string, key: string, remove: () => void) =>
+    h("span", { class: "chip", title: text }, h("span", {}, `${word} ${text}`), button("✕", key, remove, { attributes: { "aria-label": `Remove: ${word} ${text}` } }));
+  const without = <T>(list: readonly T[], at: number) => list.filter((_, index) => index !== at);
+  return [
+    ...categories.map((byte, at) => chip("only", CATEGORIES[byte][1], `chip-c${at}`, () => app.update({ categories: without(categories, at) }))),
+    ...focus.map((item, at) => chip("through", itemName(app, item), `chip-f${at}`, () => app.update({ focus: without(focus, at) }))),
+    ...hidden.map((item, at) => chip("hidden:", itemName(app, item), `chip-h${at}`, () => app.update({ hidden: without(hidden, at) }))),
+    ...(hidden.length + focus.length > 0 ? [button("undo", "undo", () => app.undo(), { title: "u" })] : []),
+  ];
+}
+
+function options(app: App): HTMLElement[] {
+  const { state } = app;
+  if (state.view === "top") return [];
+  const colors = picker("colour", COLOR_BY, state.colorBy, (colorBy) => app.update({ colorBy }), { category: "colour by category", package: "colour by package", tier: "colour by tier" });
+  if (state.view === "sandwich") return [colors];
+  return [toggle("roots at the bottom", "upward", state.isUpward, () => app.update({ isUpward: !state.isUpward }), "d"), colors];
+}

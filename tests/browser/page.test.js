@@ -1,0 +1,483 @@
+// The page in a real browser, from a single file: what it shows is what the program says, by mouse and by keyboard, and
+// nothing in a recording becomes more than a name. Screenshots go to target/page-screenshots.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { launch, open, program } from "./browser.js";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "nodescope-page-"));
+const pictures = join(root, "target/page-screenshots");
+const HTTP = join(root, "corpus/node22-http/input.txt.gz");
+const DEMO = join(root, "crates/nodescope/src/demo/recording.nodescope");
+const ROW = 18;
+const HOSTILE = [
+  "<img src=x onerror=alert(1)>",
+  "</script><script>alert(2)</script>",
+  `"'\`&amp;<!--`,
+  "检查订单",
+  "リクエスト処理",
+  "🚀rocket🧨",
+  "größeÄndern",
+  "\u001b[31mred\u0007",
+  "right\u202eto left",
+  "__proto__",
+  "javascript:alert(3)",
+];
+
+let browser;
+before(async () => {
+  browser = await launch();
+  mkdirSync(pictures, { recursive: true });
+});
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+let files = 0;
+function exported(input) {
+  const out = join(folder, `page-${++files}.html`);
+  execFileSync(program, ["export", input, "-o", out], { stdio: ["ignore", "ignore", "inherit"] });
+  return out;
+}
+
+const report = (file, ...options) => JSON.parse(execFileSync(program, ["report", file, "--json", ...options], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+
+async function show(input, hash = "", width = 1400) {
+  const page = await open(browser, pathToFileURL(exported(input)).href + hash, width);
+  await page.locator("#selection").waitFor();
+  return page;
+}
+
+/** Two frames: the page draws in the next one. */
+const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+async function selected(page) {
+  await drawn(page);
+  const { samples, weight } = await page.locator("#selection").evaluate((element) => element.dataset);
+  return { samples: Number(samples), weight: Number(weight) };
+}
+
+async function hashOf(page) {
+  await drawn(page);
+  const words = (await page.evaluate(() => location.hash)).slice(1).split("&").filter(Boolean);
+  return Object.fromEntries(words.map((word) => word.split("=").map(decodeURIComponent)));
+}
+
+/** What the picture's table says: the same boxes, for those who cannot see them. */
+async function boxes(page) {
+  await page.waitForTimeout(350);
+  return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+}
+
+const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
+
+async function close(page) {
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+}
+
+/** A drag in parts of the heat map's width and height; `between` runs before the button is let go. */
+async function drag(page, from, to, between = async () => {}) {
+  const area = await page.locator("#heat").boundingBox();
+  const at = ([x, y]) => [area.x + 52 + x * (area.width - 60), area.y + y * 150];
+  await page.mouse.move(...at(from));
+  await page.mouse.down();
+  await page.mouse.move(...at([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2]), { steps: 3 });
+  await between();
+  await page.mouse.move(...at(to), { steps: 3 });
+  await page.mouse.up();
+}
+
+describe("the page of a recording", () => {
+  test("is one file, for its owner's eyes, that asks for nothing", async () => {
+    const out = exported(HTTP);
+    assert.equal(statSync(out).mode & 0o777, 0o600);
+    const page = await open(browser, pathToFileURL(out).href, 1400);
+    await page.locator("#selection").waitFor();
+    assert.equal(await page.evaluate(() => document.querySelectorAll("[src], link, iframe, img").length), 0);
+    await page.screenshot({ path: join(pictures, "flame-light.png") });
+    await close(page);
+  });
+
+  test("says what was recorded and how good it is", async () => {
+    const page = await show(HTTP);
+    const told = report(HTTP);
+    const facts = await page.locator(".facts").textContent();
+    assert.ok(facts.includes(`${told.samples} samples of ${told.event}`), facts);
+    const named = (100 * (1 - told.losses.unnamed_frames / told.losses.frames)).toFixed(1);
+    assert.ok(facts.includes(`${named}\u00a0% named`), facts);
+    assert.ok(facts.includes("0 lost"), facts);
+    const said = await page.locator(".said").textContent();
+    assert.ok(said.includes("of the npm packages, express caused most: 19.1\u00a0%"), said);
+    await close(page);
+  });
+
+  test("opens on the main loop; a drag selects a range and all follows while dragging", async () => {
+    const page = await show(HTTP);
+    const whole = report(HTTP, "--thread", "main");
+    assert.deepEqual(await selected(page), { samples: whole.samples, weight: whole.weight });
+    let during;
+    await drag(page, [0.02, 0.8], [0.15, 0.3], async () => (during = await selected(page)));
+    const { range } = await hashOf(page);
+    const told = report(HTTP, "--thread", "main", "--range", range.replace("-", "s..") + "s");
+    const now = await selected(page);
+    assert.deepEqual(now, { samples: told.samples, weight: told.weight });
+    assert.ok(during.samples > 0 && during.samples < now.samples, "the picture follows the mouse");
+    const [all] = await boxes(page);
+    assert.equal(all[0], "all");
+    assert.equal(samplesOf(all), told.samples);
+    await page.screenshot({ path: join(pictures, "range.png") });
+    await page.goBack();
+    assert.equal((await selected(page)).samples, whole.samples, "a drag is one step of the history");
+    await page.goForward();
+    assert.equal((await selected(page)).samples, told.samples);
+    await close(page);
+  });
+
+  test("two clicks select, in any order, the last cell included; Escape clears", async () => {
+    const page = await show(HTTP, "#threads=all");
+    const area = await page.locator("#heat").boundingBox();
+    await page.mouse.click(area.x + 52 + 200, area.y + 30);
+    await page.mouse.move(area.x + 52 + 120, area.y + 80);
+    await page.mouse.click(area.x + 52 + 20, area.y + 100);
+    const { range } = await hashOf(page);
+    const [from, to] = range.split("-").map(Number);
+    assert.ok(from < 1 && to > 2, range);
+    assert.ok(Math.abs(((to - from) / 0.02) % 1) < 1e-6, "whole cells");
+    const told = report(HTTP, "--range", `${from}s..${to}s`);
+    assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
+    await page.keyboard.press("Escape");
+    await drawn(page);
+    assert.equal((await hashOf(page)).range, undefined);
+    await close(page);
+  });
+
+  test("zooms on a click, with breadcrumb, back and forward", async () => {
+    const page = await show(HTTP);
+    const canvas = page.locator("#flame");
+    await canvas.click({ position: { x: 30, y: 2.5 * ROW } });
+    await drawn(page);
+    const { zoom } = await hashOf(page);
+    assert.equal(zoom.split(".").length, 2);
+    assert.equal(await page.locator(".crumbs button").count(), 3);
+    const name = await page.locator(".crumbs button").last().textContent();
+    assert.equal((await boxes(page))[0][0], name);
+    await page.locator(".crumbs button").first().click();
+    await drawn(page);
+    assert.equal((await hashOf(page)).zoom, undefined);
+    await page.goBack();
+    assert.equal((await hashOf(page)).zoom, zoom);
+    await close(page);
+  });
+
+  test("hover tells name, place, category, self and total", async () => {
+    const page = await show(HTTP);
+    await page.keyboard.press("/");
+    await page.keyboard.type("^renderArticle$");
+    await page.keyboard.press("Enter");
+    await drawn(page);
+    const told = report(HTTP, "--thread", "main").functions.find(({ name }) => name === "renderArticle");
+    const words = await page.locator("#current").textContent();
+    assert.match(words, /^renderArticle {3}\/srv\/shop\/server\.js:43 {3}app · (TurboFan|Sparkplug|interpreted|Maglev)/);
+    assert.match(words, /self [\d.]+\s% \(\d+\) · total [\d.]+\s% \(\d+\)$/);
+    assert.ok(told.total_samples >= Number(words.match(/total [\d.]+\s% \((\d+)\)/)[1]));
+    await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
+    assert.match(await page.locator(".tip").textContent(), /self .* total 9\d\.\d\s%|self .* total 100\.0\s%/);
+    await page.screenshot({ path: join(pictures, "search.png") });
+    await close(page);
+  });
+
+  test("searches by regular expression, and says how much matched", async () => {
+    const page = await show(HTTP);
+    const whole = report(HTTP, "--thread", "main").weight;
+    for (const pattern of ["node_modules/(express|router)/", "^v8::internal::", "^uv_", "(?i)PARSER"]) {
+      await page.locator("#search").fill(pattern);
+      await drawn(page);
+      const part = report(HTTP, "--thread", "main", "--search", pattern).weight / whole;
+      assert.equal(await page.locator(".matched").textContent(), `${(100 * part).toFixed(1)}\u00a0%`, pattern);
+    }
+    await page.locator("#search").fill("(");
+    await drawn(page);
+    assert.equal(await page.locator(".matched").textContent(), "no pattern");
+    await close(page);
+  });
+
+  test("inverted, the functions that ran stand under the root", async () => {
+    const page = await show(HTTP);
+    await page.keyboard.press("3");
+    const told = report(HTTP, "--thread", "main").functions;
+    const shown = await boxes(page);
+    const hottest = shown.find(([name]) => name === told[0].name);
+    assert.equal(samplesOf(hottest), told[0].self_samples);
+    await page.screenshot({ path: join(pictures, "inverted.png") });
+    await close(page);
+  });
+
+  test("the top table is the report's, and can be sorted and filtered", async () => {
+    const page = await show(HTTP, "#view=top&threads=all");
+    const told = report(HTTP);
+    const rows = () => page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const functions = (await rows()).slice(0, 30).map(([, self, , total, name]) => [name, Number(self), Number(total)]);
+    assert.deepEqual(functions, told.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]));
+    await page.screenshot({ path: join(pictures, "top.png") });
+    await page.getByRole("button", { name: "total" }).click();
+    await drawn(page);
+    const totals = (await rows()).map((cells) => Number(cells[3].replaceAll(",", "")));
+    assert.deepEqual(totals, [...totals].sort((a, b) => b - a));
+    for (const [by, list] of [["package", told.packages], ["category", told.categories], ["file", told.files]]) {
+      await page.locator(`[data-key="by-${by}"]`).click();
+      await drawn(page);
+      const shown = (await rows()).map(([, self, , total]) => `${Number(self)} ${Number(total)}`).sort();
+      assert.deepEqual(shown, list.map((row) => `${row.self_samples} ${row.total_samples}`).slice(0, 200).sort(), by);
+    }
+    await page.locator('[data-key="by-function"]').click();
+    await page.locator("#filter").fill("renderarticle");
+    await drawn(page);
+    assert.deepEqual((await rows()).map((cells) => cells[4]), ["renderArticle"]);
+    await page.locator("#top tbody button").first().click();
+    await drawn(page);
+    assert.equal((await hashOf(page)).view, "sandwich");
+    const middle = await boxes(page);
+    const row = told.functions.find(({ name }) => name === "renderArticle");
+    assert.ok(middle.some((box) => box[0] === "renderArticle" && samplesOf(box) === row.total_samples));
+    await page.screenshot({ path: join(pictures, "sandwich.png") });
+    await close(page);
+  });
+
+  test("hides and focuses from the menu, and undoes it", async () => {
+    const page = await show(HTTP, "#threads=all");
+    const before = await selected(page);
+    await page.locator("#flame").click({ button: "right", position: { x: 30, y: 1.5 * ROW } });
+    await page.locator(".menu button").filter({ hasText: /^Hide .*category/ }).click();
+    await drawn(page);
+    assert.deepEqual(await selected(page), before, "hiding moves weight, it loses none");
+    assert.equal(await page.locator(".chip").count(), 1);
+    await page.keyboard.press("u");
+    await drawn(page);
+    assert.equal(await page.locator(".chip").count(), 0);
+    await page.locator('.side [data-key="category-5"]').click();
+    const told = report(HTTP, "--category", "gc");
+    assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
+    await close(page);
+  });
+
+  test("works by keyboard alone", async () => {
+    const page = await show(HTTP);
+    await page.locator("#heat").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Shift+ArrowUp");
+    await drawn(page);
+    assert.equal((await hashOf(page)).range, "1-2.02");
+    const told = report(HTTP, "--thread", "main", "--range", "1s..2.02s");
+    assert.equal((await selected(page)).samples, told.samples);
+    await page.keyboard.press("Escape");
+    for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++) await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "flame", "Tab reaches the flame graph");
+    assert.match(await page.locator("#current").textContent(), /^all/);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await drawn(page);
+    assert.equal((await hashOf(page)).zoom.split(".").length, 2);
+    await page.keyboard.press("Backspace");
+    await drawn(page);
+    assert.equal((await hashOf(page)).zoom.split(".").length, 1);
+    await page.keyboard.press("m");
+    await page.keyboard.press("ArrowDown");
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /^Only stacks through/);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    assert.ok(await page.locator("dialog").isVisible());
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("2");
+    await drawn(page);
+    await page.screenshot({ path: join(pictures, "time-order.png") });
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.notEqual(outline, "none", "the focus is visible");
+    await close(page);
+  });
+
+  test("shows the same after a way through other views and ranges", async () => {
+    const page = await show(HTTP, "#threads=all&range=0.2-0.9");
+    const first = await boxes(page);
+    for (const hash of ["#threads=all&range=1-2&view=top&search=emit", "#range=1.5-1.6&view=inverted", "#view=sandwich&function=3", "#threads=all&range=0-3&hide=c4", "#threads=all&range=1-2&view=top&search=uv", "#threads=all&range=0.2-0.9"]) {
+      await page.evaluate((next) => (location.hash = next), hash);
+      await drawn(page);
+    }
+    assert.deepEqual(await boxes(page), first);
+    await close(page);
+  });
+
+  test("keeps what is shown in its address", async () => {
+    const page = await show(HTTP, "#threads=all&range=0.5-1.5&hide=c12&search=emit&view=inverted&up=1");
+    const state = [await selected(page), await page.locator(".matched").textContent(), await boxes(page)];
+    const other = await show(HTTP, await page.evaluate(() => location.hash));
+    assert.deepEqual([await selected(other), await other.locator(".matched").textContent(), await boxes(other)], state);
+    await close(page);
+    await close(other);
+  });
+});
+
+test("a range is compared with the rest, or with another", async () => {
+  const page = await show(DEMO);
+  await page.locator("#stalls button").first().click();
+  await page.locator('[data-key="compare-rest"]').click();
+  await drawn(page);
+  assert.equal((await hashOf(page)).against, "rest");
+  assert.match(await page.locator("#against").textContent(), /^against the rest/);
+  assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
+  await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
+  assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+  await page.screenshot({ path: join(pictures, "compared.png") });
+  await page.keyboard.press("4");
+  await page.locator('[data-key="sort-change"]').click();
+  await drawn(page);
+  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => Math.abs(Number(row.cells[3].textContent.replace("−", "-")))));
+  assert.ok(changes.length > 5 && changes[0] > 1);
+  assert.deepEqual(changes, [...changes].sort((a, b) => b - a));
+  await page.locator('[data-key="compare-stop"]').click();
+  await page.locator('[data-key="compare-base"]').click();
+  await drawn(page);
+  assert.equal((await hashOf(page)).against, (await hashOf(page)).range);
+  await close(page);
+});
+
+test("what is shown can be saved as a picture, hostile names and all", async () => {
+  const file = join(folder, "saved.folded");
+  writeFileSync(file, HOSTILE.map((name, at) => `${name.replaceAll(";", ":")} ${10 + at}\n`).join(""));
+  const page = await show(file);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="svg"]').click()]);
+  const text = readFileSync(await download.path(), "utf8");
+  const found = await page.evaluate((svg) => {
+    const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
+    return { errors: tree.querySelectorAll("parsererror, script, img").length, titles: [...tree.querySelectorAll("title")].map((title) => title.textContent) };
+  }, text);
+  assert.equal(found.errors, 0);
+  assert.ok(found.titles.some((title) => title.startsWith("<img src=x onerror=alert(1)>")), found.titles.join("\n"));
+  assert.ok(found.titles.some((title) => title.startsWith("检查订单")));
+  // The blob is the page's own.
+  page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
+  await close(page);
+});
+
+test("the selection can be saved as folded stacks", async () => {
+  const page = await show(HTTP, "#range=1-2&hide=c12");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="folded"]').click()]);
+  const saved = await download.path();
+  const told = report(HTTP, "--thread", "main", "--range", "1s..2s", "--hide", "kernel");
+  assert.equal(report(saved).weight, told.weight);
+  page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
+  await close(page);
+});
+
+describe("the event loop", () => {
+  test("stalls are listed; a click selects one", async () => {
+    const page = await show(DEMO);
+    const told = report(DEMO).stalls;
+    const words = await page.locator("#stalls button").allTextContents();
+    assert.equal(words.length, Math.min(10, told.length));
+    assert.ok(words[0].endsWith(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
+    await page.locator("#stalls button").first().click();
+    await drawn(page);
+    const [from, to] = (await hashOf(page)).range.split("-").map(Number);
+    assert.ok(Math.abs(from - told[0].start_s) < 1e-6 && Math.abs(to - from - told[0].duration_s) < 1e-6);
+    await close(page);
+  });
+
+  test("without a count of turns the page says what it does not know", async () => {
+    const page = await show(HTTP);
+    assert.match(await page.locator("#stalls").textContent(), /^turns (were|of the event loop were) not counted/);
+    await close(page);
+  });
+});
+
+test("hours have coarser columns, and every sample", async () => {
+  const lines = Array.from({ length: 14_400 }, (_, second) => `node 7/7 [000] ${(100 + second).toFixed(6)}: 10101010 cpu-clock:\n\t1 ${second % 600 < 60 ? "burst" : "steady"} (/bin/x)\n`);
+  const file = join(folder, "hours.txt");
+  writeFileSync(file, `${lines.join("\n")}\n`);
+  const page = await show(file, "#threads=all");
+  assert.match(await page.locator("#heat-hover").textContent(), /, 60 s a column/);
+  assert.match(await page.locator(".facts").textContent(), /4 h/);
+  await page.locator("#heat").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Shift+ArrowRight");
+  assert.equal((await hashOf(page)).range, "0-120");
+  assert.equal((await selected(page)).samples, 120);
+  await page.screenshot({ path: join(pictures, "hours.png") });
+  await close(page);
+});
+
+test("hostile names are only names, and stay what they are", async () => {
+  const file = join(folder, "hostile.folded");
+  writeFileSync(file, HOSTILE.map((name, at) => `${name.replaceAll(";", ":")};leaf${at} ${at + 1}\n`).join(""));
+  for (const view of ["flame", "top", "inverted"]) {
+    const page = await show(file, `#view=${view}`);
+    assert.equal(await page.evaluate(() => document.querySelectorAll("img, iframe, object").length), 0);
+    const texts = await page.evaluate(async () => {
+      await new Promise((done) => setTimeout(done, 400));
+      return document.body.textContent;
+    });
+    for (const name of ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "检查订单", "リクエスト処理", "🚀rocket🧨", "größeÄndern", "__proto__"]) {
+      assert.ok(texts.includes(name), `${view}: ${name}`);
+    }
+    assert.ok(texts.includes("\\u202eto left") && !texts.includes("\u202e"), view);
+    assert.ok(!texts.includes("\u001b"), view);
+    await page.locator("#search").fill("img|script");
+    await drawn(page);
+    await page.screenshot({ path: join(pictures, `hostile-${view}.png`) });
+    await close(page);
+  }
+});
+
+test("a recording without times has everything but the heat map", async () => {
+  const page = await show(join(root, "corpus/folded-simple/input.txt"));
+  assert.match(await page.locator("#heat-hover").textContent(), /no times/);
+  assert.equal((await selected(page)).weight, report(join(root, "corpus/folded-simple/input.txt")).weight);
+  await page.screenshot({ path: join(pictures, "no-times.png") });
+  await close(page);
+});
+
+test("damaged recordings say so", async () => {
+  const out = exported(DEMO);
+  const page = await browser.newPage();
+  const text = execFileSync("cat", [out], { maxBuffer: 1 << 28 }).toString();
+  writeFileSync(out, text.replace(/(id="recording">)[A-Za-z0-9+/=]{64}/, "$1"));
+  await page.goto(pathToFileURL(out).href);
+  await page.locator(".note").waitFor();
+  assert.match(await page.locator("#page").textContent(), /cannot be shown: this is not a recording/);
+  await page.close();
+});
+
+test("dark mode follows the system, and can be chosen", async () => {
+  const page = await show(DEMO);
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(await background(), "rgb(255, 255, 255)");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await drawn(page);
+  assert.equal(await background(), "rgb(22, 23, 24)");
+  await page.screenshot({ path: join(pictures, "flame-dark.png") });
+  await page.keyboard.press("t");
+  await drawn(page);
+  assert.equal(await background(), "rgb(255, 255, 255)");
+  await close(page);
+});
+
+test("nothing leaves a narrow window", async () => {
+  for (const width of [1000, 760, 480]) {
+    const page = await show(DEMO, "", width);
+    await page.setViewportSize({ width, height: 900 });
+    await drawn(page);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${wide} > ${width}`);
+    await page.screenshot({ path: join(pictures, `narrow-${width}.png`) });
+    await close(page);
+  }
+});
