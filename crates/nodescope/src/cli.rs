@@ -81,6 +81,9 @@ pub(crate) struct Record {
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+    /// Also write the page of the recording, OUT.html, and open it in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
     /// Start this and record it until it ends; its exit status becomes ours
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
@@ -105,7 +108,7 @@ pub(crate) struct Demo {
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-demo-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Open no browser. (None is opened yet: the page is still to come.)
+    /// Open no browser: without this, the page of the recording is written, too, and opened where there is a screen
     #[arg(long)]
     pub(crate) no_browser: bool,
 }

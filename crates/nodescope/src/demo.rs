@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::cli;
 use crate::export::{self, Form};
 use crate::failure::{Failure, warn};
-use crate::{invoked, output, report, select, text};
+use crate::{browser, invoked, output, report, select, text};
 
 /// Made by scripts/make-demo-recording.sh, from this demo.
 const RECORDING: &[u8] = include_bytes!("demo/recording.nodescope");
@@ -47,8 +47,13 @@ pub(crate) fn run(arguments: &cli::Demo) -> Result<(), Failure> {
     let form = if out == Path::new("-") { Form::Nodescope } else { export::form_of(&out)? };
     match way::run(arguments, &out)? {
         Outcome::Recorded => Ok(()),
-        Outcome::NotHere(why) => show_shipped(&why, form, &out),
+        Outcome::NotHere(why) => show_shipped(arguments, &why, form, &out),
     }
+}
+
+/// Whether the page is opened: where somebody can see it.
+fn wants_page(arguments: &cli::Demo, out: &Path) -> bool {
+    !arguments.no_browser && out != Path::new("-") && browser::is_here()
 }
 
 /// Here, or where temporary files go when nothing can be written here.
@@ -67,7 +72,7 @@ fn default_out() -> PathBuf {
 }
 
 /// Shows the recording that ships with the program, and says so.
-fn show_shipped(why: &Failure, form: Form, out: &Path) -> Result<(), Failure> {
+fn show_shipped(arguments: &cli::Demo, why: &Failure, form: Form, out: &Path) -> Result<(), Failure> {
     // Said as any failure is, but there is something to show all the same.
     let _ = why.report();
     warn("so this is a recording that ships with nodescope: the demo's service under load");
@@ -79,7 +84,11 @@ fn show_shipped(why: &Failure, form: Form, out: &Path) -> Result<(), Failure> {
     }
     report::print_short(&profile)?;
     warn(&format!("wrote {} (the recording that ships with nodescope)", out.display()));
-    say_next(form, out)
+    say_next(form, out)?;
+    if wants_page(arguments, out) {
+        browser::show(&profile, form, out)?;
+    }
+    Ok(())
 }
 
 /// What to type next; each line works as it stands.

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod advice;
+mod browser;
 mod cli;
 mod demo;
 #[cfg(target_os = "linux")]

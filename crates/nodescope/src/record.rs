@@ -26,7 +26,7 @@ use symbols::{Namer, Sources};
 use crate::cli;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
-use crate::{export, input, report, select};
+use crate::{browser, export, input, report, select};
 use account::Account;
 use beside::Beside;
 use names::Names;
@@ -60,6 +60,9 @@ pub(crate) fn run_and_show(
     let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
     // A stream is for `nodescope report -` on the other side.
     let form = if out == Path::new("-") { Form::Nodescope } else { form_of(&out)? };
+    if arguments.open && out == Path::new("-") {
+        return Err(Failure::usage("what goes to stdout cannot be opened in a browser"));
+    }
     let options = options(arguments, &target)?;
     cgroup::leave_room(target.pids())?;
     let mut sampler = attach(&target, &options)?;
@@ -89,6 +92,9 @@ pub(crate) fn run_and_show(
         show(&profile)?;
         say_written(&profile, &out);
         say_more(form, &out)?;
+        if arguments.open {
+            browser::show(&profile, form, &out)?;
+        }
     }
     target.status()
 }

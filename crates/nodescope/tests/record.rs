@@ -413,3 +413,29 @@ fn a_process_in_its_own_root_has_its_names() {
             < report["losses"]["frames"].as_f64().unwrap() * 0.05
     );
 }
+
+/// The page is written beside the recording, and whatever browser there is gets it.
+#[test]
+fn the_page_is_opened() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-open");
+    let (out, told) = (scratch.path("a.nodescope"), scratch.path("told"));
+    let browser = scratch.file("browser.sh", format!("#!/bin/sh\necho \"$1\" > {told}\n").as_bytes());
+    let mut rights = fs::metadata(&browser).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
+    fs::set_permissions(&browser, rights).unwrap();
+    let node = Running::node(&scratch, &[], SHARES, &["20000"]);
+    let words = ["record", &node.pid(), "-d", "300ms", "-F", "499", "--open", "-o", &out];
+    let output = nodescope(&words).env("BROWSER", &browser).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = scratch.path("a.html");
+    assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"), "it is a page");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !fs::read_to_string(&told).is_ok_and(|path| path.trim() == page) {
+        assert!(Instant::now() < deadline, "the browser was not told: {}", stderr(&output));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    fails(&["record", &node.pid(), "--open", "-o", "-"], 2, "cannot be opened in a browser", "");
+}

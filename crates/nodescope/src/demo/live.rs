@@ -55,6 +55,7 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         maps: cli::SourceMaps { no_source_maps: false },
         event: Vec::new(),
         output: Some(out.to_owned()),
+        open: super::wants_page(arguments, out),
         command: Vec::new(),
     };
     record::run_and_show(&request, report::print_short, say_next)?;

@@ -1,0 +1,40 @@
+//! Opens a page in the browser of whoever sits here. Over SSH there is none: then its path is said.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use profile::Profile;
+
+use crate::export::{self, Form};
+use crate::failure::{Failure, warn};
+
+/// What opens a file as a double click would.
+const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+/// Whether there is a screen that a browser could show something on.
+pub(crate) fn is_here() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(target_os = "macos") || ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(is_set)
+}
+
+/// Writes the page of a recording beside it, unless the recording is the page, and opens it.
+pub(crate) fn show(profile: &Profile, form: Form, out: &Path) -> Result<(), Failure> {
+    let page = if form == Form::Html { out.to_owned() } else { out.with_extension("html") };
+    if form != Form::Html {
+        export::write_whole(profile, Form::Html, &page)?;
+    }
+    if is_here() && open(&page) {
+        warn(&format!("opened {}", page.display()));
+    } else {
+        warn(&format!("open {} in a browser", page.display()));
+    }
+    Ok(())
+}
+
+/// Starts the browser, and does not wait for it.
+fn open(page: &Path) -> bool {
+    let page: PathBuf = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
+    let program = std::env::var_os("BROWSER").filter(|program| !program.is_empty());
+    let mut command = Command::new(program.unwrap_or_else(|| OPENER.into()));
+    command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
+}
