@@ -2,11 +2,14 @@
 # What recording costs: the target's CPU time for a fixed amount of work, alone, under nodescope and under perf at the
 # same rate, in turn; nodescope's own CPU time; and the time from the end of sampling to the finished file.
 #
-#   bench/overhead.sh [ROUNDS]     (default 20)
+# The three are run in turn, forth and back, and each is held against the runs alone before and after it: the machine's
+# own drift is larger than what is measured.
+#
+#   bench/overhead.sh [ROUNDS]     (default 40)
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-rounds=${1:-20}
+rounds=${1:-40}
 work_rounds=${WORK_ROUNDS:-700}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -34,16 +37,24 @@ ratios() {
   awk '{ n++; s += $1; q += $1 * $1 } END { m = s / n; d = sqrt((q / n - m * m) * n / (n - 1)); printf "%.4f   ≤ %.4f\n", m, m + 2.09 * d / sqrt(n) }' "$1"
 }
 
+# against BEFORE AFTER RUN: as a ratio to the mean of the runs alone beside it.
+against() { awk -v a="$1" -v b="$2" -v c="$3" 'BEGIN { print 2 * c / (a + b) }'; }
+
 alone >/dev/null
 for rate in 99 999; do
-  : >ours; : >theirs
+  : >ours; : >theirs; : >both
+  before=$(alone)
   for ((round = 0; round < rounds; round++)); do
-    base=$(alone); own=$(ours $rate); perf=$(theirs $rate)
-    awk -v a="$base" -v b="$own" 'BEGIN { print b / a }' >>ours
-    awk -v a="$base" -v b="$perf" 'BEGIN { print b / a }' >>theirs
+    if ((round % 2)); then own=$(ours $rate) middle=$(alone) perf=$(theirs $rate) after=$(alone)
+    else perf=$(theirs $rate) middle=$(alone) own=$(ours $rate) after=$(alone); fi
+    if ((round % 2)); then own=$(against "$before" "$middle" "$own") perf=$(against "$middle" "$after" "$perf")
+    else perf=$(against "$before" "$middle" "$perf") own=$(against "$middle" "$after" "$own"); fi
+    echo "$own" >>ours; echo "$perf" >>theirs
+    awk -v a="$own" -v b="$perf" 'BEGIN { print a / b }' >>both
+    before=$after
   done
   printf 'target at %4s Hz, CPU time against alone (mean, 95 %% bound): nodescope %s' "$rate" "$(ratios ours)"
-  printf '   perf record -g %s\n' "$(ratios theirs)"
+  printf '   perf record -g %s   nodescope against perf %s\n' "$(ratios theirs)" "$(ratios both)"
 done
 
 # One busy process: the recorder's own CPU time while it records (what a longer recording takes more than a shorter one),

@@ -25,9 +25,9 @@ const STACK_COPY: u64 = 1 << 12 | 1 << 13;
 
 /// The registers that lead from frame to frame: di, bp, sp and ip; x29 to x31 and pc.
 #[cfg(target_arch = "x86_64")]
-const REGISTERS: u64 = 0b1111 << 5;
+pub(crate) const REGISTERS: u64 = 0b1111 << 5;
 #[cfg(not(target_arch = "x86_64"))]
-const REGISTERS: u64 = 0b1111 << 29;
+pub(crate) const REGISTERS: u64 = 0b1111 << 29;
 
 /// Bits of the attribute's flags.
 mod flag {
@@ -42,6 +42,7 @@ mod flag {
     pub(super) const ENABLE_ON_EXEC: u64 = 1 << 12;
     pub(super) const TASK: u64 = 1 << 13;
     pub(super) const SAMPLE_ID_ALL: u64 = 1 << 18;
+    pub(super) const EXCLUDE_USER_CHAIN: u64 = 1 << 22;
     pub(super) const MMAP2: u64 = 1 << 23;
     pub(super) const COMM_EXEC: u64 = 1 << 24;
     pub(super) const USE_CLOCK: u64 = 1 << 25;
@@ -54,8 +55,11 @@ mod flag {
 const LARGEST_RING: usize = 4 << 20;
 const SMALLEST_RING: usize = 32 << 10;
 
-/// How often samples wake their reader, in a second: event loops are looked at then.
-const WAKEUPS: u32 = 100;
+/// How often samples wake their reader, in a second, at most: event loops are looked at then.
+const WAKEUPS: u32 = 50;
+
+/// A copy of so much has all frames that the kernel would find: it finds 127, and takes as long as for the copy.
+const WHOLE_STACK: u32 = 48 << 10;
 
 /// How to sample.
 #[derive(Clone, Debug)]
@@ -372,6 +376,9 @@ fn clock(options: &Options) -> Attribute {
         flags |= flag::INHERIT_THREADS_ONLY;
     }
     let copies = options.stack_bytes > 0;
+    if options.stack_bytes >= WHOLE_STACK {
+        flags |= flag::EXCLUDE_USER_CHAIN;
+    }
     Attribute {
         kind: SOFTWARE,
         size: ATTRIBUTE_BYTES,
@@ -381,7 +388,7 @@ fn clock(options: &Options) -> Attribute {
         user_registers: if copies { REGISTERS } else { 0 },
         user_stack: options.stack_bytes,
         flags,
-        wakeup: (options.frequency / WAKEUPS).max(1),
+        wakeup: options.frequency.div_ceil(WAKEUPS),
         clock: CLOCK_MONOTONIC,
         ..Attribute::default()
     }

@@ -181,4 +181,14 @@ fn many_threads_that_block_readers_end_in_a_sentence() {
     assert!(readers <= 8, "{readers} readers");
     let samples = json(&["report", "--json", &out])["samples"].as_u64().unwrap();
     assert!(samples > 200, "{samples} samples");
+    // Its stacks are walked all the same.
+    let report =
+        json(&["report", "--json", &out, "-n", "0", "--thread", &node.pid(), "--range", "5s..7900ms"]);
+    let rows = report["functions"].as_array().unwrap();
+    let total = |name: &str| {
+        let row = rows.iter().find(|row| row["name"].as_str().is_some_and(|found| found.starts_with(name)));
+        row.map_or(0.0, |row| row["total_samples"].as_f64().unwrap())
+    };
+    let (all, rooted) = (report["samples"].as_f64().unwrap(), total("node::Start").max(total("_start")));
+    assert!(all > 50.0 && rooted > 0.9 * all, "{rooted} of {all} reach the root");
 }

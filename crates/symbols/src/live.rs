@@ -231,7 +231,7 @@ impl<'a> Walker<'a> {
         }
         let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
         if is_lost || self.steps.is_empty() {
-            let memory = sys::remote::Process::new(pid).ok();
+            let memory = sys::remote::Process::new(pid).ok().filter(|_| !self.leaves_heap);
             let read_code = |address: u64, out: &mut [u8]| {
                 memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
             };

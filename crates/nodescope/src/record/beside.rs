@@ -21,8 +21,9 @@ use super::turns::Loops;
 /// How soon it is asked what processes are after the start, and how often later.
 const FIRST_SCAN: Duration = Duration::from_millis(100);
 const SCAN: Duration = Duration::from_secs(1);
-/// How often perf maps and CPU times are looked at. Event loops are, whenever there are samples.
+/// How often perf maps are looked at, and CPU times. Event loops are, whenever there are samples.
 const PAUSE: Duration = Duration::from_millis(50);
+const ACCOUNT_PAUSE: Duration = Duration::from_millis(200);
 /// How often it is asked what a process is: it may become Node only after a while.
 const MOST_QUESTIONS: u32 = 5;
 /// Node runs beside few other programs.
@@ -41,6 +42,7 @@ pub(super) struct Beside {
     questions: u32,
     next_scan: Instant,
     next_look: Instant,
+    next_account: Instant,
     scans: u32,
 }
 
@@ -69,6 +71,7 @@ impl Beside {
             questions: 0,
             next_scan: now,
             next_look: now,
+            next_account: now,
             scans: 0,
         };
         beside.take_in(target.all_pids());
@@ -90,9 +93,16 @@ impl Beside {
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
             self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
-            if let Some(account) = &mut self.account {
-                self.pids.iter().for_each(|pid| account.look(*pid));
-            }
+        }
+        if now >= self.next_account || is_last {
+            self.next_account = now + ACCOUNT_PAUSE;
+            self.account();
+        }
+    }
+
+    fn account(&mut self) {
+        if let Some(account) = &mut self.account {
+            self.pids.iter().for_each(|pid| account.look(*pid));
         }
     }
 

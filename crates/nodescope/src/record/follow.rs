@@ -29,8 +29,12 @@ pub(super) struct Follower {
     dump: Option<BufWriter<File>>,
     /// When the map was looked at last: what is new was written after that.
     looked_ns: u64,
+    looks: u32,
     lines: u64,
 }
+
+/// After so many looks for a map, only every so many-th is one.
+const MANY_LOOKS: u32 = 20;
 
 impl Follower {
     pub(super) fn new(pid: u32, inner_pid: u32, root: Option<PathBuf>) -> Self {
@@ -42,6 +46,7 @@ impl Follower {
             rest: Vec::new(),
             dump: None,
             looked_ns: 0,
+            looks: 0,
             lines: 0,
         }
     }
@@ -50,10 +55,16 @@ impl Follower {
     /// the map as it is at the end.
     pub(super) fn look(&mut self, now_ns: u64) {
         let stamp_ns = std::mem::replace(&mut self.looked_ns, now_ns);
-        if self.file.is_none() {
+        if self.file.is_none() && self.is_time_to_open() {
             self.file = self.open();
         }
         while self.take_piece(stamp_ns).unwrap_or(false) {}
+    }
+
+    /// A map is made when Node starts: where there is none yet, there will hardly be one.
+    fn is_time_to_open(&mut self) -> bool {
+        self.looks += 1;
+        self.looks <= MANY_LOOKS || self.looks.is_multiple_of(MANY_LOOKS)
     }
 
     /// The dump, where one was made.

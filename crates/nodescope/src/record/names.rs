@@ -21,15 +21,18 @@ use crate::failure::Failure;
 
 /// Tells the reader which rings there are.
 const RINGS: &str = "NODESCOPE_RINGS";
-/// The numbers that the samples of each event carry, that of the first frame, and the threads for which nothing is read.
+/// The numbers that the samples of each event carry, that of the first frame, and the threads for which nothing is read,
+/// or [`EVERYBODY`].
 const NUMBERS: &str = "NODESCOPE_NUMBERS";
 
 /// How long the reader may be silent while it does not run: it tells of every round, the empty ones, too.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// How long it may take for its last words.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How often it is started: a target that blocks every reader is sampled without names.
+/// How long it may take for its last words, as long as it runs: on a busy machine it may have just begun.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+/// How often it is started: for a target that blocks every reader, the last one walks stacks, and reads no memory.
 const MOST_STARTS: u32 = 5;
+/// In place of the threads for which nothing is read.
+const EVERYBODY: &str = "everybody";
 /// How many threads may block it before it is given up, too.
 const MOST_SHUNNED: usize = 4;
 
@@ -39,8 +42,9 @@ pub(super) struct Names {
     starts: u32,
     /// The number of the next frame: those of a reader that was ended are taken.
     next_row: u32,
-    /// The threads for which reading has never ended.
+    /// The threads for which reading has never ended, and whether nothing is read at all.
     shunned: Vec<u32>,
+    shuns_everybody: bool,
 }
 
 struct Reader {
@@ -69,14 +73,15 @@ const SHUNNED: &str =
 impl Names {
     /// Starts a reader; without one, samples have no JavaScript names.
     pub(super) fn start(sampler: &Sampler) -> Self {
-        let mut names = Self { reader: None, starts: 0, next_row: 0, shunned: Vec::new() };
+        let mut names =
+            Self { reader: None, starts: 0, next_row: 0, shunned: Vec::new(), shuns_everybody: false };
         names.restart(sampler);
         names
     }
 
     /// Nobody reads.
     pub(super) fn none() -> Self {
-        Self { reader: None, starts: MOST_STARTS, next_row: 0, shunned: Vec::new() }
+        Self { reader: None, starts: MOST_STARTS, next_row: 0, shunned: Vec::new(), shuns_everybody: true }
     }
 
     /// Whether somebody reads the rings.
@@ -101,6 +106,7 @@ impl Names {
         self.next_row = self.next_row.max(next_row);
         let is_stuck = reader.is_stuck();
         if !is_alive || is_stuck {
+            let had_names = !self.shuns_everybody;
             let trying = Some(reader.trying).filter(|tid| *tid != 0 && is_stuck);
             if let Some(tid) = trying {
                 // Whoever is known to block is no reason to give up, unless there are many.
@@ -109,35 +115,45 @@ impl Names {
                 out.extend(own::note(SHUNNED));
             }
             self.restart(sampler);
-            if self.reader.is_none() {
+            if had_names && self.shuns_everybody {
                 out.extend(own::note(BLOCKED));
             }
         }
     }
 
-    /// Lets the reader read what is left, and takes it.
+    /// Lets the reader read what is left, and takes it. Where it cannot, another one does without names.
     pub(super) fn finish(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
-        let Some(mut reader) = self.reader.take() else { return };
-        reader.stdin = None;
-        let end = Instant::now() + LAST_WORDS;
-        while Instant::now() < end && !reader.is_stuck() && reader.listen(LONGEST_ROUND).unwrap_or(false) {}
-        sampler.count(reader.take(out).0);
+        while let Some(mut reader) = self.reader.take() {
+            let is_done = reader.finish();
+            let (samples, next_row) = reader.take(out);
+            sampler.count(samples);
+            self.next_row = self.next_row.max(next_row);
+            drop(reader);
+            if !is_done {
+                self.starts = MOST_STARTS;
+                self.restart(sampler);
+            }
+        }
     }
 
     fn restart(&mut self, sampler: &Sampler) {
         self.reader = None;
-        if self.starts < MOST_STARTS {
+        let shunned = if self.starts < MOST_STARTS {
             self.starts += 1;
-            self.reader = Reader::start(sampler, self.next_row, &self.shunned).ok();
-        }
+            self.shunned.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+        } else if !std::mem::replace(&mut self.shuns_everybody, true) {
+            EVERYBODY.to_owned()
+        } else {
+            return;
+        };
+        self.reader = Reader::start(sampler, self.next_row, &shunned).ok();
     }
 }
 
 impl Reader {
-    fn start(sampler: &Sampler, next_row: u32, shunned: &[u32]) -> io::Result<Self> {
+    fn start(sampler: &Sampler, next_row: u32, shunned: &str) -> io::Result<Self> {
         let (rings, events) = sampler.share()?;
-        let shunned: Vec<String> = shunned.iter().map(u32::to_string).collect();
-        let numbers = format!("{events}:{next_row}:{}", shunned.join(","));
+        let numbers = format!("{events}:{next_row}:{shunned}");
         let mut child = Command::new(std::env::current_exe()?)
             .env(RINGS, rings)
             .env(NUMBERS, numbers)
@@ -151,6 +167,19 @@ impl Reader {
         stdin.write_all(&(head.len() as u32).to_ne_bytes())?;
         stdin.write_all(&head)?;
         Ok(Self { child, stdin: Some(stdin), stdout, heard: Instant::now(), trying: 0, bytes: Vec::new() })
+    }
+
+    /// Waits for its last words; whether they came.
+    fn finish(&mut self) -> bool {
+        self.stdin = None;
+        let end = Instant::now() + LAST_WORDS;
+        while Instant::now() < end && !self.is_stuck() {
+            match self.listen(LONGEST_ROUND) {
+                Ok(true) => {}
+                ended => return ended.is_ok(),
+            }
+        }
+        false
     }
 
     /// Takes in what was sent; whether there may be more.
@@ -219,6 +248,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     let next_row: u32 = next_row.parse().map_err(|_| bad())?;
     let events = events.split(',').map(|number| number.parse::<u64>().map_err(|_| bad()));
     let events = events.collect::<io::Result<Vec<u64>>>()?;
+    let shuns_everybody = shunned == EVERYBODY;
     let shunned: Vec<u32> = shunned.split(',').filter_map(|tid| tid.parse().ok()).collect();
     let mut rings = Rings::inherited(rings)?;
     let head = read_head()?;
@@ -234,6 +264,9 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     let mut walker = Walker::new(next_row, &shunned, proc::whereabouts, |found| {
         message.borrow_mut().add(&events, &found);
     });
+    if shuns_everybody {
+        walker.leave_heap();
+    }
     let mut live = Live::default();
     live.take(&head, &mut walker);
     let mut loops = Loops::default();

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{choose, proc};
 use crate::advice::Subject;
@@ -27,7 +27,12 @@ pub(super) struct Target {
     children: bool,
     is_system: bool,
     command: Option<Started>,
+    /// When it was asked whether they run.
+    asked: Instant,
 }
+
+/// How often that is asked: the kernel takes some 60 µs for the answer.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A command that waits to begin.
 struct Started {
@@ -62,14 +67,22 @@ impl Target {
         if !arguments.no_children {
             proc::add_children(&mut pids);
         }
-        let born = births(&pids);
-        Ok(Self { pids, born, name, children: !arguments.no_children, is_system: false, command: None })
+        let (born, asked) = (births(&pids), Instant::now());
+        Ok(Self {
+            pids,
+            born,
+            name,
+            children: !arguments.no_children,
+            is_system: false,
+            command: None,
+            asked,
+        })
     }
 
     fn system() -> Self {
         let pids = proc::all_pids();
-        let born = births(&pids);
-        Self { pids, born, name: "everything".into(), children: false, is_system: true, command: None }
+        let (born, asked) = (births(&pids), Instant::now());
+        Self { pids, born, name: "everything".into(), children: false, is_system: true, command: None, asked }
     }
 
     /// Starts ourselves in the command's place: the events must be there before its first instruction.
@@ -84,9 +97,9 @@ impl Target {
         let name = Path::new(&arguments.command[0]).file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let pids = vec![child.id()];
-        let born = births(&pids);
+        let (born, asked) = (births(&pids), Instant::now());
         let command = Some(Started { child, gate, status: None });
-        Ok(Self { pids, born, name, children: !arguments.no_children, is_system: false, command })
+        Ok(Self { pids, born, name, children: !arguments.no_children, is_system: false, command, asked })
     }
 
     pub(super) fn pids(&self) -> &[u32] {
@@ -160,7 +173,11 @@ impl Target {
             }
             return started.status.is_some();
         }
-        !self.is_system && self.born.iter().all(|(pid, born)| proc::is_over(*pid, *born))
+        if self.is_system || self.asked.elapsed() < PAUSE {
+            return false;
+        }
+        self.asked = Instant::now();
+        self.born.iter().all(|(pid, born)| proc::is_over(*pid, *born))
     }
 
     /// A command's status is ours. One that still runs is waited for: it was started to run.

@@ -55,6 +55,15 @@ impl Ring {
 
     /// Appends what the kernel has written since the last time, and gives the room back.
     pub fn read(&mut self, out: &mut Vec<u8>) {
+        self.take(|first, second| {
+            out.extend_from_slice(first);
+            out.extend_from_slice(second);
+        });
+    }
+
+    /// Shows what the kernel has written since the last time, and gives the room back. Where it reaches the ring's end,
+    /// it goes on in a second piece.
+    pub fn take(&mut self, mut show: impl FnMut(&[u8], &[u8])) {
         let head = self.position(HEAD).load(Ordering::Acquire);
         let tail = self.position(TAIL).load(Ordering::Relaxed);
         let mask = self.data_bytes as u64 - 1;
@@ -64,8 +73,10 @@ impl Ring {
         // SAFETY: both pieces lie inside the mapping's data, and the kernel does not write between tail and head.
         unsafe {
             let data = self.start.as_ptr().add(self.page_bytes);
-            out.extend_from_slice(std::slice::from_raw_parts(data.add(from), first));
-            out.extend_from_slice(std::slice::from_raw_parts(data, length - first));
+            show(
+                std::slice::from_raw_parts(data.add(from), first),
+                std::slice::from_raw_parts(data, length - first),
+            );
         }
         self.position(TAIL).store(head, Ordering::Release);
     }
