@@ -1,5 +1,5 @@
 //! The container that a process is in: its id from the cgroup, its name from docker or podman, its pod from the
-//! names of log files.
+//! names of log files, or from what containerd and CRI-O keep of each container that they run.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -30,6 +30,7 @@ pub struct Container {
 pub(crate) struct Containers {
     sockets: Vec<PathBuf>,
     pods: HashMap<String, Container>,
+    bundles: Vec<PathBuf>,
     known: HashMap<String, Container>,
 }
 
@@ -39,15 +40,19 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// More than an engine ever says about one container.
 const MOST_ANSWER: usize = 1 << 20;
 
+/// More namespaces than containerd is ever given.
+const MOST_NAMESPACES: usize = 1000;
+
 /// More logs than a machine has containers.
 const MOST_LOGS: usize = 20_000;
 
 impl Containers {
-    pub(crate) fn new(sockets: &[PathBuf], pod_logs: &Path) -> Self {
+    pub(crate) fn new(sockets: &[PathBuf], pod_logs: &Path, bundles: &[PathBuf]) -> Self {
         // /var/run is often a link to /run: the same engine is asked once.
         let real: BTreeSet<PathBuf> =
             sockets.iter().filter_map(|socket| fs::canonicalize(socket).ok()).collect();
-        Self { sockets: real.into_iter().collect(), pods: pods(pod_logs), known: HashMap::new() }
+        let sockets = real.into_iter().collect();
+        Self { sockets, pods: pods(pod_logs), bundles: bundles.to_vec(), known: HashMap::new() }
     }
 
     /// From the text of /proc/PID/cgroup.
@@ -56,7 +61,12 @@ impl Containers {
         if let Some(known) = self.known.get(id).or_else(|| self.pods.get(id)) {
             return Some(known.clone());
         }
-        let container = Container { id: id.to_owned(), name: self.ask(id), ..Container::default() };
+        let in_bundle = self.bundles.iter().find_map(|folder| bundle(folder, id));
+        let container = in_bundle.unwrap_or_else(|| Container {
+            id: id.to_owned(),
+            name: self.ask(id),
+            ..Container::default()
+        });
         self.known.insert(id.to_owned(), container.clone());
         Some(container)
     }
@@ -110,6 +120,37 @@ fn pods(folder: &Path) -> HashMap<String, Container> {
         Some((id.to_owned(), Container { id: id.to_owned(), name: Some(name?), pod, namespace }))
     };
     files.filter_map(|file| pod(file.file_name().to_str()?)).collect()
+}
+
+/// A pod's container, its pod and that one's namespace, as containerd, CRI-O and nerdctl write them down.
+const ANNOTATIONS: [[&str; 3]; 3] = [
+    [
+        "io.kubernetes.cri.container-name",
+        "io.kubernetes.cri.sandbox-name",
+        "io.kubernetes.cri.sandbox-namespace",
+    ],
+    ["io.kubernetes.container.name", "io.kubernetes.pod.name", "io.kubernetes.pod.namespace"],
+    ["nerdctl/name", "", ""],
+];
+
+/// More than a container's own configuration ever has.
+const MOST_CONFIG: u64 = 4 << 20;
+
+/// What a folder of running containers says of one: in ID, in NAMESPACE/ID, or in ID/userdata.
+fn bundle(folder: &Path, id: &str) -> Option<Container> {
+    let namespaces = fs::read_dir(folder).ok()?.flatten().take(MOST_NAMESPACES).map(|entry| entry.path());
+    let places = namespaces.map(|namespace| namespace.join(id));
+    let own = [folder.join(id), folder.join(id).join("userdata")];
+    own.into_iter().chain(places).find_map(|place| {
+        let file = fs::File::open(place.join("config.json")).ok()?;
+        let mut text = String::new();
+        file.take(MOST_CONFIG).read_to_string(&mut text).ok()?;
+        let config: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let annotation = |name: &str| Some(config.get("annotations")?.get(name)?.as_str()?.to_owned());
+        let [name, pod, namespace] =
+            ANNOTATIONS.iter().find(|names| annotation(names[0]).is_some())?.map(annotation);
+        Some(Container { id: id.to_owned(), name, pod, namespace })
+    })
 }
 
 /// An engine that hangs does not even accept: connecting would wait for ever, so a thread waits in our place.
@@ -198,7 +239,7 @@ mod tests {
             stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n{\"Name\":\"/web-3\"}").unwrap();
             String::from_utf8_lossy(&request[..count]).into_owned()
         });
-        let mut containers = Containers::new(&[silent, path], &folder.join("logs"));
+        let mut containers = Containers::new(&[silent, path], &folder.join("logs"), &[]);
         let started = Instant::now();
         let cgroup = format!("0::/docker/{ID}");
         for _ in 0..2 {
@@ -209,6 +250,35 @@ mod tests {
         let pod = containers.find(&format!("0::/kubepods/{in_pod}")).unwrap();
         assert_eq!((pod.pod.as_deref(), pod.namespace.as_deref()), (Some("web-7d9-x"), Some("shop")));
         assert!(engine.join().unwrap().starts_with(&format!("GET /containers/{ID}/json HTTP/1.0\r\n")));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn runtimes_keep_what_they_run() {
+        let folder = std::env::temp_dir().join(format!("nodescope-bundles-{}", std::process::id()));
+        let (containerd, crio) = (folder.join("task"), folder.join("overlay-containers"));
+        let ids = ["a", "b", "c", "d"].map(|letter| letter.repeat(64));
+        let keep = |place: PathBuf, config: &str| {
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("config.json"), config).unwrap();
+        };
+        let kubernetes = r#"{"ociVersion":"1.0.2","annotations":{"io.kubernetes.cri.container-name":"app",
+            "io.kubernetes.cri.sandbox-name":"web-7d9-x","io.kubernetes.cri.sandbox-namespace":"shop"}}"#;
+        keep(containerd.join("k8s.io").join(&ids[0]), kubernetes);
+        let openshift = r#"{"annotations":{"io.kubernetes.container.name":"api","io.kubernetes.pod.name":"api-0",
+            "io.kubernetes.pod.namespace":"prod"}}"#;
+        keep(crio.join(&ids[1]).join("userdata"), openshift);
+        keep(containerd.join("default").join(&ids[2]), r#"{"annotations":{"nerdctl/name":"web-3"}}"#);
+        keep(containerd.join("moby").join(&ids[3]), "no json");
+        let mut containers = Containers::new(&[], &folder.join("logs"), &[containerd, crio]);
+        let mut names = |id: &String| {
+            let found = containers.find(&format!("0::/kubepods/{id}")).unwrap();
+            [found.name, found.pod, found.namespace].map(Option::unwrap_or_default)
+        };
+        assert_eq!(names(&ids[0]), ["app", "web-7d9-x", "shop"]);
+        assert_eq!(names(&ids[1]), ["api", "api-0", "prod"]);
+        assert_eq!(names(&ids[2]), ["web-3", "", ""]);
+        assert_eq!(names(&ids[3]), ["", "", ""]);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

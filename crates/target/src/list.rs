@@ -78,6 +78,8 @@ pub struct Places {
     pub sockets: Vec<PathBuf>,
     /// Where logs of pods are.
     pub pod_logs: PathBuf,
+    /// Where containerd and CRI-O keep the configuration of what they run.
+    pub bundles: Vec<PathBuf>,
 }
 
 /// A process as it was found.
@@ -111,6 +113,13 @@ const MOST_ANCESTORS: usize = 64;
 /// What a program is called that may be Node when its file cannot be seen.
 const LIKELY_NAMES: [&str; 2] = ["node", "nodejs"];
 
+/// The usual folders of containerd (k3s has its own) and of CRI-O, where root may look.
+const BUNDLES: [&str; 3] = [
+    "/run/containerd/io.containerd.runtime.v2.task",
+    "/run/k3s/containerd/io.containerd.runtime.v2.task",
+    "/run/containers/storage/overlay-containers",
+];
+
 impl Default for Places {
     fn default() -> Self {
         let usual = ["/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock"];
@@ -123,6 +132,7 @@ impl Default for Places {
             passwd: "/etc/passwd".into(),
             sockets: typed.into_iter().chain(usual.map(PathBuf::from)).chain(rootless).collect(),
             pod_logs: "/var/log/containers".into(),
+            bundles: BUNDLES.map(PathBuf::from).to_vec(),
         }
     }
 }
@@ -215,7 +225,7 @@ impl<'a> Machinery<'a> {
             places,
             uptime_s: uptime_s.unwrap_or_default(),
             users: users(places),
-            containers: Containers::new(&places.sockets, &places.pod_logs),
+            containers: Containers::new(&places.sockets, &places.pod_logs, &places.bundles),
             listeners: Listeners::default(),
             own_network: proc.link_of(own.pid, "ns/net").ok(),
             machine: Machine {

@@ -62,6 +62,7 @@ impl Made {
             passwd: self.folder.join("passwd"),
             sockets: Vec::new(),
             pod_logs: self.folder.join("logs"),
+            bundles: Vec::new(),
         };
         target::list(&places, Duration::ZERO).unwrap()
     }
