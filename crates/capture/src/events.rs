@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 /// What kind of event the kernel takes a number for.
+const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
 const TRACEPOINT: u32 = 2;
 
@@ -24,9 +25,23 @@ const SOFTWARE_EVENTS: &[(&str, u64, bool)] = &[
     ("emulation-faults", 8, false),
 ];
 
+/// What processors count themselves, though few virtual ones do.
+const HARDWARE_EVENTS: &[(&str, u64)] = &[
+    ("cycles", 0),
+    ("instructions", 1),
+    ("cache-references", 2),
+    ("cache-misses", 3),
+    ("branches", 4),
+    ("branch-misses", 5),
+];
+
 /// Other names of the same.
-const SHORT_NAMES: &[(&str, &str)] =
-    &[("faults", "page-faults"), ("cs", "context-switches"), ("migrations", "cpu-migrations")];
+const SHORT_NAMES: &[(&str, &str)] = &[
+    ("faults", "page-faults"),
+    ("cs", "context-switches"),
+    ("migrations", "cpu-migrations"),
+    ("cpu-cycles", "cycles"),
+];
 
 /// Where the kernel describes its trace events.
 const TRACE_FOLDERS: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -60,6 +75,9 @@ impl ExtraEvent {
             let (config, in_kernel) = (*config, *in_kernel);
             return Ok(Self { name: long.to_owned(), kind: SOFTWARE, config, in_kernel });
         }
+        if let Some((_, config)) = HARDWARE_EVENTS.iter().find(|(known, _)| *known == long) {
+            return Ok(Self { name: long.to_owned(), kind: HARDWARE, config: *config, in_kernel: false });
+        }
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };
@@ -74,7 +92,7 @@ impl ExtraEvent {
 
     /// The names that need no permission, for messages.
     pub fn known() -> impl Iterator<Item = &'static str> {
-        SOFTWARE_EVENTS.iter().map(|(name, ..)| *name)
+        SOFTWARE_EVENTS.iter().map(|(name, ..)| *name).chain(HARDWARE_EVENTS.iter().map(|(name, _)| *name))
     }
 
     pub(crate) fn is_tracepoint(&self) -> bool {
@@ -113,6 +131,8 @@ mod tests {
     fn names_of_events() {
         let faults = ExtraEvent::named("faults").expect("it is known");
         assert_eq!((faults.name.as_str(), faults.kind, faults.config), ("page-faults", SOFTWARE, 2));
+        let cycles = ExtraEvent::named("cpu-cycles").expect("it is known");
+        assert_eq!((cycles.name.as_str(), cycles.kind, cycles.config), ("cycles", HARDWARE, 0));
         for name in ["", "cycle", "sched:", ":x", "sched:../../id", "a:b:c"] {
             assert!(matches!(ExtraEvent::named(name), Err(EventError::Unknown(_))), "{name}");
         }

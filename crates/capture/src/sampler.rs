@@ -102,6 +102,8 @@ pub enum AttachError {
     Denied(io::Error),
     /// This user may not see the kernel, where this event happens.
     Hidden(String),
+    /// This machine has no such event.
+    Missing(String),
     /// Something else.
     Failed(io::Error),
 }
@@ -121,6 +123,16 @@ struct Group {
     name: Option<String>,
     /// The numbers that its samples carry.
     ids: Vec<u64>,
+}
+
+impl Group {
+    /// Why its event cannot be opened.
+    fn explain(&self, error: io::Error) -> AttachError {
+        match (&self.name, error.raw_os_error()) {
+            (Some(name), Some(ENOENT | ENODEV | EOPNOTSUPP)) => AttachError::Missing(name.clone()),
+            _ => AttachError::of(error),
+        }
+    }
 }
 
 /// The events of some processes, and one ring for each CPU.
@@ -321,7 +333,7 @@ impl Sampler {
             Ok(event) => event,
             // The thread has ended meanwhile.
             Err(error) if error.raw_os_error() == Some(ESRCH) => return Ok(()),
-            Err(error) => return Err(AttachError::of(error)),
+            Err(error) => return Err(self.groups[group].explain(error)),
         };
         match self.rings.iter().find(|(of, ..)| *of == cpu) {
             Some((_, first, _)) => event.write_to(&self.events[*first]).map_err(AttachError::Failed)?,
@@ -339,6 +351,11 @@ impl Sampler {
 /// What the kernel takes for the pid of all processes.
 const EVERYBODY: i32 = -1;
 const ESRCH: i32 = 3;
+
+/// What the kernel says of events that a machine does not have.
+const ENOENT: i32 = 2;
+const ENODEV: i32 = 19;
+const EOPNOTSUPP: i32 = 95;
 
 fn is_denied(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied

@@ -72,6 +72,10 @@ pub(crate) fn explain(error: &AttachError, subject: &Subject<'_>) -> Failure {
             return Failure::failed(format!("{event} happen in the kernel, which you may not sample"))
                 .hint(format!("with sudo: {} {}", invoked::with_sudo(), subject.again));
         }
+        AttachError::Missing(event) => {
+            return Failure::failed(format!("this machine has no event {event}"))
+                .hint("virtual machines rarely have hardware counters; the clock, which is always sampled, works everywhere");
+        }
         AttachError::Denied(error) | AttachError::Failed(error) => error,
     };
     let limits = limits();

@@ -73,7 +73,7 @@ pub(crate) struct Record {
     /// Do not read the target's memory: JavaScript then has names only from a perf map
     #[arg(long)]
     pub(crate) no_heap: bool,
-    /// Also this event, as a lane of its own: page-faults, context-switches, sched:sched_switch … [several: -e a,b]
+    /// Also this event, as a lane of its own: page-faults, context-switches, cycles, sched:sched_switch … [several: -e a,b]
     #[arg(long, short, value_name = "EVENT", value_delimiter = ',')]
     pub(crate) event: Vec<String>,
     #[command(flatten)]

@@ -107,6 +107,13 @@ fn other_events_are_lanes() {
     let switches = json(&["report", "--json", "--event", "sched:sched_switch", &out]);
     assert!(switches["samples"].as_u64().unwrap() > 50, "{}", switches["samples"]);
     fails(&["record", &running.pid(), "-e", "page-fault"], 2, "there is no event page-fault", "page-faults");
+    // A machine has hardware counters, or says that it has none.
+    let cycles =
+        nodescope(&["record", &running.pid(), "-e", "cycles", "-d", "1s", "-o", &out]).output().unwrap();
+    match cycles.status.success() {
+        true => assert_eq!(json(&["report", "--json", "--event", "cycles", &out])["event"], "cycles"),
+        false => assert!(stderr(&cycles).contains("no event cycles"), "{}", stderr(&cycles)),
+    }
 }
 
 /// Every process of the machine, ours among them.

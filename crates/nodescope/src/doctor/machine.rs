@@ -83,7 +83,9 @@ fn sampling(limits: &Limits, tried: &Result<bool, AttachError>) -> Check {
                 "your own processes can be sampled, but not the kernel's part of their time",
             );
         }
-        Err(AttachError::Gone(_) | AttachError::Hidden(_)) => &io::Error::from(io::ErrorKind::NotFound),
+        Err(AttachError::Gone(_) | AttachError::Hidden(_) | AttachError::Missing(_)) => {
+            &io::Error::from(io::ErrorKind::NotFound)
+        }
         Err(AttachError::Denied(error) | AttachError::Failed(error)) => error,
     };
     let subject = Subject { name: "", again: "record TARGET".to_owned(), is_anothers: false };
