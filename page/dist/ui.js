@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: e965d6ff528a3981de35e7a68ee2fcd7180f7d2c1b546748c7b1cb8a55540431
+// Made from page/src by `npm run build` in page: change it there. Sources: a340c65c13357b642ccc08ab308491c23980a87c72de8107d4f7728a1262b441
 "use strict";
 var nodescope = (() => {
   var __defProp = Object.defineProperty;
@@ -2704,7 +2704,7 @@ Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () =
     if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, "The kernel throttled the sampling"]);
     if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "CPU time in the kernel that this user may not sample"]);
     if (losses.skipped) quality.push([`${plural(losses.skipped, "line")} not understood`, true, ""]);
-    for (const sentence of losses.damage ?? []) quality.push([sentence, true, ""]);
+    for (const sentence of [...losses.damage ?? [], ...losses.notes ?? []]) quality.push([sentence, true, ""]);
     const words = quality.map(([text, isBad, title]) => h("span", { class: isBad ? "warn" : "fact-quality", title: shown(title) }, shown(text)));
     return h("span", { class: "facts" }, ...spans, ...words);
   }

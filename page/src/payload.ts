@@ -47,6 +47,7 @@ export interface Losses {
   frames?: number;
   skipped?: number;
   damage?: string[];
+  notes?: string[];
 }
 
 /** Base64, as a single-file page carries it → bytes. */

@@ -189,6 +189,7 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     if !sentences.is_empty() {
         sentences.push("showing what could be read".into());
     }
+    sentences.extend(losses.notes.iter().cloned());
     if losses.ambiguous > 0 {
         let count = thousands(losses.ambiguous);
         sentences.push(format!(

@@ -87,7 +87,8 @@ pub(crate) fn run_and_show(
     spool.remove();
     recorded?;
     say_few(&profile, arguments.frequency);
-    profile.meta().losses.damage.iter().for_each(|sentence| warn(sentence));
+    let losses = &profile.meta().losses;
+    losses.damage.iter().chain(&losses.notes).for_each(|sentence| warn(sentence));
     if out != Path::new("-") {
         show(&profile)?;
         say_written(&profile, &out);

@@ -111,6 +111,7 @@ pub(crate) struct LossesRow {
     pub(crate) skipped_lines: u64,
     pub(crate) ambiguous_addresses: u64,
     pub(crate) damage: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Self and total, as shares and as numbers of samples.
@@ -373,6 +374,7 @@ fn losses(profile: &Profile) -> LossesRow {
         skipped_lines: losses.skipped,
         ambiguous_addresses: losses.ambiguous,
         damage: losses.damage.clone(),
+        notes: losses.notes.clone(),
     }
 }
 

@@ -126,7 +126,7 @@ fn a_future_engine_has_no_names_and_says_so() {
         let report = json(&["report", "--json", "-n", "0", &out]);
         assert_eq!(named(&report), 0, "{release}: {}", report["functions"]);
         assert!(report["samples"].as_u64().unwrap() > 500, "{release}: {}", report["samples"]);
-        assert!(report["losses"]["damage"].to_string().contains("V8 99."), "{}", report["losses"]);
+        assert!(report["losses"]["notes"].to_string().contains("V8 99."), "{}", report["losses"]);
         let text = nodescope(&["report", &out]).output().unwrap();
         assert!(stderr(&text).contains("V8 99."), "{}", stderr(&text));
     }

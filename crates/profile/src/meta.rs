@@ -62,6 +62,8 @@ pub struct Losses {
     pub ambiguous: u64,
     /// What is wrong with the input, a sentence each.
     pub damage: Vec<String>,
+    /// What else people should know of it: why there are no names, a sentence each.
+    pub notes: Vec<String>,
     /// The last sample of the main lane, where the input ended inside it.
     pub unclosed: Option<Unclosed>,
 }

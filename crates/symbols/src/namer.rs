@@ -60,6 +60,7 @@ pub(crate) struct Losses {
     pub(crate) throttled: u64,
     pub(crate) cpu: Option<CpuTime>,
     pub(crate) damage: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Why frames of generated code got no name when they were seen.
     pub(crate) unnamed: BTreeMap<String, u64>,
 }
@@ -122,6 +123,12 @@ const MOST_JAVASCRIPT: usize = 1 << 22;
 
 /// Sentences about damage beyond this say nothing new.
 const MOST_SENTENCES: usize = 100;
+
+fn add(sentences: &mut Vec<String>, sentence: String) {
+    if sentences.len() < MOST_SENTENCES && !sentences.contains(&sentence) {
+        sentences.push(sentence);
+    }
+}
 
 impl Namer {
     /// A sink for a recording in a format, which is what people call it: `perf.data`.
@@ -352,9 +359,11 @@ impl Sink for Namer {
     }
 
     fn damage(&mut self, sentence: String) {
-        if self.losses.damage.len() < MOST_SENTENCES && !self.losses.damage.contains(&sentence) {
-            self.losses.damage.push(sentence);
-        }
+        add(&mut self.losses.damage, sentence);
+    }
+
+    fn note(&mut self, sentence: String) {
+        add(&mut self.losses.notes, sentence);
     }
 }
 

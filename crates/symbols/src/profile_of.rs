@@ -148,6 +148,7 @@ fn note_losses(builder: &mut Builder, namer: &Namer) {
         losses.cpu_ns = Some(used_ns);
     }
     losses.damage.extend_from_slice(&namer.losses.damage);
+    losses.notes.extend_from_slice(&namer.losses.notes);
     if namer.world.processes.overflowed {
         losses.damage.push("too many mappings: some were left out".into());
     }

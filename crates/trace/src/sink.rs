@@ -58,4 +58,7 @@ pub trait Sink {
 
     /// What is wrong with the input, as a sentence without a full stop.
     fn damage(&mut self, sentence: String);
+
+    /// What else people should know of the recording, as such a sentence.
+    fn note(&mut self, _sentence: String) {}
 }

@@ -78,7 +78,7 @@ function factsOf({ profile, derived }: App): HTMLElement {
   if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, "The kernel throttled the sampling"]);
   if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "CPU time in the kernel that this user may not sample"]);
   if (losses.skipped) quality.push([`${plural(losses.skipped, "line")} not understood`, true, ""]);
-  for (const sentence of losses.damage ?? []) quality.push([sentence, true, ""]);
+  for (const sentence of [...(losses.damage ?? []), ...(losses.notes ?? [])]) quality.push([sentence, true, ""]);
   const words = quality.map(([text, isBad, title]) => h("span", { class: isBad ? "warn" : "fact-quality", title: shown(title) }, shown(text)));
   return h("span", { class: "facts" }, ...spans, ...words);
 }

@@ -344,7 +344,7 @@ impl<'a> Deliver<'a> {
                 self.sink.javascript(&JavaScript { row, symbol, line, column, inlined });
             }
             kind::NOTE => {
-                self.sink.damage(String::from_utf8_lossy(until_nul(body.rest())).into_owned());
+                self.sink.note(String::from_utf8_lossy(until_nul(body.rest())).into_owned());
             }
             kind::UNNAMED => {
                 let count = body.u64()?;

@@ -222,6 +222,7 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
         skipped,
         ambiguous,
         damage,
+        notes,
         unclosed: _,
     } = &other.meta.losses;
     losses.lost = losses.lost.saturating_add(*lost);
@@ -239,5 +240,6 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
         *sum = sum.saturating_add(*count);
     }
     losses.damage.extend(damage.iter().cloned());
+    losses.notes.extend(notes.iter().cloned());
     mine.losses = losses;
 }

@@ -126,6 +126,7 @@ fn meta() -> Meta {
             skipped: 2,
             ambiguous: 3,
             damage: vec!["line 12 was not understood: “漢字 \u{1b}[31m”".into()],
+            notes: vec!["a thread has no names".into()],
             unclosed: None,
         },
     }
