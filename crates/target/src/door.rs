@@ -1,0 +1,30 @@
+//! The door to a process's inspector: finding one that is open, and opening one without harm. What comes through it,
+//! and that it is shut again, is somebody else's work.
+
+mod ask;
+#[cfg(target_os = "linux")]
+mod linux;
+mod refusal;
+
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+pub use linux::Door;
+pub use refusal::{Holder, Refusal};
+
+/// How a door is to be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// How long to wait for the port.
+    pub within: Duration,
+    /// The user knows that the program has no SIGUSR1 listener of its own. Without this, a process whose memory does
+    /// not tell is left alone.
+    pub has_no_listener: bool,
+}
+
+impl Opening {
+    /// With a time limit, and nothing known of the program.
+    pub fn within(within: Duration) -> Self {
+        Self { within, has_no_listener: false }
+    }
+}
