@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use profile::{
-    Builder, Cost, LaneInfo, Process, ProcessId, Profile, Role, Sample, StackId, Thread, ThreadId, Unit,
+    Builder, Cost, LaneInfo, Meta, Process, ProcessId, Profile, Role, Sample, StackId, Thread, ThreadId, Unit,
 };
 use symbols::finish::settle_quality;
 
@@ -32,8 +32,11 @@ pub const CALLS: &str = "calls";
 /// A recording whose windows come one by one.
 #[derive(Debug)]
 pub struct Joiner {
+    /// What is known of the recording as a whole.
+    meta: Meta,
     interval_ns: u64,
-    clock: Option<String>,
+    /// What is added to a time of the profiler's clock to make it one since 1970.
+    to_unix_ns: Option<i128>,
     origin_ns: Option<u64>,
     threads: HashMap<Whose, Seen>,
 }
@@ -84,14 +87,21 @@ struct Kept {
 }
 
 impl Joiner {
-    /// Begins a recording with that much time between samples; `clock` is the name of the profiler's clock.
-    pub fn new(interval_ns: u64, clock: Option<String>) -> Self {
-        Self { interval_ns, clock, origin_ns: None, threads: HashMap::new() }
+    /// Begins a recording with that much time between samples.
+    pub fn new(interval_ns: u64) -> Self {
+        let (format, way_in) = (FORMAT.into(), WAY_IN.into());
+        let meta = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
+        Self { meta, interval_ns, to_unix_ns: None, origin_ns: None, threads: HashMap::new() }
     }
 
-    /// When the first window began, on the profiler's clock.
-    pub fn origin_ns(&self) -> Option<u64> {
-        self.origin_ns
+    /// What is known of the recording as a whole, in all windows from now on.
+    pub fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    /// Says what time it is: on the profiler's clock, and since 1970.
+    pub fn set_clock(&mut self, clock_ns: u64, unix_ns: u128) {
+        self.to_unix_ns = i128::try_from(unix_ns).ok().map(|unix_ns| unix_ns - i128::from(clock_ns));
     }
 
     /// A window of a thread, as V8 wrote it.
@@ -160,11 +170,10 @@ impl Joiner {
         // The samples' lane is the main one in every part.
         builder.lane(LANE);
         let meta = builder.meta();
-        meta.format = FORMAT.into();
-        meta.way_in = WAY_IN.into();
-        meta.interval_ns = Some(self.interval_ns);
-        meta.clock.clone_from(&self.clock);
+        meta.clone_from(&self.meta);
         meta.start_clock_s = Some(origin_ns as f64 / 1e9);
+        meta.start_unix_ns =
+            self.to_unix_ns.map(|to_unix_ns| (i128::from(origin_ns) + to_unix_ns).to_string());
         builder
     }
 }

@@ -120,7 +120,7 @@ fn window(start: u64, end: u64, samples: &[(u32, i64)]) -> String {
 
 #[test]
 fn windows_join_without_a_seam() {
-    let mut joiner = Joiner::new(10_000_000, None);
+    let mut joiner = Joiner::new(10_000_000);
     let first = joiner.window(&window(5000, 36_000, &[(3, 10), (2, 10_000), (2, 10_000)]), &whose());
     // Begins before the first has ended; what both saw counts once, and our own code not at all.
     let second = joiner
@@ -145,7 +145,7 @@ fn windows_join_without_a_seam() {
 
 #[test]
 fn gaps_between_samples_are_losses() {
-    let mut joiner = Joiner::new(10_000_000, None);
+    let mut joiner = Joiner::new(10_000_000);
     let profile = joiner.window(&window(0, 90_000, &[(2, 10_000), (2, 10_400), (2, 41_000)]), &whose());
     assert_eq!(profile.meta().losses.lost, 3);
     let empty = joiner.window(&window(80_000, 90_000, &[]), &whose());
