@@ -1,5 +1,7 @@
 //! Real Nodes for a test: started with a program, watched by what they print, ended with the test.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -105,20 +107,6 @@ impl Running {
 
     pub fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap().success());
-    }
-
-    /// The only child of a program such as unshare.
-    pub fn inner(&self) -> Option<u32> {
-        let end = Instant::now() + Duration::from_secs(5);
-        while Instant::now() < end {
-            let path = format!("/proc/{0}/task/{0}/children", self.pid());
-            let children = fs::read_to_string(path).unwrap_or_default();
-            if let Some(child) = children.split_whitespace().next() {
-                return child.parse().ok();
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        None
     }
 }
 
