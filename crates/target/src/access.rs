@@ -177,6 +177,10 @@ fn inspector_obstacle(facts: &Facts<'_>) -> Option<&'static str> {
         Some("its port is closed, and --permission keeps it so")
     } else if command.flag("--disable-sigusr1").is_some() || status.blocked & SIGUSR1 != 0 {
         Some("its port is closed, and it was told to ignore SIGUSR1")
+    } else if matches!(status.state, 'T' | 't') {
+        Some("its port is closed, and it is stopped")
+    } else if status.ignored & SIGUSR1 != 0 {
+        Some("its port is closed, and it ignores SIGUSR1")
     } else if facts.uptime_s < YOUNGEST_S {
         Some("it has only just started: SIGUSR1 could kill it")
     } else if status.caught & SIGUSR1 == 0 {
@@ -271,6 +275,8 @@ mod tests {
         assert!(!opens("--disable_sigusr1", &LISTENING));
         assert!(!opens("", &Status { caught: 0, ..LISTENING }));
         assert!(!opens("", &Status { blocked: SIGUSR1, ..LISTENING }));
+        assert!(!opens("", &Status { ignored: SIGUSR1, caught: 0, ..LISTENING }));
+        assert!(!opens("", &Status { state: 'T', ..LISTENING }));
         assert!(!opens("", &Status { uids: [1001; 3], ..LISTENING }));
         let young = with(&ours, "", &LISTENING, |facts| inspector(&Facts { uptime_s: 0.2, ..*facts }));
         assert!(matches!(young, InspectorWay::Closed { .. }));

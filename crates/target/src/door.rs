@@ -1,16 +1,30 @@
 //! The door to a process's inspector: finding one that is open, and opening one without harm. What comes through it,
 //! and that it is shut again, is somebody else's work.
 
+#[cfg(any(target_os = "linux", windows))]
 mod ask;
+#[cfg(not(any(target_os = "linux", windows)))]
+mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(any(windows, test))]
+mod netstat;
 mod refusal;
+#[cfg(windows)]
+mod windows;
 
 use std::time::Duration;
 
+#[cfg(not(any(target_os = "linux", windows)))]
+pub use elsewhere::Door;
 #[cfg(target_os = "linux")]
 pub use linux::Door;
 pub use refusal::{Holder, Refusal};
+#[cfg(windows)]
+pub use windows::Door;
+
+#[cfg(target_os = "linux")]
+pub(crate) use ask::USUAL_PORTS;
 
 /// How a door is to be opened.
 #[derive(Clone, Copy, Debug)]

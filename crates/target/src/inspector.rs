@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::command::Command;
+use crate::door::USUAL_PORTS;
 use crate::proc::Proc;
 
 /// A socket that waits for connections.
@@ -23,12 +24,6 @@ pub(crate) struct Listeners {
 /// What the process has open may not be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hidden;
-
-/// Node's own choice is the first; cluster workers count on from there.
-const USUAL_PORTS: std::ops::RangeInclusive<u16> = USUAL_PORT..=9250;
-
-/// Where an inspector listens when nobody said otherwise.
-pub(crate) const USUAL_PORT: u16 = 9229;
 
 /// `TCP_LISTEN` in net/tcp.
 const LISTENING: &str = "0A";

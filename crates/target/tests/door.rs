@@ -355,6 +355,28 @@ fn a_closed_door_is_seen() {
     }
 }
 
+/// musl's Node can stand anywhere in memory.
+#[test]
+fn a_program_without_a_fixed_place_tells_too() {
+    for version in ["musl-20.18.0", "musl-24.19.0"] {
+        let Some(binary) = nodes::musl(version) else {
+            println!("skipped: Node {version}: it is not in the cache, or does not run here");
+            continue;
+        };
+        for (program, opens) in [(WAITS, true), (LISTENS, false)] {
+            let (_, flag) = port_flag();
+            let mut process = Running::node(&binary, &[&flag], &format!("{WAITS}; {program}"));
+            process.settle();
+            match open(process.pid()) {
+                Ok(_) => assert!(opens, "{version}"),
+                Err(Refusal::OwnListener(_)) => assert!(!opens, "{version}"),
+                Err(other) => panic!("{version}: {other}"),
+            }
+            process.assert_unharmed();
+        }
+    }
+}
+
 /// A stripped binary does not tell whether anybody listens: the user must.
 #[test]
 fn a_stripped_binary_needs_a_word() {

@@ -1,8 +1,13 @@
-//! Asks a port whether it is an inspector. Whoever answers otherwise, late or too much is none.
+//! Where inspectors listen, and how a port is asked whether it is one. Whoever answers otherwise, late or too much is none.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
+
+/// Where inspectors listen when nobody said otherwise: Node's own choice is the first; cluster workers count on from
+/// there.
+pub(crate) const USUAL_PORTS: RangeInclusive<u16> = 9229..=9250;
 
 /// An inspector answers from a thread of its own, in a millisecond.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -12,6 +17,16 @@ const MOST_BYTES: u64 = 4 << 10;
 
 /// `"Browser": "node.js/v22.1.0"`.
 const MARK: &str = "\"node.js/v";
+
+/// Who listens everywhere is reached at home.
+pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
 
 /// Whether an inspector is at the other end.
 pub(super) fn is_inspector(mut stream: TcpStream, address: SocketAddr) -> bool {

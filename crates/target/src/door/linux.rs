@@ -7,13 +7,14 @@ mod network;
 
 use std::collections::HashSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use sys::pidfd::Pidfd;
 
-use super::{Opening, Refusal, ask};
+use super::ask::{self, reachable};
+use super::{Opening, Refusal};
 use crate::command::Command;
 use crate::inspector::{Listener, likely_inspectors, listeners_beside, sockets_of};
 use crate::proc::Proc;
@@ -165,14 +166,4 @@ fn next_inspector(proc: &Proc, pid: u32, network: &Network, seen: &mut HashSet<u
 fn answers(network: &Network, listener: Listener) -> bool {
     let address = reachable(listener.address);
     network.connect(address, CONNECT).is_ok_and(|stream| ask::is_inspector(stream, address))
-}
-
-/// Who listens everywhere is reached at home.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }

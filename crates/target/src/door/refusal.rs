@@ -86,6 +86,17 @@ pub enum Refusal {
         /// What the kernel said.
         error: io::Error,
     },
+    /// Nobody here could pass the question on.
+    #[error("process {pid} could not be asked to open its inspector: {why}")]
+    NotAsked {
+        /// The process.
+        pid: u32,
+        /// What is missing.
+        why: String,
+    },
+    /// This system does not tell what a signal would do.
+    #[error("the inspector of process {0} is not opened on this system, where SIGUSR1 could kill it unseen")]
+    NotHere(u32),
     /// The signal was sent, and no port came.
     #[error(
         "process {pid} has not opened its inspector within {:.1} s: it may be deep in one long native call. SIGUSR1 \
@@ -163,6 +174,13 @@ impl Refusal {
             Self::Unreachable { .. } => {
                 format!("run nodescope as root on the host; or {BY_PERF}")
             }
+            Self::NotAsked { .. } => {
+                "start it with node --inspect (on 127.0.0.1), and record it with --connect localhost:9229"
+                    .to_owned()
+            }
+            Self::NotHere(pid) => format!(
+                "if it is an ordinary Node, kill -USR1 {pid} opens it: record it with --connect localhost:9229"
+            ),
             Self::TimeLimit { port, .. } => {
                 format!(
                     "perf events see such a call: --via perf; should port {port} open, nodescope ps shows it"

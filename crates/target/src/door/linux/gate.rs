@@ -17,8 +17,8 @@ use super::{hold, own_listeners, unseen};
 use crate::access::{SIGUSR1, YOUNGEST_S};
 use crate::binary::{Binaries, Program};
 use crate::command::Command;
-use crate::door::{Holder, Opening, Refusal};
-use crate::inspector::{Listener, USUAL_PORT, listeners_beside, sockets_of, wanted_port};
+use crate::door::{Holder, Opening, Refusal, USUAL_PORTS};
+use crate::inspector::{Listener, listeners_beside, sockets_of, wanted_port};
 use crate::proc::Proc;
 use crate::status::{Stat, Status, TICKS_A_SECOND};
 
@@ -121,7 +121,7 @@ impl Gate {
 
     /// Where it would listen, as far as its command line says.
     fn port(&self) -> u16 {
-        wanted_port(&self.command).unwrap_or(USUAL_PORT)
+        wanted_port(&self.command).unwrap_or(*USUAL_PORTS.start())
     }
 
     /// Who has its port already.
