@@ -49,8 +49,8 @@ pub struct Identity {
     pub title: String,
     /// Its monotonic clock, in microseconds.
     pub clock_us: f64,
-    /// The bytes of bytecode in its heap: the more, the longer it takes to begin.
-    pub bytecode: f64,
+    /// How much is in its heap: V8 looks through all of it for code when profiling begins.
+    pub heap_bytes: f64,
 }
 
 /// How a recording stands.

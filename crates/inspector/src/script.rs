@@ -6,14 +6,13 @@ use std::time::Duration;
 /// The scheme of our scripts' names.
 pub(crate) const OURS: &str = "nodescope:";
 
-/// Who it is, and how much code it has.
+/// Who it is, and how much is in its heap.
 pub(crate) fn identity() -> String {
     ours(
         "identity",
-        "const code = (() => { try { return require('v8').getHeapCodeStatistics(); } catch { return {}; } })();
-         return JSON.stringify({ pid: process.pid, node: process.version, v8: process.versions.v8,
+        "return JSON.stringify({ pid: process.pid, node: process.version, v8: process.versions.v8,
            title: String(process.title), clock_us: Number(process.hrtime.bigint() / 1000n),
-           bytecode: code.bytecode_and_metadata_size ?? 0 });",
+           heap_bytes: process.memoryUsage().heapUsed });",
     )
 }
 

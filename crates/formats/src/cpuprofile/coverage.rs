@@ -172,7 +172,7 @@ mod tests {
 
     fn function(name: &str, part: &str, count: u64) -> String {
         let units = |text: &str| text.encode_utf16().count();
-        let start = TEXT.find(part).map(|at| units(&TEXT[..at])).unwrap_or(0);
+        let start = TEXT.find(part).map_or(0, |at| units(&TEXT[..at]));
         let end = start + units(part);
         format!(
             r#"{{"functionName":"{name}","isBlockCoverage":false,"ranges":[{{"startOffset":{start},"endOffset":{end},"count":{count}}}]}}"#

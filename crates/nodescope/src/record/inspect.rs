@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &cli::Record, target: &Target, showing: &Showing) -
     let processes = nodes(target)?;
     cgroup::leave_room(target.pids())?;
     let (name, pid) = (target.name().to_owned(), processes[0].pid);
-    let places: Vec<Place> = processes.into_iter().map(Place::Process).collect();
+    let places: Vec<Place> = processes.into_iter().map(Box::new).map(Place::Process).collect();
     record(arguments, &places, &name_for(&name, pid), showing)
 }
 

@@ -29,7 +29,7 @@ const ROUND: Duration = Duration::from_millis(50);
 
 /// Where a target is.
 pub(super) enum Place {
-    Process(Process),
+    Process(Box<Process>),
     Address(Address),
 }
 
@@ -99,15 +99,15 @@ impl Visit<'_> {
             patience: PATIENCE,
         };
         let explained = |error: Error| explain_error(&error, process);
-        let client =
-            Client::connect(connect().map_err(explained)?, &self.path(connect).map_err(explained)?, PATIENCE)
-                .map_err(explained)?;
+        let path = self.path(connect).map_err(explained)?;
+        let stream = connect().map_err(explained)?;
+        let client = Client::connect(stream, &path, PATIENCE).map_err(explained)?;
         let pid = process.map(|process| process.inner_pid);
         let mut recorder = Recorder::meet(client, pid, options).map_err(explained)?;
         let identity = recorder.identity().clone();
         collector.meet(&identity, process);
         let whom = Whom::new(&identity, process);
-        say::long_start(identity.bytecode);
+        say::long_start(identity.heap_bytes);
         let described = format!(
             "{} (pid {})",
             short_title(&identity),
