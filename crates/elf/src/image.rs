@@ -112,10 +112,15 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
 
     /// Where a variable of this name is, one that only its own file knows among them.
     pub fn address_of_variable(&self, name: &[u8]) -> Option<u64> {
+        self.address_of_variable_like(|known| known == name)
+    }
+
+    /// Where the first variable is whose name is `wanted`: a compiler may write a number behind a local one.
+    pub fn address_of_variable_like(&self, wanted: impl Fn(&[u8]) -> bool) -> Option<u64> {
         if self.is_64 {
-            symbols::address_of_variable::<FileHeader64<Endianness>, R>(self.data, name)
+            symbols::address_of_variable::<FileHeader64<Endianness>, R>(self.data, &wanted)
         } else {
-            symbols::address_of_variable::<FileHeader32<Endianness>, R>(self.data, name)
+            symbols::address_of_variable::<FileHeader32<Endianness>, R>(self.data, &wanted)
         }
     }
 

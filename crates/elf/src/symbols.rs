@@ -233,7 +233,7 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Sections<'a, H, R> 
 }
 
 /// The address of a variable.
-pub(crate) fn address_of_variable<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
+pub(crate) fn address_of_variable<'a, H, R>(data: R, wanted: &dyn Fn(&[u8]) -> bool) -> Option<u64>
 where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,
@@ -244,7 +244,7 @@ where
         let table = sections.table.symbols(endian, data, kind).ok()?;
         let names = sections.names_of(&table);
         let is_it = |symbol: &&H::Sym| {
-            symbol.st_type() == STT_OBJECT && name_at(names, symbol.st_name(endian)) == name
+            symbol.st_type() == STT_OBJECT && wanted(name_at(names, symbol.st_name(endian)))
         };
         table.iter().find(is_it).map(|symbol| symbol.st_value(endian).into())
     })

@@ -7,7 +7,9 @@
 //! tables count GC by itself as we do.
 
 mod add;
+mod coverage;
 mod head;
+mod join;
 mod parse;
 mod raw;
 mod times;
@@ -19,6 +21,7 @@ use profile::{Builder, Process, Profile, Role, StringId, Thread};
 
 use crate::json::{self, outermost_keys};
 pub(crate) use add::{Added, add, settle_meta};
+pub use join::{CALLS, Joiner, Whose};
 pub(crate) use parse::{NodesSeed, NumbersSeed, id_of, time_of};
 pub(crate) use raw::RawProfile;
 use symbols::finish::settle_quality;

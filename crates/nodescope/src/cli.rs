@@ -41,6 +41,7 @@ pub(crate) enum Command {
   nodescope record 4140 -d 10s
   nodescope record server.js
   nodescope record -p 4140,4141 -o flame.svg
+  nodescope record 4140 --via inspector
   nodescope record -- node app.js")]
 pub(crate) struct Record {
     /// The process: its pid, the name of its container or pod, or words of its command line
@@ -77,6 +78,8 @@ pub(crate) struct Record {
     #[arg(long, short, value_name = "EVENT", value_delimiter = ',')]
     pub(crate) event: Vec<String>,
     #[command(flatten)]
+    pub(crate) way: WayIn,
+    #[command(flatten)]
     pub(crate) maps: SourceMaps,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
@@ -87,6 +90,41 @@ pub(crate) struct Record {
     /// Start this and record it until it ends; its exit status becomes ours
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// How a process is got at.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Way in")]
+pub(crate) struct WayIn {
+    /// auto: perf events where they are permitted and give names, else Node's own profiler where its inspector is open
+    /// already; inspector: open that with SIGUSR1 where it is closed, and close it again
+    #[arg(long, value_enum, default_value_t = Via::Auto, value_name = "WAY")]
+    pub(crate) via: Via,
+    /// The inspector at this address, which you have forwarded or know: HOST:PORT, or the ws://… that Node prints
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) connect: Option<String>,
+    /// Inspector: where there are several processes, each in turn for this long [default: one after another, each for
+    /// the whole duration]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) each: Option<String>,
+    /// Inspector: also count every call of every function, exactly. That costs: V8 optimises nothing meanwhile
+    #[arg(long)]
+    pub(crate) calls: bool,
+    /// Inspector: also more than 1000 samples a second, which slow the target down
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Inspector: the program never listens to SIGUSR1 itself. Only asked for where its memory does not tell
+    #[arg(long)]
+    pub(crate) no_sigusr1_listener: bool,
+}
+
+/// A way in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    #[default]
+    Auto,
+    Perf,
+    Inspector,
 }
 
 /// A sample service under load, recorded and shown: nothing else is needed

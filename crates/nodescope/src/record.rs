@@ -6,24 +6,26 @@ mod beside;
 mod cgroup;
 pub(crate) mod choose;
 mod follow;
+mod inspect;
 mod names;
 pub(crate) mod proc;
 mod progress;
 mod spool;
 mod target;
 mod turns;
+mod way;
 mod words;
 
 use std::fs::File;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use capture::{EventError, ExtraEvent, Options, Sampler, Scope};
 use profile::Profile;
 use symbols::{Namer, Sources};
 
-use crate::cli;
+use crate::cli::{self, Via};
 use crate::export::Form;
 use crate::failure::{Failure, warn};
 use crate::{browser, export, input, report, select};
@@ -55,18 +57,49 @@ pub(crate) fn run_and_show(
     show: fn(&Profile) -> Result<(), Failure>,
     say_more: fn(Form, &Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let limit = limit(arguments)?;
-    let mut target = Target::find(arguments)?;
-    let out = arguments.output.clone().unwrap_or_else(|| default_name(&target));
-    // A stream is for `nodescope report -` on the other side.
-    let form = if out == Path::new("-") { Form::Nodescope } else { form_of(&out)? };
-    if arguments.open && out == Path::new("-") {
-        return Err(Failure::usage("what goes to stdout cannot be opened in a browser"));
+    let showing = Showing { show, say_more };
+    way::check(arguments)?;
+    if arguments.way.connect.is_some() {
+        return inspect::run_at_address(arguments, &showing);
     }
+    let target = Target::find(arguments)?;
+    match way::choose(arguments, &target)? {
+        Via::Inspector => inspect::run(arguments, &target, &showing),
+        Via::Auto | Via::Perf => run_by_perf(arguments, target, &showing),
+    }
+}
+
+/// What is said when a recording is done.
+struct Showing {
+    show: fn(&Profile) -> Result<(), Failure>,
+    say_more: fn(Form, &Path) -> Result<(), Failure>,
+}
+
+/// Where a recording goes.
+struct Output {
+    path: PathBuf,
+    form: Form,
+}
+
+impl Output {
+    fn new(arguments: &cli::Record, default: impl FnOnce() -> PathBuf) -> Result<Self, Failure> {
+        let path = arguments.output.clone().unwrap_or_else(default);
+        // A stream is for `nodescope report -` on the other side.
+        let form = if path == Path::new("-") { Form::Nodescope } else { form_of(&path)? };
+        if arguments.open && path == Path::new("-") {
+            return Err(Failure::usage("what goes to stdout cannot be opened in a browser"));
+        }
+        Ok(Self { path, form })
+    }
+}
+
+fn run_by_perf(arguments: &cli::Record, mut target: Target, showing: &Showing) -> Result<(), Failure> {
+    let limit = limit(arguments)?;
+    let out = Output::new(arguments, || default_name(&target))?;
     let options = options(arguments, &target)?;
     cgroup::leave_room(target.pids())?;
     let mut sampler = attach(&target, &options)?;
-    let mut spool = Spool::create(&out)?;
+    let mut spool = Spool::create(&out.path, &capture::own::opening())?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     say_start(&sampler, &target, arguments.frequency, limit);
     if !target.is_command() {
@@ -83,21 +116,33 @@ pub(crate) fn run_and_show(
     let roots = sources.roots.clone();
     let profile = import(&spool, sources, &target)?;
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
-    export::write_whole(&profile, form, &out)?;
+    export::write_whole(&profile, out.form, &out.path)?;
     spool.remove();
     recorded?;
-    say_few(&profile, arguments.frequency);
+    deliver(&profile, arguments, &out, showing)?;
+    target.status()
+}
+
+/// Says what was recorded, and what to type next.
+fn deliver(
+    profile: &Profile,
+    arguments: &cli::Record,
+    out: &Output,
+    showing: &Showing,
+) -> Result<(), Failure> {
+    say_few(profile, arguments.frequency);
     let losses = &profile.meta().losses;
     losses.damage.iter().chain(&losses.notes).for_each(|sentence| warn(sentence));
-    if out != Path::new("-") {
-        show(&profile)?;
-        say_written(&profile, &out);
-        say_more(form, &out)?;
-        if arguments.open {
-            browser::show(&profile, form, &out)?;
-        }
+    if out.path == Path::new("-") {
+        return Ok(());
     }
-    target.status()
+    (showing.show)(profile)?;
+    say_written(profile, &out.path);
+    (showing.say_more)(out.form, &out.path)?;
+    if arguments.open {
+        browser::show(profile, out.form, &out.path)?;
+    }
+    Ok(())
 }
 
 fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure> {

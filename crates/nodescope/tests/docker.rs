@@ -172,6 +172,7 @@ fn check(daemon: &Daemon, version: &str) {
     let pid = it_is_listed(daemon, &name, &id, version);
     it_is_recorded_from_outside(daemon, &name, &id, &pid);
     seccomp_is_explained(daemon, &name);
+    its_inspector_could_be_opened(daemon, &name, &pid);
     daemon.tell(&["rm", "--force", &name]).unwrap();
     it_is_recorded_from_inside(daemon, &name);
     it_is_recorded_on_read_only_files(daemon, &name);
@@ -243,6 +244,18 @@ fn seccomp_is_explained(daemon: &Daemon, name: &str) {
     println!("docker: inside, with Docker's own filter: {}", said.lines().next().unwrap_or_default());
     let doctor = stdout(&daemon.docker(&["exec", name, "/nodescope", "doctor"]));
     assert!(doctor.contains("✗ perf events") && doctor.contains("seccomp=unconfined"), "{doctor}");
+}
+
+/// From outside through a network that has only a loopback, and from inside with Docker's own filter.
+fn its_inspector_could_be_opened(daemon: &Daemon, name: &str, pid: &str) {
+    let outside = daemon.nodescope(&["doctor", "--json", pid]);
+    let inside = daemon.docker(&["exec", name, "/nodescope", "doctor", "--json", "1"]);
+    for output in [outside, inside] {
+        let checks: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let mut checks = checks.as_array().unwrap().iter();
+        let check = checks.find(|check| check["what"] == "inspector").unwrap();
+        assert!(check["ok"] == true && check["found"] == "closed; SIGUSR1 would open it", "{check}");
+    }
 }
 
 /// As `kubectl exec` does it: recorded there, read here.

@@ -30,6 +30,8 @@ const WHAT: [&str; 14] = [
     "Node",
 ];
 
+const WAITS: &str = "setTimeout(() => {}, 30000)";
+
 /// A Node that waits, and ends with the test.
 struct Waiting(Child, #[expect(dead_code, reason = "goes with it")] Scratch);
 
@@ -38,8 +40,12 @@ impl Waiting {
         Self::start_as(Command::new("node"), flags)
     }
 
-    fn start_as(mut command: Command, flags: &[&str]) -> Self {
-        command.args(flags).args(["-e", "setTimeout(() => {}, 30000)"]).stdout(Stdio::null());
+    fn start_as(command: Command, flags: &[&str]) -> Self {
+        Self::start_program(command, flags, WAITS)
+    }
+
+    fn start_program(mut command: Command, flags: &[&str], program: &str) -> Self {
+        command.args(flags).args(["-e", program]).stdout(Stdio::null());
         // With --perf-basic-prof V8 leaves a log in the current folder.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let scratch = Scratch::new(&format!("doctor-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
@@ -113,6 +119,30 @@ fn a_process_is_described() {
     );
     assert_eq!(with["ok"], true, "{with}");
     fails(&["doctor", "nobody runs this"], 1, "no Node process here is like that", "nodescope ps");
+}
+
+/// The inspector's door is looked at from outside: nothing is sent.
+#[test]
+fn the_inspector_is_described() {
+    let inspector = |flags: &[&str], program: &str| {
+        let waiting = Waiting::start_program(Command::new("node"), flags, program);
+        // A young process is left alone.
+        std::thread::sleep(Duration::from_millis(1000));
+        let checks = json(&["doctor", "--json", &waiting.0.id().to_string()]);
+        check(&checks, "inspector").clone()
+    };
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = format!("--inspect-port={port}");
+    let plain = inspector(&[&port], WAITS);
+    assert!(plain["ok"] == true && plain["found"] == "closed; SIGUSR1 would open it", "{plain}");
+    let open = inspector(&["--inspect=0"], WAITS);
+    assert!(open["ok"] == true && open["found"].as_str().unwrap().starts_with("listens on port "), "{open}");
+    let listens = inspector(&[&port], "process.on('SIGUSR1', process.exit); setTimeout(() => {}, 30000)");
+    assert!(
+        listens["ok"] == false && listens["found"].to_string().contains("listener of its own"),
+        "{listens}"
+    );
+    assert!(listens["fix"].as_str().unwrap().contains("perf events"), "{listens}");
 }
 
 /// What doctor says when it is started by another program, such as unshare; `None` where that is not possible.

@@ -38,6 +38,39 @@ pub struct Meta {
     pub command: Option<String>,
     /// What could not be seen.
     pub losses: Losses,
+    /// What recording cost the recorded processes, where that was measured.
+    pub cost: Option<Cost>,
+}
+
+/// For how long recorded threads stood still because of the recorder: once when it began, and a little whenever it was
+/// told what it had seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// The longest beginning, of all threads.
+    pub start_ns: u64,
+    /// The same in CPU time.
+    pub start_cpu_ns: u64,
+    /// How often samples were handed over.
+    pub windows: u64,
+    /// The longest time that this took.
+    pub window_ns: u64,
+    /// The same in CPU time.
+    pub window_cpu_ns: u64,
+    /// The CPU time of all beginnings and windows together.
+    pub total_cpu_ns: u64,
+}
+
+impl Cost {
+    /// Adds what another part of the recording cost.
+    pub fn add(&mut self, other: &Self) {
+        self.start_ns = self.start_ns.max(other.start_ns);
+        self.start_cpu_ns = self.start_cpu_ns.max(other.start_cpu_ns);
+        self.windows = self.windows.saturating_add(other.windows);
+        self.window_ns = self.window_ns.max(other.window_ns);
+        self.window_cpu_ns = self.window_cpu_ns.max(other.window_cpu_ns);
+        self.total_cpu_ns = self.total_cpu_ns.saturating_add(other.total_cpu_ns);
+    }
 }
 
 /// What a recording misses. A profile always says how good it is.

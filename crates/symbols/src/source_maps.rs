@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use profile::{FrameId, FunctionId, Originals, Profile, RowId, SourceId};
 
 use crate::files::Files;
+pub use address::script_path;
 use find::{Finder, Mapped, Outcome};
 use script::Script;
 use seen::Seen;
@@ -71,7 +72,7 @@ fn generated_sources(profile: &Profile) -> BTreeMap<SourceId, SourceRows> {
     let (functions, frames) = (profile.functions(), profile.frames());
     let mut sources: BTreeMap<SourceId, SourceRows> = BTreeMap::new();
     for (row, source) in profile.sources().iter().enumerate() {
-        let path = address::script_path(profile.text(source.path));
+        let path = script_path(profile.text(source.path));
         if let Some(path) = path.filter(|_| source.generated.some().is_none()) {
             let (functions, frames, line_ticks) = (Vec::new(), Vec::new(), Vec::new());
             sources.insert(SourceId::from_index(row), SourceRows { path, functions, frames, line_ticks });

@@ -19,6 +19,7 @@ use crate::images::{self, Tables};
 use crate::places::{Module, Modules, Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::sources::Sources;
+#[cfg(target_os = "linux")]
 pub(crate) use sleeping::Sleeper;
 
 /// What is known of a recording and a process at the moment of a sample.
@@ -112,6 +113,7 @@ const PAGE: u64 = 4096;
 /// The registers that matter, by the numbers that the kernel's perf_regs.h gives them.
 pub(crate) mod register {
     pub(crate) mod x86_64 {
+        #[cfg(target_os = "linux")]
         pub(crate) const DI: u32 = 5;
         pub(crate) const BP: u32 = 6;
         pub(crate) const SP: u32 = 7;
@@ -166,6 +168,7 @@ impl Unwinders {
     }
 
     /// Whether the tables of a file lead the way through an address of a process that was made ready.
+    #[cfg(target_os = "linux")]
     pub(crate) fn has_tables(&self, row: u32, address: u64) -> bool {
         self.by_row.get(&row).is_some_and(|process| process.has_tables(address))
     }

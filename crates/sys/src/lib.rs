@@ -7,7 +7,11 @@ pub mod clock;
 pub mod files;
 pub mod memory;
 #[cfg(target_os = "linux")]
+pub mod network;
+#[cfg(target_os = "linux")]
 pub mod perf;
+#[cfg(target_os = "linux")]
+pub mod pidfd;
 #[cfg(target_os = "linux")]
 pub mod remote;
 #[cfg(target_os = "linux")]

@@ -82,10 +82,10 @@ const CAP_SYS_ADMIN: u32 = Capability::SysAdmin.bit();
 const CAP_PERFMON: u32 = Capability::Perfmon.bit();
 
 /// The bit of signal 10.
-const SIGUSR1: u64 = 1 << 9;
+pub(crate) const SIGUSR1: u64 = 1 << 9;
 
 /// Node does not listen to signals in its first moments.
-const YOUNGEST_S: f64 = 1.0;
+pub(crate) const YOUNGEST_S: f64 = 1.0;
 
 /// What a closed way says of somebody else's process.
 const NOT_OURS: &str = "another user's process (needs root)";
@@ -167,18 +167,20 @@ fn inspector_obstacle(facts: &Facts<'_>) -> Option<&'static str> {
     let is_open = matches!(facts.inspector_port, Ok(Some(_)));
     let may_signal = own.has_capability(CAP_KILL)
         || own.uids[..2].iter().any(|uid| *uid == status.uids[0] || *uid == status.uids[2]);
-    let has = |flag: &str| command.flag(flag).is_some();
-    let is_confined = has("--permission") || has("--experimental-permission");
     if facts.shares_network == Some(false) && !own.has_capability(CAP_SYS_ADMIN) {
         Some("it has a network of its own (needs root)")
     } else if is_open {
         None
     } else if !may_signal {
         Some(NOT_OURS)
-    } else if is_confined && !has("--allow-inspector") {
+    } else if command.forbids_inspector() {
         Some("its port is closed, and --permission keeps it so")
-    } else if has("--disable-sigusr1") || status.blocked & SIGUSR1 != 0 {
+    } else if command.flag("--disable-sigusr1").is_some() || status.blocked & SIGUSR1 != 0 {
         Some("its port is closed, and it was told to ignore SIGUSR1")
+    } else if matches!(status.state, 'T' | 't') {
+        Some("its port is closed, and it is stopped")
+    } else if status.ignored & SIGUSR1 != 0 {
+        Some("its port is closed, and it ignores SIGUSR1")
     } else if facts.uptime_s < YOUNGEST_S {
         Some("it has only just started: SIGUSR1 could kill it")
     } else if status.caught & SIGUSR1 == 0 {
@@ -195,11 +197,13 @@ mod tests {
     const LISTENING: Status = Status {
         pid: 10,
         parent: 1,
+        state: 'S',
         uids: [1000; 3],
         inner_pid: 10,
         threads: 11,
         caught: SIGUSR1,
         blocked: 0,
+        ignored: 0,
         capabilities: 0,
         is_filtered: false,
     };
@@ -271,6 +275,8 @@ mod tests {
         assert!(!opens("--disable_sigusr1", &LISTENING));
         assert!(!opens("", &Status { caught: 0, ..LISTENING }));
         assert!(!opens("", &Status { blocked: SIGUSR1, ..LISTENING }));
+        assert!(!opens("", &Status { ignored: SIGUSR1, caught: 0, ..LISTENING }));
+        assert!(!opens("", &Status { state: 'T', ..LISTENING }));
         assert!(!opens("", &Status { uids: [1001; 3], ..LISTENING }));
         let young = with(&ours, "", &LISTENING, |facts| inspector(&Facts { uptime_s: 0.2, ..*facts }));
         assert!(matches!(young, InspectorWay::Closed { .. }));

@@ -1,6 +1,11 @@
 //! What was typed to start a process, without what is nobody's business: the program, its script and the names of
 //! its options stay; the values of arguments do not. And the options that matter to somebody who profiles.
 
+use std::io;
+
+use crate::proc::Proc;
+use crate::role::Environment;
+
 /// A command line, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
@@ -81,6 +86,13 @@ impl Command {
         command
     }
 
+    /// What started a process, as far as this user may see.
+    pub(crate) fn of(proc: &Proc, pid: u32) -> io::Result<Self> {
+        let environment = proc.bytes_of(pid, "environ").map(|bytes| Environment::parse(&bytes));
+        let node_options = environment.ok().and_then(|environment| environment.node_options);
+        Ok(Self::parse(&proc.bytes_of(pid, "cmdline")?, node_options.as_deref()))
+    }
+
     /// The options of Node itself, up to the script. Answers how many words that were.
     fn read_options(&mut self, words: &[&str], shown: &mut Vec<String>) -> usize {
         let mut at = 1;
@@ -120,6 +132,12 @@ impl Command {
         for word in words {
             shown.push(if is_option(word) { without_value(word) } else { LEFT_OUT.to_owned() });
         }
+    }
+
+    /// Whether the permission model keeps the inspector closed.
+    pub(crate) fn forbids_inspector(&self) -> bool {
+        let has = |flag: &str| self.flag(flag).is_some();
+        (has("--permission") || has("--experimental-permission")) && !has("--allow-inspector")
     }
 
     /// The value of a flag, or an empty text where it has none.

@@ -9,6 +9,8 @@ use crate::limits::Capability;
 pub(crate) struct Status {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
+    /// What it does: `S` sleeps, `T` is stopped, `Z` has ended.
+    pub(crate) state: char,
     /// Real, effective and saved.
     pub(crate) uids: [u32; 3],
     /// The pid as the process itself knows it.
@@ -16,6 +18,7 @@ pub(crate) struct Status {
     pub(crate) threads: u32,
     pub(crate) caught: u64,
     pub(crate) blocked: u64,
+    pub(crate) ignored: u64,
     pub(crate) capabilities: u64,
     /// Whether a filter decides about its system calls.
     pub(crate) is_filtered: bool,
@@ -48,11 +51,13 @@ impl Status {
         Some(Self {
             pid,
             parent: number("PPid")?,
+            state: fields.get("State").and_then(|state| state.chars().next()).unwrap_or('S'),
             uids: [uids.next()?, uids.next()?, uids.next()?],
             inner_pid: inner.unwrap_or(pid),
             threads: number("Threads").unwrap_or(1),
             caught: mask("SigCgt").unwrap_or(0),
             blocked: mask("SigBlk").unwrap_or(0),
+            ignored: mask("SigIgn").unwrap_or(0),
             capabilities: mask("CapEff").unwrap_or(0),
             is_filtered: fields.get("Seccomp").is_some_and(|mode| *mode == "2"),
         })
@@ -92,13 +97,13 @@ mod tests {
 
     #[test]
     fn status_knows_the_inner_pid() {
-        let text = "Name:\tnode\nPid:\t21259\nPPid:\t3\nUid:\t1000\t1001\t1002\t1000\nNSpid:\t21259\t1\n\
+        let text = "Name:\tnode\nState:\tT (stopped)\nPid:\t21259\nPPid:\t3\nUid:\t1000\t1001\t1002\t1000\nNSpid:\t21259\t1\n\
                     Threads:\t11\nSigBlk:\t0000000000000200\nSigCgt:\t0000000108004a02\nCapEff:\t0000004000080000\nSeccomp:\t2\n";
         let status = Status::parse(text).unwrap();
         assert_eq!((status.pid, status.inner_pid, status.parent, status.threads), (21259, 1, 3, 11));
         assert_eq!((status.uids, status.blocked, status.caught), ([1000, 1001, 1002], 0x200, 0x1_0800_4a02));
         assert!(status.has_capability(38) && status.has_capability(19) && !status.has_capability(21));
-        assert!(status.is_filtered);
+        assert!(status.is_filtered && status.state == 'T' && status.ignored == 0);
         assert_eq!(Status::parse("Pid:\t1\n"), None);
     }
 }

@@ -25,7 +25,8 @@ pub(crate) struct Added {
 /// Adds a profile as the samples of a thread.
 pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder) -> Added {
     let rows = NodeRows::new(raw);
-    let stacks = stacks(raw, &rows, builder);
+    let parents = parents(raw, &rows, builder);
+    let stacks = stacks(raw, &parents, builder);
     add_line_ticks(raw, &rows, &stacks, builder);
     match times(raw) {
         _ if raw.samples.is_empty() => add_hits(raw, &stacks, thread, builder),
@@ -49,13 +50,13 @@ pub(crate) fn settle_meta(added: &[Added], builder: &mut Builder) {
 }
 
 /// From a node's id to its row. V8 counts ids from 1; others may do what they want.
-enum NodeRows {
+pub(super) enum NodeRows {
     Dense(Vec<u32>),
     Sparse(FxHashMap<u32, u32>),
 }
 
 impl NodeRows {
-    fn new(raw: &RawProfile<'_>) -> Self {
+    pub(super) fn new(raw: &RawProfile<'_>) -> Self {
         let ids = || raw.nodes.iter().map(|node| node.id).filter(|id| *id != NO_ID);
         let numbered = || (0u32..).zip(&raw.nodes).filter(|(_, node)| node.id != NO_ID);
         let largest = ids().max().unwrap_or(0) as usize;
@@ -76,7 +77,7 @@ impl NodeRows {
         Self::Dense(rows)
     }
 
-    fn row(&self, id: u32) -> Option<usize> {
+    pub(super) fn row(&self, id: u32) -> Option<usize> {
         let row = match self {
             Self::Dense(rows) => rows.get(id as usize).copied().unwrap_or(NO_ID),
             Self::Sparse(rows) => rows.get(&id).copied().unwrap_or(NO_ID),
@@ -85,9 +86,8 @@ impl NodeRows {
     }
 }
 
-/// The stack of each node.
-fn stacks(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<StackId> {
-    let parents = parents(raw, rows, builder);
+/// The stack of each node, given the row of its parent.
+pub(super) fn stacks(raw: &RawProfile<'_>, parents: &[u32], builder: &mut Builder) -> Vec<StackId> {
     let frames: Vec<Option<FrameId>> =
         raw.calls.iter().map(|call| (!is_root(call)).then(|| add_frame(call, builder))).collect();
     builder.reserve(0, raw.nodes.len());
@@ -126,7 +126,7 @@ fn stacks(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<S
 }
 
 /// The row of each node's parent, said by the node itself or by the parent.
-fn parents(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<u32> {
+pub(super) fn parents(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<u32> {
     let row_of = |id: u32| rows.row(id).map(|row| row as u32);
     let mut parents: Vec<u32> = raw.nodes.iter().map(|node| row_of(node.parent).unwrap_or(NO_ID)).collect();
     let (mut start, mut unknown, mut twice) = (0, 0, 0);
@@ -158,11 +158,11 @@ fn note(builder: &mut Builder, count: u64, what: &str, things: &str) {
 }
 
 /// The root of V8's tree has no time and is no function.
-fn is_root(call: &Call<'_>) -> bool {
+pub(super) fn is_root(call: &Call<'_>) -> bool {
     call.name.0 == "(root)" && call.url.0.is_empty()
 }
 
-fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
+pub(super) fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
     let Call { name, url, line, column } = call;
     let named = name_call_frame(&name.0, &url.0, *line, *column, Tier::Unmarked);
     let symbol = match (named.line, named.column) {
@@ -176,7 +176,12 @@ fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
 }
 
 /// Nodes count their own lines; samples of a trace name theirs.
-fn add_line_ticks(raw: &RawProfile<'_>, rows: &NodeRows, stacks: &[StackId], builder: &mut Builder) {
+pub(super) fn add_line_ticks(
+    raw: &RawProfile<'_>,
+    rows: &NodeRows,
+    stacks: &[StackId],
+    builder: &mut Builder,
+) {
     let mut add = |stack: StackId, line: u32, ticks: u32| {
         if stack.some().is_some() && line > 0 && ticks > 0 {
             builder.line_tick(LineTick { stack, line, ticks });

@@ -94,3 +94,63 @@ fn ids_of_every_size() {
     assert_eq!(profile.lanes()[0].samples.stack, [StackId(0), StackId::NONE]);
     assert_eq!(profile.meta().losses.damage, ["1 samples name nodes that are not there"]);
 }
+
+fn whose() -> Whose {
+    Whose {
+        pid: Some(41),
+        inner_pid: None,
+        process: "node".into(),
+        container: None,
+        node_version: None,
+        thread: "main".into(),
+        tid: Some(41),
+        role: Role::MainLoop,
+    }
+}
+
+/// A window with the functions main (2), and one of the recorder's own called by it (3).
+fn window(start: u64, end: u64, samples: &[(u32, i64)]) -> String {
+    let ours = r#"{"id":3,"callFrame":{"functionName":"nodescope","scriptId":"7","url":"nodescope:window","lineNumber":0,"columnNumber":0}}"#;
+    let nodes =
+        NODES.replace(r#""columnNumber":0}}]"#, &format!(r#""columnNumber":0}},"children":[3]}},{ours}]"#));
+    let ids: Vec<u32> = samples.iter().map(|sample| sample.0).collect();
+    let deltas: Vec<i64> = samples.iter().map(|sample| sample.1).collect();
+    format!(r#"{{{nodes},"startTime":{start},"endTime":{end},"samples":{ids:?},"timeDeltas":{deltas:?}}}"#)
+}
+
+#[test]
+fn windows_join_without_a_seam() {
+    let mut joiner = Joiner::new(10_000_000);
+    let first = joiner.window(&window(5000, 36_000, &[(3, 10), (2, 10_000), (2, 10_000)]), &whose());
+    // Begins before the first has ended; what both saw counts once, and our own code not at all.
+    let second = joiner
+        .window(&window(35_000, 60_000, &[(3, 10), (2, 500), (1, 4490), (3, 1000), (2, 9000)]), &whose());
+    let mut joined = Builder::new();
+    let last = joiner.finish(Vec::new(), profile::Cost::default());
+    for part in [&first, &second, &last] {
+        assert_eq!(part.check(), Ok(()));
+        joined.append(part, profile::Joining::default());
+    }
+    let joined = joined.finish();
+    let samples = &joined.lanes()[0].samples;
+    // The last one of the first window goes on until something else was seen in the second.
+    assert_eq!(samples.time_ns, [10_010_000, 20_010_000, 35_000_000, 45_000_000]);
+    assert_eq!(samples.weight, [10_000_000, 14_990_000, 10_000_000, 10_000_000]);
+    let main = samples.stack[0];
+    assert_eq!(samples.stack, [main, main, StackId::NONE, main]);
+    assert_eq!((joined.threads().len(), joined.processes().len()), (1, 1));
+    assert_eq!(joined.meta().duration_ns, 55_000_000);
+    assert_eq!(joined.meta().losses.lost, 0);
+}
+
+#[test]
+fn gaps_between_samples_are_losses() {
+    let mut joiner = Joiner::new(10_000_000);
+    let profile = joiner.window(&window(0, 90_000, &[(2, 10_000), (2, 10_400), (2, 41_000)]), &whose());
+    assert_eq!(profile.meta().losses.lost, 3);
+    let empty = joiner.window(&window(80_000, 90_000, &[]), &whose());
+    assert_eq!(empty.check(), Ok(()));
+    assert_eq!(weights(&empty), Vec::<u64>::new());
+    let last = joiner.finish(vec!["a part is missing".into()], profile::Cost::default());
+    assert_eq!(weights(&last), [28_600_000]);
+}

@@ -54,6 +54,7 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         frequency: arguments.frequency,
         maps: cli::SourceMaps { no_source_maps: false },
         event: Vec::new(),
+        way: cli::WayIn { via: cli::Via::Perf, ..cli::WayIn::default() },
         output: Some(out.to_owned()),
         open: super::wants_page(arguments, out),
         command: Vec::new(),

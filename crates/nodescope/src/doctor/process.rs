@@ -1,6 +1,8 @@
 //! What stands in the way of one process, or what there is to record at all.
 
-use target::{InspectorWay, Limits, Proc, Process, Role, Surroundings};
+use std::time::Duration;
+
+use target::{Door, Limits, Opening, Proc, Process, Role, Surroundings};
 
 use super::Check;
 use crate::advice::{self, Subject};
@@ -58,16 +60,21 @@ fn names(process: &Process, sudo: &str) -> Check {
     Check::bad(WHAT, way.why.clone(), "Your functions are one block called [JIT] without them.", fix)
 }
 
+/// An open port is asked whether it is one; a closed one is looked at as if it were to be opened, and stays closed.
 fn inspector(process: &Process) -> Check {
     const WHAT: &str = "inspector";
-    match &process.ways.inspector {
-        InspectorWay::Open { port } => Check::good(WHAT, format!("listens on port {port}")),
-        InspectorWay::CanBeOpened => Check::good(WHAT, "closed; SIGUSR1 would open it"),
-        InspectorWay::Closed { why } => Check::bad(
+    let closed = || Door::could_open(process.pid, &Opening::within(Duration::ZERO));
+    let found = Door::find(process.pid).and_then(|door| match door {
+        Some(door) => Ok(format!("listens on port {}", door.port())),
+        None => closed().map(|()| "closed; SIGUSR1 would open it".to_owned()),
+    });
+    match found {
+        Ok(found) => Check::good(WHAT, found),
+        Err(refusal) => Check::bad(
             WHAT,
-            why.clone(),
+            refusal.to_string(),
             "Node's own profiler cannot be reached; perf events do not need it.",
-            "record it by perf events, or start it with node --inspect (on 127.0.0.1)",
+            refusal.hint().unwrap_or_default(),
         ),
     }
 }

@@ -161,7 +161,7 @@ impl Beside {
 }
 
 /// What people call a container.
-fn name_of(container: &Container) -> String {
+pub(super) fn name_of(container: &Container) -> String {
     let short = container.id.chars().take(12).collect();
     let name = container.name.clone().unwrap_or(short);
     container.pod.as_ref().map_or(name.clone(), |pod| format!("{pod}/{name}"))

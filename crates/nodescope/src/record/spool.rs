@@ -16,10 +16,10 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Beside OUT, so that a full disk is noticed there.
-    pub(super) fn create(out: &Path) -> Result<Self, Failure> {
+    /// Beside OUT, so that a full disk is noticed there. The opening is what a file of that kind starts with.
+    pub(super) fn create(out: &Path, opening: &[u8]) -> Result<Self, Failure> {
         if out == Path::new("-") {
-            return Self::create_aside();
+            return Self::create_aside(opening);
         }
         let mut name = out.as_os_str().to_owned();
         name.push(".part");
@@ -29,26 +29,26 @@ impl Spool {
             Failure::writing(&path.display().to_string(), &error)
                 .hint("choose another OUT, or move the old file away")
         })?;
-        Self { path, file }.open()
+        Self { path, file }.open(opening)
     }
 
     /// For stdout. A container's files may be read-only; its shared memory never is.
-    fn create_aside() -> Result<Self, Failure> {
+    fn create_aside(opening: &[u8]) -> Result<Self, Failure> {
         let path = |folder: PathBuf| folder.join(format!("nodescope-{}.part", std::process::id()));
         let (first, second) = (path(std::env::temp_dir()), path(PathBuf::from("/dev/shm")));
         let error = match output::create(&first) {
-            Ok(file) => return Self { path: first, file }.open(),
+            Ok(file) => return Self { path: first, file }.open(opening),
             Err(error) => error,
         };
         let file = output::create(&second).map_err(|_| {
             Failure::writing(&first.display().to_string(), &error)
                 .hint("TMPDIR=/a/folder/that/can/be/written")
         })?;
-        Self { path: second, file }.open()
+        Self { path: second, file }.open(opening)
     }
 
-    fn open(mut self) -> Result<Self, Failure> {
-        self.append(&own::opening())?;
+    fn open(mut self, opening: &[u8]) -> Result<Self, Failure> {
+        self.append(opening)?;
         Ok(self)
     }
 
@@ -60,7 +60,8 @@ impl Spool {
         self.append(&[chunk, &own::seal(chunk)].concat())
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Writes what has a checksum of its own.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.file
             .write_all(bytes)
             .map_err(|error| Failure::writing(&self.path.display().to_string(), &error).hint(self.hint()))

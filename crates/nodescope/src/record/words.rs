@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use capture::{AttachError, Sampler};
-use profile::Profile;
+use profile::{Category, Profile, StackId};
 
 use super::target::Target;
 use crate::export::Form;
@@ -19,10 +19,14 @@ const FEW_SAMPLES: u64 = 100;
 
 /// `nodescope-server-4140-20261115-031502.nodescope`, here.
 pub(super) fn default_name(target: &Target) -> PathBuf {
+    name_for(target.name(), target.pids().first().copied().unwrap_or(0))
+}
+
+/// The same for a process by its name.
+pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
-    let name: String = target.name().chars().filter(is_plain).take(30).collect();
-    let pid = target.pids().first().copied().unwrap_or(0);
+    let name: String = name.chars().filter(is_plain).take(30).collect();
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
 }
 
@@ -53,7 +57,7 @@ pub(super) fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limi
 }
 
 pub(super) fn say_few(profile: &Profile, frequency: u32) {
-    let samples = samples(profile);
+    let samples = busy_samples(profile);
     if samples < FEW_SAMPLES {
         let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
         let cores = samples as f64 / f64::from(frequency) / seconds;
@@ -68,7 +72,12 @@ pub(super) fn say_few(profile: &Profile, frequency: u32) {
 pub(super) fn say_written(profile: &Profile, out: &Path) {
     warn(&format!("wrote {} ({})", out.display(), plural(samples(profile), "sample")));
     let lost = profile.meta().losses.lost;
-    if lost > 0 {
+    if lost > 0 && profile.meta().way_in == "inspector" {
+        warn(&format!(
+            "V8 came too late for {}, because CPUs or V8 itself were busy; each sample counts until the next",
+            plural(lost, "sample")
+        ));
+    } else if lost > 0 {
         warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));
     }
 }
@@ -83,6 +92,17 @@ pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
         _ => {}
     }
     Ok(())
+}
+
+/// Those of a thread that did something: V8 also samples threads that wait.
+fn busy_samples(profile: &Profile) -> u64 {
+    let stacks = profile.stacks();
+    let is_idle =
+        |stack: &&StackId| stack.some().is_some_and(|stack| stacks.category[stack.index()] == Category::Idle);
+    profile.lanes().first().map_or(0, |lane| {
+        let all = lane.samples.stack.len();
+        (all - lane.samples.stack.iter().filter(is_idle).count()) as u64
+    })
 }
 
 fn samples(profile: &Profile) -> u64 {

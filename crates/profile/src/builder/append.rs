@@ -207,10 +207,15 @@ fn append_line_ticks(builder: &mut Builder, other: &Profile, moved: &Moved, orig
 fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     let mine = builder.meta();
     let mut losses = std::mem::take(&mut mine.losses);
+    let mut cost = mine.cost;
     if mine.format.is_empty() {
         *mine = other.meta.clone();
         mine.losses = Losses::default();
     }
+    if let Some(more) = &other.meta.cost {
+        cost.get_or_insert_default().add(more);
+    }
+    mine.cost = cost;
     mine.duration_ns = mine.duration_ns.max(other.meta.duration_ns.saturating_add(later_ns));
     let Losses {
         lost,

@@ -37,7 +37,7 @@ fn inline(url: &str) -> Option<Vec<u8>> {
 }
 
 /// The absolute path of a script on this or another machine's disk; `None` for all other scripts.
-pub(super) fn script_path(source: &str) -> Option<String> {
+pub fn script_path(source: &str) -> Option<String> {
     let path = file_path(source).or_else(|| is_absolute(source).then(|| source.to_owned()))?;
     (!path.contains('\0')).then_some(path)
 }

@@ -1,0 +1,297 @@
+//! Joins the profiles of one recording: window after window of each thread, of several threads and processes, on one
+//! clock. Every window becomes a profile of its own that counts from the same start, so that it can be written at once;
+//! together they are what one long profile would have been. So each thread's last sample waits for the
+//! next window, which tells how long it lasted.
+//!
+//! Windows overlap, and all samples between the start of one and the end of the one before are in both: they count
+//! once. What the recorder itself runs in the target is no sample; its time goes to what ran before.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use profile::{
+    Builder, Cost, LaneInfo, Meta, Process, ProcessId, Profile, Role, Sample, StackId, Thread, ThreadId, Unit,
+};
+use symbols::finish::settle_quality;
+
+use super::add::{self, NodeRows};
+use super::coverage::{self, SeenFunctions};
+use super::parse;
+use super::raw::{Call, RawProfile};
+use crate::json::Text;
+
+/// What recorded functions of our own have as their script.
+const OURS: &str = "nodescope:";
+/// What such a profile is called.
+const FORMAT: &str = "recorded by the inspector";
+const WAY_IN: &str = "inspector";
+const LANE: LaneInfo<'static> = LaneInfo { name: "cpu profile", unit: Unit::Ns, timed: true, counted: true };
+/// The lane of exact call counts.
+pub const CALLS: &str = "calls";
+
+/// A recording whose windows come one by one.
+#[derive(Debug)]
+pub struct Joiner {
+    /// What is known of the recording as a whole.
+    meta: Meta,
+    interval_ns: u64,
+    /// What is added to a time of the profiler's clock to make it one since 1970.
+    to_unix_ns: Option<i128>,
+    origin_ns: Option<u64>,
+    threads: HashMap<Whose, Seen>,
+}
+
+/// A thread of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Whose {
+    /// The pid, where it is known from outside.
+    pub pid: Option<u32>,
+    /// The pid inside its own namespace.
+    pub inner_pid: Option<u32>,
+    /// What the process is called.
+    pub process: String,
+    /// Its container or pod.
+    pub container: Option<String>,
+    /// `v22.1.0`.
+    pub node_version: Option<String>,
+    /// The thread's name.
+    pub thread: String,
+    /// Its id.
+    pub tid: Option<u32>,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// What has been seen of a thread.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Its samples count from here on.
+    until_ns: u64,
+    /// Its last sample, which lasts until the next one: that may be in the next window.
+    held: Option<Held>,
+    functions: SeenFunctions,
+}
+
+/// A sample that may last longer.
+#[derive(Debug)]
+struct Held {
+    time_ns: u64,
+    /// The root first.
+    calls: Vec<Call<'static>>,
+}
+
+/// A sample that counts.
+struct Kept {
+    time_ns: u64,
+    row: Option<usize>,
+}
+
+impl Joiner {
+    /// Begins a recording with that much time between samples.
+    pub fn new(interval_ns: u64) -> Self {
+        let (format, way_in) = (FORMAT.into(), WAY_IN.into());
+        let meta = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
+        Self { meta, interval_ns, to_unix_ns: None, origin_ns: None, threads: HashMap::new() }
+    }
+
+    /// What is known of the recording as a whole, in all windows from now on.
+    pub fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    /// Says what time it is: on the profiler's clock, and since 1970.
+    pub fn set_clock(&mut self, clock_ns: u64, unix_ns: u128) {
+        self.to_unix_ns = i128::try_from(unix_ns).ok().map(|unix_ns| unix_ns - i128::from(clock_ns));
+    }
+
+    /// A window of a thread, as V8 wrote it.
+    pub fn window(&mut self, text: &str, whose: &Whose) -> Profile {
+        let mut raw = RawProfile::default();
+        let damage = parse::parse(text, &mut raw);
+        let (start_ns, times_ns) = (bound_ns(raw.start), times_ns(&raw));
+        let origin_ns = *self.origin_ns.get_or_insert(start_ns);
+        let mut builder = self.builder(origin_ns);
+        builder.meta().losses.damage.extend(damage);
+        let thread = add_thread(&mut builder, whose);
+        let seen = self.threads.entry(whose.clone()).or_default();
+        let end_ns = bound_ns(raw.end).max(start_ns);
+        builder.meta().losses.lost = lost(&times_ns, self.interval_ns);
+        add_samples(&raw, &times_ns, (thread, seen), &mut builder);
+        seen.until_ns = seen.until_ns.max(end_ns);
+        builder.meta().duration_ns = end_ns.saturating_sub(origin_ns);
+        settle_quality(&mut builder);
+        builder.finish()
+    }
+
+    /// The counts of a thread's calls, as V8's coverage has them, as a lane of their own. `text_of` gives a script's
+    /// text, where it can be had: V8 names functions by their place in it.
+    pub fn calls(
+        &mut self,
+        coverage: &str,
+        whose: &Whose,
+        text_of: impl FnMut(&str) -> Option<String>,
+    ) -> Profile {
+        let origin_ns = *self.origin_ns.get_or_insert(0);
+        let mut builder = self.builder(origin_ns);
+        let thread = add_thread(&mut builder, whose);
+        let lane = builder.lane(LaneInfo { name: CALLS, unit: Unit::Event, timed: false, counted: false });
+        let seen = self.threads.entry(whose.clone()).or_default();
+        let found = coverage::read(coverage, &seen.functions, text_of);
+        builder.meta().losses.damage.extend(found.damage);
+        for (call, count) in &found.calls {
+            let frame = add::add_frame(call, &mut builder);
+            let stack = builder.stack(StackId::NONE, frame);
+            builder.sample(lane, Sample { time_ns: 0, thread, stack, weight: *count });
+        }
+        builder.finish()
+    }
+
+    /// The end: each thread's last sample, which nothing has ended, what is missing, a sentence each, and what recording
+    /// cost.
+    pub fn finish(&mut self, losses: Vec<String>, cost: Cost) -> Profile {
+        let mut builder = self.builder(self.origin_ns.unwrap_or(0));
+        let mut last: Vec<(&Whose, &mut Seen)> = self.threads.iter_mut().collect();
+        last.sort_by_key(|(_, seen)| seen.held.as_ref().map(|held| held.time_ns));
+        for (whose, seen) in last {
+            if let Some(held) = seen.held.take() {
+                let thread = add_thread(&mut builder, whose);
+                add_held(&held, seen.until_ns, thread, &mut builder);
+            }
+        }
+        builder.meta().losses.damage = losses;
+        builder.meta().cost = Some(cost);
+        settle_quality(&mut builder);
+        builder.finish()
+    }
+
+    fn builder(&self, origin_ns: u64) -> Builder {
+        let mut builder = Builder::new();
+        builder.set_origin_ns(origin_ns);
+        // The samples' lane is the main one in every part.
+        builder.lane(LANE);
+        let meta = builder.meta();
+        meta.clone_from(&self.meta);
+        meta.start_clock_s = Some(origin_ns as f64 / 1e9);
+        meta.start_unix_ns =
+            self.to_unix_ns.map(|to_unix_ns| (i128::from(origin_ns) + to_unix_ns).to_string());
+        builder
+    }
+}
+
+fn add_thread(builder: &mut Builder, whose: &Whose) -> ThreadId {
+    let process = add_process(builder, whose);
+    let name = builder.string(&whose.thread);
+    builder.thread(Thread { process, tid: whose.tid, name, role: whose.role })
+}
+
+fn add_process(builder: &mut Builder, whose: &Whose) -> ProcessId {
+    let row = Process {
+        pid: whose.pid,
+        inner_pid: whose.inner_pid,
+        name: builder.string(&whose.process),
+        container: builder.optional_string(whose.container.as_deref()),
+        node_version: builder.optional_string(whose.node_version.as_deref()),
+    };
+    builder.process(row)
+}
+
+/// startTime and endTime are microseconds in everything that V8 has written since its inspector exists.
+fn bound_ns(time_us: Option<f64>) -> u64 {
+    (time_us.unwrap_or(0.0) * 1e3).round().clamp(0.0, 4.6e18) as u64
+}
+
+/// When each sample was taken: the first delta counts from the start, and some go backwards.
+fn times_ns(raw: &RawProfile<'_>) -> Vec<u64> {
+    let mut now_us = raw.start.unwrap_or(0.0);
+    let mut add = |delta_us: &f64| {
+        now_us += delta_us;
+        bound_ns(Some(now_us))
+    };
+    raw.time_deltas.iter().map(&mut add).collect()
+}
+
+fn add_samples(
+    raw: &RawProfile<'_>,
+    times_ns: &[u64],
+    (thread, seen): (ThreadId, &mut Seen),
+    builder: &mut Builder,
+) {
+    let rows = NodeRows::new(raw);
+    let parents = add::parents(raw, &rows, builder);
+    let stacks = add::stacks(raw, &parents, builder);
+    add::add_line_ticks(raw, &rows, &stacks, builder);
+    seen.functions.note(&raw.calls);
+    let kept = kept(raw, times_ns, seen.until_ns, |id| rows.row(id), &parents);
+    let lane = builder.lane(LANE);
+    let Some((last, before)) = kept.split_last() else { return };
+    if let Some(held) = seen.held.take() {
+        add_held(&held, kept[0].time_ns, thread, builder);
+    }
+    for (place, sample) in before.iter().enumerate() {
+        let stack = sample.row.map_or(StackId::NONE, |row| stacks[row]);
+        let weight = kept[place + 1].time_ns - sample.time_ns;
+        builder.sample(lane, Sample { time_ns: sample.time_ns, thread, stack, weight });
+    }
+    let calls = last.row.map(|row| calls_to(raw, &parents, row)).unwrap_or_default();
+    seen.held = Some(Held { time_ns: last.time_ns, calls });
+}
+
+/// Adds a sample that was held back, now that its end is known.
+fn add_held(held: &Held, end_ns: u64, thread: ThreadId, builder: &mut Builder) {
+    let stack = held.calls.iter().fold(StackId::NONE, |stack, call| {
+        let frame = add::add_frame(call, builder);
+        builder.stack(stack, frame)
+    });
+    let weight = end_ns.saturating_sub(held.time_ns);
+    let lane = builder.lane(LANE);
+    builder.sample(lane, Sample { time_ns: held.time_ns, thread, stack, weight });
+}
+
+/// The samples that count, by time: none that an earlier window has, none of our own.
+fn kept(
+    raw: &RawProfile<'_>,
+    times_ns: &[u64],
+    from_ns: u64,
+    row_of: impl Fn(u32) -> Option<usize>,
+    parents: &[u32],
+) -> Vec<Kept> {
+    let mut kept: Vec<Kept> = times_ns
+        .iter()
+        .zip(&raw.samples)
+        .map(|(time_ns, id)| Kept { time_ns: *time_ns, row: row_of(*id) })
+        .filter(|sample| sample.time_ns >= from_ns)
+        .filter(|sample| !sample.row.is_some_and(|row| is_ours(raw, parents, row)))
+        .collect();
+    kept.sort_by_key(|sample| sample.time_ns);
+    kept
+}
+
+fn is_ours(raw: &RawProfile<'_>, parents: &[u32], row: usize) -> bool {
+    callers(parents, row).any(|row| raw.calls[raw.nodes[row].call as usize].url.0.starts_with(OURS))
+}
+
+/// A node and those above it. V8's trees are at most 255 deep; a circle ends there.
+fn callers(parents: &[u32], row: usize) -> impl Iterator<Item = usize> {
+    let above = |row: &usize| parents.get(*row).map(|row| *row as usize).filter(|row| *row < parents.len());
+    std::iter::successors(Some(row), above).take(MOST_CALLERS)
+}
+
+const MOST_CALLERS: usize = 1024;
+
+fn calls_to(raw: &RawProfile<'_>, parents: &[u32], row: usize) -> Vec<Call<'static>> {
+    let owned = |text: &Text<'_>| Text(Cow::Owned(text.0.to_string()));
+    let mut calls: Vec<Call<'static>> = callers(parents, row)
+        .map(|row| &raw.calls[raw.nodes[row].call as usize])
+        .filter(|call| !add::is_root(call))
+        .map(|call| Call { name: owned(&call.name), url: owned(&call.url), ..*call })
+        .collect();
+    calls.reverse();
+    calls
+}
+
+/// How many samples V8 did not take in time.
+fn lost(times_ns: &[u64], interval_ns: u64) -> u64 {
+    let gaps = times_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let half_ns = interval_ns / 2;
+    gaps.map(|gap_ns| (gap_ns.saturating_add(half_ns) / interval_ns.max(1)).saturating_sub(1)).sum()
+}

@@ -1,0 +1,46 @@
+//! What can go wrong between us and a target.
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Why a target could not be spoken to.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The connection failed.
+    #[error("the connection to the inspector failed: {0}")]
+    Io(#[from] io::Error),
+    /// The other side has ended it.
+    #[error("the inspector has closed the connection")]
+    Closed,
+    /// Nothing came in time.
+    #[error("the process has not answered for {:.1} s: it is stopped, or in one long call", .0.as_secs_f64())]
+    NoAnswer(Duration),
+    /// Something else listens there.
+    #[error("what listens there is no inspector: {0}")]
+    NotInspector(String),
+    /// A call was refused.
+    #[error("the inspector refused {method}: {what}")]
+    Refused {
+        /// Which one.
+        method: String,
+        /// What it said.
+        what: String,
+    },
+    /// Another process answered.
+    #[error("the port is process {found}'s, not {wanted}'s")]
+    AnotherProcess {
+        /// Who was meant.
+        wanted: u32,
+        /// Who answered.
+        found: u32,
+    },
+}
+
+impl Error {
+    /// Something that was read is not what an inspector writes.
+    pub(crate) fn malformed(what: impl std::fmt::Display) -> Self {
+        Self::NotInspector(what.to_string())
+    }
+}

@@ -1,0 +1,24 @@
+//! Speaks the V8 inspector protocol over a stream that it is given: the list of targets, a WebSocket, calls with a
+//! time limit each, and what a profiler says to a target. Who opens the port, connects to it and verifies that it is
+//! closed is not decided here, and `Debugger.enable` is never sent: a `debugger;` statement would pause the target.
+
+mod address;
+mod client;
+mod error;
+mod http;
+mod message;
+mod pace;
+mod recorder;
+mod script;
+mod stream;
+mod threads;
+mod websocket;
+
+pub use address::{Address, AddressError};
+pub use client::Client;
+pub use error::Error;
+pub use http::{Listed, list};
+pub use message::Session;
+pub use recorder::{Ending, Identity, Options, Recorder, close_inspector};
+pub use stream::Stream;
+pub use threads::{Calls, Piece, Stall, ThreadInfo, Window};

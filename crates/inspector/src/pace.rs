@@ -1,0 +1,81 @@
+//! How long a window of samples lasts. A short one costs little at once, loses little when the target dies, and takes
+//! little of its memory; but each change costs something, so windows grow where that is much.
+
+use std::time::Duration;
+
+use crate::threads::Stall;
+
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(10);
+/// A change of windows may take this share of the time.
+const SHARE: f64 = 0.004;
+/// And no longer than this, of which half is left for bad luck.
+const WORST_END_MS: f64 = 12.0;
+/// What the samples of a window may take in the target.
+const MOST_MEMORY: f64 = (64 << 20) as f64;
+/// V8 holds a node or a sample in a few times what it takes as text.
+const MEMORY_PER_BYTE: f64 = 4.0;
+
+/// The length of one thread's windows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    length: Duration,
+    bytes: usize,
+}
+
+impl Pace {
+    pub(crate) fn new() -> Self {
+        Self { length: SHORTEST, bytes: 0 }
+    }
+
+    pub(crate) fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// The size of the last window's profile.
+    pub(crate) fn saw(&mut self, bytes: usize) {
+        self.bytes = bytes;
+    }
+
+    /// What the last change of windows took.
+    pub(crate) fn took(&mut self, stall: &Stall) {
+        if stall.is_first || stall.end_cpu_ms <= 0.0 {
+            return;
+        }
+        let length_s = self.length.as_secs_f64();
+        let wanted = (stall.begin_cpu_ms + stall.end_cpu_ms) / 1e3 / SHARE;
+        let bearable = length_s * WORST_END_MS / stall.end_cpu_ms;
+        let memory = length_s * MOST_MEMORY / (self.bytes as f64 * MEMORY_PER_BYTE).max(1.0);
+        // Not much longer at once: the next one may be busier.
+        let seconds = wanted.min(bearable).min(memory).min(2.0 * length_s);
+        self.length = Duration::from_secs_f64(seconds.clamp(SHORTEST.as_secs_f64(), LONGEST.as_secs_f64()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(end_cpu_ms: f64, bytes: usize, times: usize) -> f64 {
+        let mut pace = Pace::new();
+        for _ in 0..times {
+            pace.saw(bytes);
+            pace.took(&Stall { end_cpu_ms, begin_cpu_ms: 0.2, ..Stall::default() });
+        }
+        pace.length().as_secs_f64()
+    }
+
+    #[test]
+    fn cheap_windows_stay_short_and_dear_ones_grow() {
+        assert_eq!(after(0.3, 3000, 9), 1.0);
+        assert_eq!(after(5.8, 100_000, 1), 1.5);
+        assert_eq!(after(8.0, 100_000, 1), 1.5);
+    }
+
+    #[test]
+    fn no_window_becomes_too_dear() {
+        assert_eq!(after(30.0, 1_000_000, 9), 1.0, "it cannot be shorter");
+        assert_eq!(after(5.0, 16 << 20, 9), 1.0, "it would take too much memory");
+        assert_eq!(after(0.0, 1, 3), 1.0, "nothing is known");
+    }
+}

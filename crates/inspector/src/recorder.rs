@@ -1,0 +1,557 @@
+//! Records a target: window after window on every thread that runs JavaScript, those that start later, too. Windows
+//! overlap: the next one begins before the last one ends, so V8's profiler never starts anew, which would stop the
+//! target for as long as it takes to look at all of its code.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::message::{Body, Message, Session};
+use crate::pace::Pace;
+use crate::script;
+use crate::stream::Stream;
+use crate::threads::{Calls, Piece, Stall, ThreadInfo, Window};
+
+/// The inspector is closed after this time without us: 15 s are promised.
+const GUARD: Duration = Duration::from_secs(14);
+/// How often we say that we are there.
+const RENEWAL: Duration = Duration::from_secs(4);
+
+/// How a target is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The time between two samples.
+    pub interval: Duration,
+    /// Whether calls are counted.
+    pub calls: bool,
+    /// Whether the inspector was opened for us, and closes by itself when we are killed.
+    pub guarded: bool,
+    /// How long an answer is waited for in the beginning and in the end.
+    pub patience: Duration,
+}
+
+/// Who a target is, in its own words.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    /// Its pid inside its own namespace.
+    pub pid: u32,
+    /// `v22.1.0`.
+    pub node: String,
+    /// `12.4.254.14-node.11`.
+    pub v8: String,
+    /// What it calls itself.
+    pub title: String,
+    /// Its monotonic clock, in microseconds.
+    pub clock_us: f64,
+    /// How much is in its heap: V8 looks through all of it for code when profiling begins.
+    pub heap_bytes: f64,
+}
+
+/// How a recording stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It goes on.
+    NotYet,
+    /// The target wants to exit, and waits for us.
+    Exiting,
+    /// The target has ended, or somebody closed the inspector.
+    Gone,
+}
+
+/// A recording.
+pub struct Recorder<S> {
+    client: Client<S>,
+    options: Options,
+    identity: Identity,
+    /// The start of all titles of our windows: another client's windows are told to us, too.
+    title: String,
+    threads: BTreeMap<Session, Thread>,
+    /// What the answer to a call is for.
+    purposes: HashMap<u64, Purpose>,
+    guard: Option<String>,
+    renewed: Instant,
+    pieces: Vec<Piece>,
+    ending: Ending,
+}
+
+struct Thread {
+    info: ThreadInfo,
+    state: State,
+    pace: Pace,
+    /// The number of the window that runs. A worker's first one is begun and ended by calls of the protocol: it may
+    /// still set itself up, and code that is run in the middle of that has crashed it.
+    window: u32,
+    /// When its profiler was set up.
+    is_set: Instant,
+}
+
+impl Thread {
+    fn is_plain(&self) -> bool {
+        self.window == 0 && self.info.worker.is_some()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The first window is about to begin.
+    Starting,
+    /// A window runs, since then.
+    Running(Instant),
+    /// The next one is about to begin.
+    Turning,
+    /// The last one is about to end.
+    Ending,
+    /// Nothing is to come any more.
+    Over,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Nothing,
+    Interval,
+    Start,
+    Turn { is_first: bool },
+    Stop,
+    End,
+    Calls,
+}
+
+impl<S: Stream> Recorder<S> {
+    /// Gets to know a target, and makes sure that it is the one that was meant, by its own idea of its pid.
+    pub fn meet(mut client: Client<S>, pid: Option<u32>, options: Options) -> Result<Self, Error> {
+        let guard = options.guarded.then(|| plant(&mut client, options.patience)).transpose()?;
+        let found = evaluate(&mut client, &script::identity(), true, options.patience)?;
+        let text = found.value.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let identity: Identity = serde_json::from_str(text).map_err(Error::malformed)?;
+        if let Some(wanted) = pid.filter(|pid| *pid != identity.pid) {
+            return Err(Error::AnotherProcess { wanted, found: identity.pid });
+        }
+        let title = format!("nodescope-{:x}-{:x}", std::process::id(), identity.clock_us as u64);
+        let (threads, purposes, renewed) = (BTreeMap::new(), HashMap::new(), Instant::now());
+        let pieces = Vec::new();
+        let ending = Ending::NotYet;
+        Ok(Self { client, options, identity, title, threads, purposes, guard, renewed, pieces, ending })
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Begins. Returns when the main thread has said that it is sampled.
+    pub fn start(&mut self) -> Result<(), Error> {
+        self.send(&Session::MAIN, "NodeRuntime.notifyWhenWaitingForDisconnect", &json!({ "enabled": true }))?;
+        self.begin(Session::MAIN, ThreadInfo { worker: None, name: "main".into() })?;
+        self.send(&Session::MAIN, "NodeWorker.enable", &json!({ "waitForDebuggerOnStart": false }))?;
+        let deadline = Instant::now() + self.options.patience;
+        let is_starting = |thread: &Thread| thread.state == State::Starting;
+        while self.threads.get(&Session::MAIN).is_some_and(is_starting) {
+            if Instant::now() >= deadline {
+                return Err(Error::NoAnswer(self.options.patience));
+            }
+            self.receive(deadline.saturating_duration_since(Instant::now()))?;
+        }
+        match self.threads.get(&Session::MAIN).is_some_and(|thread| thread.state == State::Over) {
+            true => Err(self.refusal()),
+            false => Ok(()),
+        }
+    }
+
+    /// Works for that time: takes what comes, begins windows, and says that we are there.
+    pub fn work(&mut self, within: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + within;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            self.receive(left)?;
+            self.renew()?;
+            self.turn()?;
+            if left.is_zero() || self.ending != Ending::NotYet {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends: what was recorded last is told, as far as threads answer in that time.
+    pub fn finish(&mut self, within: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + within;
+        self.end()?;
+        while self.threads.values().any(|thread| thread.state != State::Over) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.note_silence(within);
+                return Ok(());
+            }
+            self.receive(left)?;
+            self.end()?;
+        }
+        Ok(())
+    }
+
+    /// Leaves; closes the inspector if it was opened for us.
+    pub fn leave(mut self) -> Result<(), Error> {
+        match self.ending {
+            Ending::NotYet if self.options.guarded => close_inspector(self.client, self.options.patience),
+            Ending::NotYet | Ending::Exiting => {
+                self.client.close();
+                Ok(())
+            }
+            Ending::Gone => Ok(()),
+        }
+    }
+
+    /// What has come since the last time.
+    pub fn take(&mut self) -> Vec<Piece> {
+        std::mem::take(&mut self.pieces)
+    }
+
+    /// Whether it goes on.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    fn send(&mut self, session: &Session, method: &str, params: &Value) -> Result<(), Error> {
+        self.send_for(Purpose::Nothing, session, method, params)
+    }
+
+    fn send_for(
+        &mut self,
+        purpose: Purpose,
+        session: &Session,
+        method: &str,
+        params: &Value,
+    ) -> Result<(), Error> {
+        let id = self.note_end(|client| client.send(session, method, params))?;
+        self.purposes.insert(id, purpose);
+        Ok(())
+    }
+
+    /// Notes that nobody is there any more.
+    fn note_end<T>(&mut self, ask: impl FnOnce(&mut Client<S>) -> Result<T, Error>) -> Result<T, Error> {
+        let result = ask(&mut self.client);
+        if matches!(result, Err(Error::Closed | Error::Io(_))) {
+            self.ending = Ending::Gone;
+        }
+        result
+    }
+
+    fn begin(&mut self, session: Session, info: ThreadInfo) -> Result<(), Error> {
+        let interval = json!({ "interval": self.options.interval.as_micros() as u64 });
+        self.send(&session, "Profiler.enable", &json!({}))?;
+        self.send_for(Purpose::Interval, &session, "Profiler.setSamplingInterval", &interval)?;
+        if self.options.calls {
+            let params = json!({ "callCount": true, "detailed": false });
+            self.send(&session, "Profiler.startPreciseCoverage", &params)?;
+        }
+        if session.is_main() {
+            let text = script::window(Some(&self.name(0)), None);
+            self.evaluate_for(Purpose::Turn { is_first: true }, &session, &text)?;
+        } else {
+            self.send_for(Purpose::Start, &session, "Profiler.start", &json!({}))?;
+        }
+        let (state, pace, is_set) = (State::Starting, Pace::new(), Instant::now());
+        self.threads.insert(session, Thread { info, state, pace, window: 0, is_set });
+        Ok(())
+    }
+
+    fn name(&self, window: u32) -> String {
+        format!("{}-{window}", self.title)
+    }
+
+    fn evaluate_for(&mut self, purpose: Purpose, session: &Session, text: &str) -> Result<(), Error> {
+        self.send_for(purpose, session, "Runtime.evaluate", &evaluation(text, true))
+    }
+
+    /// Begins the next window wherever it is time.
+    fn turn(&mut self) -> Result<(), Error> {
+        let is_due = |thread: &Thread| match thread.state {
+            State::Running(since) => since.elapsed() >= thread.pace.length(),
+            _ => false,
+        };
+        let due: Vec<Session> = self
+            .threads
+            .iter()
+            .filter(|(_, thread)| is_due(thread))
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in due {
+            let Some(thread) = self.threads.get_mut(&session) else { continue };
+            thread.state = State::Turning;
+            let (window, is_plain) = (thread.window, thread.is_plain());
+            thread.window += 1;
+            let (next, last) = (self.name(window + 1), self.name(window));
+            let text = script::window(Some(&next), Some(&*last).filter(|_| !is_plain));
+            self.evaluate_for(Purpose::Turn { is_first: false }, &session, &text)?;
+            if is_plain {
+                self.send_for(Purpose::Stop, &session, "Profiler.stop", &json!({}))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the last window wherever one runs. Those that are about to begin are ended when they have begun.
+    fn end(&mut self) -> Result<(), Error> {
+        let running: Vec<(Session, u32, bool)> = self
+            .threads
+            .iter_mut()
+            .filter(|(_, thread)| matches!(thread.state, State::Running(_)))
+            .map(|(session, thread)| {
+                thread.state = State::Ending;
+                (session.clone(), thread.window, thread.is_plain())
+            })
+            .collect();
+        for (session, window, is_plain) in running {
+            if self.options.calls {
+                self.send_for(Purpose::Calls, &session, "Profiler.takePreciseCoverage", &json!({}))?;
+                self.send(&session, "Profiler.stopPreciseCoverage", &json!({}))?;
+            }
+            if is_plain {
+                self.send_for(Purpose::Stop, &session, "Profiler.stop", &json!({}))?;
+                self.send_for(Purpose::End, &session, "Profiler.disable", &json!({}))?;
+            } else {
+                let text = script::window(None, Some(&self.name(window)));
+                self.evaluate_for(Purpose::End, &session, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn renew(&mut self) -> Result<(), Error> {
+        let Some(guard) = &self.guard else { return Ok(()) };
+        if self.renewed.elapsed() < RENEWAL {
+            return Ok(());
+        }
+        let params = json!({ "objectId": guard, "functionDeclaration": script::RENEW });
+        self.renewed = Instant::now();
+        self.send(&Session::MAIN, "Runtime.callFunctionOn", &params)
+    }
+
+    fn receive(&mut self, within: Duration) -> Result<(), Error> {
+        // Not longer than until the next window is due.
+        let soon = within.min(Duration::from_millis(100));
+        let Some(message) = self.note_end(|client| client.receive(soon))? else { return Ok(()) };
+        let Message { session, body } = message;
+        match body {
+            Body::Event { method, params } => self.event(&session, &method, &params),
+            Body::Answer { id, result } => {
+                let purpose = self.purposes.remove(&id).unwrap_or(Purpose::Nothing);
+                self.answer(&session, purpose, &result);
+                Ok(())
+            }
+        }
+    }
+
+    fn event(&mut self, session: &Session, method: &str, params: &str) -> Result<(), Error> {
+        match method {
+            "Profiler.consoleProfileFinished" => self.window(session, params),
+            "NodeRuntime.waitingForDisconnect" => self.ending = Ending::Exiting,
+            "NodeWorker.attachedToWorker" => {
+                if let Ok(Attached { session_id, worker_info }) = serde_json::from_str(params) {
+                    let info = ThreadInfo { worker: session_id.parse().ok(), name: worker_info.title };
+                    self.begin(Session(Some(session_id)), info)?;
+                }
+            }
+            "NodeWorker.detachedFromWorker" => {
+                if let Ok(Detached { session_id }) = serde_json::from_str(params)
+                    && let Some(thread) = self.threads.get_mut(&Session(Some(session_id)))
+                {
+                    thread.state = State::Over;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn window(&mut self, session: &Session, params: &str) {
+        let Ok(Finished { title, profile }) = serde_json::from_str::<Finished<'_>>(params) else { return };
+        let is_ours = title.is_some_and(|title| title.starts_with(&self.title));
+        if let Some(thread) = self.threads.get_mut(session).filter(|_| is_ours) {
+            thread.pace.saw(params.len());
+            let window = Window { thread: thread.info.clone(), profile: profile.get().to_owned() };
+            self.pieces.push(Piece::Window(window));
+        }
+    }
+
+    fn answer(&mut self, session: &Session, purpose: Purpose, result: &Result<String, String>) {
+        let Some(thread) = self.threads.get_mut(session) else { return };
+        match (purpose, result) {
+            (Purpose::Start, Ok(_)) => {
+                let begin_ms = thread.is_set.elapsed().as_secs_f64() * 1e3;
+                thread.state = State::Running(Instant::now());
+                self.pieces.push(Piece::Stall(Stall { is_first: true, begin_ms, ..Stall::default() }));
+            }
+            (Purpose::Start, Err(what)) => {
+                thread.state = State::Over;
+                let name = &thread.info.name;
+                self.pieces.push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
+            }
+            (Purpose::Stop, Ok(text)) => {
+                if let Ok(Stopped { profile }) = serde_json::from_str::<Stopped<'_>>(text) {
+                    thread.pace.saw(text.len());
+                    let window = Window { thread: thread.info.clone(), profile: profile.get().to_owned() };
+                    self.pieces.push(Piece::Window(window));
+                }
+            }
+            (Purpose::Turn { is_first }, result) => match stall_in(result, is_first) {
+                Ok(stall) => {
+                    thread.state = State::Running(Instant::now());
+                    thread.pace.took(&stall);
+                    self.pieces.push(Piece::Stall(stall));
+                }
+                Err(what) => {
+                    thread.state = State::Over;
+                    let name = &thread.info.name;
+                    self.pieces.push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
+                }
+            },
+            (Purpose::End, result) => {
+                thread.state = State::Over;
+                self.pieces.extend(stall_in(result, false).ok().map(Piece::Stall));
+            }
+            (Purpose::Calls, Ok(text)) => {
+                let coverage = serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
+                let thread = thread.info.clone();
+                self.pieces.extend(coverage.ok().map(|coverage| Piece::Calls(Calls { thread, coverage })));
+            }
+            (Purpose::Interval, Ok(_)) => thread.is_set = Instant::now(),
+            (Purpose::Interval, Err(what)) => {
+                self.pieces.push(Piece::Loss(format!("samples come in V8's own interval: {what}")));
+            }
+            (Purpose::Calls, Err(what)) => {
+                self.pieces.push(Piece::Loss(format!("calls were not counted: {what}")));
+            }
+            (Purpose::Nothing | Purpose::Stop, _) => {}
+        }
+    }
+
+    fn note_silence(&mut self, within: Duration) {
+        let silent = self.threads.values().filter(|thread| thread.state != State::Over);
+        let names: Vec<String> = silent.map(|thread| thread.info.name.clone()).collect();
+        self.pieces.push(Piece::Loss(format!(
+            "{} did not answer for {:.1} s: the last samples are missing",
+            names.join(", "),
+            within.as_secs_f64()
+        )));
+    }
+
+    /// Why the main thread is not sampled.
+    fn refusal(&self) -> Error {
+        let what = self.pieces.iter().rev().find_map(|piece| match piece {
+            Piece::Loss(what) => Some(what.clone()),
+            _ => None,
+        });
+        Error::Refused { method: "Profiler".into(), what: what.unwrap_or_default() }
+    }
+}
+
+/// Leaves a target, and closes its inspector behind us.
+pub fn close_inspector<S: Stream>(mut client: Client<S>, limit: Duration) -> Result<(), Error> {
+    let closed = evaluate(&mut client, &script::close(), true, limit).map(drop);
+    client.close();
+    closed
+}
+
+fn plant<S: Stream>(client: &mut Client<S>, limit: Duration) -> Result<String, Error> {
+    let planted = evaluate(client, &script::guard(GUARD), false, limit)?;
+    planted
+        .object_id
+        .ok_or_else(|| Error::Refused { method: "Runtime.evaluate".into(), what: "no timer".into() })
+}
+
+fn evaluation(text: &str, by_value: bool) -> Value {
+    json!({ "expression": text, "includeCommandLineAPI": true, "silent": true, "returnByValue": by_value })
+}
+
+fn evaluate<S: Stream>(
+    client: &mut Client<S>,
+    text: &str,
+    by_value: bool,
+    limit: Duration,
+) -> Result<Remote, Error> {
+    let method = "Runtime.evaluate";
+    let answer = client.call(method, &evaluation(text, by_value), limit)?;
+    remote_in(&answer).map_err(|what| Error::Refused { method: method.to_owned(), what })
+}
+
+/// What an evaluation gave, or the exception that it threw.
+fn remote_in(answer: &str) -> Result<Remote, String> {
+    let evaluated: Evaluated = serde_json::from_str(answer).map_err(|error| error.to_string())?;
+    match evaluated.exception_details {
+        Some(details) => {
+            let thrown = details.exception.and_then(|thrown| thrown.description).unwrap_or(details.text);
+            Err(thrown.lines().next().unwrap_or_default().to_owned())
+        }
+        None => Ok(evaluated.result),
+    }
+}
+
+fn stall_in(answer: &Result<String, String>, is_first: bool) -> Result<Stall, String> {
+    let remote = remote_in(answer.as_ref().map_err(Clone::clone)?)?;
+    let text = remote.value.as_ref().and_then(Value::as_str).unwrap_or_default();
+    Stall::parse(text, is_first).ok_or_else(|| "its clocks are not Node's".to_owned())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Evaluated {
+    result: Remote,
+    exception_details: Option<ExceptionDetails>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Remote {
+    value: Option<Value>,
+    object_id: Option<String>,
+    description: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ExceptionDetails {
+    #[serde(default)]
+    text: String,
+    exception: Option<Remote>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Attached {
+    session_id: String,
+    worker_info: WorkerInfo,
+}
+
+#[derive(Deserialize)]
+struct WorkerInfo {
+    title: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Detached {
+    session_id: String,
+}
+
+#[derive(Deserialize)]
+struct Finished<'a> {
+    title: Option<String>,
+    #[serde(borrow)]
+    profile: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Stopped<'a> {
+    #[serde(borrow)]
+    profile: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Taken<'a> {
+    #[serde(borrow)]
+    result: &'a RawValue,
+}

@@ -1,0 +1,67 @@
+//! What is run inside of the target, as JavaScript: little, and marked as ours by its source, so that it can be told
+//! from the application in every profile.
+
+use std::time::Duration;
+
+/// The scheme of our scripts' names.
+pub(crate) const OURS: &str = "nodescope:";
+
+/// Who it is, and how much is in its heap.
+pub(crate) fn identity() -> String {
+    ours(
+        "identity",
+        "return JSON.stringify({ pid: process.pid, node: process.version, v8: process.versions.v8,
+           title: String(process.title), clock_us: Number(process.hrtime.bigint() / 1000n),
+           heap_bytes: process.memoryUsage().heapUsed });",
+    )
+}
+
+/// Closes the inspector by itself unless it is told not to: who opened it may be killed. The timer does not keep the
+/// process alive. Somebody who is connected and does not answer, because he is stopped, would make Node wait for ever
+/// when it closes: as long as a connection stands, the guard waits.
+pub(crate) fn guard(after: Duration) -> String {
+    ours("guard", &GUARD.replace("AFTER", &after.as_millis().to_string()))
+}
+
+const GUARD: &str = "
+const load = typeof require === 'function' ? require : (name) => process.getBuiltinModule(name);
+const port = (() => { try { return Number(new URL(load('inspector').url()).port); } catch { return process.debugPort; } })();
+const ending = ':' + port.toString(16).toUpperCase().padStart(4, '0');
+const hasClient = (line) => { const words = line.trim().split(/\\s+/); return words[3] === '01' && words[1].endsWith(ending); };
+const isConnected = (file) => { try { return load('fs').readFileSync(file, 'latin1').split('\\n').some(hasClient); } catch { return false; } };
+const close = () => ['/proc/self/net/tcp', '/proc/self/net/tcp6'].some(isConnected) ? timer.refresh() : process._debugEnd();
+const timer = setTimeout(close, AFTER);
+timer.unref();
+return timer;";
+
+/// For the guard, which is `this`: begin to wait anew.
+pub(crate) const RENEW: &str = "function nodescope() { this.refresh(); }\n//# sourceURL=nodescope:renew";
+
+/// Closes the inspector soon: when we have left. Node waits for those who are still connected.
+pub(crate) fn close() -> String {
+    ours("close", "setTimeout(() => process._debugEnd(), 100);")
+}
+
+/// Begins a window of samples, ends the one before, and says what each of the two took: time and CPU time in ms. The
+/// command line's `profile` is V8's own, whatever the application did to its console.
+pub(crate) fn window(begin: Option<&str>, end: Option<&str>) -> String {
+    let call = |name: &str, title: Option<&str>| {
+        title.map(|title| format!("{name}('{title}');")).unwrap_or_default()
+    };
+    let (begin, end) = (call("profile", begin), call("profileEnd", end));
+    ours(
+        "window",
+        &format!(
+            "const cpu = () => {{ const used = (process.threadCpuUsage ?? process.cpuUsage).call(process);
+               return (used.user + used.system) / 1000; }};
+             const times = [];
+             const note = () => times.push(performance.now(), cpu());
+             note(); {begin} note(); {end} note();
+             return times.join();"
+        ),
+    )
+}
+
+fn ours(name: &str, body: &str) -> String {
+    format!("(function nodescope() {{ {body} }})()\n//# sourceURL={OURS}{name}")
+}

@@ -1,0 +1,72 @@
+//! What a recording gives: threads, windows of samples, counts of calls, and what all that cost the target.
+
+/// A thread of the target that runs JavaScript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadInfo {
+    /// The inspector's number of a worker; `None` is the main thread.
+    pub worker: Option<u32>,
+    /// `main`, or the worker's title.
+    pub name: String,
+}
+
+/// Something that a recording gave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// Samples of a while.
+    Window(Window),
+    /// How often functions were called.
+    Calls(Calls),
+    /// What a change of windows took.
+    Stall(Stall),
+    /// A sentence about something that is missing.
+    Loss(String),
+}
+
+/// Samples of one thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Whose.
+    pub thread: ThreadInfo,
+    /// V8's profile, as JSON.
+    pub profile: String,
+}
+
+/// Exact counts of calls in one thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// Whose.
+    pub thread: ThreadInfo,
+    /// V8's precise coverage, as JSON: the list of scripts.
+    pub coverage: String,
+}
+
+/// For how long a thread stood still because of us.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stall {
+    /// Whether profiling began with it: that takes longer, because V8 notes all code that there is.
+    pub is_first: bool,
+    /// Until the new window was there.
+    pub begin_ms: f64,
+    /// The same in CPU time.
+    pub begin_cpu_ms: f64,
+    /// Until the old window was told.
+    pub end_ms: f64,
+    /// The same in CPU time.
+    pub end_cpu_ms: f64,
+}
+
+impl Stall {
+    /// From what the target says: three moments, each as time and CPU time.
+    pub(crate) fn parse(text: &str, is_first: bool) -> Option<Self> {
+        let times: Vec<f64> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let &[start, start_cpu, begun, begun_cpu, ended, ended_cpu] = &times[..] else { return None };
+        let since = |later: f64, earlier: f64| (later - earlier).max(0.0);
+        Some(Self {
+            is_first,
+            begin_ms: since(begun, start),
+            begin_cpu_ms: since(begun_cpu, start_cpu),
+            end_ms: since(ended, begun),
+            end_cpu_ms: since(ended_cpu, begun_cpu),
+        })
+    }
+}

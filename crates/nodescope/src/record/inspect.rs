@@ -1,0 +1,152 @@
+//! Recording by Node's own profiler, through its inspector: of one process, of several one after another or in turn, or
+//! of whatever listens at an address. What comes is written at once, as chunks of our own file.
+
+mod collect;
+mod plan;
+mod say;
+mod visit;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use profile::Profile;
+use target::{InspectorWay, Places, Process, Role};
+
+use super::spool::Spool;
+use super::target::Target;
+use super::words::name_for;
+use super::{Output, Showing, cgroup, deliver, limit};
+use crate::cli;
+use crate::failure::{Failure, warn};
+use crate::{export, input, select};
+use collect::Collector;
+use plan::Plan;
+use visit::{Place, Visit};
+
+pub(super) use say::WHO_CAN_ATTACH;
+
+/// More samples a second than this are felt.
+const MOST_SAMPLES: u32 = 1000;
+
+/// Records processes.
+pub(super) fn run(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
+    let processes = nodes(target)?;
+    cgroup::leave_room(target.pids())?;
+    let (name, pid) = (target.name().to_owned(), processes[0].pid);
+    let places: Vec<Place> = processes.into_iter().map(Box::new).map(Place::Process).collect();
+    record(arguments, &places, &name_for(&name, pid), showing)
+}
+
+/// Records whatever listens at an address.
+pub(super) fn run_at_address(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
+    let typed = arguments.way.connect.as_deref().unwrap_or_default();
+    let address: inspector::Address = typed.parse().map_err(|error: inspector::AddressError| {
+        Failure::usage(format!("--connect {typed}: {error}")).hint("--connect localhost:9229")
+    })?;
+    let name = name_for(&address.host, u32::from(address.port));
+    record(arguments, &[Place::Address(address)], &name, showing)
+}
+
+/// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors
+/// when its own is opened, and nobody would close those: it is left out, unless its port is open already.
+fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
+    let list = target::list(&Places::default(), Duration::from_millis(100))
+        .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
+    let is_worker = |process: &&Process| matches!(process.role, Role::Worker { .. });
+    let parents: BTreeSet<u32> = list.processes.iter().filter(is_worker).map(|one| one.parent_pid).collect();
+    let is_closed = |process: &Process| !matches!(process.ways.inspector, InspectorWay::Open { .. });
+    let pids = target.all_pids();
+    let found: Vec<Process> =
+        list.processes.into_iter().filter(|process| pids.contains(&process.pid)).collect();
+    let (primaries, mut others): (Vec<Process>, Vec<Process>) =
+        found.into_iter().partition(|process| parents.contains(&process.pid) && is_closed(process));
+    others.sort_by(|one, two| two.cpu_cores.total_cmp(&one.cpu_cores));
+    match primaries.first() {
+        _ if !others.is_empty() => Ok(others),
+        Some(primary) => Err(Failure::failed(format!(
+            "process {} is the primary of a cluster: opening its inspector would open those of its workers, too",
+            primary.pid
+        ))
+        .hint("record its workers: leave out --no-children, or name one of them")),
+        None => Err(Failure::failed(format!("{} is not Node, and has no inspector", target.describe()))
+            .hint("nodescope ps lists the Node processes")),
+    }
+}
+
+fn record(
+    arguments: &cli::Record,
+    places: &[Place],
+    default: &Path,
+    showing: &Showing,
+) -> Result<(), Failure> {
+    if arguments.frequency > MOST_SAMPLES && !arguments.way.force {
+        return Err(Failure::usage(format!(
+            "{} samples a second slow a process down by a fifth and more",
+            arguments.frequency
+        ))
+        .hint("-F 1000, or --force"));
+    }
+    let each = arguments.way.each.as_deref().map(select::parse_duration).transpose()?;
+    let plan = Plan::new(places.len(), limit(arguments)?, each)?;
+    let out = Output::new(arguments, || PathBuf::from(default))?;
+    let spool = Spool::create(&out.path, &profile::file::file_header())?;
+    sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
+    sys::signals::ignore_stop();
+    let mut collector = Collector::new(spool, arguments.frequency, plan.whole());
+    let visited = visit_all(arguments, places, plan, &mut collector);
+    let (profile, spool) = match collector.finish() {
+        Ok(found) => found,
+        // Why there is nothing is told by what went wrong first.
+        Err(failure) => return Err(visited.err().unwrap_or(failure)),
+    };
+    let profile = input::with_originals(profile, arguments.maps, None, &visit::roots(places));
+    export::write_whole(&profile, out.form, &out.path)?;
+    spool.remove();
+    deliver(&profile, arguments, &out, showing)?;
+    visited
+}
+
+/// Visits each process in its turn. One that cannot be recorded is no reason to leave out the others.
+fn visit_all(
+    arguments: &cli::Record,
+    places: &[Place],
+    plan: Plan,
+    collector: &mut Collector,
+) -> Result<(), Failure> {
+    let mut is_lost = vec![false; places.len()];
+    let mut first_failure = None;
+    for stay in plan {
+        if sys::signals::ended() || is_lost.iter().all(|is_lost| *is_lost) {
+            break;
+        }
+        if is_lost[stay.place] {
+            continue;
+        }
+        let visit =
+            Visit { place: &places[stay.place], arguments, stay: stay.length, is_only: places.len() == 1 };
+        match visit.run(collector) {
+            Ok(goes_on) => is_lost[stay.place] = !goes_on,
+            Err(failure) if places.len() == 1 => return Err(failure),
+            Err(failure) => {
+                is_lost[stay.place] = true;
+                if let Failure::Said { what, .. } = &failure {
+                    warn(what);
+                }
+                first_failure.get_or_insert(failure);
+            }
+        }
+    }
+    match first_failure {
+        Some(failure) if is_lost.iter().all(|is_lost| *is_lost) && collector.is_empty() => Err(failure),
+        _ => Ok(()),
+    }
+}
+
+/// Reads back what was written so far.
+fn read_back(spool: &Spool) -> Result<Profile, Failure> {
+    let failed = |what: String| Failure::failed(what).hint(spool.hint());
+    let bytes = fs::read(&spool.path).map_err(|error| failed(error.to_string()))?;
+    profile::file::read(&bytes).map_err(|error| failed(error.to_string()))
+}

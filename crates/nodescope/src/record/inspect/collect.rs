@@ -1,0 +1,205 @@
+//! Takes what the inspector tells and writes it at once, as chunks of our own file: after `kill -9` OUT.part has all
+//! but the last window.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use formats::cpuprofile::{Joiner, Whose};
+use inspector::{Calls, Identity, Piece, Stall, ThreadInfo, Window};
+use profile::{Cost, Profile, Role};
+use symbols::{Disk, Files, source_maps};
+use target::Process;
+
+use super::super::progress::Progress;
+use super::super::spool::Spool;
+use crate::failure::Failure;
+
+/// A script's text is read up to this length: it is asked for the places of its functions.
+const LONGEST_SCRIPT: u64 = 32 << 20;
+
+/// A process, as its samples are told.
+#[derive(Clone, Debug)]
+pub(super) struct Whom {
+    pid: Option<u32>,
+    inner_pid: Option<u32>,
+    name: String,
+    container: Option<String>,
+    node_version: String,
+}
+
+/// Everything that was recorded.
+pub(super) struct Collector {
+    joiner: Joiner,
+    spool: Spool,
+    cost: Cost,
+    losses: Vec<String>,
+    samples: u64,
+    has_met: bool,
+    progress: Progress,
+    start: Instant,
+}
+
+impl Whom {
+    /// A process that was found here, or one that only its inspector is known of.
+    pub(super) fn new(identity: &Identity, process: Option<&Process>) -> Self {
+        Self {
+            pid: process.map(|process| process.pid),
+            inner_pid: Some(identity.pid),
+            name: short_title(identity),
+            container: process
+                .and_then(|process| process.container.as_ref())
+                .map(super::super::beside::name_of),
+            node_version: identity.node.clone(),
+        }
+    }
+
+    fn thread(&self, thread: &ThreadInfo) -> Whose {
+        let is_main = thread.worker.is_none();
+        Whose {
+            pid: self.pid,
+            inner_pid: self.inner_pid,
+            process: self.name.clone(),
+            container: self.container.clone(),
+            node_version: Some(self.node_version.clone()),
+            thread: if is_main { self.name.clone() } else { thread.name.clone() },
+            tid: self.pid.filter(|_| is_main),
+            role: if is_main { Role::MainLoop } else { Role::Worker },
+        }
+    }
+}
+
+impl Collector {
+    pub(super) fn new(spool: Spool, frequency: u32, limit: Option<Duration>) -> Self {
+        let mut joiner = Joiner::new(1_000_000_000 / u64::from(frequency.max(1)));
+        joiner.meta().host = read_line("/proc/sys/kernel/hostname");
+        joiner.meta().system =
+            read_line("/proc/sys/kernel/osrelease").map(|release| format!("Linux {release}"));
+        Self {
+            joiner,
+            spool,
+            cost: Cost::default(),
+            losses: Vec::new(),
+            samples: 0,
+            has_met: false,
+            progress: Progress::new(limit),
+            start: Instant::now(),
+        }
+    }
+
+    /// Notes what the first process says of itself: the whole recording takes its clock.
+    pub(super) fn meet(&mut self, identity: &Identity, process: Option<&Process>) {
+        let is_first = !std::mem::replace(&mut self.has_met, true);
+        let node = Some(identity.node.clone());
+        if is_first {
+            let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+            self.joiner.set_clock((identity.clock_us * 1e3) as u64, unix_ns);
+        }
+        let meta = self.joiner.meta();
+        if is_first {
+            meta.clock = Some("CLOCK_MONOTONIC".into());
+            meta.command = process.map(|process| process.command.clone());
+            meta.v8_version = Some(identity.v8.clone());
+            meta.node_version = node;
+        } else if meta.node_version != node {
+            (meta.node_version, meta.v8_version) = (None, None);
+        }
+    }
+
+    /// Takes in what a recorder has.
+    pub(super) fn take(
+        &mut self,
+        pieces: Vec<Piece>,
+        whom: &Whom,
+        root: Option<&Path>,
+    ) -> Result<(), Failure> {
+        for piece in pieces {
+            match piece {
+                Piece::Window(Window { thread, profile }) => {
+                    let part = self.joiner.window(&profile, &whom.thread(&thread));
+                    self.samples += part.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
+                    self.write(&part)?;
+                }
+                Piece::Calls(Calls { thread, coverage }) => {
+                    let text_of = |url: &str| script_text(root, url);
+                    let part = self.joiner.calls(&coverage, &whom.thread(&thread), text_of);
+                    self.write(&part)?;
+                }
+                Piece::Stall(stall) => self.cost.add(&cost_of(&stall)),
+                Piece::Loss(sentence) => self.losses.push(sentence),
+            }
+        }
+        self.progress.show(self.start.elapsed(), self.samples);
+        Ok(())
+    }
+
+    /// Notes something that is missing.
+    pub(super) fn note(&mut self, sentence: String) {
+        self.losses.push(sentence);
+    }
+
+    /// Whether nothing was recorded yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.samples == 0
+    }
+
+    /// Everything together.
+    pub(super) fn finish(mut self) -> Result<(Profile, Spool), Failure> {
+        self.progress.clear();
+        let last = self.joiner.finish(std::mem::take(&mut self.losses), self.cost);
+        self.write(&last)?;
+        let profile = super::read_back(&self.spool)?;
+        if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
+            self.spool.remove();
+            return Err(Failure::failed("nothing was recorded").hint("record it for longer: -d 10s"));
+        }
+        Ok((profile, self.spool))
+    }
+
+    fn write(&mut self, part: &Profile) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        profile::file::write_chunk(part, &mut bytes).map_err(|error| Failure::failed(error.to_string()))?;
+        self.spool.append(&bytes)
+    }
+}
+
+fn cost_of(stall: &Stall) -> Cost {
+    let ns = |ms: f64| (ms * 1e6).clamp(0.0, 1e15) as u64;
+    let (whole_ns, whole_cpu_ns) =
+        (ns(stall.begin_ms + stall.end_ms), ns(stall.begin_cpu_ms + stall.end_cpu_ms));
+    match stall.is_first {
+        true => Cost {
+            start_ns: whole_ns,
+            start_cpu_ns: whole_cpu_ns,
+            total_cpu_ns: whole_cpu_ns,
+            ..Cost::default()
+        },
+        false => Cost {
+            windows: 1,
+            window_ns: whole_ns,
+            window_cpu_ns: whole_cpu_ns,
+            total_cpu_ns: whole_cpu_ns,
+            ..Cost::default()
+        },
+    }
+}
+
+fn script_text(root: Option<&Path>, url: &str) -> Option<String> {
+    use std::io::Read;
+    let path = source_maps::script_path(url)?;
+    let file = Disk.open(root, Path::new(&path)).ok()?;
+    let mut text = String::new();
+    file.take(LONGEST_SCRIPT).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// What a process calls itself: mostly `node`, or the whole path of it.
+pub(super) fn short_title(identity: &Identity) -> String {
+    let words = identity.title.split(' ').next().unwrap_or_default();
+    let title =
+        if words.starts_with('/') { words.rsplit('/').next().unwrap_or(words) } else { &identity.title };
+    title.chars().take(64).collect()
+}
+
+fn read_line(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim_end().to_owned())
+}

@@ -1,0 +1,89 @@
+//! Who is visited when, and for how long: one process after another for the whole time each, or all in turn.
+
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+
+/// The visits to come.
+pub(super) struct Plan {
+    places: usize,
+    limit: Option<Duration>,
+    each: Option<Duration>,
+    visits: usize,
+    start: Option<Instant>,
+}
+
+/// One visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stay {
+    pub(super) place: usize,
+    /// `None` means until it ends.
+    pub(super) length: Option<Duration>,
+}
+
+impl Plan {
+    pub(super) fn new(
+        places: usize,
+        limit: Option<Duration>,
+        each: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        match each {
+            Some(each) if each.is_zero() => Err(Failure::usage("--each needs some time").hint("--each 10s")),
+            _ => Ok(Self { places, limit, each: each.filter(|_| places > 1), visits: 0, start: None }),
+        }
+    }
+
+    /// How long it takes in all.
+    pub(super) fn whole(&self) -> Option<Duration> {
+        let times = if self.each.is_some() { 1 } else { u32::try_from(self.places).unwrap_or(1) };
+        self.limit.map(|limit| limit.saturating_mul(times))
+    }
+}
+
+impl Iterator for Plan {
+    type Item = Stay;
+
+    fn next(&mut self) -> Option<Stay> {
+        let place = self.visits;
+        self.visits += 1;
+        let Some(each) = self.each else {
+            return (place < self.places).then_some(Stay { place, length: self.limit });
+        };
+        let passed = self.start.get_or_insert_with(Instant::now).elapsed();
+        let left = self.limit.map(|limit| limit.saturating_sub(passed));
+        let length = left.map_or(each, |left| left.min(each));
+        // Everybody is visited at least once.
+        let (length, is_first) = (length.max(Duration::from_millis(1)), place < self.places);
+        let stay = Stay { place: place % self.places, length: Some(if is_first { each } else { length }) };
+        (is_first || left.is_none_or(|left| !left.is_zero())).then_some(stay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn stays(plan: Plan, most: usize) -> Vec<(usize, Option<Duration>)> {
+        plan.take(most).map(|stay| (stay.place, stay.length)).collect()
+    }
+
+    #[test]
+    fn one_after_another() {
+        let plan = Plan::new(3, Some(SECOND), None).expect("sound");
+        assert_eq!(plan.whole(), Some(SECOND * 3));
+        assert_eq!(stays(plan, 9), [(0, Some(SECOND)), (1, Some(SECOND)), (2, Some(SECOND))]);
+        assert_eq!(stays(Plan::new(1, None, Some(SECOND)).expect("sound"), 9), [(0, None)]);
+    }
+
+    #[test]
+    fn in_turn_until_the_time_is_over() {
+        let plan = Plan::new(2, None, Some(SECOND)).expect("sound");
+        let places: Vec<usize> = stays(plan, 5).iter().map(|stay| stay.0).collect();
+        assert_eq!(places, [0, 1, 0, 1, 0]);
+        let short = Plan::new(2, Some(Duration::ZERO), Some(SECOND)).expect("sound");
+        assert_eq!(stays(short, 5).len(), 2, "everybody once");
+        assert!(Plan::new(2, None, Some(Duration::ZERO)).is_err());
+    }
+}

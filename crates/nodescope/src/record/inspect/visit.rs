@@ -1,0 +1,250 @@
+//! One visit to a process: through an open inspector, or one that is opened for it and closed again, whatever happens.
+
+use std::collections::BTreeMap;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use inspector::{Address, Client, Ending, Error, Options, Recorder};
+use target::{Door, Opening, Process, Refusal};
+
+use super::super::proc;
+use super::collect::{Collector, Whom, short_title};
+use super::say;
+use crate::cli;
+use crate::failure::Failure;
+
+/// How long a port may take to open: a busy loop needs more than a second.
+const OPENING: Duration = Duration::from_secs(5);
+/// How long a process may take to answer in the beginning and in the end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same for one that wants to exit: it must not be kept.
+const HURRY: Duration = Duration::from_millis(150);
+/// How long a port may take to close.
+const CLOSING: Duration = Duration::from_secs(1);
+/// How long a port that opens too late is waited for, to close it.
+const LATE: Duration = Duration::from_secs(30);
+/// How often it is asked whether the time is over.
+const ROUND: Duration = Duration::from_millis(50);
+
+/// Where a target is.
+pub(super) enum Place {
+    Process(Box<Process>),
+    Address(Address),
+}
+
+/// One visit.
+pub(super) struct Visit<'a> {
+    pub(super) place: &'a Place,
+    pub(super) arguments: &'a cli::Record,
+    pub(super) stay: Option<Duration>,
+    pub(super) is_only: bool,
+}
+
+/// Where the files of each process are, if not where ours are.
+pub(super) fn roots(places: &[Place]) -> BTreeMap<u32, PathBuf> {
+    let root = |place: &Place| match place {
+        Place::Process(process) => Some((process.pid, proc::root(process.pid)?.0)),
+        Place::Address(_) => None,
+    };
+    places.iter().filter_map(root).collect()
+}
+
+impl Visit<'_> {
+    /// Records for as long as it was wanted. Says whether the process can be visited again.
+    pub(super) fn run(&self, collector: &mut Collector) -> Result<bool, Failure> {
+        match self.place {
+            Place::Address(address) => self.record(&|| connect(address), None, collector),
+            Place::Process(process) => {
+                let door = self.open(process)?;
+                let recorded = self.record(&|| door.connect().map_err(Error::from), Some(&door), collector);
+                if door.opened_by_us() && !is_closed(&door) {
+                    shut(&door);
+                }
+                recorded
+            }
+        }
+    }
+
+    fn open(&self, process: &Process) -> Result<Door, Failure> {
+        let pid = process.pid;
+        if let Some(door) = Door::find(pid).map_err(|refusal| explain(&refusal))? {
+            return Ok(door);
+        }
+        let opening = Opening { within: OPENING, has_no_listener: self.arguments.way.no_sigusr1_listener };
+        Door::could_open(pid, &opening).map_err(|refusal| explain(&refusal))?;
+        say::opening(pid, self.stay);
+        Door::open(pid, &opening).map_err(|refusal| {
+            if matches!(refusal, Refusal::TimeLimit { .. }) {
+                shut_late(pid);
+            }
+            explain(&refusal)
+        })
+    }
+
+    fn record(
+        &self,
+        connect: &dyn Fn() -> Result<TcpStream, Error>,
+        door: Option<&Door>,
+        collector: &mut Collector,
+    ) -> Result<bool, Failure> {
+        let process = match self.place {
+            Place::Process(process) => Some(process),
+            Place::Address(_) => None,
+        };
+        let options = Options {
+            interval: Duration::from_nanos(1_000_000_000 / u64::from(self.arguments.frequency)),
+            calls: self.arguments.way.calls,
+            guarded: door.is_some_and(Door::opened_by_us),
+            patience: PATIENCE,
+        };
+        let explained = |error: Error| explain_error(&error, process);
+        let path = self.path(connect).map_err(explained)?;
+        let stream = connect().map_err(explained)?;
+        let client = Client::connect(stream, &path, PATIENCE).map_err(explained)?;
+        let pid = process.map(|process| process.inner_pid);
+        let mut recorder = Recorder::meet(client, pid, options).map_err(explained)?;
+        let identity = recorder.identity().clone();
+        collector.meet(&identity, process);
+        let whom = Whom::new(&identity, process);
+        say::long_start(identity.heap_bytes);
+        let described = format!(
+            "{} (pid {})",
+            short_title(&identity),
+            process.map_or(identity.pid, |process| process.pid)
+        );
+        say::start(&described, self.arguments.frequency, self.stay, self.arguments.way.calls);
+        let root = process.and_then(|process| proc::root(process.pid)).map(|(root, _)| root);
+        let begun = recorder.start();
+        let ended = begun.and_then(|()| self.stay(&mut recorder, collector, &whom, root.as_deref()));
+        collector.take(recorder.take(), &whom, root.as_deref())?;
+        let goes_on = self.note_end(ended, recorder.ending(), &described, collector)?;
+        // Whether it is closed is looked at from outside; a process that does not answer is no failure here.
+        let _ = recorder.leave();
+        Ok(goes_on)
+    }
+
+    /// Stays until the time is over, somebody pressed Ctrl-C, or the process wants to go.
+    fn stay(
+        &self,
+        recorder: &mut Recorder<TcpStream>,
+        collector: &mut Collector,
+        whom: &Whom,
+        root: Option<&Path>,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        let left = || self.stay.map_or(ROUND, |stay| stay.saturating_sub(start.elapsed()).min(ROUND));
+        while recorder.ending() == Ending::NotYet && !sys::signals::ended() && !left().is_zero() {
+            recorder.work(left())?;
+            collector.take(recorder.take(), whom, root).map_err(|failure| match failure {
+                Failure::Said { what, .. } => Error::Io(std::io::Error::other(what)),
+                Failure::BrokenPipe | Failure::Ended(_) => Error::Closed,
+            })?;
+        }
+        recorder.finish(if recorder.ending() == Ending::Exiting { HURRY } else { PATIENCE })
+    }
+
+    /// What is said of how it ended; whether the process can be visited again.
+    fn note_end(
+        &self,
+        ended: Result<(), Error>,
+        ending: Ending,
+        described: &str,
+        collector: &mut Collector,
+    ) -> Result<bool, Failure> {
+        match (ended, ending) {
+            (Ok(()), Ending::NotYet) => Ok(true),
+            (_, Ending::Exiting | Ending::Gone) if !collector.is_empty() => {
+                if self.is_only {
+                    crate::failure::warn(&format!("{described} has ended, or its inspector was closed"));
+                } else {
+                    collector.note(format!("{described} ended while it was recorded"));
+                }
+                Ok(false)
+            }
+            (Ok(()), _) => Ok(false),
+            (Err(error), _) if collector.is_empty() => Err(explain_error(&error, None)),
+            (Err(error), _) => {
+                collector.note(error.to_string());
+                Ok(false)
+            }
+        }
+    }
+
+    /// The path of the target behind a port.
+    fn path(&self, connect: &dyn Fn() -> Result<TcpStream, Error>) -> Result<String, Error> {
+        if let Place::Address(Address { path: Some(path), .. }) = self.place {
+            return Ok(path.clone());
+        }
+        let listed = inspector::list(&mut connect()?, PATIENCE)?;
+        let first = listed.first().ok_or_else(|| Error::NotInspector("it offers nothing".into()))?;
+        Ok(format!("/{}", first.id))
+    }
+}
+
+fn connect(address: &Address) -> Result<TcpStream, Error> {
+    Ok(TcpStream::connect((address.host.as_str(), address.port))?)
+}
+
+/// Whether it closes in time.
+fn is_closed(door: &Door) -> bool {
+    let deadline = Instant::now() + CLOSING;
+    while !door.is_closed() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// Closes an inspector by a conversation of its own; says so where it does not close.
+fn shut(door: &Door) {
+    let ask = || -> Result<(), Error> {
+        let listed = inspector::list(&mut door.connect()?, CLOSING)?;
+        let path = listed.first().map(|listed| format!("/{}", listed.id)).unwrap_or_default();
+        inspector::close_inspector(Client::connect(door.connect()?, &path, CLOSING)?, CLOSING)
+    };
+    if ask().is_err() || !is_closed(door) {
+        say::still_open(door.pid(), door.port());
+    }
+}
+
+/// Closes an inspector that opens too late: a signal cannot be taken back.
+fn shut_late(pid: u32) {
+    crate::failure::warn(&format!(
+        "process {pid} has not opened its inspector yet; waiting for it, to close it again (Ctrl-C leaves it to you)"
+    ));
+    let deadline = Instant::now() + LATE;
+    while Instant::now() < deadline && !sys::signals::ended() {
+        match Door::find(pid) {
+            Ok(Some(door)) => return shut(&door),
+            Ok(None) => std::thread::sleep(Duration::from_millis(100)),
+            Err(_) => return,
+        }
+    }
+}
+
+fn explain(refusal: &Refusal) -> Failure {
+    let failure = Failure::failed(refusal.to_string());
+    match (refusal, refusal.hint()) {
+        (Refusal::Unseen { .. }, Some(hint)) => failure.hint(format!("--no-sigusr1-listener; {hint}")),
+        (_, Some(hint)) => failure.hint(hint),
+        (_, None) => failure,
+    }
+}
+
+fn explain_error(error: &Error, process: Option<&Process>) -> Failure {
+    let failure = Failure::failed(error.to_string());
+    match (error, process) {
+        (Error::NoAnswer(_), Some(process)) => failure.hint(format!(
+            "if it is stopped: kill -CONT {}; if it computes, perf events see it: --via perf",
+            process.pid
+        )),
+        (Error::NoAnswer(_), None) => failure.hint("is it stopped, or at a breakpoint?"),
+        (Error::NotInspector(_) | Error::Io(_), None) => {
+            failure.hint("node --inspect prints its address: --connect HOST:PORT")
+        }
+        _ => failure,
+    }
+}

@@ -1,0 +1,169 @@
+//! The door on Linux: SIGUSR1 by pidfd, behind a gate; the port found among the listening sockets of the process; a
+//! connection through its network, whichever that is.
+
+mod gate;
+mod listeners;
+mod network;
+
+use std::collections::HashSet;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sys::pidfd::Pidfd;
+
+use super::ask::{self, reachable};
+use super::{Opening, Refusal};
+use crate::command::Command;
+use crate::inspector::{Listener, likely_inspectors, listeners_beside, sockets_of};
+use crate::proc::Proc;
+use gate::Gate;
+use network::Network;
+
+/// An inspector that listens.
+#[derive(Debug)]
+pub struct Door {
+    pid: u32,
+    listener: Listener,
+    network: Network,
+    is_ours: bool,
+}
+
+/// How often to look for the port: Node needs 16 to 67 ms.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// How long the port may take to answer that it is one.
+const CONNECT: Duration = Duration::from_millis(500);
+
+impl Door {
+    /// A port that is open already: by --inspect, or since an earlier SIGUSR1. Nothing is sent to the process, and only
+    /// ports that are likely its inspector are asked.
+    pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
+        let proc = Proc::default();
+        let process = hold(pid)?;
+        let command = Command::of(&proc, pid).map_err(|error| unseen(pid, &process, &error))?;
+        let own = own_listeners(&proc, pid).map_err(|error| unseen(pid, &process, &error))?;
+        let likely = likely_inspectors(own, &command);
+        if likely.is_empty() {
+            return Ok(None);
+        }
+        let network = Network::of(&proc, pid, process)?;
+        let found = likely.into_iter().find(|listener| answers(&network, *listener));
+        Ok(found.map(|listener| Self { pid, listener, network, is_ours: false }))
+    }
+
+    /// An open port, or one that SIGUSR1 opens: sent only where that neither kills the process nor runs code of its own,
+    /// and where we can reach the port afterwards.
+    pub fn open(pid: u32, opening: &Opening) -> Result<Self, Refusal> {
+        if let Some(door) = Self::find(pid)? {
+            return Ok(door);
+        }
+        let proc = Proc::default();
+        let gate = Gate::new(&proc, pid)?;
+        let network = gate.look_around()?;
+        let before = own_listeners(&proc, pid).map_err(|_| Refusal::Hidden(pid))?;
+        let mut seen: HashSet<u64> = before.iter().map(|listener| listener.inode).collect();
+        gate.signal(opening)?;
+        let end = Instant::now() + opening.within;
+        loop {
+            if let Some(listener) = next_inspector(&proc, pid, &network, &mut seen) {
+                return Ok(Self { pid, listener, network, is_ours: true });
+            }
+            if gate.process().has_ended() {
+                return Err(Refusal::EndedAfterSignal(pid));
+            }
+            if Instant::now() >= end {
+                return Err(gate.no_port(opening.within));
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// Whether SIGUSR1 would open the inspector of a process, as far as can be told without sending it.
+    pub fn could_open(pid: u32, opening: &Opening) -> Result<(), Refusal> {
+        let gate = Gate::new(&Proc::default(), pid)?;
+        gate.look_around()?;
+        gate.check(opening)
+    }
+
+    /// A connection to the inspector, through the network of the process.
+    pub fn connect(&self) -> io::Result<TcpStream> {
+        self.network.connect(self.address(), CONNECT)
+    }
+
+    /// Where it listens, as seen from its own network.
+    pub fn address(&self) -> SocketAddr {
+        reachable(self.listener.address)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.listener.address.port()
+    }
+
+    /// Whose it is.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether the port was closed before, and it is on us to close it.
+    pub fn opened_by_us(&self) -> bool {
+        self.is_ours
+    }
+
+    /// Whether that socket does not listen any more.
+    pub fn is_closed(&self) -> bool {
+        let beside = listeners_beside(&Proc::default(), self.pid);
+        !beside.iter().any(|listener| listener.inode == self.listener.inode)
+    }
+}
+
+/// Takes hold of a process that is not ourselves.
+fn hold(pid: u32) -> Result<Pidfd, Refusal> {
+    if pid == std::process::id() {
+        return Err(Refusal::Ourselves(pid));
+    }
+    Pidfd::open(pid).map_err(|error| match error.kind() {
+        // A thread's number is no process's.
+        io::ErrorKind::InvalidInput | io::ErrorKind::NotFound => Refusal::NoProcess(pid),
+        _ if error.raw_os_error() == Some(NO_SUCH_PROCESS) => Refusal::Ended(pid),
+        _ => Refusal::NoHandle { pid, error },
+    })
+}
+
+/// ESRCH, for which std has no name.
+const NO_SUCH_PROCESS: i32 = 3;
+
+/// Why its files cannot be read.
+fn unseen(pid: u32, process: &Pidfd, error: &io::Error) -> Refusal {
+    if process.has_ended() || error.kind() == io::ErrorKind::NotFound {
+        return Refusal::Ended(pid);
+    }
+    Refusal::Hidden(pid)
+}
+
+fn own_listeners(proc: &Proc, pid: u32) -> io::Result<Vec<Listener>> {
+    let sockets = sockets_of(proc, pid)?;
+    let mut own = listeners_beside(proc, pid);
+    own.retain(|listener| sockets.contains(&listener.inode));
+    Ok(own)
+}
+
+/// An inspector among the sockets that were not seen before. Whose they are is asked only when there is one, because a
+/// busy server has thousands of files open.
+fn next_inspector(proc: &Proc, pid: u32, network: &Network, seen: &mut HashSet<u64>) -> Option<Listener> {
+    let mut new = listeners_beside(proc, pid);
+    new.retain(|listener| !seen.contains(&listener.inode));
+    if new.is_empty() {
+        return None;
+    }
+    let own = sockets_of(proc, pid).ok()?;
+    new.retain(|listener| own.contains(&listener.inode));
+    new.into_iter().find(|listener| seen.insert(listener.inode) && answers(network, *listener))
+}
+
+fn answers(network: &Network, listener: Listener) -> bool {
+    let address = reachable(listener.address);
+    network.connect(address, CONNECT).is_ok_and(|stream| ask::is_inspector(stream, address))
+}
