@@ -26,6 +26,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     Doctor(Doctor),
     Demo(Demo),
+    View(View),
     Report(Report),
     Export(Export),
     Completions(Completions),
@@ -182,6 +183,31 @@ pub(crate) struct Ps {
     pub(crate) color: Color,
 }
 
+/// Look at a recording in the browser: heat map, flame graph, tables
+///
+/// FILE is any recording that nodescope knows; see `nodescope report --help`. Two of them are compared, the first as
+/// before; a folder is a list of the recordings in it, and without FILE it is this folder. The page is served by nodescope
+/// itself, to this machine alone and only to the browser that opens the printed address first, until you press Ctrl-C.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope view nodescope-api-4140-20261115-031502.nodescope
+  nodescope view before.cpuprofile after.cpuprofile
+  nodescope view recordings/
+  perf script | nodescope view -")]
+pub(crate) struct View {
+    /// Recordings, and folders of them; `-` is stdin [default: this folder]
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Open no browser; the address goes to stdout
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// The port of 127.0.0.1 [default: any that is free]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads
 ///
 /// FILE is any recording that nodescope knows, told by its content: our own .nodescope, perf.data, `perf script`
@@ -246,6 +272,13 @@ pub(crate) struct Input {
     /// The recording; `-` is stdin; several are joined into one, such as the logs of all isolates
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How recordings are read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Reading {
     /// How many threads read it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
@@ -264,7 +297,7 @@ pub(crate) struct SourceMaps {
 }
 
 /// Where names come from, for a recording of addresses.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Names for perf.data")]
 pub(crate) struct Names {
     /// The root folder of the recorded container: its binaries, perf maps, scripts and source maps come before ours
@@ -410,6 +443,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope demo                   a sample service under load, recorded and shown: nothing else is needed
   nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
+  nodescope view [FILE|DIR]        heat map and flame graph in the browser; two files are compared
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
   nodescope export FILE -o OUT     another form: .html page, .svg flame graph, .folded, .cpuprofile, .pb.gz, …
   nodescope dump [TARGET]          the stack of every thread, now: for a process that hangs

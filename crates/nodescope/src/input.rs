@@ -11,7 +11,7 @@ use profile::{Builder, Joining, Profile};
 use symbols::source_maps::{self, MapPlaces};
 use symbols::{Disk, ForProcess, KernelNames, Sources};
 
-use crate::cli::{Input, Names, SourceMaps};
+use crate::cli::{Input, Names, Reading, SourceMaps};
 use crate::failure::{Failure, warn};
 use crate::text::thousands;
 
@@ -22,17 +22,14 @@ const LARGE_FILE: u64 = 256 << 20;
 
 /// Reads the recording, or joins several. Damage is said on stderr; what came before it is returned.
 pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
-    let typed = input.threads.and_then(|count| NonZero::new(usize::from(count)));
-    let threads =
-        typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    if input.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
-        return Err(Failure::usage("stdin is one recording: `-` cannot be given twice")
-            .hint("only one FILE can be -"));
-    }
+    refuse_two_stdins(&input.files)?;
     let mut profiles = Vec::new();
     for file in &input.files {
-        let options = ImportOptions { threads, sources: sources(&input.names)? };
-        profiles.push(open_one(file, options, input)?);
+        let profile = read(file, &input.reading)?;
+        for sentence in warnings(&profile) {
+            warn(&format!("{}: {sentence}", file.display()));
+        }
+        profiles.push(profile);
     }
     if profiles.len() == 1
         && let Some(profile) = profiles.pop()
@@ -42,20 +39,28 @@ pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     Ok(join(&profiles, &input.files))
 }
 
-fn open_one(file: &Path, options: ImportOptions, input: &Input) -> Result<Profile, Failure> {
-    let name = file.display().to_string();
+pub(crate) fn refuse_two_stdins(files: &[PathBuf]) -> Result<(), Failure> {
+    if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Failure::usage("stdin is one recording: `-` cannot be given twice")
+            .hint("only one FILE can be -"));
+    }
+    Ok(())
+}
+
+/// Reads one recording. What is wrong with it stands in its losses.
+pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
+    let typed = reading.threads.and_then(|count| NonZero::new(usize::from(count)));
+    let threads =
+        typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+    let options = ImportOptions { threads, sources: sources(&reading.names)? };
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
         formats::import_with(io::stdin(), options)
     } else {
         formats::import_with(open_file(file)?, options)
     };
-    let profile = imported.map_err(|error| explain(&name, &error))?;
-    let profile = with_originals(profile, input.maps, input.names.root.as_deref(), &BTreeMap::new());
-    for sentence in warnings(&profile) {
-        warn(&format!("{name}: {sentence}"));
-    }
-    Ok(profile)
+    let profile = imported.map_err(|error| explain(&file.display().to_string(), &error))?;
+    Ok(with_originals(profile, reading.maps, reading.names.root.as_deref(), &BTreeMap::new()))
 }
 
 /// Generated code as what it was made from, unless somebody wants to see it as it ran.
@@ -139,7 +144,7 @@ fn refuse_terminal() -> Result<(), Failure> {
         .hint("perf script | nodescope report -"))
 }
 
-fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+pub(crate) fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let name = path.display();
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))

@@ -1,5 +1,5 @@
-//! The page as one file: style, script and recording inside, and a policy that allows nothing else. It opens
-//! from a disk, from a ticket, without a network.
+//! The page: style and script inside, and a policy that allows nothing else. As one file it has the recording
+//! inside, too, and opens from a disk, from a ticket, without a network; served, it asks its server for recordings.
 
 use base64_simd::STANDARD as BASE64;
 
@@ -11,32 +11,48 @@ const STYLE: &str = include_str!("../../../page/style.css");
 
 /// The page with a recording inside: `profile` is a .nodescope file of one chunk.
 pub fn single_file(profile: &[u8], title: &str) -> String {
-    let policy = format!(
-        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
-        source_of(SCRIPT),
-        source_of(STYLE)
-    );
-    let mut page = String::with_capacity(SCRIPT.len() + STYLE.len() + profile.len() / 3 * 4 + 4096);
-    let title = escape(title);
-    let parts = [
+    let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts());
+    let home = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n");
+    let before = "<script type=\"application/octet-stream\" id=\"recording\">";
+    let recording = [before, &BASE64.encode_to_string(profile), "</script>\n"].concat();
+    assemble(&home, title, &recording)
+}
+
+/// The page that asks its server for recordings. Its policy comes with the answer, see [`served_policy`].
+pub(crate) fn served_page() -> String {
+    assemble("<meta name=\"nodescope-home\" content=\"served\">\n", "nodescope", "")
+}
+
+/// What the served page may do: run its own script, and ask its own server.
+pub(crate) fn served_policy() -> String {
+    format!(
+        "{}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        own_parts()
+    )
+}
+
+/// The part of a policy that both homes share.
+fn own_parts() -> String {
+    format!("default-src 'none'; script-src {}; style-src {}", source_of(SCRIPT), source_of(STYLE))
+}
+
+fn assemble(home: &str, title: &str, recording: &str) -> String {
+    [
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"",
-        &policy,
-        "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n",
+        home,
+        "<meta name=\"viewport\" content=\"width=device-width\">\n",
         "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"nodescope\">\n<title>",
-        &title,
+        &escape(title),
         "</title>\n<style>",
         STYLE,
         "</style>\n</head>\n<body>\n<main id=\"page\">Reading the recording …</main>\n",
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
-        "<script type=\"application/octet-stream\" id=\"recording\">",
-    ];
-    parts.iter().for_each(|part| page.push_str(part));
-    page.push_str(&BASE64.encode_to_string(profile));
-    page.push_str("</script>\n<script>");
-    page.push_str(SCRIPT);
-    page.push_str("</script>\n</body>\n</html>\n");
-    page
+        recording,
+        "<script>",
+        SCRIPT,
+        "</script>\n</body>\n</html>\n",
+    ]
+    .concat()
 }
 
 /// How a policy names an inline text.
@@ -130,6 +146,20 @@ mod tests {
         let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
         let (policy, _) = policy.split_once('"').unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+        assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 2, "{policy}");
+        assert!(!policy.contains("connect-src"), "{policy}");
+    }
+
+    #[test]
+    fn the_served_page_has_no_recording_and_may_ask_its_server_alone() {
+        let page = served_page();
+        assert!(page.contains("<meta name=\"nodescope-home\" content=\"served\">"));
+        assert!(!page.contains("id=\"recording\"") && page.matches("</script").count() == 1);
+        let policy = served_policy();
+        assert!(
+            policy.contains("connect-src 'self'; ") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
         assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 2, "{policy}");
     }
 }
