@@ -1,0 +1,108 @@
+// A second recording behind the first: its functions are the first one's where they are the same, so that every view and every
+// comparison works on both. The ids of the first stay what they are; the lanes and threads of the second stand behind its own.
+
+import { type Lane, type Profile, NONE } from "./model";
+
+export function join(now: Profile, before: Profile, name: string): Profile {
+  const text = union(now.strings, before.strings);
+  const sources = union(now.sources, before.sources);
+  const modules = union(now.modules, before.modules);
+  const functionOf = sameFunctions(now, before, sources.of, modules.of);
+  const [threads, stacks, frames] = [now.threads.length, now.stacks.parent.length, now.frames.function.length];
+  const added = functionOf.flatMap((id, row) => (id >= now.functions.name.length ? [row] : []));
+  const also = (own: Uint32Array, other: Uint32Array, of?: readonly number[]) => {
+    const rest = Uint32Array.from(added, (row) => (of && other[row] !== NONE ? of[other[row]] : other[row]));
+    return behind(own, rest);
+  };
+  const both = now.functions;
+  const more = before.functions;
+  const later = (ids: Uint32Array, by: number) => ids.map((id) => (id === NONE ? NONE : id + by));
+  const lane = (own: Lane): Lane => ({ ...own, thread: later(own.thread, threads), stack: later(own.stack, stacks) });
+  return {
+    ...now,
+    strings: text.all,
+    sources: sources.all,
+    modules: modules.all,
+    processes: [...now.processes, ...before.processes],
+    threads: [...now.threads, ...before.threads.map((row) => ({ ...row, process: row.process + now.processes.length }))],
+    lanes: [...now.lanes, ...before.lanes.map(lane)],
+    other: { name, lane: now.lanes.length, thread: threads, durationNs: before.durationNs, startMs: before.startMs },
+    functions: {
+      name: also(both.name, more.name, text.of),
+      source: also(both.source, more.source, sources.of),
+      line: also(both.line, more.line),
+      column: also(both.column, more.column),
+      module: also(both.module, more.module, modules.of),
+      package: also(both.package, more.package, text.of),
+    },
+    frames: {
+      function: behind(now.frames.function, before.frames.function.map((id) => functionOf[id])),
+      line: behind(now.frames.line, before.frames.line),
+      category: behind(now.frames.category, before.frames.category),
+      tier: behind(now.frames.tier, before.frames.tier),
+    },
+    stacks: {
+      parent: behind(now.stacks.parent, later(before.stacks.parent, stacks)),
+      frame: behind(now.stacks.frame, later(before.stacks.frame, frames)),
+      category: behind(now.stacks.category, before.stacks.category),
+      function: behind(now.stacks.function, before.stacks.function.map((id) => functionOf[id])),
+    },
+    lineTicks: {
+      stack: behind(now.lineTicks.stack, later(before.lineTicks.stack, stacks)),
+      line: behind(now.lineTicks.line, before.lineTicks.line),
+      ticks: behind(now.lineTicks.ticks, before.lineTicks.ticks),
+    },
+  };
+}
+
+function behind<T extends Uint8Array | Uint32Array>(first: T, second: T): T {
+  const all = new (first.constructor as new (length: number) => T)(first.length + second.length);
+  all.set(first);
+  all.set(second, first.length);
+  return all;
+}
+
+/** All texts, each of the second once; and the place of each of the second. */
+function union(first: readonly string[], second: readonly string[]): { all: string[]; of: number[] } {
+  const places = new Map(first.map((text, at) => [text, at]));
+  const all = [...first];
+  const of = second.map((text) => {
+    let at = places.get(text);
+    if (at === undefined) places.set(text, (at = all.push(text) - 1));
+    return at;
+  });
+  return { all, of };
+}
+
+/** For each function of the second its row among both: the same name, script and binary, best with the same position. Where an edit
+ * moved lines, those of one name that are left over are the same in their order. */
+function sameFunctions(now: Profile, before: Profile, sources: readonly number[], modules: readonly number[]): number[] {
+  const known = new Map<string, number[]>();
+  const key = ({ functions, strings }: Profile, id: number, source: number, module: number) => `${strings[functions.name[id]]}\n${source}\n${module}`;
+  const at = ({ functions }: Profile, id: number) => functions.line[id] * 0x10000 + functions.column[id];
+  const collect = (profile: Profile, keyOf: (id: number) => string, into: Map<string, number[]>) => {
+    const ids = Array.from(profile.functions.name, (_, id) => id).sort((a, b) => at(profile, a) - at(profile, b));
+    for (const id of ids) {
+      const list = into.get(keyOf(id));
+      if (list) list.push(id);
+      else into.set(keyOf(id), [id]);
+    }
+  };
+  collect(now, (id) => key(now, id, now.functions.source[id], now.functions.module[id]), known);
+  const wanted = new Map<string, number[]>();
+  const place = (of: readonly number[], id: number) => (id === NONE ? NONE : of[id]);
+  collect(before, (id) => key(before, id, place(sources, before.functions.source[id]), place(modules, before.functions.module[id])), wanted);
+  const found: number[] = new Array(before.functions.name.length).fill(-1);
+  for (const [words, ids] of wanted) {
+    let left = known.get(words) ?? [];
+    for (const id of ids) {
+      const same = left.find((other) => at(now, other) === at(before, id));
+      if (same === undefined) continue;
+      found[id] = same;
+      left = left.filter((other) => other !== same);
+    }
+    for (const id of ids) if (found[id] < 0) found[id] = left.shift() ?? -1;
+  }
+  let next = now.functions.name.length;
+  return found.map((id) => (id < 0 ? next++ : id));
+}
