@@ -1,13 +1,13 @@
 // A second recording behind the first: its functions are the first one's where they are the same, so that every view and every
 // comparison works on both. The ids of the first stay what they are; the lanes and threads of the second stand behind its own.
 
-import { type Lane, type Profile, NONE } from "./model";
+import { type Lane, type Profile, NONE, functionName } from "./model";
 
-export function join(now: Profile, before: Profile, name: string): Profile {
+export function join(now: Profile, before: Profile, id: string, name: string): Profile {
   const text = union(now.strings, before.strings);
   const sources = union(now.sources, before.sources);
   const modules = union(now.modules, before.modules);
-  const functionOf = sameFunctions(now, before, sources.of, modules.of);
+  const functionOf = sameFunctions(now, before);
   const [threads, stacks, frames] = [now.threads.length, now.stacks.parent.length, now.frames.function.length];
   const added = functionOf.flatMap((id, row) => (id >= now.functions.name.length ? [row] : []));
   const also = (own: Uint32Array, other: Uint32Array, of?: readonly number[]) => {
@@ -26,7 +26,7 @@ export function join(now: Profile, before: Profile, name: string): Profile {
     processes: [...now.processes, ...before.processes],
     threads: [...now.threads, ...before.threads.map((row) => ({ ...row, process: row.process + now.processes.length }))],
     lanes: [...now.lanes, ...before.lanes.map(lane)],
-    other: { name, lane: now.lanes.length, thread: threads, durationNs: before.durationNs, startMs: before.startMs },
+    other: { id, name, lane: now.lanes.length, thread: threads, durationNs: before.durationNs, startMs: before.startMs },
     functions: {
       name: also(both.name, more.name, text.of),
       source: also(both.source, more.source, sources.of),
@@ -74,29 +74,15 @@ function union(first: readonly string[], second: readonly string[]): { all: stri
   return { all, of };
 }
 
-/** For each function of the second its row among both: the same name, script and binary, best with the same position. Where an edit
- * moved lines, those of one name that are left over are the same in their order. */
-function sameFunctions(now: Profile, before: Profile, sources: readonly number[], modules: readonly number[]): number[] {
-  const known = new Map<string, number[]>();
-  const key = ({ functions, strings }: Profile, id: number, source: number, module: number) => `${strings[functions.name[id]]}\n${source}\n${module}`;
-  const at = ({ functions }: Profile, id: number) => functions.line[id] * 0x10000 + functions.column[id];
-  const collect = (profile: Profile, keyOf: (id: number) => string, into: Map<string, number[]>) => {
-    const ids = Array.from(profile.functions.name, (_, id) => id).sort((a, b) => at(profile, a) - at(profile, b));
-    for (const id of ids) {
-      const list = into.get(keyOf(id));
-      if (list) list.push(id);
-      else into.set(keyOf(id), [id]);
-    }
-  };
-  collect(now, (id) => key(now, id, now.functions.source[id], now.functions.module[id]), known);
-  const wanted = new Map<string, number[]>();
-  const place = (of: readonly number[], id: number) => (id === NONE ? NONE : of[id]);
-  collect(before, (id) => key(before, id, place(sources, before.functions.source[id]), place(modules, before.functions.module[id])), wanted);
+/** For each function of the second its row among both: the same name and place, best with the same position. Where an edit moved
+ * lines, those of one name that are left over are the same in their order. */
+function sameFunctions(now: Profile, before: Profile): number[] {
+  const known = byName(now);
   const found: number[] = new Array(before.functions.name.length).fill(-1);
-  for (const [words, ids] of wanted) {
+  for (const [words, ids] of byName(before)) {
     let left = known.get(words) ?? [];
     for (const id of ids) {
-      const same = left.find((other) => at(now, other) === at(before, id));
+      const same = left.find((other) => positionOf(now, other) === positionOf(before, id));
       if (same === undefined) continue;
       found[id] = same;
       left = left.filter((other) => other !== same);
@@ -105,4 +91,27 @@ function sameFunctions(now: Profile, before: Profile, sources: readonly number[]
   }
   let next = now.functions.name.length;
   return found.map((id) => (id < 0 ? next++ : id));
+}
+
+function byName(profile: Profile): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  const ids = Array.from(profile.functions.name, (_, id) => id).sort((a, b) => positionOf(profile, a) - positionOf(profile, b));
+  for (const id of ids) {
+    const words = `${functionName(profile, id)}\n${placeOf(profile, id)}`;
+    const group = groups.get(words);
+    if (group) group.push(id);
+    else groups.set(words, [id]);
+  }
+  return groups;
+}
+
+/** The script; or the binary's file name without its version, because two releases of Node stand in different folders. */
+function placeOf({ functions, sources, modules }: Profile, id: number): string {
+  if (functions.source[id] !== NONE) return sources[functions.source[id]];
+  const path = functions.module[id] === NONE ? "" : modules[functions.module[id]];
+  return path.slice(path.lastIndexOf("/") + 1).replace(/\.so\b.*/, ".so").replace(/^perf-\d+\.map$/, "[JIT]");
+}
+
+function positionOf({ functions }: Profile, id: number): number {
+  return functions.line[id] * 0x1_0000 + functions.column[id];
 }

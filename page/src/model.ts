@@ -96,7 +96,7 @@ export interface Profile {
   /** The text of each source, where the recording carries it. */
   texts: (string | null)[];
   /** A recording to compare with, whose lanes and threads stand behind this one's own from these rows on. */
-  other: { name: string; lane: number; thread: number; durationNs: number; startMs: number | null } | null;
+  other: { id: string; name: string; lane: number; thread: number; durationNs: number; startMs: number | null } | null;
 }
 
 export function profileOf({ header, columns }: Payload): Profile {

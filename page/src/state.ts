@@ -18,6 +18,10 @@ export interface State {
   range: readonly [number, number] | null;
   /** What the range is compared with. */
   base: readonly [number, number] | "rest" | null;
+  /** Or the id of a recording that all is compared with. */
+  against: string | null;
+  /** The widths of boxes are those before: what is gone shows. */
+  isBefore: boolean;
   /** Rows of the thread table; null for the busiest main loop, an empty list for all. */
   threads: readonly number[] | null;
   /** Samples of these categories; an empty list for all. */
@@ -45,6 +49,8 @@ export const START: State = {
   lane: 0,
   range: null,
   base: null,
+  against: null,
+  isBefore: false,
   threads: null,
   categories: [],
   focus: [],
@@ -71,7 +77,8 @@ export function toHash(state: State): string {
   put("view", state.view, state.view !== START.view);
   put("lane", String(state.lane), state.lane !== 0);
   put("range", rangeText(state.range), state.range !== null);
-  put("against", state.base === "rest" ? "rest" : rangeText(state.base), state.base !== null);
+  put("against", state.against ?? (state.base === "rest" ? "rest" : rangeText(state.base)), (state.against ?? state.base) !== null);
+  put("widths", "before", state.isBefore);
   put("threads", state.threads?.join(".") || "all", state.threads !== null);
   put("category", state.categories.map((byte) => CATEGORIES[byte][0]).join("."), state.categories.length > 0);
   put("focus", items(state.focus), state.focus.length > 0);
@@ -100,11 +107,14 @@ export function fromHash(hash: string): State {
   const word = (key: string) => words.get(key) ?? "";
   const one = <T extends string>(key: string, known: readonly T[], otherwise: T): T => known.find((value) => value === word(key)) ?? otherwise;
   const number = (key: string) => (/^\d{1,10}$/.test(word(key)) ? Number(word(key)) : null);
+  const base = word("against") === "rest" ? "rest" : rangeOf(word("against"));
   return {
     view: one("view", VIEWS, START.view),
     lane: number("lane") ?? 0,
     range: rangeOf(word("range")),
-    base: word("against") === "rest" ? "rest" : rangeOf(word("against")),
+    base,
+    against: base ? null : word("against") || null,
+    isBefore: word("widths") === "before",
     threads: words.has("threads") ? numbers(word("threads")) : null,
     categories: word("category").split(".").map((name) => CATEGORIES.findIndex(([known]) => known === name)).filter((byte) => byte >= 0),
     focus: itemsOf(word("focus")),

@@ -4,7 +4,7 @@ import { CATEGORY_COLORS, css, themed } from "../colors";
 import { CATEGORIES, ROLES, functionName, functionPlace } from "../model";
 import { TOP_BY, type TopBy, type TopRow } from "../top";
 import { type State } from "../state";
-import { verdictOf } from "../diff";
+import type { Change } from "../diff";
 import { percent, points, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { button, choice, h, refill, swatch } from "./dom";
@@ -48,16 +48,15 @@ interface Entry {
   row: TopRow;
   words: Words;
   /** Its share before and the change since, where there is something to compare with. */
-  change: { before: number; now: number; verdict: string } | null;
+  change: Change | null;
 }
 
 function wanted(app: App, by: TopBy): Entry[] {
   const text = app.state.filter.toLowerCase();
   const changes = app.derived.topChanges(app.state, by);
-  const { counted } = app.profile.lanes[app.derived.lane(app.state)] ?? { counted: false };
   const all = [...app.derived.top(app.state, by), ...app.derived.gone(app.state, by)].map((row): Entry => {
     const place = changes?.of.get(`${row.key}:${row.line}`);
-    const change = changes && place !== undefined ? verdictOf(changes.before, changes.now, place, counted) : null;
+    const change = changes && place !== undefined ? changes.changes[place] : null;
     return { row, words: wordsOf(app, row, by), change };
   });
   return text ? all.filter(({ words }) => `${words.name} ${words.place}`.toLowerCase().includes(text)) : all;
