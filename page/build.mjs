@@ -35,8 +35,8 @@ const { outputFiles } = buildSync({
   charset: "utf8",
   legalComments: "none",
 });
-// The doc comments that esbuild keeps are in the sources, too.
-const made = outputFiles[0].text.replace(/^ *\/\*\*.*\*\/\n/gm, "");
+// The doc comments that esbuild keeps are in the sources, too; an indent is a tab.
+const made = outputFiles[0].text.replace(/^ *\/\*\*.*\*\/\n/gm, "").replace(/^(?: {2})+/gm, (blanks) => "\t".repeat(blanks.length / 2));
 const script = `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${hash.digest("hex")}
 "use strict";
 (() => {

@@ -172,15 +172,23 @@ export class Derived {
   }
 
   private kinds(state: State, by: TopBy): Kinds {
-    return this.once("kinds", `${by}|${JSON.stringify(state.hidden)}`, () => kindsOf(this.profile, by, this.hidden(state)));
+    return this.once(`kinds-${by}`, JSON.stringify(state.hidden), () => kindsOf(this.profile, by, this.hidden(state)));
   }
 
   top(state: State, by: TopBy): TopRow[] {
-    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${by}`;
-    return this.once("top", key, () => {
+    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
+    return this.once(`top-${by}`, key, () => {
       if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
       return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
     });
+  }
+
+  /** The lines of a source. Where the recording knows none, the functions at the lines where they start. */
+  lines(state: State, source: number): { rows: TopRow[]; areFunctions: boolean } {
+    const rows = this.top(state, "line").filter(({ key }) => key === source);
+    if (rows.length > 0) return { rows, areFunctions: false };
+    const { source: sources, line } = this.profile.functions;
+    return { rows: this.top(state, "function").filter(({ key }) => sources[key] === source).map((row) => ({ ...row, line: line[row.key] })), areFunctions: true };
   }
 
   /** Rows that were there before and are gone. */

@@ -11,6 +11,7 @@ import { profileOf } from "./model";
 import { decode, fromBase64 } from "./payload";
 import { matchedWeight, matching } from "./search";
 import { hiddenStacks, keptStacks, sumStacks } from "./selection";
+import { linesOf } from "./source";
 import { START, fromHash, toHash } from "./state";
 import { duration, percent, share, shown } from "./text";
 import { causedBy, kindsOf, ownKinds, topOf, topOfThreads } from "./top";
@@ -39,7 +40,7 @@ const parts = {
   ...{ calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf },
   ...{ columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
   ...{ hiddenStacks, keptStacks, sumStacks, matchedWeight, matching },
-  ...{ START, fromHash, toHash, duration, percent, share, shown },
+  ...{ linesOf, START, fromHash, toHash, duration, percent, share, shown },
   ...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes },
 };
 Object.assign(globalThis, { nodescope: parts });

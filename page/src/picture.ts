@@ -128,7 +128,7 @@ export function colorOf(derived: Derived, state: State, box: ShownBox, matches: 
   if (box.function === NONE) return GROUP;
   if (matches?.[box.function]) return MATCH;
   const { change } = box;
-  if (change) return colorOfChange(change.verdict, (change.now - change.before) / STRONGEST);
+  if (change && state.colorBy === "category") return colorOfChange(change.verdict, (change.now - change.before) / STRONGEST);
   if (state.colorBy === "tier") return TIER_COLORS[box.tier];
   if (state.colorBy === "package") {
     const name = functionPackage(derived.profile, box.function);

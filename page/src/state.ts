@@ -5,7 +5,7 @@ import { CATEGORIES } from "./model";
 import type { Item, Kind } from "./selection";
 import { TOP_BY, type TopBy } from "./top";
 
-export const VIEWS = ["flame", "time", "inverted", "top", "sandwich"] as const;
+export const VIEWS = ["flame", "time", "inverted", "top", "sandwich", "source"] as const;
 export type View = (typeof VIEWS)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
@@ -32,6 +32,8 @@ export interface State {
   zoom: readonly number[];
   /** The function whose callers and callees are shown. */
   function: number | null;
+  /** The source that is shown, and a line in it. */
+  source: readonly [number, number] | null;
   search: string;
   colorBy: (typeof COLOR_BY)[number];
   /** Roots at the bottom. */
@@ -57,6 +59,7 @@ export const START: State = {
   hidden: [],
   zoom: [],
   function: null,
+  source: null,
   search: "",
   colorBy: "category",
   isUpward: false,
@@ -85,6 +88,7 @@ export function toHash(state: State): string {
   put("hide", items(state.hidden), state.hidden.length > 0);
   put("zoom", state.zoom.join("."), state.zoom.length > 0);
   put("function", String(state.function), state.function !== null);
+  put("source", state.source?.join(".") ?? "", state.source !== null);
   put("search", state.search, state.search !== "");
   put("colour", state.colorBy, state.colorBy !== START.colorBy);
   put("up", "1", state.isUpward);
@@ -108,6 +112,7 @@ export function fromHash(hash: string): State {
   const one = <T extends string>(key: string, known: readonly T[], otherwise: T): T => known.find((value) => value === word(key)) ?? otherwise;
   const number = (key: string) => (/^\d{1,10}$/.test(word(key)) ? Number(word(key)) : null);
   const base = word("against") === "rest" ? "rest" : rangeOf(word("against"));
+  const source = numbers(word("source"));
   return {
     view: one("view", VIEWS, START.view),
     lane: number("lane") ?? 0,
@@ -121,6 +126,7 @@ export function fromHash(hash: string): State {
     hidden: itemsOf(word("hide")),
     zoom: numbers(word("zoom")),
     function: number("function"),
+    source: source.length === 2 ? [source[0], source[1]] : null,
     search: word("search"),
     colorBy: one("colour", COLOR_BY, START.colorBy),
     isUpward: word("up") === "1",

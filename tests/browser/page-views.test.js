@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 vm.runInThisContext(readFileSync(pathTo(root, "page/dist/ui.js"), "utf8"), { filename: "ui.js" });
 const {
-  CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
+  CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
   thingsOfCallers, thingsUp, calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf, gridOf, heatOf,
   rangeOfCells, culprit, loopsOf, hiddenStacks, keptStacks, sumStacks, matchedWeight, matching, START, fromHash, toHash, duration,
   percent, share, shown, causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes, decode, profileOf,
@@ -83,6 +83,23 @@ for (const name of CASES) {
       assert.equal(sums.total, told.weight);
       assert.equal(sums.count, told.samples);
       assertSameLists(profile, ALL, null, told);
+    });
+
+    test("a source's lines are those of the report, and a text does not change them", () => {
+      const all = topOf(profile, sumStacks(profile, ALL), "line", null, kindsOf(profile, "line", null));
+      const told = report(name).lines;
+      const text = "x\n".repeat(5000);
+      for (const source of new Set(all.map(({ key }) => key))) {
+        const rows = all.filter(({ key }) => key === source);
+        const numbers = (lines) => lines.filter(({ row }) => row).map(({ number, row }) => `${number} ${row.selfSamples} ${row.totalSamples}`).sort();
+        const expected = told.filter(({ file }) => file === profile.sources[source]).map((row) => `${row.line} ${row.self_samples} ${row.total_samples}`).sort();
+        // Sources of one path are one file for the report.
+        if (profile.sources.filter((path) => path === profile.sources[source]).length > 1) continue;
+        assert.deepEqual(numbers(linesOf(rows, null, 1)), expected);
+        const shown = linesOf(rows, text, 1);
+        assert.deepEqual(numbers(shown), expected);
+        assert.equal(shown.reduce((sum, { skipped }) => sum + 1 + skipped, 0), shown.at(-1).number);
+      }
     });
 
     if (isTimed) test("a range is half-open", () => {
@@ -302,7 +319,7 @@ test("two recordings side by side: each keeps its numbers, and a function is the
 test("the address keeps everything, and nonsense in it is ignored", () => {
   const full = {
     ...START, view: "top", lane: 1, range: [12_310_000_000, 13_830_000_001], base: [0, 5_000_000_000], isBefore: true, threads: [0, 3], categories: [5, 13], search: "a&b=ü#%", zoom: [1, 22],
-    focus: [{ kind: "package", id: 7 }], hidden: [{ kind: "category", id: 3 }, { kind: "function", id: 12 }], function: 9, colorBy: "tier", isUpward: true, by: "line",
+    focus: [{ kind: "package", id: 7 }], hidden: [{ kind: "category", id: 3 }, { kind: "function", id: 12 }], function: 9, source: [4, 43], colorBy: "tier", isUpward: true, by: "line",
     sort: "total", filter: "x y", rows: 25, bands: "thread", theme: "dark",
   };
   assert.deepEqual(fromHash(`#${toHash(full)}`), full);

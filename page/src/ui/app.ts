@@ -144,7 +144,7 @@ export class App {
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help.open) return;
-    const views: Record<string, State["view"]> = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich" };
+    const views: Record<string, State["view"]> = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich", 6: "source" };
     const actions: Record<string, () => void> = {
       "/": () => document.querySelector<HTMLElement>("#search")?.focus(),
       "?": () => this.showHelp(),

@@ -9,6 +9,7 @@ import type { App, Part } from "./app";
 import { button, h, refill, sized, swatch } from "./dom";
 import { getFont } from "./heatview";
 import { svgOf } from "./save";
+import { sourceOf, sourceView } from "./sourceview";
 import { topTable } from "./topview";
 import { itemName } from "./tools";
 
@@ -23,11 +24,11 @@ export function flamePart(app: App): Part[] {
   const space = h("div");
   const scroll = h("div", { class: "scroll" }, canvas, space);
   const note = h("div", { class: "note hidden" });
-  const top = topTable(app);
+  const [top, source] = [topTable(app), sourceView(app)];
   const table = h("div", { class: "unseen", attributes: { id: "flame-table" } });
   const tip = h("div", { class: "tip hidden", attributes: { "aria-hidden": "true" } });
   const menu = h("div", { class: "menu hidden", attributes: { role: "menu" } });
-  const picture = h("section", { class: "picture", attributes: { "aria-label": "Picture" } }, note, scroll, top.element, table, tip, menu);
+  const picture = h("section", { class: "picture", attributes: { "aria-label": "Picture" } }, note, scroll, top.element, source.element, table, tip, menu);
   const current = h("span", { class: "current", attributes: { id: "current", role: "status" } });
   const legend = h("span", { class: "legend end" });
   const foot = h("footer", { class: "foot" }, current, legend);
@@ -38,13 +39,13 @@ export function flamePart(app: App): Part[] {
   const widths = new Map<number, number>();
 
   const render = () => {
-    const isTop = app.state.view === "top";
-    top.element.classList.toggle("hidden", !isTop);
+    const table = { top, source }[app.state.view as string];
+    for (const other of [top, source]) other.element.classList.toggle("hidden", other !== table);
     hideMenu();
-    if (isTop) {
+    if (table) {
       for (const element of [scroll, note]) element.classList.add("hidden");
       current.textContent = "";
-      top.render();
+      table.render();
       legend.replaceChildren();
       return;
     }
@@ -208,6 +209,8 @@ export function flamePart(app: App): Part[] {
       [`Only stacks through ${name}`, () => app.focus({ kind: "function", id })],
       [`Hide ${name}`, () => app.hide({ kind: "function", id })],
     ];
+    const place = sourceOf(app, id);
+    if (place) rows.splice(1, 0, [`Source of ${name} (s)`, () => app.update({ view: "source", source: place })]);
     if (packageId !== NONE) {
       const packageName = itemName(app, { kind: "package", id: packageId });
       rows.push([`Only stacks through package ${packageName}`, () => app.focus({ kind: "package", id: packageId })]);
@@ -297,6 +300,10 @@ export function flamePart(app: App): Part[] {
       Enter: () => zoomTo(box),
       " ": () => zoomTo(box),
       Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
+      s: () => {
+        const at = box.function === NONE ? null : sourceOf(app, box.function);
+        if (at) app.update({ view: "source", source: at });
+      },
       m: place,
       ContextMenu: place,
     };
@@ -320,7 +327,7 @@ export function flamePart(app: App): Part[] {
   const renderLegend = () => {
     const { colorBy, view } = app.state;
     const entry = (color: Rgb, text: string) => h("span", {}, swatch(css(themed(color, app.isDark))), text);
-    if (view !== "time" && derived.base(app.state)) {
+    if (view !== "time" && colorBy === "category" && derived.base(app.state)) {
       return refill(legend, entry(colorOfChange("more", 1), "more"), entry(colorOfChange("less", -1), "less or gone"), entry(colorOfChange("new", 1), "new"), entry(colorOfChange("noise", 0), "within noise"));
     }
     if (colorBy === "category") return legend.replaceChildren();

@@ -10,7 +10,7 @@ import { clock, duration, percent, plural, points, seconds, shown, thousands } f
 import type { App, Part } from "./app";
 import { button, choice, h, picker, refill, toggle } from "./dom";
 
-const WORDS: Record<View, string> = { flame: "flame graph", time: "time order", inverted: "inverted", top: "top table", sandwich: "callers & callees" };
+const WORDS: Record<View, string> = { flame: "flame graph", time: "time order", inverted: "inverted", top: "top table", sandwich: "callers & callees", source: "source" };
 /** So many steps of the way to the zoomed box are shown. */
 const MOST_CRUMBS = 5;
 const MOST_CHANGES = 3;
@@ -28,8 +28,13 @@ export function toolPart(app: App): Part[] {
 
 function renderTrail(app: App, trail: HTMLElement): void {
   const some = chips(app);
-  trail.classList.toggle("hidden", app.state.view === "top" && some.length === 0);
+  trail.classList.toggle("hidden", isTable(app) && some.length === 0);
   refill(trail, crumbs(app), ...some, h("span", { class: "end row" }, ...options(app)));
+}
+
+/** Whether the view is no picture. */
+export function isTable({ state }: App): boolean {
+  return state.view === "top" || state.view === "source";
 }
 
 function views(app: App): HTMLElement {
@@ -115,7 +120,7 @@ function crumbs(app: App): HTMLElement {
     const thread = profile.threads[threadInTime(derived, state)];
     return h("span", { class: "crumbs quiet" }, thread ? `one thread: ${shown(thread.name)} ${thread.tid ?? ""}` : "");
   }
-  if (state.view === "top") return h("span", { class: "crumbs" });
+  if (isTable(app)) return h("span", { class: "crumbs" });
   const path = pathOf(follow(derived.graph(state), state.zoom));
   const steps = path.map((id, index) => button(name(id), `crumb-${index}`, () => app.update({ zoom: path.slice(0, index + 1) }), { class: "link", title: name(id) }));
   const all = button("all", "crumb-all", () => app.update({ zoom: [] }), { class: "link" });
@@ -145,8 +150,8 @@ function chips(app: App): HTMLElement[] {
 
 function options(app: App): HTMLElement[] {
   const { state } = app;
-  if (state.view === "top") return [];
-  const colors = picker("colour", COLOR_BY, state.colorBy, (colorBy) => app.update({ colorBy }), { category: "colour by category", package: "colour by package", tier: "colour by tier" });
+  if (isTable(app)) return [];
+  const colors = picker("colour", COLOR_BY, state.colorBy, (colorBy) => app.update({ colorBy }), { category: app.derived.base(state) ? "colour by change" : "colour by category", package: "colour by package", tier: "colour by tier" });
   const widths = app.derived.base(state) && state.view !== "time" && toggle("widths before", "widths", state.isBefore, () => app.update({ isBefore: !state.isBefore }), "Boxes as wide as they were: shows what is gone (b)");
   if (state.view === "sandwich") return widths ? [widths, colors] : [colors];
   return [...(widths ? [widths] : []), toggle("roots at the bottom", "upward", state.isUpward, () => app.update({ isUpward: !state.isUpward }), "d"), colors];
