@@ -8,6 +8,8 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { buildSync } from "esbuild";
 
+/** Bytes: the script is in every page. crates/web has a test for it, too. */
+const LARGEST = 150_000;
 const here = import.meta.dirname ?? resolve(".");
 
 /** Everything that decides what comes out: the sources, this file, and the versions of the tools. */
@@ -22,19 +24,24 @@ function sources() {
 const hash = createHash("sha256");
 for (const path of sources()) hash.update(`${path}\0`).update(readFileSync(join(here, path))).update("\0");
 
-buildSync({
+const { outputFiles } = buildSync({
   absWorkingDir: here,
   entryPoints: ["src/main.ts"],
-  outfile: "dist/ui.js",
+  write: false,
   bundle: true,
-  format: "iife",
-  globalName: "nodescope",
+  // Nothing is imported or exported: wrapped in a function this is a classic script.
+  format: "esm",
   target: "es2022",
   charset: "utf8",
   legalComments: "none",
 });
-const made = readFileSync(join(here, "dist/ui.js"), "utf8");
-writeFileSync(
-  join(here, "dist/ui.js"),
-  `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${hash.digest("hex")}\n${made}`,
-);
+// The doc comments that esbuild keeps are in the sources, too; an indent is a tab.
+const made = outputFiles[0].text.replace(/^ *\/\*\*.*\*\/\n/gm, "").replace(/^(?: {2})+/gm, (blanks) => "\t".repeat(blanks.length / 2));
+const script = `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${hash.digest("hex")}
+"use strict";
+(() => {
+${made}})();
+`;
+const bytes = Buffer.byteLength(script);
+if (bytes > LARGEST) throw new Error(`the script has ${bytes} bytes, and may have ${LARGEST}`);
+writeFileSync(join(here, "dist/ui.js"), script);

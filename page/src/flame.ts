@@ -95,11 +95,11 @@ export function callersOf(tree: Tree, sums: NodeSums, id: number): Graph {
   return upwards(tree, root);
 }
 
-/** The nodes of a function that no other call of it encloses. */
-function outermost(tree: Tree, sums: NodeSums, id: number): number[] {
+/** The nodes of a function that no other call of it encloses; all, or those in the selection. */
+export function outermost(tree: Tree, sums: NodeSums | null, id: number): number[] {
   const found: number[] = [];
   for (let node = 1; node < tree.function.length; node++) {
-    if (tree.function[node] !== id || sums.totalSamples[node] === 0) continue;
+    if (tree.function[node] !== id || sums?.totalSamples[node] === 0) continue;
     let above = tree.parent[node];
     while (above !== 0 && tree.function[above] !== id) above = tree.parent[above];
     if (above === 0) found.push(node);

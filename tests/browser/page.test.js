@@ -114,7 +114,7 @@ describe("the page of a recording", () => {
     const named = (100 * (1 - told.losses.unnamed_frames / told.losses.frames)).toFixed(1);
     assert.ok(facts.includes(`${named}\u00a0% named`), facts);
     assert.ok(facts.includes("0 lost"), facts);
-    const said = await page.locator(".said").textContent();
+    const said = await page.locator("#said").textContent();
     assert.ok(said.includes("of the npm packages, express caused most: 19.1\u00a0%"), said);
     await close(page);
   });
@@ -334,6 +334,7 @@ test("a range is compared with the rest, or with another", async () => {
   assert.equal((await hashOf(page)).against, "rest");
   assert.match(await page.locator("#against").textContent(), /^against the rest/);
   assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
+  assert.match(await page.locator("#compared").textContent(), /against the rest \([\d.]+ s\); the largest changes beyond noise: ?\S+/);
   await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
   assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
   await page.screenshot({ path: join(pictures, "compared.png") });
@@ -348,6 +349,134 @@ test("a range is compared with the rest, or with another", async () => {
   await drawn(page);
   assert.equal((await hashOf(page)).against, (await hashOf(page)).range);
   await close(page);
+});
+
+/** A page without a recording of its own, to which a test gives a library of several, as a server would. */
+async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
+  const [script, style] = ["page/dist/ui.js", "page/style.css"].map((path) => readFileSync(join(root, path), "utf8"));
+  const out = join(folder, `library-${++files}.html`);
+  writeFileSync(out, `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main><script>${script}</script>`);
+  const page = await open(browser, pathToFileURL(out).href + hash, 1400);
+  page.trouble.length = 0; // It says that there is no recording.
+  const recordings = inputs.map((input, at) => {
+    const file = join(folder, `library-${files}-${at}.nodescope`);
+    execFileSync(program, ["export", input, "-o", file], { stdio: ["ignore", "ignore", "inherit"] });
+    return { id: `r${at}`, name: `recording ${at} <b>`, folder: "", bytes: 1, modifiedMs: 0, base64: readFileSync(file).toString("base64") };
+  });
+  await page.evaluate(async ({ list, texts }) => {
+    const { App, decode, profileOf } = window.nodescope;
+    const load = async (id) => profileOf(await decode(Uint8Array.from(atob(list.find((one) => one.id === id).base64), (letter) => letter.charCodeAt(0))));
+    const library = { recordings: list, open: list.slice(0, 2).map(({ id }) => id), load };
+    const shown = await load(library.open.at(-1));
+    library.source = async (id, row) => texts[shown.sources[row]] ?? null;
+    new App(shown, document.getElementById("page"), library);
+  }, { list: recordings, texts });
+  await page.locator("#compared, #selection").first().waitFor({ state: "attached" });
+  return page;
+}
+
+test("a recording is compared with another, in every view", async () => {
+  const [BEFORE, AFTER] = [HTTP, join(root, "corpus/node24-http/input.txt.gz")];
+  const page = await showLibrary([BEFORE, AFTER, DEMO]);
+  await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 0"));
+  const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
+  const share = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
+  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
+  const said = await page.locator("#compared").textContent();
+  assert.match(said, /^Self time as shares: the whole recording \([\d.]+ s\) against recording 0 <b> \([\d.]+ s\); the largest changes beyond noise:/);
+  const named = await page.locator("#compared button").allTextContents();
+  assert.ok(named.length >= 1 && named.length <= 3, said);
+  for (const name of named) {
+    const [was, is] = [share(before, name), share(now, name)];
+    assert.ok(said.includes(was === 0 ? `${name} new, ${digits(is)}` : is === 0 ? `${name} gone, ${digits(was)}` : `${digits(was)} → ${digits(is)}`), `${name}: ${said}`);
+  }
+  await page.screenshot({ path: join(pictures, "against-recording.png") });
+  assert.equal((await selected(page)).samples, now.samples, "the other recording's samples are not among the selected");
+  for (const key of ["1", "3"]) {
+    await page.keyboard.press(key);
+    await drawn(page);
+    assert.match(await page.locator(".foot .legend").textContent(), /more.*less or gone.*new.*within noise/);
+    await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
+    assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+  }
+  await page.screenshot({ path: join(pictures, "against-inverted.png") });
+  await page.keyboard.press("4");
+  await drawn(page);
+  const rows = () => page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const [self, , was, , verdict, , name] = (await rows())[0];
+  assert.deepEqual([self, was], [digits(share(now, name)), digits(share(before, name))]);
+  assert.match(verdict, /^(more|less|new|gone|within noise)$/);
+  await page.locator('[data-key="sort-change"]').click();
+  await drawn(page);
+  const gone = (await rows()).find((row) => row[0] === "0.0\u00a0%");
+  assert.deepEqual([gone[1], gone[2]], ["0", digits(share(before, gone[6]))], "what is gone is listed");
+  await page.screenshot({ path: join(pictures, "against-top.png") });
+  await page.locator("#compared button").first().click();
+  await drawn(page);
+  assert.match(await page.locator(".foot .legend").textContent(), /within noise/);
+  await page.screenshot({ path: join(pictures, "against-sandwich.png") });
+  await page.keyboard.press("1");
+  await page.keyboard.press("b");
+  await drawn(page);
+  assert.equal((await hashOf(page)).widths, "before");
+  assert.equal(samplesOf((await boxes(page))[0]), before.samples, "the widths are those of before");
+  await page.locator('[data-key="compare-stop"]').click();
+  await drawn(page);
+  assert.equal(await page.locator("#compared").textContent(), "");
+  await page.locator('select[aria-label="compare with"]').selectOption("r2");
+  await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 2"));
+  assert.equal((await hashOf(page)).against, "r2");
+  await close(page);
+});
+
+test("a source has the weight of each line, with its text or without", async () => {
+  const told = report(DEMO, "--thread", "main");
+  const SHOP = told.lines.find(({ file }) => file.endsWith("/shop.js")).file;
+  const { name, line } = told.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
+  const lines = told.lines.filter(({ file }) => file === SHOP);
+  assert.ok(lines.length > 3);
+  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
+  const expected = lines.map(({ line, self, total, self_samples }) => [digits(self), String(self_samples), digits(total), String(line)]).sort();
+  const weights = async (page) => (await page.locator("#source tbody tr[data-line]").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))))
+    .filter(([self]) => self !== "").map(([self, samples, total, , line]) => [self, samples, total, line]).sort();
+
+  const page = await show(DEMO, "#view=top");
+  await page.locator("#filter").fill(name);
+  await drawn(page);
+  await page.locator("#top tbody button").first().focus();
+  await page.keyboard.press("s");
+  await drawn(page);
+  assert.equal((await hashOf(page)).view, "source");
+  assert.match(await page.locator(".picture .note").last().textContent(), /^This file carries no source text: export with --with-source\.$/);
+  assert.deepEqual(await weights(page), expected);
+  assert.match(await page.locator("#source-said").textContent(), /shop\.jsself [\d.]+\s% \(\d+\)/);
+  await page.screenshot({ path: join(pictures, "source-without-text.png") });
+  await close(page);
+
+  const text = Array.from({ length: 300 }, (_, at) => `\tline ${at + 1}; // <img src=x onerror=alert(1)> \u202e`).join("\n");
+  const other = await showLibrary([DEMO], { texts: { [SHOP]: text } });
+  await other.keyboard.press("/");
+  await other.keyboard.type(`^${name}$`);
+  await other.keyboard.press("Enter");
+  await other.locator("#flame").focus();
+  await other.keyboard.press("s");
+  await other.waitForFunction(() => document.querySelectorAll("#source tbody tr").length === 300);
+  assert.deepEqual(await weights(other), expected);
+  const row = other.locator("#source tr.wanted");
+  assert.equal(await row.getAttribute("data-line"), String(line));
+  assert.equal(await row.locator(".code").textContent(), `    line ${line}; // <img src=x onerror=alert(1)> \\u202e`);
+  const [inside, area] = [await row.boundingBox(), await other.locator(".picture .scroll").last().boundingBox()];
+  assert.ok(inside.y >= area.y && inside.y < area.y + area.height, "scrolled to the function");
+  const hottest = lines.reduce((best, one) => (one.self > best.self ? one : best));
+  assert.match(await other.locator(`#source tr[data-line="${hottest.line}"]`).getAttribute("class"), /hot/);
+  assert.equal(await other.locator("#source img").count(), 0);
+  await other.screenshot({ path: join(pictures, "source.png") });
+  // The weights are those of the selection.
+  await other.evaluate(() => (location.hash += "&range=0-1"));
+  await drawn(other);
+  const part = report(DEMO, "--thread", "main", "--range", "0s..1s").lines.filter(({ file }) => file === SHOP);
+  assert.deepEqual((await weights(other)).map((cells) => cells[1]).sort(), part.map((one) => String(one.self_samples)).sort());
+  await close(other);
 });
 
 test("what is shown can be saved as a picture, hostile names and all", async () => {

@@ -101,7 +101,7 @@ function saidPart(app: App): Part {
   }
   const dependency = most(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
   if (dependency) sentences.push(`of the npm packages, ${shown(profile.strings[dependency[0]])} caused most: ${percent(share(dependency[1], sums.total))}`);
-  const element = h("p", { class: "said quiet" }, ...sentences.map((sentence) => h("span", {}, sentence)));
+  const element = h("p", { class: "said quiet", attributes: { id: "said" } }, ...sentences.map((sentence) => h("span", {}, sentence)));
   return { element, render: () => {} };
 }
 
@@ -146,7 +146,7 @@ function threadsPart(app: App): Part {
     });
     list.classList.toggle("hidden", !isOpen);
     refill(list, ...(isOpen ? threadButtons(now) : []));
-    const lanes = profile.lanes.map((_, index) => String(index));
+    const lanes = profile.lanes.slice(0, profile.other?.lane).map((_, index) => String(index));
     const laneNames = Object.fromEntries(profile.lanes.map(({ name, time }, index) => [String(index), `${shown(name)} (${thousands(time.length)})`]));
     refill(
       element,

@@ -4,7 +4,9 @@ import { button, h } from "./dom";
 
 const KEYS: [string, string][] = [
   ["/", "search by regular expression; Enter or n for the next box, Shift-Enter or N for the one before"],
-  ["1 … 5", "flame graph, time order, inverted, top table, callers and callees"],
+  ["1 … 6", "flame graph, time order, inverted, top table, callers and callees, source"],
+  ["s", "the source of the box or of the row of the top table"],
+  ["b", "comparing: boxes as wide as they were before"],
   ["d", "roots on top or at the bottom"],
   ["u", "undo: show again what was hidden last, or leave the focus"],
   ["t", "dark or light"],
@@ -19,7 +21,7 @@ const PICTURE: [string, string][] = [
   ["click, Enter", "zoom in (in time order: select that time)"],
   ["↑ ↓ ← →", "from box to box"],
   ["Backspace", "zoom out by one"],
-  ["right click, m", "menu: hide, focus, callers and callees"],
+  ["right click, m", "menu: hide, focus, callers and callees, source"],
 ];
 
 export function helpDialog(): HTMLDialogElement {

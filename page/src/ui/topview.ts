@@ -4,10 +4,11 @@ import { CATEGORY_COLORS, css, themed } from "../colors";
 import { CATEGORIES, ROLES, functionName, functionPlace } from "../model";
 import { TOP_BY, type TopBy, type TopRow } from "../top";
 import { type State } from "../state";
-import { verdictOf } from "../diff";
+import type { Change } from "../diff";
 import { percent, points, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { button, choice, h, refill, swatch } from "./dom";
+import { sourceOf } from "./sourceview";
 
 /** So many rows at first: a table of ten thousand is slow to draw and read by nobody. */
 const FIRST_ROWS = 200;
@@ -26,8 +27,7 @@ export function topTable(app: App): Part {
   });
   const bar = h("span", { class: "row" });
   const body = h("div", { class: "scroll" });
-  const element = h("div", { class: "picture-table" }, h("div", { class: "row" }, bar, filter), body);
-  element.style.cssText = "display:contents";
+  const element = h("div", { class: "picture-table contents" }, h("div", { class: "row" }, bar, filter), body);
   let most = FIRST_ROWS;
   const render = () => {
     const { by, sort } = app.state;
@@ -38,7 +38,7 @@ export function topTable(app: App): Part {
     const lines = rows.slice(0, most).map((entry) => line(app, entry, total, by));
     const rest = rows.length - lines.length;
     const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => ((most = Infinity), render()));
-    const table = h("table", { attributes: { id: "top" } }, head(app, by), h("tbody", {}, ...lines));
+    const table = h("table", { attributes: { id: "top" }, on: { keydown: (event) => event.key === "s" && (event.target as HTMLElement).closest("tr")?.querySelector<HTMLElement>(".to-source")?.click() } }, head(app, by), h("tbody", {}, ...lines));
     refill(body, rows.length > 0 ? table : h("div", { class: "note" }, by === "package" ? "No npm package is in the selection." : by === "line" ? "This recording has no lines." : "Nothing is selected."), more);
   };
   return { element, render };
@@ -48,16 +48,15 @@ interface Entry {
   row: TopRow;
   words: Words;
   /** Its share before and the change since, where there is something to compare with. */
-  change: { before: number; now: number; verdict: string } | null;
+  change: Change | null;
 }
 
 function wanted(app: App, by: TopBy): Entry[] {
   const text = app.state.filter.toLowerCase();
   const changes = app.derived.topChanges(app.state, by);
-  const { counted } = app.profile.lanes[app.derived.lane(app.state)] ?? { counted: false };
   const all = [...app.derived.top(app.state, by), ...app.derived.gone(app.state, by)].map((row): Entry => {
     const place = changes?.of.get(`${row.key}:${row.line}`);
-    const change = changes && place !== undefined ? verdictOf(changes.before, changes.now, place, counted) : null;
+    const change = changes && place !== undefined ? changes.changes[place] : null;
     return { row, words: wordsOf(app, row, by), change };
   });
   return text ? all.filter(({ words }) => `${words.name} ${words.place}`.toLowerCase().includes(text)) : all;
@@ -113,14 +112,17 @@ function line(app: App, { row, words, change }: Entry, total: number, by: TopBy)
   const number = (text: string) => h("td", { class: "number" }, text);
   const isThread = by === "thread" || by === "process";
   const name = shown(words.name);
-  const open = by === "function" ? button(name, `row-${row.key}`, () => app.update({ view: "sandwich", function: row.key }), { class: "link", title: `${name}\nCallers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () => app.focus({ kind: "package", id: row.key }), { class: "link", title: "Only stacks through this package" }) : name;
+  const source = by === "function" ? sourceOf(app, row.key) : by === "line" ? ([row.key, row.line] as const) : by === "file" && row.key % 2 === 0 ? ([row.key / 2, 0] as const) : null;
+  const place = shown(words.place);
+  const link = (text: string) => button(text, `source-${row.key}-${row.line}`, () => app.update({ view: "source", source }), { class: "link to-source", title: `${text}\nSource, with the weight of each line (s)` });
+  const open = by === "function" ? button(name, `row-${row.key}`, () => app.update({ view: "sandwich", function: row.key }), { class: "link", title: `${name}\nCallers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () => app.focus({ kind: "package", id: row.key }), { class: "link", title: "Only stacks through this package" }) : source ? link(name) : name;
   return h("tr", {},
     number(percent(share(row.self, total))), number(thousands(row.selfSamples)),
     change && number(percent(change.before)), change && number(points(change.now - change.before)), change && h("td", { class: change.verdict === "noise" ? "quiet" : "" }, VERDICTS[change.verdict] ?? change.verdict),
     !isThread && number(percent(share(row.total, total))), !isThread && !change && number(thousands(row.totalSamples)),
     h("td", { title: name }, open),
     !isThread && by !== "category" && by !== "file" && h("td", {}, swatch(css(themed(CATEGORY_COLORS[row.category], app.isDark))), CATEGORIES[row.category][1]),
-    by === "function" && h("td", { class: "place", title: shown(words.place) }, h("bdi", {}, shown(words.place))),
-    isThread && h("td", {}, shown(words.place)),
+    by === "function" && h("td", { class: "place", title: place }, h("bdi", {}, source ? link(place) : place)),
+    isThread && h("td", {}, place),
   );
 }
