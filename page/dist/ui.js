@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 171608faaffbc8d6c41f330e30b544d7cd1234531031d4df46ce3e20d963e19c
+// Made from page/src by `npm run build` in page: change it there. Sources: eadc44675b575322bdf0896fa981266da2ccfa1f44bfed3c9e824417ae9c3409
 "use strict";
 (() => {
 // src/model.ts
@@ -1002,7 +1002,33 @@ async function decode(file) {
 	const start2 = FILE_HEADER + CHUNK_HEADER;
 	if (start2 + length > file.length) throw new Error("the recording ends in the middle");
 	if (start2 + length < file.length) throw new Error("this recording has several parts: nodescope export joins them");
-	return parse(await inflate(file.subarray(start2, start2 + length)));
+	const stored = file.subarray(start2, start2 + length);
+	const inflated = inflate(stored);
+	inflated.catch(() => {
+	});
+	if (crc32(stored) !== view.getUint32(FILE_HEADER + 4, true)) throw new Error(`damaged at byte ${FILE_HEADER}: the checksum does not match`);
+	return parse(await inflated);
+}
+function crc32(bytes) {
+	const [first, second, third, fourth] = Array.from({ length: 4 }, () => new Uint32Array(256));
+	for (let byte = 0; byte < 256; byte++) {
+		let sum2 = byte;
+		for (let bit = 0; bit < 8; bit++) sum2 = sum2 >>> 1 ^ 3988292384 & -(sum2 & 1);
+		first[byte] = sum2;
+	}
+	for (let byte = 0; byte < 256; byte++) {
+		second[byte] = first[byte] >>> 8 ^ first[first[byte] & 255];
+		third[byte] = second[byte] >>> 8 ^ first[second[byte] & 255];
+		fourth[byte] = third[byte] >>> 8 ^ first[third[byte] & 255];
+	}
+	let sum = -1;
+	let at = 0;
+	for (const end = bytes.length - 3; at < end; at += 4) {
+		sum ^= bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24;
+		sum = fourth[sum & 255] ^ third[sum >>> 8 & 255] ^ second[sum >>> 16 & 255] ^ first[sum >>> 24];
+	}
+	for (; at < bytes.length; at++) sum = sum >>> 8 ^ first[(sum ^ bytes[at]) & 255];
+	return ~sum >>> 0;
 }
 async function inflate(stored) {
 	const stream = new Blob([stored]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -3137,8 +3163,9 @@ function showError(root, error) {
 // src/main.ts
 async function start() {
 	const root = document.getElementById("page");
+	const recording = document.getElementById("recording");
+	if (!recording) return;
 	try {
-		const recording = document.getElementById("recording");
 		const bytes = fromBase64(recording.textContent ?? "");
 		recording.remove();
 		new App(profileOf(await decode(bytes)), root);

@@ -20,8 +20,10 @@ import { App, showError } from "./ui/app";
 
 async function start(): Promise<void> {
   const root = document.getElementById("page")!;
+  const recording = document.getElementById("recording");
+  // Behind a server, src/served.ts goes on.
+  if (!recording) return;
   try {
-    const recording = document.getElementById("recording")!;
     const bytes = fromBase64(recording.textContent ?? "");
     recording.remove();
     new App(profileOf(await decode(bytes)), root);
@@ -44,5 +46,6 @@ const parts = {
   ...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes },
 };
 Object.assign(globalThis, { nodescope: parts });
+export type Parts = typeof parts;
 
 if (typeof document !== "undefined") void start();

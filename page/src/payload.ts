@@ -69,7 +69,35 @@ export async function decode(file: Uint8Array): Promise<Payload> {
   const start = FILE_HEADER + CHUNK_HEADER;
   if (start + length > file.length) throw new Error("the recording ends in the middle");
   if (start + length < file.length) throw new Error("this recording has several parts: nodescope export joins them");
-  return parse(await inflate(file.subarray(start, start + length)));
+  const stored = file.subarray(start, start + length);
+  // The browser inflates elsewhere meanwhile; what comes of it is of no interest when the sum is wrong.
+  const inflated = inflate(stored);
+  inflated.catch(() => {});
+  if (crc32(stored) !== view.getUint32(FILE_HEADER + 4, true)) throw new Error(`damaged at byte ${FILE_HEADER}: the checksum does not match`);
+  return parse(await inflated);
+}
+
+/** As zlib and gzip have it; four bytes at a time, which is three times as fast as one by one. */
+export function crc32(bytes: Uint8Array): number {
+  const [first, second, third, fourth] = Array.from({ length: 4 }, () => new Uint32Array(256));
+  for (let byte = 0; byte < 256; byte++) {
+    let sum = byte;
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (0xedb88320 & -(sum & 1));
+    first[byte] = sum;
+  }
+  for (let byte = 0; byte < 256; byte++) {
+    second[byte] = (first[byte] >>> 8) ^ first[first[byte] & 255];
+    third[byte] = (second[byte] >>> 8) ^ first[second[byte] & 255];
+    fourth[byte] = (third[byte] >>> 8) ^ first[third[byte] & 255];
+  }
+  let sum = -1;
+  let at = 0;
+  for (const end = bytes.length - 3; at < end; at += 4) {
+    sum ^= bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+    sum = fourth[sum & 255] ^ third[(sum >>> 8) & 255] ^ second[(sum >>> 16) & 255] ^ first[sum >>> 24];
+  }
+  for (; at < bytes.length; at++) sum = (sum >>> 8) ^ first[(sum ^ bytes[at]) & 255];
+  return ~sum >>> 0;
 }
 
 async function inflate(stored: Uint8Array): Promise<ArrayBuffer> {

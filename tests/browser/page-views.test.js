@@ -360,3 +360,13 @@ test("the heat map's ramp rises evenly in lightness", () => {
     assert.ok(Math.min(...steps) > 3 && Math.max(...steps) < 10, `${steps.map((step) => step.toFixed(1))}`);
   }
 });
+
+test("a damaged recording is refused, wherever a bit has changed", async () => {
+  const whole = new Uint8Array(readFileSync(resolve(root, DEMO)));
+  await decode(whole);
+  for (const at of [40, 41, 42, 43, whole.length >> 1, whole.length - 3, whole.length - 2, whole.length - 1]) {
+    const damaged = whole.slice();
+    damaged[at] ^= 1;
+    await assert.rejects(decode(damaged), /damaged at byte 16: the checksum does not match/, `byte ${at}`);
+  }
+});

@@ -7,52 +7,59 @@ use crate::sha256::sha256;
 
 /// Made from `page/src`, and committed: building nodescope needs no npm.
 const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
+/// What the script needs behind a server; a single file does without.
+const SERVED_SCRIPT: &str = include_str!("../../../page/dist/served.js");
 const STYLE: &str = include_str!("../../../page/style.css");
 
 /// The page with a recording inside: `profile` is a .nodescope file of one chunk.
 pub fn single_file(profile: &[u8], title: &str) -> String {
-    let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts());
+    let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts(&[SCRIPT]));
     let home = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n");
     let before = "<script type=\"application/octet-stream\" id=\"recording\">";
     let recording = [before, &BASE64.encode_to_string(profile), "</script>\n"].concat();
-    assemble(&home, title, &recording)
+    assemble(&home, title, &recording, &[SCRIPT])
 }
 
 /// The page that asks its server for recordings. Its policy comes with the answer, see [`served_policy`].
 pub(crate) fn served_page() -> String {
-    assemble("<meta name=\"nodescope-home\" content=\"served\">\n", "nodescope", "")
+    assemble("<meta name=\"nodescope-home\" content=\"served\">\n", "nodescope", "", &[SCRIPT, SERVED_SCRIPT])
 }
 
 /// What the served page may do: run its own script, and ask its own server.
 pub(crate) fn served_policy() -> String {
     format!(
         "{}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        own_parts()
+        own_parts(&[SCRIPT, SERVED_SCRIPT])
     )
 }
 
 /// The part of a policy that both homes share.
-fn own_parts() -> String {
-    format!("default-src 'none'; script-src {}; style-src {}", source_of(SCRIPT), source_of(STYLE))
+fn own_parts(scripts: &[&str]) -> String {
+    let scripts: Vec<String> = scripts.iter().map(|script| source_of(script)).collect();
+    format!("default-src 'none'; script-src {}; style-src {}", scripts.join(" "), source_of(STYLE))
 }
 
-fn assemble(home: &str, title: &str, recording: &str) -> String {
-    [
+fn assemble(home: &str, title: &str, recording: &str, scripts: &[&str]) -> String {
+    let mut parts = vec![
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
         home,
         "<meta name=\"viewport\" content=\"width=device-width\">\n",
         "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"nodescope\">\n<title>",
-        &escape(title),
+    ];
+    let title = escape(title);
+    parts.extend([
+        title.as_str(),
         "</title>\n<style>",
         STYLE,
         "</style>\n</head>\n<body>\n<main id=\"page\">Reading the recording …</main>\n",
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
         recording,
-        "<script>",
-        SCRIPT,
-        "</script>\n</body>\n</html>\n",
-    ]
-    .concat()
+    ]);
+    for script in scripts {
+        parts.extend(["<script>", script, "</script>\n"]);
+    }
+    parts.push("</body>\n</html>\n");
+    parts.concat()
 }
 
 /// How a policy names an inline text.
@@ -114,19 +121,28 @@ mod tests {
             all.extend_from_slice(&fs::read(page.join(&name)).unwrap());
             all.push(0);
         }
-        let first = SCRIPT.lines().next().unwrap_or_default();
         let expected = hex(&sha256(&all));
-        assert!(first.ends_with(&expected), "page/dist/ui.js is stale: run npm ci && npm run build in page");
+        for script in [SCRIPT, SERVED_SCRIPT] {
+            let first = script.lines().next().unwrap_or_default();
+            assert!(first.ends_with(&expected), "page/dist is stale: run npm ci && npm run build in page");
+        }
     }
 
     #[test]
     fn the_script_is_small_and_cannot_end_early() {
         assert!(SCRIPT.len() <= LARGEST_SCRIPT, "{} bytes", SCRIPT.len());
-        for text in [SCRIPT, STYLE] {
+        for text in [SCRIPT, SERVED_SCRIPT, STYLE] {
             let text = text.to_lowercase();
             for end in ["</script", "</style", "<!--", "<script", "http:", "https:", "innerhtml", "eval("] {
                 assert!(!text.contains(end), "{end}");
             }
+        }
+    }
+
+    #[test]
+    fn a_single_file_cannot_even_ask() {
+        for way in ["fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "import("] {
+            assert!(!SCRIPT.contains(way), "{way}");
         }
     }
 
@@ -154,12 +170,12 @@ mod tests {
     fn the_served_page_has_no_recording_and_may_ask_its_server_alone() {
         let page = served_page();
         assert!(page.contains("<meta name=\"nodescope-home\" content=\"served\">"));
-        assert!(!page.contains("id=\"recording\"") && page.matches("</script").count() == 1);
+        assert!(!page.contains("id=\"recording\"") && page.matches("</script").count() == 2);
         let policy = served_policy();
         assert!(
             policy.contains("connect-src 'self'; ") && policy.contains("frame-ancestors 'none'"),
             "{policy}"
         );
-        assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 2, "{policy}");
+        assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 3, "{policy}");
     }
 }
