@@ -79,6 +79,8 @@ pub(crate) struct Record {
     pub(crate) event: Vec<String>,
     #[command(flatten)]
     pub(crate) maps: SourceMaps,
+    #[command(flatten)]
+    pub(crate) texts: SourceTexts,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
@@ -242,6 +244,7 @@ pub(crate) struct Report {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope export perf.data -o page.html
+  nodescope export perf.data -o page.html --with-source
   nodescope export perf.data -o flame.svg
   nodescope export perf.txt.gz -o - --to folded --all
   perf script | nodescope export - -o recording.nodescope
@@ -255,6 +258,8 @@ pub(crate) struct Export {
     /// The form: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or json; without it, OUT's ending says
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) texts: SourceTexts,
     #[command(flatten)]
     pub(crate) narrow: Narrow,
     /// With PID: only this process [several: --pid=12,13]. Alone, for folded: the pid behind each process name
@@ -294,6 +299,14 @@ pub(crate) struct SourceMaps {
     /// Show TypeScript and bundled code as Node ran it, not by the source maps of its scripts
     #[arg(long)]
     pub(crate) no_source_maps: bool,
+}
+
+/// Whether the text of scripts goes along.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct SourceTexts {
+    /// Put the text of the hottest JavaScript and TypeScript files into the .html or .nodescope file, up to 8 MB: whoever gets it can read them
+    #[arg(long)]
+    pub(crate) with_source: bool,
 }
 
 /// Where names come from, for a recording of addresses.

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 
 use formats::{ImportError, ImportOptions};
 use profile::{Builder, Joining, Profile};
-use symbols::source_maps::{self, MapPlaces};
+use symbols::source_maps::{self, MapPlaces, TextLimits};
 use symbols::{Disk, ForProcess, KernelNames, Sources};
 
 use crate::cli::{Input, Names, Reading, SourceMaps};
 use crate::failure::{Failure, warn};
-use crate::text::thousands;
+use crate::text::{plural, thousands};
 
 /// Files from this size on are worth some preparation.
 const MUCH_TO_READ: u64 = 8 << 20;
+/// The text that a file carries at most.
+const TEXT_LIMITS: TextLimits = TextLimits { each: 1 << 20, all: 8 << 20 };
 /// Files from this size on show their progress.
 const LARGE_FILE: u64 = 256 << 20;
 
@@ -74,6 +76,35 @@ pub(crate) fn with_originals(
         return profile;
     }
     source_maps::apply(profile, &MapPlaces { files: &Disk, root, roots })
+}
+
+/// The text of the hottest scripts, where somebody wants it in the file; otherwise none, also not what the input has.
+/// Says what there is.
+pub(crate) fn with_texts(
+    profile: Profile,
+    is_wanted: bool,
+    root: Option<&Path>,
+    roots: &BTreeMap<u32, PathBuf>,
+) -> Profile {
+    if !is_wanted {
+        return profile.without_source_texts();
+    }
+    let (profile, carried) =
+        source_maps::with_texts(profile, &MapPlaces { files: &Disk, root, roots }, TEXT_LIMITS);
+    let files = |count: usize| plural(count as u64, "source file");
+    if carried.sources == 0 {
+        warn("no text of a source file was found on this machine: the file carries none");
+    } else {
+        warn(&format!(
+            "the file carries the text of {}, {} kB",
+            files(carried.sources),
+            thousands(carried.bytes.div_ceil(1000))
+        ));
+    }
+    if carried.left_out > 0 {
+        warn(&format!("there was no room for the text of {}", files(carried.left_out)));
+    }
+    profile
 }
 
 /// Where names come from, as it was typed. A file that was named must be there: without it, the answer would be

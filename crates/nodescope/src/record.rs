@@ -63,6 +63,7 @@ pub(crate) fn run_and_show(
     if arguments.open && out == Path::new("-") {
         return Err(Failure::usage("what goes to stdout cannot be opened in a browser"));
     }
+    export::refuse_texts(form, arguments.texts)?;
     let options = options(arguments, &target)?;
     cgroup::leave_room(target.pids())?;
     let mut sampler = attach(&target, &options)?;
@@ -83,6 +84,7 @@ pub(crate) fn run_and_show(
     let roots = sources.roots.clone();
     let profile = import(&spool, sources, &target)?;
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
+    let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
     export::write_whole(&profile, form, &out)?;
     spool.remove();
     recorded?;
