@@ -119,7 +119,9 @@ impl Kept {
         self.rows.retain(|(known, ..)| known != path);
         self.rows.push_back((path.to_owned(), stamp, Arc::clone(converted)));
         let mut size: usize = self.rows.iter().map(|(_, _, converted)| converted.size()).sum();
+        // The newest stays, however large: its sources will be asked for, too.
         while size > MOST_KEPT_BYTES
+            && self.rows.len() > 1
             && let Some((_, _, oldest)) = self.rows.pop_front()
         {
             size -= oldest.size();
