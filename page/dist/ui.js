@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 171608faaffbc8d6c41f330e30b544d7cd1234531031d4df46ce3e20d963e19c
+// Made from page/src by `npm run build` in page: change it there. Sources: e89e02f5a2ac431695e3c594bb393601e6d9663b2f04a1b01f5a843fda00d04d
 "use strict";
 (() => {
 // src/model.ts
@@ -35,7 +35,8 @@ var ROLES = {
 	other: "other"
 };
 var LOOP_TURN = 0;
-function profileOf({ header, columns }) {
+function profileOf(origin) {
+	const { header, columns } = origin;
 	const numbers2 = (name) => required(columns.get(name), name);
 	const bytes = (name) => required(columns.get(name), name);
 	const doubles = (name) => required(columns.get(name), name);
@@ -95,7 +96,8 @@ function profileOf({ header, columns }) {
 		},
 		lineTicks: { stack: numbers2("line_ticks.stack"), line: numbers2("line_ticks.line"), ticks: numbers2("line_ticks.ticks") },
 		texts: header.sources.map((row) => row.text === NONE ? null : header.strings[row.text] ?? null),
-		other: null
+		other: null,
+		origin
 	};
 }
 function required(column2, name) {
@@ -125,9 +127,9 @@ function functionFile(profile, id) {
 	return module[id] !== NONE && line2[id] === 0 ? profile.modules[module[id]] : "";
 }
 function functionPlace(profile, id) {
-	const file = functionFile(profile, id);
+	const file2 = functionFile(profile, id);
 	const line2 = profile.functions.line[id];
-	return file && line2 > 0 ? `${file}:${line2}` : file;
+	return file2 && line2 > 0 ? `${file2}:${line2}` : file2;
 }
 function functionPackage(profile, id) {
 	const name = profile.functions.package[id];
@@ -208,7 +210,7 @@ function downwards(tree, sums, root) {
 	const open = (node) => {
 		if (node.children) return node.children;
 		if (node.members.length === 1) return node.children = sorted(onlyChildren(tree, sums, node));
-		const groups = /* @__PURE__ */ new Map();
+		const groups = new Map();
 		for (const member of Array.from(node.members)) {
 			for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
 				const child = tree.children[at];
@@ -249,7 +251,7 @@ function upwards(tree, root) {
 	const open = (node) => {
 		if (node.children) return node.children;
 		const { members, weights, samples } = node;
-		const groups = /* @__PURE__ */ new Map();
+		const groups = new Map();
 		for (let index = 0; index < members.length; index++) {
 			const step = tree.parent[members[index]];
 			if (step === 0) continue;
@@ -353,19 +355,19 @@ function thingsDown(tree, boxes, roots) {
 		if (exact[above] >= 0) exact[node] = children.get(exact[above] * BASE + tree.function[node]) ?? -1;
 		deepest[node] = exact[node] < 0 ? deepest[above] : exact[node];
 	}
-	return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+	return things(tree, deepest, parent);
 }
 function thingsUp(tree, boxes, path) {
 	const { children, parent } = linked(boxes);
 	const deepest = tree.parent.map((_, node) => climb(tree, children, node, path));
-	return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+	return things(tree, deepest, parent);
 }
 function thingsOfCallers(tree, boxes, id) {
 	const { children, parent } = linked(boxes);
 	const deepest = new Int32Array(tree.parent.length).fill(-1);
 	for (const node of outermost(tree, null, id)) deepest[node] = climb(tree, children, node, [id]);
 	for (let node = 1; node < deepest.length; node++) if (deepest[node] < 0) deepest[node] = deepest[tree.parent[node]];
-	return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+	return things(tree, deepest, parent);
 }
 function climb(tree, children, node, path) {
 	let at = node;
@@ -381,10 +383,13 @@ function climb(tree, children, node, path) {
 	}
 	return box;
 }
+function things(tree, ofNodes, parent) {
+	return { of: tree.nodeOf.map((node) => ofNodes[node]), count: parent.length, parent };
+}
 function linked(boxes) {
 	const places = new Map(boxes.map(({ node }, at) => [node, at]));
 	const parent = Int32Array.from(boxes, ({ node }) => (node.parent && places.get(node.parent)) ?? 0);
-	const children = /* @__PURE__ */ new Map();
+	const children = new Map();
 	boxes.forEach(({ node }, at) => at > 0 && children.set(parent[at] * BASE + node.function, at));
 	return { children, parent };
 }
@@ -631,18 +636,24 @@ function verdictOf(before, now, thing, isCounted) {
 	if (was === 0 || is === 0) return of(was === 0 ? "new" : "gone");
 	return of(is > was ? "more" : "less");
 }
-function changesOf(profile, before, now, things) {
-	const [was, is] = [before, now].map((side) => spreadOf(profile, side, things));
+function changesOf(profile, before, now, things2) {
+	const [was, is] = [before, now].map((side) => spreadOf(profile, side, things2));
 	const isCounted = [before, now].every(({ selection }) => profile.lanes[selection.lane].counted && profile.lanes[selection.lane].timed);
-	return Array.from({ length: things.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
+	return Array.from({ length: things2.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
 }
 
 // src/heat.ts
+var FINE = [500, 200, 100, 50, 20, 10, 5, 2, 1];
+var ENOUGH = 60;
 var STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
-var ROW_CHOICES = [10, 20, 25, 50, 100];
+var ROW_CHOICES = [0, 10, 20, 25, 50, 100];
 function columnStep(durationNs, width, least) {
+	if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step) => durationNs > (ENOUGH - 1) * step * 1e6) ?? 1) * 1e6;
 	const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
 	return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
+}
+function autoRows(columnNs, intervalNs) {
+	return [50, 25, 20, 10].find((rows) => columnNs / rows >= 0.9 * intervalNs) ?? 5;
 }
 function gridOf(durationNs, columnNs, rows) {
 	return { columnNs, rows, columns: Math.max(1, Math.ceil(durationNs / columnNs)), bands: 1, bandOf: null };
@@ -755,7 +766,7 @@ function sameFunctions(now, before) {
 	return found.map((id) => id < 0 ? next++ : id);
 }
 function byName(profile) {
-	const groups = /* @__PURE__ */ new Map();
+	const groups = new Map();
 	const ids = Array.from(profile.functions.name, (_, id) => id).sort((a, b) => positionOf(profile, a) - positionOf(profile, b));
 	for (const id of ids) {
 		const words = `${functionName(profile, id)}
@@ -781,7 +792,7 @@ function kindsOf(profile, by, hidden) {
 	const size = profile.stacks.parent.length;
 	const of = new Int32Array(size).fill(-1);
 	const kinds = { of, isOutermost: new Uint8Array(size), keys: [], lines: [] };
-	const known = /* @__PURE__ */ new Map();
+	const known = new Map();
 	for (let stack = 0; stack < size; stack++) {
 		if (hidden?.[stack]) continue;
 		const [key, line2] = keyOf(profile, stack, by);
@@ -888,7 +899,7 @@ function ownKinds(profile, hidden, kinds) {
 	return { of, count: kinds.keys.length, parent: null };
 }
 function topOfThreads(profile, selection, by) {
-	const rows = /* @__PURE__ */ new Map();
+	const rows = new Map();
 	forEachRow(profile, selection, (at, lane) => {
 		const thread = lane.thread[at];
 		const key = by === "process" ? profile.threads[thread].process : thread;
@@ -900,9 +911,9 @@ function topOfThreads(profile, selection, by) {
 }
 function linesByTicks(profile, sums) {
 	const { stack, line: line2, ticks } = profile.lineTicks;
-	const all = /* @__PURE__ */ new Map();
+	const all = new Map();
 	stack.forEach((id, at) => all.set(id, (all.get(id) ?? 0) + ticks[at]));
-	const rows = /* @__PURE__ */ new Map();
+	const rows = new Map();
 	stack.forEach((id, at) => {
 		const source = profile.functions.source[profile.stacks.function[id]];
 		if (source === NONE || !(sums.weight[id] > 0)) return;
@@ -918,7 +929,7 @@ function causedBy(profile, sums, shown2, by) {
 	const { parent, category, function: functions } = profile.stacks;
 	const nearest = new Int32Array(parent.length);
 	const isShown = Uint8Array.from({ length: 256 }, (_, byte) => Number(shown2.includes(byte)));
-	const caused = /* @__PURE__ */ new Map();
+	const caused = new Map();
 	for (let stack = 0; stack < parent.length; stack++) {
 		const inherited = parent[stack] === NONE ? -1 : nearest[parent[stack]];
 		nearest[stack] = isShown[category[stack]] === 1 ? stack : inherited;
@@ -955,7 +966,7 @@ function busy(profile, threads, lane) {
 	const interval = profile.meta.interval_ns;
 	if (!interval || !profile.lanes[lane]?.timed) return [];
 	const isLoop = Uint8Array.from(profile.threads, ({ role }, id) => Number(["main", "worker"].includes(role) && threads?.[id] !== 0));
-	const open = /* @__PURE__ */ new Map();
+	const open = new Map();
 	const found = [];
 	const keep = (stretch) => stretch.end - stretch.start >= SHORTEST_STALL_NS && found.push(stretch);
 	forEachRow(profile, { lane, range: null, threads: isLoop, stacks: null }, (row, { time, thread }) => {
@@ -991,18 +1002,18 @@ function fromBase64(text) {
 	for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
 	return bytes;
 }
-async function decode(file) {
-	const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-	const isWhole = file.length >= FILE_HEADER + CHUNK_HEADER;
-	if (!isWhole || ascii(file, 0, 8) !== MAGIC) throw new Error("this is not a recording of nodescope");
+async function decode(file2) {
+	const view = new DataView(file2.buffer, file2.byteOffset, file2.byteLength);
+	const isWhole = file2.length >= FILE_HEADER + CHUNK_HEADER;
+	if (!isWhole || ascii(file2, 0, 8) !== MAGIC) throw new Error("this is not a recording of nodescope");
 	const version = view.getUint32(8, true);
 	if (version > VERSION) throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
-	if (ascii(file, FILE_HEADER, 4) !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
+	if (ascii(file2, FILE_HEADER, 4) !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
 	const length = Number(view.getBigUint64(FILE_HEADER + 8, true));
 	const start2 = FILE_HEADER + CHUNK_HEADER;
-	if (start2 + length > file.length) throw new Error("the recording ends in the middle");
-	if (start2 + length < file.length) throw new Error("this recording has several parts: nodescope export joins them");
-	return parse(await inflate(file.subarray(start2, start2 + length)));
+	if (start2 + length > file2.length) throw new Error("the recording ends in the middle");
+	if (start2 + length < file2.length) throw new Error("this recording has several parts: nodescope export joins them");
+	return parse(await inflate(file2.subarray(start2, start2 + length)));
 }
 async function inflate(stored) {
 	const stream = new Blob([stored]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -1012,11 +1023,13 @@ function parse(payload) {
 	const length = Number(new DataView(payload).getBigUint64(0, true));
 	const header = JSON.parse(new TextDecoder().decode(new Uint8Array(payload, 8, length)));
 	const start2 = Math.ceil((8 + length) / 8) * 8;
-	const columns = /* @__PURE__ */ new Map();
+	const columns = new Map();
+	const halves = new Map();
 	for (const { name, type, offset, length: length2 } of header.columns) {
+		if (type === "u64") halves.set(name, new Uint32Array(payload, start2 + offset, 2 * length2));
 		columns.set(name, column(payload, type, start2 + offset, length2));
 	}
-	return { header, columns };
+	return { header, columns, halves };
 }
 function column(payload, type, offset, length) {
 	if (type === "u8") return new Uint8Array(payload, offset, length);
@@ -1045,8 +1058,8 @@ function matching(profile, pattern) {
 	const { name, source } = profile.functions;
 	const matches = new Uint8Array(name.length);
 	for (let id = 0; id < name.length; id++) {
-		const file = source[id] === NONE ? "" : profile.sources[source[id]];
-		const texts = [functionName(profile, id), file, functionPackage(profile, id)];
+		const file2 = source[id] === NONE ? "" : profile.sources[source[id]];
+		const texts = [functionName(profile, id), file2, functionPackage(profile, id)];
 		matches[id] = Number(texts.some((text) => text !== "" && expression.test(text)));
 	}
 	return matches;
@@ -1115,7 +1128,7 @@ var START = {
 	by: "function",
 	sort: "self",
 	filter: "",
-	rows: 50,
+	rows: 0,
 	bands: "all",
 	theme: "auto"
 };
@@ -1147,7 +1160,7 @@ function toHash(state) {
 	return words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
 }
 function fromHash(hash) {
-	const words = /* @__PURE__ */ new Map();
+	const words = new Map();
 	for (const part of hash.replace(/^#/, "").split("&")) {
 		const at = part.indexOf("=");
 		if (at > 0) words.set(part.slice(0, at), decoded(part.slice(at + 1)));
@@ -1177,7 +1190,7 @@ function fromHash(hash) {
 		by: one("by", TOP_BY, START.by),
 		sort: one("sort", SORTS, START.sort),
 		filter: word("filter"),
-		rows: Math.min(100, Math.max(1, number("rows") ?? START.rows)),
+		rows: Math.min(100, number("rows") ?? START.rows),
 		bands: one("bands", BANDS, START.bands),
 		theme: one("theme", ["auto", "light", "dark"], START.theme)
 	};
@@ -1250,7 +1263,7 @@ function two(count, large, small) {
 	return `${Math.floor(count / 60)} ${large}${rest > 0 ? ` ${rest} ${small}` : ""}`;
 }
 function axisTime(s, longest) {
-	if (longest < 120) return `${s} s`;
+	if (longest < 120) return `${Number(s.toFixed(3))} s`;
 	const pad = (part) => String(Math.floor(part)).padStart(2, "0");
 	return longest < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad(s % 3600 / 60)}:${pad(s % 60)}`;
 }
@@ -1376,13 +1389,14 @@ function sumNodes(tree, sums, reuse) {
 // src/derive.ts
 var MOST_BANDS = 12;
 var BAND_ROWS = 10;
+var USUAL_INTERVAL_NS = 1e7;
 var Derived = class {
 	constructor(profile) {
 		this.profile = profile;
 		this.threadWeights = this.weightsOfThreads(0);
 	}
 	profile;
-	kept = /* @__PURE__ */ new Map();
+	kept = new Map();
 	threadWeights;
 	once(slot, key, make) {
 		const known = this.kept.get(slot);
@@ -1473,9 +1487,9 @@ var Derived = class {
 		const key = `${this.selectionKey(state)}|${JSON.stringify([state.base, state.against])}`;
 		return base && this.once("base", key, () => sumPieces(this.profile, base));
 	}
-	changes(state, things) {
+	changes(state, things2) {
 		const base = this.base(state);
-		return base && changesOf(this.profile, base, this.side(state), things());
+		return base && changesOf(this.profile, base, this.side(state), things2());
 	}
 	topChanges(state, by) {
 		if (by === "thread" || by === "process" || !this.base(state)) return null;
@@ -1525,7 +1539,8 @@ var Derived = class {
 		const bands = this.bands(state);
 		const key = `${this.lane(state)}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}|${columnNs}|${state.rows}|${state.bands}`;
 		return this.once("heat", key, () => {
-			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? BAND_ROWS : state.rows);
+			const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
 			const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
 			return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
 		});
@@ -1539,7 +1554,7 @@ var Derived = class {
 	bands(state) {
 		if (state.bands === "all") return [];
 		return this.once("bands", `${state.bands}|${this.shownThreads(state)}`, () => {
-			const groups = /* @__PURE__ */ new Map();
+			const groups = new Map();
 			const shown2 = this.shownThreads(state);
 			this.profile.threads.forEach((thread, id) => {
 				if (this.threadWeights[id] === 0 || shown2 && !shown2.includes(id)) return;
@@ -1668,8 +1683,8 @@ function pictureOf(derived, state, width) {
 	const graph = derived.graph(state);
 	const root = follow(graph, state.zoom);
 	const laid = layout(graph, root, width, LEAST_WIDTH);
-	const things = () => state.view === "flame" ? thingsDown(derived.tree(state), laid, root.members) : thingsUp(derived.tree(state), laid, pathOf(root));
-	const changes = derived.changes(state, things);
+	const things2 = () => state.view === "flame" ? thingsDown(derived.tree(state), laid, root.members) : thingsUp(derived.tree(state), laid, pathOf(root));
+	const changes = derived.changes(state, things2);
 	const boxes = laid.map((box, at) => shownBox(box, box.depth, changes?.[at]));
 	const note = root.totalSamples === 0 ? "No sample is selected." : "";
 	return stacked(boxes, root, state.isUpward, note);
@@ -1842,7 +1857,7 @@ function heatPart(app) {
 	let tableTimer = 0;
 	const isTimed = () => profile.lanes[derived.lane(app.state)]?.timed ?? false;
 	const render = () => {
-		refill(options2, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
+		refill(options2, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), count ? `${count} rows` : "rows: auto"]))));
 		renderSide();
 		if (!isTimed()) {
 			canvas.classList.add("hidden");
@@ -1861,7 +1876,7 @@ function heatPart(app) {
 		clearTimeout(tableTimer);
 		tableTimer = window.setTimeout(renderTable, 250);
 	};
-	const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${frame.heat.columnNs / 1e9} s a column. Drag, or click twice, to select a range.`;
+	const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${frame.heat.columnNs >= 1e9 ? `${frame.heat.columnNs / 1e9} s` : duration(frame.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
 	const renderLegend = (heat) => {
 		const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
 		const bar = h("span", { class: "ramp" });
@@ -2014,7 +2029,7 @@ function frameOf(app, width) {
 	const left = bands.length > 1 ? 150 : 52;
 	const heat = app.derived.heat(app.state, width - left - 2);
 	const columnWidth = Math.min(WIDEST, (width - left - 2) / heat.columns);
-	const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));
+	const rowHeight = heat.bands > 1 ? Math.round(30 / heat.rows) : Math.max(2, Math.round(150 / heat.rows));
 	const bandHeight = heat.rows * rowHeight + (heat.bands > 1 ? 2 : 0);
 	const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
 	return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
@@ -2107,7 +2122,7 @@ function drawAxis(app, context, { heat, left, columnWidth, bandHeight, rowHeight
 	} else {
 		context.textAlign = "right";
 		context.textBaseline = "top";
-		const unit = heat.columnNs <= 1e9 ? (part) => `${Math.round(part * heat.columnNs / 1e6)} ms` : (part) => `${Number((part * heat.columnNs / 1e9).toPrecision(2))} s`;
+		const unit = heat.columnNs <= 1e9 ? (part) => `${Number((part * heat.columnNs / 1e6).toPrecision(3))} ms` : (part) => `${Number((part * heat.columnNs / 1e9).toPrecision(2))} s`;
 		context.fillText(unit(1), left - 4, 0);
 		context.textBaseline = "middle";
 		context.fillText(unit(0.5), left - 4, heat.rows * rowHeight / 2);
@@ -2190,9 +2205,9 @@ function foldedOf({ profile, derived, state }) {
 	}
 	return lines.join("");
 }
-function download(text, name, type) {
+function download(content, name, type) {
 	const link = h("a", { attributes: { download: name } });
-	link.href = URL.createObjectURL(new Blob([text], { type }));
+	link.href = URL.createObjectURL(new Blob([content], { type }));
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(link.href), 1e3);
 }
@@ -2204,7 +2219,7 @@ function sourceOf({ profile }, id) {
 	return row === void 0 || row === NONE ? null : [row, profile.functions.line[id]];
 }
 function sourceView(app) {
-	const texts = /* @__PURE__ */ new Map();
+	const texts = new Map();
 	const said = h("div", { class: "row", attributes: { id: "source-said" } });
 	const body = h("div", { class: "scroll" });
 	const element = h("div", { class: "contents" }, said, body);
@@ -2242,11 +2257,11 @@ function sourceView(app) {
 	return { element, render };
 }
 function wordsOf({ derived, state }, source, lines, total) {
-	const file = derived.top(state, "file").find(({ key }) => key === 2 * source);
-	if (!file) return "nothing of it is in the selection";
+	const file2 = derived.top(state, "file").find(({ key }) => key === 2 * source);
+	if (!file2) return "nothing of it is in the selection";
 	const inLines = lines.reduce((sum, { row }) => sum + (row?.self ?? 0), 0);
-	const without = inLines < file.self ? `, of it ${percent(share(file.self - inLines, total))} at no known line` : "";
-	return `self ${percent(share(file.self, total))} (${thousands(file.selfSamples)})${without} · total ${percent(share(file.total, total))} (${thousands(file.totalSamples)})`;
+	const without = inLines < file2.self ? `, of it ${percent(share(file2.self - inLines, total))} at no known line` : "";
+	return `self ${percent(share(file2.self, total))} (${thousands(file2.selfSamples)})${without} · total ${percent(share(file2.total, total))} (${thousands(file2.totalSamples)})`;
 }
 function table(lines, total, most2, wanted2) {
 	const number = (text) => h("td", { class: "number" }, text);
@@ -2524,7 +2539,7 @@ function flamePart(app) {
 	let cursor = null;
 	let hovered = null;
 	let [width, lastHome, tableTimer] = [0, "", 0];
-	const widths = /* @__PURE__ */ new Map();
+	const widths = new Map();
 	const render = () => {
 		const table3 = { top, source }[app.state.view];
 		for (const other of [top, source]) other.element.classList.toggle("hidden", other !== table3);
@@ -2566,7 +2581,7 @@ function flamePart(app) {
 		context.textBaseline = "middle";
 		const matches = derived.matches(app.state);
 		const found = matches instanceof Uint8Array ? matches : null;
-		const fills = /* @__PURE__ */ new Map();
+		const fills = new Map();
 		const fill = (color) => {
 			let text = fills.get(color);
 			if (!text) fills.set(color, text = css(themed(color, app.isDark)));
@@ -2795,7 +2810,7 @@ function flamePart(app) {
 		}
 		if (colorBy === "category") return legend.replaceChildren();
 		if (colorBy === "tier") return refill(legend, ...TIERS.map((name, tier) => ({ name: tier === 0 ? "not JavaScript" : name, tier })).filter(({ tier }) => tier < 6).map(({ name, tier }) => entry(TIER_COLORS[tier], name)));
-		const seen = /* @__PURE__ */ new Map();
+		const seen = new Map();
 		for (const box of shownPicture.rows.flat()) {
 			const name = box.function === NONE ? "" : functionPackage(profile, box.function);
 			if (name) seen.set(name, Math.max(seen.get(name) ?? 0, box.width));
@@ -2812,6 +2827,150 @@ function flamePart(app) {
 	};
 	return [{ element: picture, render }, { element: foot, render: () => {
 	} }];
+}
+
+// src/write.ts
+var LINKS = `line_ticks.stack>stacks markers.thread>threads markers.text>strings stacks.parent>stacks stacks.frame>frames
+frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources functions.module>modules
+functions.package>strings sources.generated>sources sources.path>strings modules.name>strings modules.build_id>strings
+threads.process>processes threads.name>strings processes.name>strings processes.container>strings processes.node_version>strings
+lanes.name>strings`.split(/\s/).map((link) => link.split(/[.>]/));
+var Kept = class {
+	constructor(size) {
+		this.size = size;
+	}
+	size;
+	used = new Map();
+	places = new Map();
+	mask(table2) {
+		let mask = this.used.get(table2);
+		if (!mask) this.used.set(table2, mask = new Uint8Array(this.size(table2)));
+		return mask;
+	}
+	rows(table2) {
+		return Array.from(this.mask(table2).keys()).filter((row) => this.mask(table2)[row]);
+	}
+	place(table2, row) {
+		let places = this.places.get(table2);
+		if (!places) {
+			let next = 0;
+			this.places.set(table2, places = Uint32Array.from(this.mask(table2), (isUsed) => isUsed ? next++ : NONE));
+		}
+		return row === NONE ? NONE : places[row];
+	}
+};
+async function selectionFile(profile, selection) {
+	const { origin } = profile;
+	const { header } = origin;
+	const { range } = selection;
+	const [start2, end] = range ?? [0, profile.durationNs];
+	const kept = new Kept((table2) => rowsOf(header, table2)?.length ?? header.columns.find(({ name }) => name.startsWith(`${table2}.`)).length);
+	const rows = new Map();
+	header.lanes.forEach((_, lane) => {
+		const own = [];
+		forEachRow(profile, { ...selection, lane }, (row, { thread: thread2 }, stack) => {
+			own.push(row);
+			kept.mask("threads")[thread2[row]] = 1;
+			if (stack !== NONE) kept.mask("stacks")[stack] = 1;
+		});
+		rows.set(`lanes.${lane}`, own);
+		kept.mask("lanes")[lane] = 1;
+	});
+	const number = (name) => origin.columns.get(name);
+	const [from, to, thread] = [number("markers.start_ns"), number("markers.end_ns"), origin.columns.get("markers.thread")];
+	from.forEach((_, row) => kept.mask("markers")[row] = Number(from[row] < end && to[row] >= start2 && selection.threads?.[thread[row]] !== 0));
+	follow2(origin, kept);
+	const columns = header.columns.map(({ name, type }) => {
+		const table2 = name.slice(0, name.lastIndexOf("."));
+		return { name, type, values: picked(origin, kept, name, rows.get(table2) ?? kept.rows(table2), start2, end) };
+	});
+	return file(newHeader(header, kept, range), columns);
+}
+function rowsOf(header, table2) {
+	return header[table2];
+}
+function follow2({ header, columns }, kept) {
+	const ticks = columns.get("line_ticks.stack");
+	const [stacks, parent] = [kept.mask("stacks"), columns.get("stacks.parent")];
+	for (let stack = stacks.length - 1; stack >= 0; stack--) if (stacks[stack] && parent[stack] !== NONE) stacks[parent[stack]] = 1;
+	ticks.forEach((stack, row) => kept.mask("line_ticks")[row] = stacks[stack]);
+	for (const [of, name, to] of LINKS) {
+		const column2 = columns.get(`${of}.${name}`) ?? rowsOf(header, of).map((row) => row[name]);
+		kept.mask(of).forEach((isUsed, row) => isUsed && column2[row] !== NONE && (kept.mask(to)[column2[row]] = 1));
+	}
+}
+function picked(origin, kept, name, rows, start2, end) {
+	const column2 = origin.columns.get(name);
+	const [table2, key] = [name.replace(/\..*/, ""), name.slice(name.lastIndexOf(".") + 1)];
+	if (column2 instanceof Uint8Array) return Uint8Array.from(rows, (row) => column2[row]);
+	if (column2 instanceof Uint32Array) {
+		const to = table2 === "lanes" ? `${key}s` : LINKS.find((link) => link[0] === table2 && link[1] === key)?.[2];
+		return Uint32Array.from(rows, (row) => to ? kept.place(to, column2[row]) : column2[row]);
+	}
+	const halves = origin.halves.get(name);
+	if (!/^(time|start|end)_ns$/.test(key)) return Uint32Array.from({ length: 2 * rows.length }, (_, at) => halves[2 * rows[at >> 1] + (at & 1)]);
+	const times = new Uint32Array(2 * rows.length);
+	rows.forEach((row, at) => {
+		const time = Math.max(0, Math.min(column2[row], table2 === "markers" ? end : Infinity) - start2);
+		[times[2 * at], times[2 * at + 1]] = [time % NEXT, time / NEXT];
+	});
+	return times;
+}
+var NEXT = 2 ** 32;
+function newHeader(header, kept, range) {
+	const { meta } = header;
+	const table2 = (name) => {
+		const links = LINKS.filter(([of]) => of === name);
+		return kept.rows(name).map((at) => {
+			const row = rowsOf(header, name)[at];
+			return { ...row, ...Object.fromEntries(links.map(([, key, to]) => [key, kept.place(to, row[key])])) };
+		});
+	};
+	const losses = { ...meta.losses, unclosed: null };
+	const whole = { ...meta, losses };
+	const part = range && {
+		...whole,
+		start_unix_ns: meta.start_unix_ns ? String(BigInt(meta.start_unix_ns) + BigInt(Math.round(range[0]))) : null,
+		start_clock_s: meta.start_clock_s == null ? null : meta.start_clock_s + range[0] / 1e9,
+		duration_ns: Math.max(0, Math.min(range[1], meta.duration_ns ?? range[1]) - range[0]),
+		// Nobody counted these for a part.
+		losses: { ...losses, cpu_ns: null, hidden_kernel_ns: 0 }
+	};
+	const tables = ["modules", "processes", "threads", "lanes"].map((name) => [name, table2(name)]);
+	const sources = table2("sources").map((row) => ({ ...row, text: NONE }));
+	return { meta: part ?? whole, strings: kept.rows("strings").map((row) => header.strings[row]), sources, ...Object.fromEntries(tables) };
+}
+async function file(header, columns) {
+	let size = 0;
+	const directory = columns.map(({ name, type, values }) => {
+		const offset = size;
+		size += Math.ceil(values.byteLength / 8) * 8;
+		return { name, type, offset, length: type === "u64" ? values.length / 2 : values.length };
+	});
+	const json = new TextEncoder().encode(JSON.stringify({ ...header, columns: directory }));
+	const start2 = Math.ceil((8 + json.length) / 8) * 8;
+	const payload = new Uint8Array(start2 + size);
+	new DataView(payload.buffer).setBigUint64(0, BigInt(json.length), true);
+	payload.fill(32, 8, start2).set(json, 8);
+	columns.forEach(({ values }, at) => payload.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), start2 + directory[at].offset));
+	const stream = new Blob([payload]).stream().pipeThrough(new CompressionStream("deflate"));
+	const stored = new Uint8Array(await new Response(stream).arrayBuffer());
+	const first = new Uint8Array(40);
+	first.set(new TextEncoder().encode("nodescop\0\0\0\0\0\0\0PROF"));
+	const head2 = new DataView(first.buffer);
+	head2.setUint32(20, crc32(stored), true);
+	head2.setBigUint64(24, BigInt(stored.length), true);
+	head2.setBigUint64(32, BigInt(payload.length), true);
+	return new Blob([head2.buffer, stored]);
+}
+function crc32(bytes) {
+	const table2 = Uint32Array.from({ length: 256 }, (_, byte) => {
+		for (let bit = 0; bit < 8; bit++) byte = byte >>> 1 ^ 3988292384 & -(byte & 1);
+		return byte;
+	});
+	let crc = -1;
+	for (let at = 0; at < bytes.length; at++) crc = crc >>> 8 ^ table2[(crc ^ bytes[at]) & 255];
+	return ~crc >>> 0;
 }
 
 // src/ui/head.ts
@@ -2842,6 +3001,7 @@ function factsPart(app) {
 		copy,
 		button("SVG", "svg", () => download(app.svg(), "flame.svg", "image/svg+xml"), { title: "Save what is shown as a picture" }),
 		button("folded", "folded", () => download(foldedOf(app), "selection.folded", "text/plain"), { title: "Save what is selected as folded stacks" }),
+		button(".nodescope", "nodescope", () => void selectionFile(app.profile, app.derived.selection(app.state)).then((file2) => download(file2, "selection.nodescope", "application/octet-stream")), { title: "Save what is selected as a recording" }),
 		button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", attributes: { "aria-label": "Dark or light" } }),
 		button("?", "help", () => app.showHelp(), { title: "Keys (?)", attributes: { "aria-label": "Keys" } })
 	];
@@ -3149,11 +3309,11 @@ async function start() {
 	}
 }
 var parts = {
-	...{ App, decode, profileOf, join },
+	...{ App, decode, profileOf, join, selectionFile },
 	...{ CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed },
 	...{ basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp },
 	...{ calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf },
-	...{ columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
+	...{ autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
 	...{ hiddenStacks, keptStacks, sumStacks, matchedWeight, matching },
 	...{ linesOf, START, fromHash, toHash, duration, percent, share, shown },
 	...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes }

@@ -4,7 +4,7 @@ import { thingsDown, thingsOfCallers, thingsUp } from "./boxes";
 import { CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName, luminance, ramp, themed } from "./colors";
 import { basePieces, changesOf, sumPieces } from "./diff";
 import { calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf } from "./flame";
-import { columnStep, gridOf, heatOf, rangeOfCells } from "./heat";
+import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "./heat";
 import { join } from "./join";
 import { culprit, loopsOf } from "./loops";
 import { profileOf } from "./model";
@@ -17,6 +17,7 @@ import { duration, percent, share, shown } from "./text";
 import { causedBy, kindsOf, ownKinds, topOf, topOfThreads } from "./top";
 import { buildTree, sumNodes } from "./tree";
 import { App, showError } from "./ui/app";
+import { selectionFile } from "./write";
 
 async function start(): Promise<void> {
   const root = document.getElementById("page")!;
@@ -34,11 +35,11 @@ async function start(): Promise<void> {
 
 /** For the tests: the parts that can be held against the program's own figures, and what starts a page. */
 const parts = {
-  ...{ App, decode, profileOf, join },
+  ...{ App, decode, profileOf, join, selectionFile },
   ...{ CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed },
   ...{ basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp },
   ...{ calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf },
-  ...{ columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
+  ...{ autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
   ...{ hiddenStacks, keptStacks, sumStacks, matchedWeight, matching },
   ...{ linesOf, START, fromHash, toHash, duration, percent, share, shown },
   ...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes },

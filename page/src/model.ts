@@ -93,13 +93,16 @@ export interface Profile {
   frames: { function: Uint32Array; line: Uint32Array; category: Uint8Array; tier: Uint8Array };
   stacks: { parent: Uint32Array; frame: Uint32Array; category: Uint8Array; function: Uint32Array };
   lineTicks: { stack: Uint32Array; line: Uint32Array; ticks: Uint32Array };
+  /** As it was stored. */
+  origin: Payload;
   /** The text of each source, where the recording carries it. */
   texts: (string | null)[];
   /** A recording to compare with, whose lanes and threads stand behind this one's own from these rows on. */
   other: { id: string; name: string; lane: number; thread: number; durationNs: number; startMs: number | null } | null;
 }
 
-export function profileOf({ header, columns }: Payload): Profile {
+export function profileOf(origin: Payload): Profile {
+  const { header, columns } = origin;
   const numbers = (name: string) => required(columns.get(name), name) as Uint32Array;
   const bytes = (name: string) => required(columns.get(name), name) as Uint8Array;
   const doubles = (name: string) => required(columns.get(name), name) as Float64Array;
@@ -160,6 +163,7 @@ export function profileOf({ header, columns }: Payload): Profile {
     lineTicks: { stack: numbers("line_ticks.stack"), line: numbers("line_ticks.line"), ticks: numbers("line_ticks.ticks") },
     texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
     other: null,
+    origin,
   };
 }
 

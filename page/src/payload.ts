@@ -11,6 +11,8 @@ export type Column = Uint8Array | Uint32Array | Float64Array;
 export interface Payload {
   header: Header;
   columns: Map<string, Column>;
+  /** Columns of u64 as they are stored: the low half, the high half. */
+  halves: Map<string, Uint32Array>;
 }
 
 /** The JSON in front of the columns; what may be missing is marked. */
@@ -82,10 +84,12 @@ function parse(payload: ArrayBuffer): Payload {
   const header: Header = JSON.parse(new TextDecoder().decode(new Uint8Array(payload, 8, length)));
   const start = Math.ceil((8 + length) / 8) * 8;
   const columns = new Map<string, Column>();
+  const halves = new Map<string, Uint32Array>();
   for (const { name, type, offset, length } of header.columns) {
+    if (type === "u64") halves.set(name, new Uint32Array(payload, start + offset, 2 * length));
     columns.set(name, column(payload, type, start + offset, length));
   }
-  return { header, columns };
+  return { header, columns, halves };
 }
 
 function column(payload: ArrayBuffer, type: string, offset: number, length: number): Column {
