@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: e89e02f5a2ac431695e3c594bb393601e6d9663b2f04a1b01f5a843fda00d04d
+// Made from page/src by `npm run build` in page: change it there. Sources: 7a539a71709ed671050ad4f3863a4b987f5bd0842ebd194e74427346397fdac6
 "use strict";
 (() => {
 // src/model.ts
@@ -43,6 +43,7 @@ function profileOf(origin) {
 	const text = (id) => id === NONE ? "" : header.strings[id] ?? "";
 	const lanes = header.lanes.map((lane, index) => {
 		const column2 = (name) => `lanes.${index}.${name}`;
+		const weight = doubles(column2("weight"));
 		return {
 			name: text(lane.name),
 			unit: lane.unit,
@@ -51,7 +52,8 @@ function profileOf(origin) {
 			time: doubles(column2("time_ns")),
 			thread: numbers2(column2("thread")),
 			stack: numbers2(column2("stack")),
-			weight: doubles(column2("weight"))
+			weight,
+			equal: lane.unit !== "count" && weight.every((own) => own === weight[0]) ? weight[0] ?? 0 : 0
 		};
 	});
 	const frames = {
@@ -145,10 +147,11 @@ function fromRoots(tree, sums) {
 }
 function fromLeaves(tree, sums) {
 	const root = nodeOf(tree, null, [0], sums);
-	root.children = sorted(ranUnder(tree, sums, root));
-	return upwards(tree, root);
+	const fill = addRan(tree, sums, root);
+	const { open } = upwards(tree, root);
+	return { root, open: (node) => (node.parent === root && node.weights === null && fill(node), open(node)) };
 }
-function ranUnder(tree, sums, root) {
+function addRan(tree, sums, root) {
 	const { function: functions } = tree;
 	const { self, selfSamples } = sums;
 	let last = 0;
@@ -158,30 +161,28 @@ function ranUnder(tree, sums, root) {
 	for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
 	const next = starts.slice();
 	const members = new Int32Array(starts[last + 1]);
-	const [weights, samples] = [new Float64Array(members.length), new Float64Array(members.length)];
 	for (let node = 1; node < functions.length; node++) {
-		if (!(selfSamples[node] > 0 || self[node] > 0)) continue;
-		const place = next[functions[node]]++;
-		members[place] = node;
-		weights[place] = self[node];
-		samples[place] = selfSamples[node];
+		if (selfSamples[node] > 0 || self[node] > 0) members[next[functions[node]]++] = node;
 	}
-	const boxes = [];
+	root.children = [];
 	for (let id = 0; id <= last; id++) {
-		const [from, to] = [starts[id], starts[id + 1]];
-		if (from === to) continue;
+		if (starts[id] === starts[id + 1]) continue;
 		const box = emptyNode(id, root);
 		let most2 = -1;
-		for (let at = from; at < to; at++) {
-			box.total += weights[at];
-			box.totalSamples += samples[at];
-			most2 = addLooks(tree, box, members[at], weights[at], most2);
+		for (let at = starts[id]; at < starts[id + 1]; at++) {
+			const node = members[at];
+			box.total += self[node];
+			box.totalSamples += selfSamples[node];
+			most2 = addLooks(tree, box, node, self[node], most2);
 		}
 		[box.self, box.selfSamples] = [box.total, box.totalSamples];
-		[box.members, box.weights, box.samples] = [members.subarray(from, to), weights.subarray(from, to), samples.subarray(from, to)];
-		boxes.push(box);
+		root.children.push(box);
 	}
-	return boxes;
+	sorted(root.children);
+	return (box) => {
+		box.members = members.subarray(starts[box.function], starts[box.function + 1]);
+		[box.weights, box.samples] = [Float64Array.from(box.members, (node) => self[node]), Float64Array.from(box.members, (node) => selfSamples[node])];
+	};
 }
 function calleesOf(tree, sums, id) {
 	const root = nodeOf(tree, null, outermost(tree, sums, id), sums);
@@ -257,7 +258,11 @@ function upwards(tree, root) {
 			if (step === 0) continue;
 			const id = tree.function[step];
 			let group = groups.get(id);
-			if (group === void 0) groups.set(id, group = { ...emptyNode(id, node), members: [], weights: [], samples: [] });
+			if (group === void 0) {
+				group = emptyNode(id, node);
+				[group.members, group.weights, group.samples] = [[], [], []];
+				groups.set(id, group);
+			}
 			addMember(group, step, weights[index], samples[index], places);
 		}
 		for (const group of groups.values()) {
@@ -285,6 +290,7 @@ function addMember(group, step, weight, samples, places) {
 	group.total += weight;
 	group.totalSamples += samples;
 }
+var NOBODY = [];
 function emptyNode(id, parent) {
 	return {
 		function: id,
@@ -296,7 +302,7 @@ function emptyNode(id, parent) {
 		selfSamples: 0,
 		totalSamples: 0,
 		parent,
-		members: [],
+		members: NOBODY,
 		weights: null,
 		samples: null,
 		children: null
@@ -326,11 +332,13 @@ function pathOf(node) {
 	for (let at = node; at?.parent; at = at.parent) path.push(at.function);
 	return path.reverse();
 }
+var OPENED = 3;
 function layout(graph, from, width, least) {
 	const boxes = [{ node: from, x: 0, width, depth: 0 }];
 	const scale = from.total > 0 ? width / from.total : 0;
 	for (let at = 0; at < boxes.length; at++) {
-		const { node, x, depth } = boxes[at];
+		const { node, x, depth, width: own } = boxes[at];
+		if (own < OPENED * least) continue;
 		let left = x;
 		for (const child of graph.open(node)) {
 			const childWidth = child.total * scale;
@@ -473,28 +481,61 @@ function luminance([red, green, blue]) {
 // src/selection.ts
 function sumStacks(profile, selection, reuse) {
 	const size = profile.stacks.parent.length;
-	const weight = reuse ? reuse.weight.fill(0) : new Float64Array(size + 1);
-	const samples = reuse ? reuse.samples.fill(0) : new Float64Array(size + 1);
 	const lane = profile.lanes[selection.lane];
-	if (!lane) return { weight, samples, total: 0, count: 0 };
-	const { threads, stacks } = selection;
+	const [first, end] = lane ? rowsIn(lane.time, lane.timed ? selection.range : null) : [0, 0];
+	const sums = reuse ?? { weight: new Float64Array(size + 1), samples: new Float64Array(size + 1), total: 0, count: 0, of: selection, rows: [0, 0] };
+	const { of, rows } = sums;
+	[sums.of, sums.rows] = [selection, [first, end]];
+	const isMoved = reuse && of.lane === selection.lane && of.threads === selection.threads && of.stacks === selection.stacks;
+	if (isMoved && Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first && first < rows[1] && rows[0] < end) {
+		addRows(profile, sums, first, rows[0], 1);
+		addRows(profile, sums, rows[0], first, -1);
+		addRows(profile, sums, rows[1], end, 1);
+		addRows(profile, sums, end, rows[1], -1);
+	} else {
+		if (reuse) {
+			sums.weight.fill(0);
+			sums.samples.fill(0);
+			[sums.total, sums.count] = [0, 0];
+		}
+		addRows(profile, sums, first, end, 1);
+	}
+	const { weight, samples } = sums;
+	if (lane?.equal) for (let slot = 0; slot <= size; slot++) weight[slot] = samples[slot] * lane.equal;
+	return sums;
+}
+function addRows(profile, sums, first, end, sign) {
+	const lane = profile.lanes[sums.of.lane];
+	if (!lane) return;
+	const { weight, samples, of } = sums;
+	const { threads, stacks } = of;
 	const { thread, stack, weight: weights } = lane;
+	const { equal } = lane;
 	const isCount = lane.unit === "count";
-	const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+	const size = weight.length - 1;
 	let [total, count] = [0, 0];
-	for (let row = first; row < end; row++) {
+	for (let row = first; equal > 0 && row < end; row++) {
 		if (threads !== null && threads[thread[row]] === 0) continue;
 		let slot = stack[row];
 		if (slot === NONE) slot = size;
 		if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
-		const own = weights[row];
-		const number = isCount ? own : 1;
+		samples[slot] += sign;
+		count += sign;
+	}
+	for (let row = first; equal === 0 && row < end; row++) {
+		if (threads !== null && threads[thread[row]] === 0) continue;
+		let slot = stack[row];
+		if (slot === NONE) slot = size;
+		if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+		const own = sign * weights[row];
+		const number = isCount ? own : sign;
 		weight[slot] += own;
 		samples[slot] += number;
 		total += own;
 		count += number;
 	}
-	return { weight, samples, total, count };
+	sums.total += total + count * equal;
+	sums.count += count;
 }
 function forEachRow(profile, selection, each) {
 	const lane = profile.lanes[selection.lane];
@@ -997,10 +1038,21 @@ var VERSION = 1;
 var FILE_HEADER = 16;
 var CHUNK_HEADER = 24;
 function fromBase64(text) {
+	const own = Uint8Array.fromBase64;
+	if (own) return own.call(Uint8Array, text);
 	const binary = atob(text);
 	const bytes = new Uint8Array(binary.length);
 	for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
 	return bytes;
+}
+function joinBytes(parts2) {
+	const all = new Uint8Array(parts2.reduce((sum, { length }) => sum + length, 0));
+	let at = 0;
+	for (const part of parts2) {
+		all.set(part, at);
+		at += part.length;
+	}
+	return all;
 }
 async function decode(file2) {
 	const view = new DataView(file2.buffer, file2.byteOffset, file2.byteLength);
@@ -1427,7 +1479,11 @@ var Derived = class {
 		return `${this.lane(state)}|${state.range}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}`;
 	}
 	sums(state) {
-		return this.once("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
+		return this.once("sums", this.selectionKey(state), (old) => {
+			const [selection, whole] = [this.selection(state), this.whole(state)];
+			const isAll = !selection.range && !selection.threads && !selection.stacks;
+			return isAll ? whole : sumStacks(this.profile, selection, old === whole ? void 0 : old);
+		});
 	}
 	sumsOfAllCategories(state) {
 		return state.categories.length === 0 ? this.sums(state) : this.once("sums-all", this.selectionKey(state), () => {
@@ -3298,9 +3354,9 @@ function showError(root, error) {
 async function start() {
 	const root = document.getElementById("page");
 	try {
-		const recording = document.getElementById("recording");
-		const bytes = fromBase64(recording.textContent ?? "");
-		recording.remove();
+		const pieces = [...document.querySelectorAll(".recording")];
+		const bytes = joinBytes(pieces.map((piece) => fromBase64(piece.textContent ?? "")));
+		for (const piece of pieces) piece.remove();
 		new App(profileOf(await decode(bytes)), root);
 		performance.mark("nodescope-shown");
 	} catch (error) {

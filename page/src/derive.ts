@@ -64,7 +64,11 @@ export class Derived {
   }
 
   sums(state: State): StackSums {
-    return this.once<StackSums>("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
+    return this.once<StackSums>("sums", this.selectionKey(state), (old) => {
+      const [selection, whole] = [this.selection(state), this.whole(state)];
+      const isAll = !selection.range && !selection.threads && !selection.stacks;
+      return isAll ? whole : sumStacks(this.profile, selection, old === whole ? undefined : old);
+    });
   }
 
   /** As if no category were picked: what the list of categories shows. */

@@ -8,7 +8,7 @@ import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "./heat";
 import { join } from "./join";
 import { culprit, loopsOf } from "./loops";
 import { profileOf } from "./model";
-import { decode, fromBase64 } from "./payload";
+import { decode, fromBase64, joinBytes } from "./payload";
 import { matchedWeight, matching } from "./search";
 import { hiddenStacks, keptStacks, sumStacks } from "./selection";
 import { linesOf } from "./source";
@@ -22,9 +22,9 @@ import { selectionFile } from "./write";
 async function start(): Promise<void> {
   const root = document.getElementById("page")!;
   try {
-    const recording = document.getElementById("recording")!;
-    const bytes = fromBase64(recording.textContent ?? "");
-    recording.remove();
+    const pieces = [...document.querySelectorAll(".recording")];
+    const bytes = joinBytes(pieces.map((piece) => fromBase64(piece.textContent ?? "")));
+    for (const piece of pieces) piece.remove();
     new App(profileOf(await decode(bytes)), root);
     performance.mark("nodescope-shown");
   } catch (error) {

@@ -51,6 +51,8 @@ export interface Lane {
   thread: Uint32Array;
   stack: Uint32Array;
   weight: Float64Array;
+  /** The weight that every row has, where all have the same and a row is a sample; else 0. */
+  equal: number;
 }
 
 export interface Thread {
@@ -109,6 +111,7 @@ export function profileOf(origin: Payload): Profile {
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
   const lanes = header.lanes.map((lane, index): Lane => {
     const column = (name: string) => `lanes.${index}.${name}`;
+    const weight = doubles(column("weight"));
     return {
       name: text(lane.name),
       unit: lane.unit,
@@ -117,7 +120,8 @@ export function profileOf(origin: Payload): Profile {
       time: doubles(column("time_ns")),
       thread: numbers(column("thread")),
       stack: numbers(column("stack")),
-      weight: doubles(column("weight")),
+      weight,
+      equal: lane.unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0,
     };
   });
   const frames = {

@@ -53,10 +53,23 @@ export interface Losses {
 
 /** Base64, as a single-file page carries it → bytes. */
 export function fromBase64(text: string): Uint8Array {
+  // Ten times as fast, where a browser has it.
+  const own = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  if (own) return own.call(Uint8Array, text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   return bytes;
+}
+
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** Reads a file of one chunk; `nodescope export` has joined what were several. */

@@ -190,6 +190,25 @@ for (const name of CASES) {
   });
 }
 
+test("sums that follow a range are those of the range", async () => {
+  for (const name of ["node22-http", DEMO, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"]) {
+    const profile = await open(name);
+    const stacks = keptStacks(profile, [0, 2, 4], []);
+    for (const chosen of [ALL, { ...ALL, stacks }]) {
+      let moving;
+      for (let step = 0; step < 60; step++) {
+        const at = (part) => Math.round(profile.durationNs * Math.abs(Math.sin(part)));
+        const range = [at(step / 9), at(step / 7 + 1)].sort((a, b) => a - b);
+        moving = sumStacks(profile, { ...chosen, range }, moving);
+        const fresh = sumStacks(profile, { ...chosen, range });
+        assert.deepEqual([moving.total, moving.count], [fresh.total, fresh.count]);
+        assert.deepEqual(moving.weight, fresh.weight);
+        assert.deepEqual(moving.samples, fresh.samples);
+      }
+    }
+  }
+});
+
 test("columns are finer in short recordings and coarser in long ones", () => {
   const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3) / 1e9;
   assert.deepEqual([0.01, 1, 3, 6, 10, 30, 59.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)), [0.001, 0.01, 0.05, 0.1, 0.1, 0.5, 1, 1, 1, 2, 60, 300]);

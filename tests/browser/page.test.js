@@ -622,7 +622,7 @@ test("damaged recordings say so", async () => {
   const out = exported(DEMO);
   const page = await browser.newPage();
   const text = execFileSync("cat", [out], { maxBuffer: 1 << 28 }).toString();
-  writeFileSync(out, text.replace(/(id="recording">)[A-Za-z0-9+/=]{64}/, "$1"));
+  writeFileSync(out, text.replace(/(class="recording">)[A-Za-z0-9+/=]{64}/, "$1"));
   await page.goto(pathToFileURL(out).href);
   await page.locator(".note").waitFor();
   assert.match(await page.locator("#page").textContent(), /cannot be shown: this is not a recording/);

@@ -9,6 +9,9 @@ use crate::sha256::sha256;
 const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
 const STYLE: &str = include_str!("../../../page/style.css");
 
+/// Browsers take seconds for one text of 100 MB, and no time for a hundred of 1 MB. A multiple of 3: base64 without padding.
+const PIECE: usize = 768 * 1024;
+
 /// The page with a recording inside: `profile` is a .nodescope file of one chunk.
 pub fn single_file(profile: &[u8], title: &str) -> String {
     let policy = format!(
@@ -29,11 +32,14 @@ pub fn single_file(profile: &[u8], title: &str) -> String {
         STYLE,
         "</style>\n</head>\n<body>\n<main id=\"page\">Reading the recording …</main>\n",
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
-        "<script type=\"application/octet-stream\" id=\"recording\">",
     ];
     parts.iter().for_each(|part| page.push_str(part));
-    page.push_str(&BASE64.encode_to_string(profile));
-    page.push_str("</script>\n<script>");
+    for piece in profile.chunks(PIECE) {
+        page.push_str("<script type=\"application/octet-stream\" class=\"recording\">");
+        page.push_str(&BASE64.encode_to_string(piece));
+        page.push_str("</script>\n");
+    }
+    page.push_str("<script>");
     page.push_str(SCRIPT);
     page.push_str("</script>\n</body>\n</html>\n");
     page
@@ -121,7 +127,20 @@ mod tests {
         let (head, _) = page.split_once("<style>").unwrap();
         assert_eq!(head.matches("</title").count(), 1);
         assert!(page.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;'\u{fffd}&amp;"));
-        assert!(page.contains("id=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+        assert!(page.contains("class=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+    }
+
+    #[test]
+    fn a_large_recording_is_in_pieces() {
+        let profile: Vec<u8> = (0..2 * PIECE + 5).map(|at| (at % 251) as u8).collect();
+        let page = single_file(&profile, "");
+        let pieces: Vec<u8> = page
+            .split("class=\"recording\">")
+            .skip(1)
+            .flat_map(|rest| BASE64.decode_to_vec(rest.split_once("</script").unwrap().0).unwrap())
+            .collect();
+        assert_eq!(page.matches("class=\"recording\"").count(), 3);
+        assert!(pieces == profile);
     }
 
     #[test]
