@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: eadc44675b575322bdf0896fa981266da2ccfa1f44bfed3c9e824417ae9c3409
+// Made from page/src by `npm run build` in page: change it there. Sources: 7d58c1069152c66334f98de01ea8c43de7950bb3106b62729ea5656d9c26ec2d
 "use strict";
 (() => {
 // src/ui/dom.ts

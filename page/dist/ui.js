@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: eadc44675b575322bdf0896fa981266da2ccfa1f44bfed3c9e824417ae9c3409
+// Made from page/src by `npm run build` in page: change it there. Sources: 7d58c1069152c66334f98de01ea8c43de7950bb3106b62729ea5656d9c26ec2d
 "use strict";
 (() => {
 // src/model.ts
@@ -35,13 +35,15 @@ var ROLES = {
 	other: "other"
 };
 var LOOP_TURN = 0;
-function profileOf({ header, columns }) {
+function profileOf(origin) {
+	const { header, columns } = origin;
 	const numbers2 = (name) => required(columns.get(name), name);
 	const bytes = (name) => required(columns.get(name), name);
 	const doubles = (name) => required(columns.get(name), name);
 	const text = (id) => id === NONE ? "" : header.strings[id] ?? "";
 	const lanes = header.lanes.map((lane, index) => {
 		const column2 = (name) => `lanes.${index}.${name}`;
+		const weight = doubles(column2("weight"));
 		return {
 			name: text(lane.name),
 			unit: lane.unit,
@@ -50,7 +52,8 @@ function profileOf({ header, columns }) {
 			time: doubles(column2("time_ns")),
 			thread: numbers2(column2("thread")),
 			stack: numbers2(column2("stack")),
-			weight: doubles(column2("weight"))
+			weight,
+			equal: lane.unit !== "count" && weight.every((own) => own === weight[0]) ? weight[0] ?? 0 : 0
 		};
 	});
 	const frames = {
@@ -95,7 +98,8 @@ function profileOf({ header, columns }) {
 		},
 		lineTicks: { stack: numbers2("line_ticks.stack"), line: numbers2("line_ticks.line"), ticks: numbers2("line_ticks.ticks") },
 		texts: header.sources.map((row) => row.text === NONE ? null : header.strings[row.text] ?? null),
-		other: null
+		other: null,
+		origin
 	};
 }
 function required(column2, name) {
@@ -125,9 +129,9 @@ function functionFile(profile, id) {
 	return module[id] !== NONE && line2[id] === 0 ? profile.modules[module[id]] : "";
 }
 function functionPlace(profile, id) {
-	const file = functionFile(profile, id);
+	const file2 = functionFile(profile, id);
 	const line2 = profile.functions.line[id];
-	return file && line2 > 0 ? `${file}:${line2}` : file;
+	return file2 && line2 > 0 ? `${file2}:${line2}` : file2;
 }
 function functionPackage(profile, id) {
 	const name = profile.functions.package[id];
@@ -143,10 +147,11 @@ function fromRoots(tree, sums) {
 }
 function fromLeaves(tree, sums) {
 	const root = nodeOf(tree, null, [0], sums);
-	root.children = sorted(ranUnder(tree, sums, root));
-	return upwards(tree, root);
+	const fill = addRan(tree, sums, root);
+	const { open } = upwards(tree, root);
+	return { root, open: (node) => (node.parent === root && node.weights === null && fill(node), open(node)) };
 }
-function ranUnder(tree, sums, root) {
+function addRan(tree, sums, root) {
 	const { function: functions } = tree;
 	const { self, selfSamples } = sums;
 	let last = 0;
@@ -156,30 +161,28 @@ function ranUnder(tree, sums, root) {
 	for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
 	const next = starts.slice();
 	const members = new Int32Array(starts[last + 1]);
-	const [weights, samples] = [new Float64Array(members.length), new Float64Array(members.length)];
 	for (let node = 1; node < functions.length; node++) {
-		if (!(selfSamples[node] > 0 || self[node] > 0)) continue;
-		const place = next[functions[node]]++;
-		members[place] = node;
-		weights[place] = self[node];
-		samples[place] = selfSamples[node];
+		if (selfSamples[node] > 0 || self[node] > 0) members[next[functions[node]]++] = node;
 	}
-	const boxes = [];
+	root.children = [];
 	for (let id = 0; id <= last; id++) {
-		const [from, to] = [starts[id], starts[id + 1]];
-		if (from === to) continue;
+		if (starts[id] === starts[id + 1]) continue;
 		const box = emptyNode(id, root);
 		let most2 = -1;
-		for (let at = from; at < to; at++) {
-			box.total += weights[at];
-			box.totalSamples += samples[at];
-			most2 = addLooks(tree, box, members[at], weights[at], most2);
+		for (let at = starts[id]; at < starts[id + 1]; at++) {
+			const node = members[at];
+			box.total += self[node];
+			box.totalSamples += selfSamples[node];
+			most2 = addLooks(tree, box, node, self[node], most2);
 		}
 		[box.self, box.selfSamples] = [box.total, box.totalSamples];
-		[box.members, box.weights, box.samples] = [members.subarray(from, to), weights.subarray(from, to), samples.subarray(from, to)];
-		boxes.push(box);
+		root.children.push(box);
 	}
-	return boxes;
+	sorted(root.children);
+	return (box) => {
+		box.members = members.subarray(starts[box.function], starts[box.function + 1]);
+		[box.weights, box.samples] = [Float64Array.from(box.members, (node) => self[node]), Float64Array.from(box.members, (node) => selfSamples[node])];
+	};
 }
 function calleesOf(tree, sums, id) {
 	const root = nodeOf(tree, null, outermost(tree, sums, id), sums);
@@ -208,7 +211,7 @@ function downwards(tree, sums, root) {
 	const open = (node) => {
 		if (node.children) return node.children;
 		if (node.members.length === 1) return node.children = sorted(onlyChildren(tree, sums, node));
-		const groups = /* @__PURE__ */ new Map();
+		const groups = new Map();
 		for (const member of Array.from(node.members)) {
 			for (let at = tree.firstChild[member]; at < tree.firstChild[member + 1]; at++) {
 				const child = tree.children[at];
@@ -249,13 +252,17 @@ function upwards(tree, root) {
 	const open = (node) => {
 		if (node.children) return node.children;
 		const { members, weights, samples } = node;
-		const groups = /* @__PURE__ */ new Map();
+		const groups = new Map();
 		for (let index = 0; index < members.length; index++) {
 			const step = tree.parent[members[index]];
 			if (step === 0) continue;
 			const id = tree.function[step];
 			let group = groups.get(id);
-			if (group === void 0) groups.set(id, group = { ...emptyNode(id, node), members: [], weights: [], samples: [] });
+			if (group === void 0) {
+				group = emptyNode(id, node);
+				[group.members, group.weights, group.samples] = [[], [], []];
+				groups.set(id, group);
+			}
 			addMember(group, step, weights[index], samples[index], places);
 		}
 		for (const group of groups.values()) {
@@ -283,6 +290,7 @@ function addMember(group, step, weight, samples, places) {
 	group.total += weight;
 	group.totalSamples += samples;
 }
+var NOBODY = [];
 function emptyNode(id, parent) {
 	return {
 		function: id,
@@ -294,7 +302,7 @@ function emptyNode(id, parent) {
 		selfSamples: 0,
 		totalSamples: 0,
 		parent,
-		members: [],
+		members: NOBODY,
 		weights: null,
 		samples: null,
 		children: null
@@ -324,11 +332,13 @@ function pathOf(node) {
 	for (let at = node; at?.parent; at = at.parent) path.push(at.function);
 	return path.reverse();
 }
+var OPENED = 3;
 function layout(graph, from, width, least) {
 	const boxes = [{ node: from, x: 0, width, depth: 0 }];
 	const scale = from.total > 0 ? width / from.total : 0;
 	for (let at = 0; at < boxes.length; at++) {
-		const { node, x, depth } = boxes[at];
+		const { node, x, depth, width: own } = boxes[at];
+		if (own < OPENED * least) continue;
 		let left = x;
 		for (const child of graph.open(node)) {
 			const childWidth = child.total * scale;
@@ -353,19 +363,19 @@ function thingsDown(tree, boxes, roots) {
 		if (exact[above] >= 0) exact[node] = children.get(exact[above] * BASE + tree.function[node]) ?? -1;
 		deepest[node] = exact[node] < 0 ? deepest[above] : exact[node];
 	}
-	return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+	return things(tree, deepest, parent);
 }
 function thingsUp(tree, boxes, path) {
 	const { children, parent } = linked(boxes);
 	const deepest = tree.parent.map((_, node) => climb(tree, children, node, path));
-	return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+	return things(tree, deepest, parent);
 }
 function thingsOfCallers(tree, boxes, id) {
 	const { children, parent } = linked(boxes);
 	const deepest = new Int32Array(tree.parent.length).fill(-1);
 	for (const node of outermost(tree, null, id)) deepest[node] = climb(tree, children, node, [id]);
 	for (let node = 1; node < deepest.length; node++) if (deepest[node] < 0) deepest[node] = deepest[tree.parent[node]];
-	return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+	return things(tree, deepest, parent);
 }
 function climb(tree, children, node, path) {
 	let at = node;
@@ -381,10 +391,13 @@ function climb(tree, children, node, path) {
 	}
 	return box;
 }
+function things(tree, ofNodes, parent) {
+	return { of: tree.nodeOf.map((node) => ofNodes[node]), count: parent.length, parent };
+}
 function linked(boxes) {
 	const places = new Map(boxes.map(({ node }, at) => [node, at]));
 	const parent = Int32Array.from(boxes, ({ node }) => (node.parent && places.get(node.parent)) ?? 0);
-	const children = /* @__PURE__ */ new Map();
+	const children = new Map();
 	boxes.forEach(({ node }, at) => at > 0 && children.set(parent[at] * BASE + node.function, at));
 	return { children, parent };
 }
@@ -468,28 +481,61 @@ function luminance([red, green, blue]) {
 // src/selection.ts
 function sumStacks(profile, selection, reuse) {
 	const size = profile.stacks.parent.length;
-	const weight = reuse ? reuse.weight.fill(0) : new Float64Array(size + 1);
-	const samples = reuse ? reuse.samples.fill(0) : new Float64Array(size + 1);
 	const lane = profile.lanes[selection.lane];
-	if (!lane) return { weight, samples, total: 0, count: 0 };
-	const { threads, stacks } = selection;
+	const [first, end] = lane ? rowsIn(lane.time, lane.timed ? selection.range : null) : [0, 0];
+	const sums = reuse ?? { weight: new Float64Array(size + 1), samples: new Float64Array(size + 1), total: 0, count: 0, of: selection, rows: [0, 0] };
+	const { of, rows } = sums;
+	[sums.of, sums.rows] = [selection, [first, end]];
+	const isMoved = reuse && of.lane === selection.lane && of.threads === selection.threads && of.stacks === selection.stacks;
+	if (isMoved && Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first && first < rows[1] && rows[0] < end) {
+		addRows(profile, sums, first, rows[0], 1);
+		addRows(profile, sums, rows[0], first, -1);
+		addRows(profile, sums, rows[1], end, 1);
+		addRows(profile, sums, end, rows[1], -1);
+	} else {
+		if (reuse) {
+			sums.weight.fill(0);
+			sums.samples.fill(0);
+			[sums.total, sums.count] = [0, 0];
+		}
+		addRows(profile, sums, first, end, 1);
+	}
+	const { weight, samples } = sums;
+	if (lane?.equal) for (let slot = 0; slot <= size; slot++) weight[slot] = samples[slot] * lane.equal;
+	return sums;
+}
+function addRows(profile, sums, first, end, sign) {
+	const lane = profile.lanes[sums.of.lane];
+	if (!lane) return;
+	const { weight, samples, of } = sums;
+	const { threads, stacks } = of;
 	const { thread, stack, weight: weights } = lane;
+	const { equal } = lane;
 	const isCount = lane.unit === "count";
-	const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+	const size = weight.length - 1;
 	let [total, count] = [0, 0];
-	for (let row = first; row < end; row++) {
+	for (let row = first; equal > 0 && row < end; row++) {
 		if (threads !== null && threads[thread[row]] === 0) continue;
 		let slot = stack[row];
 		if (slot === NONE) slot = size;
 		if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
-		const own = weights[row];
-		const number = isCount ? own : 1;
+		samples[slot] += sign;
+		count += sign;
+	}
+	for (let row = first; equal === 0 && row < end; row++) {
+		if (threads !== null && threads[thread[row]] === 0) continue;
+		let slot = stack[row];
+		if (slot === NONE) slot = size;
+		if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+		const own = sign * weights[row];
+		const number = isCount ? own : sign;
 		weight[slot] += own;
 		samples[slot] += number;
 		total += own;
 		count += number;
 	}
-	return { weight, samples, total, count };
+	sums.total += total + count * equal;
+	sums.count += count;
 }
 function forEachRow(profile, selection, each) {
 	const lane = profile.lanes[selection.lane];
@@ -631,18 +677,24 @@ function verdictOf(before, now, thing, isCounted) {
 	if (was === 0 || is === 0) return of(was === 0 ? "new" : "gone");
 	return of(is > was ? "more" : "less");
 }
-function changesOf(profile, before, now, things) {
-	const [was, is] = [before, now].map((side) => spreadOf(profile, side, things));
+function changesOf(profile, before, now, things2) {
+	const [was, is] = [before, now].map((side) => spreadOf(profile, side, things2));
 	const isCounted = [before, now].every(({ selection }) => profile.lanes[selection.lane].counted && profile.lanes[selection.lane].timed);
-	return Array.from({ length: things.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
+	return Array.from({ length: things2.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
 }
 
 // src/heat.ts
+var FINE = [500, 200, 100, 50, 20, 10, 5, 2, 1];
+var ENOUGH = 60;
 var STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
-var ROW_CHOICES = [10, 20, 25, 50, 100];
+var ROW_CHOICES = [0, 10, 20, 25, 50, 100];
 function columnStep(durationNs, width, least) {
+	if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step) => durationNs > (ENOUGH - 1) * step * 1e6) ?? 1) * 1e6;
 	const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
 	return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
+}
+function autoRows(columnNs, intervalNs) {
+	return [50, 25, 20, 10].find((rows) => columnNs / rows >= 0.9 * intervalNs) ?? 5;
 }
 function gridOf(durationNs, columnNs, rows) {
 	return { columnNs, rows, columns: Math.max(1, Math.ceil(durationNs / columnNs)), bands: 1, bandOf: null };
@@ -755,7 +807,7 @@ function sameFunctions(now, before) {
 	return found.map((id) => id < 0 ? next++ : id);
 }
 function byName(profile) {
-	const groups = /* @__PURE__ */ new Map();
+	const groups = new Map();
 	const ids = Array.from(profile.functions.name, (_, id) => id).sort((a, b) => positionOf(profile, a) - positionOf(profile, b));
 	for (const id of ids) {
 		const words = `${functionName(profile, id)}
@@ -781,7 +833,7 @@ function kindsOf(profile, by, hidden) {
 	const size = profile.stacks.parent.length;
 	const of = new Int32Array(size).fill(-1);
 	const kinds = { of, isOutermost: new Uint8Array(size), keys: [], lines: [] };
-	const known = /* @__PURE__ */ new Map();
+	const known = new Map();
 	for (let stack = 0; stack < size; stack++) {
 		if (hidden?.[stack]) continue;
 		const [key, line2] = keyOf(profile, stack, by);
@@ -888,7 +940,7 @@ function ownKinds(profile, hidden, kinds) {
 	return { of, count: kinds.keys.length, parent: null };
 }
 function topOfThreads(profile, selection, by) {
-	const rows = /* @__PURE__ */ new Map();
+	const rows = new Map();
 	forEachRow(profile, selection, (at, lane) => {
 		const thread = lane.thread[at];
 		const key = by === "process" ? profile.threads[thread].process : thread;
@@ -900,9 +952,9 @@ function topOfThreads(profile, selection, by) {
 }
 function linesByTicks(profile, sums) {
 	const { stack, line: line2, ticks } = profile.lineTicks;
-	const all = /* @__PURE__ */ new Map();
+	const all = new Map();
 	stack.forEach((id, at) => all.set(id, (all.get(id) ?? 0) + ticks[at]));
-	const rows = /* @__PURE__ */ new Map();
+	const rows = new Map();
 	stack.forEach((id, at) => {
 		const source = profile.functions.source[profile.stacks.function[id]];
 		if (source === NONE || !(sums.weight[id] > 0)) return;
@@ -918,7 +970,7 @@ function causedBy(profile, sums, shown2, by) {
 	const { parent, category, function: functions } = profile.stacks;
 	const nearest = new Int32Array(parent.length);
 	const isShown = Uint8Array.from({ length: 256 }, (_, byte) => Number(shown2.includes(byte)));
-	const caused = /* @__PURE__ */ new Map();
+	const caused = new Map();
 	for (let stack = 0; stack < parent.length; stack++) {
 		const inherited = parent[stack] === NONE ? -1 : nearest[parent[stack]];
 		nearest[stack] = isShown[category[stack]] === 1 ? stack : inherited;
@@ -955,7 +1007,7 @@ function busy(profile, threads, lane) {
 	const interval = profile.meta.interval_ns;
 	if (!interval || !profile.lanes[lane]?.timed) return [];
 	const isLoop = Uint8Array.from(profile.threads, ({ role }, id) => Number(["main", "worker"].includes(role) && threads?.[id] !== 0));
-	const open = /* @__PURE__ */ new Map();
+	const open = new Map();
 	const found = [];
 	const keep = (stretch) => stretch.end - stretch.start >= SHORTEST_STALL_NS && found.push(stretch);
 	forEachRow(profile, { lane, range: null, threads: isLoop, stacks: null }, (row, { time, thread }) => {
@@ -986,23 +1038,34 @@ var VERSION = 1;
 var FILE_HEADER = 16;
 var CHUNK_HEADER = 24;
 function fromBase64(text) {
+	const own = Uint8Array.fromBase64;
+	if (own) return own.call(Uint8Array, text);
 	const binary = atob(text);
 	const bytes = new Uint8Array(binary.length);
 	for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
 	return bytes;
 }
-async function decode(file) {
-	const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-	const isWhole = file.length >= FILE_HEADER + CHUNK_HEADER;
-	if (!isWhole || ascii(file, 0, 8) !== MAGIC) throw new Error("this is not a recording of nodescope");
+function joinBytes(parts2) {
+	const all = new Uint8Array(parts2.reduce((sum, { length }) => sum + length, 0));
+	let at = 0;
+	for (const part of parts2) {
+		all.set(part, at);
+		at += part.length;
+	}
+	return all;
+}
+async function decode(file2) {
+	const view = new DataView(file2.buffer, file2.byteOffset, file2.byteLength);
+	const isWhole = file2.length >= FILE_HEADER + CHUNK_HEADER;
+	if (!isWhole || ascii(file2, 0, 8) !== MAGIC) throw new Error("this is not a recording of nodescope");
 	const version = view.getUint32(8, true);
 	if (version > VERSION) throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
-	if (ascii(file, FILE_HEADER, 4) !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
+	if (ascii(file2, FILE_HEADER, 4) !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
 	const length = Number(view.getBigUint64(FILE_HEADER + 8, true));
 	const start2 = FILE_HEADER + CHUNK_HEADER;
-	if (start2 + length > file.length) throw new Error("the recording ends in the middle");
-	if (start2 + length < file.length) throw new Error("this recording has several parts: nodescope export joins them");
-	const stored = file.subarray(start2, start2 + length);
+	if (start2 + length > file2.length) throw new Error("the recording ends in the middle");
+	if (start2 + length < file2.length) throw new Error("this recording has several parts: nodescope export joins them");
+	const stored = file2.subarray(start2, start2 + length);
 	const inflated = inflate(stored);
 	inflated.catch(() => {
 	});
@@ -1010,25 +1073,13 @@ async function decode(file) {
 	return parse(await inflated);
 }
 function crc32(bytes) {
-	const [first, second, third, fourth] = Array.from({ length: 4 }, () => new Uint32Array(256));
-	for (let byte = 0; byte < 256; byte++) {
-		let sum2 = byte;
-		for (let bit = 0; bit < 8; bit++) sum2 = sum2 >>> 1 ^ 3988292384 & -(sum2 & 1);
-		first[byte] = sum2;
-	}
-	for (let byte = 0; byte < 256; byte++) {
-		second[byte] = first[byte] >>> 8 ^ first[first[byte] & 255];
-		third[byte] = second[byte] >>> 8 ^ first[second[byte] & 255];
-		fourth[byte] = third[byte] >>> 8 ^ first[third[byte] & 255];
-	}
-	let sum = -1;
-	let at = 0;
-	for (const end = bytes.length - 3; at < end; at += 4) {
-		sum ^= bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24;
-		sum = fourth[sum & 255] ^ third[sum >>> 8 & 255] ^ second[sum >>> 16 & 255] ^ first[sum >>> 24];
-	}
-	for (; at < bytes.length; at++) sum = sum >>> 8 ^ first[(sum ^ bytes[at]) & 255];
-	return ~sum >>> 0;
+	const table2 = Uint32Array.from({ length: 256 }, (_, byte) => {
+		for (let bit = 0; bit < 8; bit++) byte = byte >>> 1 ^ 3988292384 & -(byte & 1);
+		return byte;
+	});
+	let crc = -1;
+	for (let at = 0; at < bytes.length; at++) crc = crc >>> 8 ^ table2[(crc ^ bytes[at]) & 255];
+	return ~crc >>> 0;
 }
 async function inflate(stored) {
 	const stream = new Blob([stored]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -1038,11 +1089,13 @@ function parse(payload) {
 	const length = Number(new DataView(payload).getBigUint64(0, true));
 	const header = JSON.parse(new TextDecoder().decode(new Uint8Array(payload, 8, length)));
 	const start2 = Math.ceil((8 + length) / 8) * 8;
-	const columns = /* @__PURE__ */ new Map();
+	const columns = new Map();
+	const halves = new Map();
 	for (const { name, type, offset, length: length2 } of header.columns) {
+		if (type === "u64") halves.set(name, new Uint32Array(payload, start2 + offset, 2 * length2));
 		columns.set(name, column(payload, type, start2 + offset, length2));
 	}
-	return { header, columns };
+	return { header, columns, halves };
 }
 function column(payload, type, offset, length) {
 	if (type === "u8") return new Uint8Array(payload, offset, length);
@@ -1071,8 +1124,8 @@ function matching(profile, pattern) {
 	const { name, source } = profile.functions;
 	const matches = new Uint8Array(name.length);
 	for (let id = 0; id < name.length; id++) {
-		const file = source[id] === NONE ? "" : profile.sources[source[id]];
-		const texts = [functionName(profile, id), file, functionPackage(profile, id)];
+		const file2 = source[id] === NONE ? "" : profile.sources[source[id]];
+		const texts = [functionName(profile, id), file2, functionPackage(profile, id)];
 		matches[id] = Number(texts.some((text) => text !== "" && expression.test(text)));
 	}
 	return matches;
@@ -1141,7 +1194,7 @@ var START = {
 	by: "function",
 	sort: "self",
 	filter: "",
-	rows: 50,
+	rows: 0,
 	bands: "all",
 	theme: "auto"
 };
@@ -1173,7 +1226,7 @@ function toHash(state) {
 	return words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
 }
 function fromHash(hash) {
-	const words = /* @__PURE__ */ new Map();
+	const words = new Map();
 	for (const part of hash.replace(/^#/, "").split("&")) {
 		const at = part.indexOf("=");
 		if (at > 0) words.set(part.slice(0, at), decoded(part.slice(at + 1)));
@@ -1203,7 +1256,7 @@ function fromHash(hash) {
 		by: one("by", TOP_BY, START.by),
 		sort: one("sort", SORTS, START.sort),
 		filter: word("filter"),
-		rows: Math.min(100, Math.max(1, number("rows") ?? START.rows)),
+		rows: Math.min(100, number("rows") ?? START.rows),
 		bands: one("bands", BANDS, START.bands),
 		theme: one("theme", ["auto", "light", "dark"], START.theme)
 	};
@@ -1276,7 +1329,7 @@ function two(count, large, small) {
 	return `${Math.floor(count / 60)} ${large}${rest > 0 ? ` ${rest} ${small}` : ""}`;
 }
 function axisTime(s, longest) {
-	if (longest < 120) return `${s} s`;
+	if (longest < 120) return `${Number(s.toFixed(3))} s`;
 	const pad = (part) => String(Math.floor(part)).padStart(2, "0");
 	return longest < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad(s % 3600 / 60)}:${pad(s % 60)}`;
 }
@@ -1402,13 +1455,14 @@ function sumNodes(tree, sums, reuse) {
 // src/derive.ts
 var MOST_BANDS = 12;
 var BAND_ROWS = 10;
+var USUAL_INTERVAL_NS = 1e7;
 var Derived = class {
 	constructor(profile) {
 		this.profile = profile;
 		this.threadWeights = this.weightsOfThreads(0);
 	}
 	profile;
-	kept = /* @__PURE__ */ new Map();
+	kept = new Map();
 	threadWeights;
 	once(slot, key, make) {
 		const known = this.kept.get(slot);
@@ -1439,7 +1493,11 @@ var Derived = class {
 		return `${this.lane(state)}|${state.range}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}`;
 	}
 	sums(state) {
-		return this.once("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
+		return this.once("sums", this.selectionKey(state), (old) => {
+			const [selection, whole] = [this.selection(state), this.whole(state)];
+			const isAll = !selection.range && !selection.threads && !selection.stacks;
+			return isAll ? whole : sumStacks(this.profile, selection, old === whole ? void 0 : old);
+		});
 	}
 	sumsOfAllCategories(state) {
 		return state.categories.length === 0 ? this.sums(state) : this.once("sums-all", this.selectionKey(state), () => {
@@ -1499,9 +1557,9 @@ var Derived = class {
 		const key = `${this.selectionKey(state)}|${JSON.stringify([state.base, state.against])}`;
 		return base && this.once("base", key, () => sumPieces(this.profile, base));
 	}
-	changes(state, things) {
+	changes(state, things2) {
 		const base = this.base(state);
-		return base && changesOf(this.profile, base, this.side(state), things());
+		return base && changesOf(this.profile, base, this.side(state), things2());
 	}
 	topChanges(state, by) {
 		if (by === "thread" || by === "process" || !this.base(state)) return null;
@@ -1551,7 +1609,8 @@ var Derived = class {
 		const bands = this.bands(state);
 		const key = `${this.lane(state)}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}|${columnNs}|${state.rows}|${state.bands}`;
 		return this.once("heat", key, () => {
-			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? BAND_ROWS : state.rows);
+			const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
 			const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
 			return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
 		});
@@ -1565,7 +1624,7 @@ var Derived = class {
 	bands(state) {
 		if (state.bands === "all") return [];
 		return this.once("bands", `${state.bands}|${this.shownThreads(state)}`, () => {
-			const groups = /* @__PURE__ */ new Map();
+			const groups = new Map();
 			const shown2 = this.shownThreads(state);
 			this.profile.threads.forEach((thread, id) => {
 				if (this.threadWeights[id] === 0 || shown2 && !shown2.includes(id)) return;
@@ -1694,8 +1753,8 @@ function pictureOf(derived, state, width) {
 	const graph = derived.graph(state);
 	const root = follow(graph, state.zoom);
 	const laid = layout(graph, root, width, LEAST_WIDTH);
-	const things = () => state.view === "flame" ? thingsDown(derived.tree(state), laid, root.members) : thingsUp(derived.tree(state), laid, pathOf(root));
-	const changes = derived.changes(state, things);
+	const things2 = () => state.view === "flame" ? thingsDown(derived.tree(state), laid, root.members) : thingsUp(derived.tree(state), laid, pathOf(root));
+	const changes = derived.changes(state, things2);
 	const boxes = laid.map((box, at) => shownBox(box, box.depth, changes?.[at]));
 	const note = root.totalSamples === 0 ? "No sample is selected." : "";
 	return stacked(boxes, root, state.isUpward, note);
@@ -1868,7 +1927,7 @@ function heatPart(app) {
 	let tableTimer = 0;
 	const isTimed = () => profile.lanes[derived.lane(app.state)]?.timed ?? false;
 	const render = () => {
-		refill(options2, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
+		refill(options2, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), count ? `${count} rows` : "rows: auto"]))));
 		renderSide();
 		if (!isTimed()) {
 			canvas.classList.add("hidden");
@@ -1887,7 +1946,7 @@ function heatPart(app) {
 		clearTimeout(tableTimer);
 		tableTimer = window.setTimeout(renderTable, 250);
 	};
-	const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${frame.heat.columnNs / 1e9} s a column. Drag, or click twice, to select a range.`;
+	const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${frame.heat.columnNs >= 1e9 ? `${frame.heat.columnNs / 1e9} s` : duration(frame.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
 	const renderLegend = (heat) => {
 		const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
 		const bar = h("span", { class: "ramp" });
@@ -2040,7 +2099,7 @@ function frameOf(app, width) {
 	const left = bands.length > 1 ? 150 : 52;
 	const heat = app.derived.heat(app.state, width - left - 2);
 	const columnWidth = Math.min(WIDEST, (width - left - 2) / heat.columns);
-	const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));
+	const rowHeight = heat.bands > 1 ? Math.round(30 / heat.rows) : Math.max(2, Math.round(150 / heat.rows));
 	const bandHeight = heat.rows * rowHeight + (heat.bands > 1 ? 2 : 0);
 	const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
 	return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
@@ -2133,7 +2192,7 @@ function drawAxis(app, context, { heat, left, columnWidth, bandHeight, rowHeight
 	} else {
 		context.textAlign = "right";
 		context.textBaseline = "top";
-		const unit = heat.columnNs <= 1e9 ? (part) => `${Math.round(part * heat.columnNs / 1e6)} ms` : (part) => `${Number((part * heat.columnNs / 1e9).toPrecision(2))} s`;
+		const unit = heat.columnNs <= 1e9 ? (part) => `${Number((part * heat.columnNs / 1e6).toPrecision(3))} ms` : (part) => `${Number((part * heat.columnNs / 1e9).toPrecision(2))} s`;
 		context.fillText(unit(1), left - 4, 0);
 		context.textBaseline = "middle";
 		context.fillText(unit(0.5), left - 4, heat.rows * rowHeight / 2);
@@ -2216,9 +2275,9 @@ function foldedOf({ profile, derived, state }) {
 	}
 	return lines.join("");
 }
-function download(text, name, type) {
+function download(content, name, type) {
 	const link = h("a", { attributes: { download: name } });
-	link.href = URL.createObjectURL(new Blob([text], { type }));
+	link.href = URL.createObjectURL(new Blob([content], { type }));
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(link.href), 1e3);
 }
@@ -2230,7 +2289,7 @@ function sourceOf({ profile }, id) {
 	return row === void 0 || row === NONE ? null : [row, profile.functions.line[id]];
 }
 function sourceView(app) {
-	const texts = /* @__PURE__ */ new Map();
+	const texts = new Map();
 	const said = h("div", { class: "row", attributes: { id: "source-said" } });
 	const body = h("div", { class: "scroll" });
 	const element = h("div", { class: "contents" }, said, body);
@@ -2268,11 +2327,11 @@ function sourceView(app) {
 	return { element, render };
 }
 function wordsOf({ derived, state }, source, lines, total) {
-	const file = derived.top(state, "file").find(({ key }) => key === 2 * source);
-	if (!file) return "nothing of it is in the selection";
+	const file2 = derived.top(state, "file").find(({ key }) => key === 2 * source);
+	if (!file2) return "nothing of it is in the selection";
 	const inLines = lines.reduce((sum, { row }) => sum + (row?.self ?? 0), 0);
-	const without = inLines < file.self ? `, of it ${percent(share(file.self - inLines, total))} at no known line` : "";
-	return `self ${percent(share(file.self, total))} (${thousands(file.selfSamples)})${without} · total ${percent(share(file.total, total))} (${thousands(file.totalSamples)})`;
+	const without = inLines < file2.self ? `, of it ${percent(share(file2.self - inLines, total))} at no known line` : "";
+	return `self ${percent(share(file2.self, total))} (${thousands(file2.selfSamples)})${without} · total ${percent(share(file2.total, total))} (${thousands(file2.totalSamples)})`;
 }
 function table(lines, total, most2, wanted2) {
 	const number = (text) => h("td", { class: "number" }, text);
@@ -2550,7 +2609,7 @@ function flamePart(app) {
 	let cursor = null;
 	let hovered = null;
 	let [width, lastHome, tableTimer] = [0, "", 0];
-	const widths = /* @__PURE__ */ new Map();
+	const widths = new Map();
 	const render = () => {
 		const table3 = { top, source }[app.state.view];
 		for (const other of [top, source]) other.element.classList.toggle("hidden", other !== table3);
@@ -2592,7 +2651,7 @@ function flamePart(app) {
 		context.textBaseline = "middle";
 		const matches = derived.matches(app.state);
 		const found = matches instanceof Uint8Array ? matches : null;
-		const fills = /* @__PURE__ */ new Map();
+		const fills = new Map();
 		const fill = (color) => {
 			let text = fills.get(color);
 			if (!text) fills.set(color, text = css(themed(color, app.isDark)));
@@ -2821,7 +2880,7 @@ function flamePart(app) {
 		}
 		if (colorBy === "category") return legend.replaceChildren();
 		if (colorBy === "tier") return refill(legend, ...TIERS.map((name, tier) => ({ name: tier === 0 ? "not JavaScript" : name, tier })).filter(({ tier }) => tier < 6).map(({ name, tier }) => entry(TIER_COLORS[tier], name)));
-		const seen = /* @__PURE__ */ new Map();
+		const seen = new Map();
 		for (const box of shownPicture.rows.flat()) {
 			const name = box.function === NONE ? "" : functionPackage(profile, box.function);
 			if (name) seen.set(name, Math.max(seen.get(name) ?? 0, box.width));
@@ -2838,6 +2897,141 @@ function flamePart(app) {
 	};
 	return [{ element: picture, render }, { element: foot, render: () => {
 	} }];
+}
+
+// src/write.ts
+var LINKS = `line_ticks.stack>stacks markers.thread>threads markers.text>strings stacks.parent>stacks stacks.frame>frames
+frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources functions.module>modules
+functions.package>strings sources.generated>sources sources.path>strings modules.name>strings modules.build_id>strings
+threads.process>processes threads.name>strings processes.name>strings processes.container>strings processes.node_version>strings
+lanes.name>strings`.split(/\s/).map((link) => link.split(/[.>]/));
+var Kept = class {
+	constructor(size) {
+		this.size = size;
+	}
+	size;
+	used = new Map();
+	places = new Map();
+	mask(table2) {
+		let mask = this.used.get(table2);
+		if (!mask) this.used.set(table2, mask = new Uint8Array(this.size(table2)));
+		return mask;
+	}
+	rows(table2) {
+		return Array.from(this.mask(table2).keys()).filter((row) => this.mask(table2)[row]);
+	}
+	place(table2, row) {
+		let places = this.places.get(table2);
+		if (!places) {
+			let next = 0;
+			this.places.set(table2, places = Uint32Array.from(this.mask(table2), (isUsed) => isUsed ? next++ : NONE));
+		}
+		return row === NONE ? NONE : places[row];
+	}
+};
+async function selectionFile(profile, selection) {
+	const { origin } = profile;
+	const { header } = origin;
+	const { range } = selection;
+	const [start2, end] = range ?? [0, profile.durationNs];
+	const kept = new Kept((table2) => rowsOf(header, table2)?.length ?? header.columns.find(({ name }) => name.startsWith(`${table2}.`)).length);
+	const rows = new Map();
+	header.lanes.forEach((_, lane) => {
+		const own = [];
+		forEachRow(profile, { ...selection, lane }, (row, { thread: thread2 }, stack) => {
+			own.push(row);
+			kept.mask("threads")[thread2[row]] = 1;
+			if (stack !== NONE) kept.mask("stacks")[stack] = 1;
+		});
+		rows.set(`lanes.${lane}`, own);
+		kept.mask("lanes")[lane] = 1;
+	});
+	const number = (name) => origin.columns.get(name);
+	const [from, to, thread] = [number("markers.start_ns"), number("markers.end_ns"), origin.columns.get("markers.thread")];
+	from.forEach((_, row) => kept.mask("markers")[row] = Number(from[row] < end && to[row] >= start2 && selection.threads?.[thread[row]] !== 0));
+	follow2(origin, kept);
+	const columns = header.columns.map(({ name, type }) => {
+		const table2 = name.slice(0, name.lastIndexOf("."));
+		return { name, type, values: picked(origin, kept, name, rows.get(table2) ?? kept.rows(table2), start2, end) };
+	});
+	return file(newHeader(header, kept, range), columns);
+}
+function rowsOf(header, table2) {
+	return header[table2];
+}
+function follow2({ header, columns }, kept) {
+	const ticks = columns.get("line_ticks.stack");
+	const [stacks, parent] = [kept.mask("stacks"), columns.get("stacks.parent")];
+	for (let stack = stacks.length - 1; stack >= 0; stack--) if (stacks[stack] && parent[stack] !== NONE) stacks[parent[stack]] = 1;
+	ticks.forEach((stack, row) => kept.mask("line_ticks")[row] = stacks[stack]);
+	for (const [of, name, to] of LINKS) {
+		const column2 = columns.get(`${of}.${name}`) ?? rowsOf(header, of).map((row) => row[name]);
+		kept.mask(of).forEach((isUsed, row) => isUsed && column2[row] !== NONE && (kept.mask(to)[column2[row]] = 1));
+	}
+}
+function picked(origin, kept, name, rows, start2, end) {
+	const column2 = origin.columns.get(name);
+	const [table2, key] = [name.replace(/\..*/, ""), name.slice(name.lastIndexOf(".") + 1)];
+	if (column2 instanceof Uint8Array) return Uint8Array.from(rows, (row) => column2[row]);
+	if (column2 instanceof Uint32Array) {
+		const to = table2 === "lanes" ? `${key}s` : LINKS.find((link) => link[0] === table2 && link[1] === key)?.[2];
+		return Uint32Array.from(rows, (row) => to ? kept.place(to, column2[row]) : column2[row]);
+	}
+	const halves = origin.halves.get(name);
+	if (!/^(time|start|end)_ns$/.test(key)) return Uint32Array.from({ length: 2 * rows.length }, (_, at) => halves[2 * rows[at >> 1] + (at & 1)]);
+	const times = new Uint32Array(2 * rows.length);
+	rows.forEach((row, at) => {
+		const time = Math.max(0, Math.min(column2[row], table2 === "markers" ? end : Infinity) - start2);
+		[times[2 * at], times[2 * at + 1]] = [time % NEXT, time / NEXT];
+	});
+	return times;
+}
+var NEXT = 2 ** 32;
+function newHeader(header, kept, range) {
+	const { meta } = header;
+	const table2 = (name) => {
+		const links = LINKS.filter(([of]) => of === name);
+		return kept.rows(name).map((at) => {
+			const row = rowsOf(header, name)[at];
+			return { ...row, ...Object.fromEntries(links.map(([, key, to]) => [key, kept.place(to, row[key])])) };
+		});
+	};
+	const losses = { ...meta.losses, unclosed: null };
+	const whole = { ...meta, losses };
+	const part = range && {
+		...whole,
+		start_unix_ns: meta.start_unix_ns ? String(BigInt(meta.start_unix_ns) + BigInt(Math.round(range[0]))) : null,
+		start_clock_s: meta.start_clock_s == null ? null : meta.start_clock_s + range[0] / 1e9,
+		duration_ns: Math.max(0, Math.min(range[1], meta.duration_ns ?? range[1]) - range[0]),
+		// Nobody counted these for a part.
+		losses: { ...losses, cpu_ns: null, hidden_kernel_ns: 0 }
+	};
+	const tables = ["modules", "processes", "threads", "lanes"].map((name) => [name, table2(name)]);
+	const sources = table2("sources").map((row) => ({ ...row, text: NONE }));
+	return { meta: part ?? whole, strings: kept.rows("strings").map((row) => header.strings[row]), sources, ...Object.fromEntries(tables) };
+}
+async function file(header, columns) {
+	let size = 0;
+	const directory = columns.map(({ name, type, values }) => {
+		const offset = size;
+		size += Math.ceil(values.byteLength / 8) * 8;
+		return { name, type, offset, length: type === "u64" ? values.length / 2 : values.length };
+	});
+	const json = new TextEncoder().encode(JSON.stringify({ ...header, columns: directory }));
+	const start2 = Math.ceil((8 + json.length) / 8) * 8;
+	const payload = new Uint8Array(start2 + size);
+	new DataView(payload.buffer).setBigUint64(0, BigInt(json.length), true);
+	payload.fill(32, 8, start2).set(json, 8);
+	columns.forEach(({ values }, at) => payload.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), start2 + directory[at].offset));
+	const stream = new Blob([payload]).stream().pipeThrough(new CompressionStream("deflate"));
+	const stored = new Uint8Array(await new Response(stream).arrayBuffer());
+	const first = new Uint8Array(40);
+	first.set(new TextEncoder().encode("nodescop\0\0\0\0\0\0\0PROF"));
+	const head2 = new DataView(first.buffer);
+	head2.setUint32(20, crc32(stored), true);
+	head2.setBigUint64(24, BigInt(stored.length), true);
+	head2.setBigUint64(32, BigInt(payload.length), true);
+	return new Blob([head2.buffer, stored]);
 }
 
 // src/ui/head.ts
@@ -2868,6 +3062,7 @@ function factsPart(app) {
 		copy,
 		button("SVG", "svg", () => download(app.svg(), "flame.svg", "image/svg+xml"), { title: "Save what is shown as a picture" }),
 		button("folded", "folded", () => download(foldedOf(app), "selection.folded", "text/plain"), { title: "Save what is selected as folded stacks" }),
+		button(".nodescope", "nodescope", () => void selectionFile(app.profile, app.derived.selection(app.state)).then((file2) => download(file2, "selection.nodescope", "application/octet-stream")), { title: "Save what is selected as a recording" }),
 		button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", attributes: { "aria-label": "Dark or light" } }),
 		button("?", "help", () => app.showHelp(), { title: "Keys (?)", attributes: { "aria-label": "Keys" } })
 	];
@@ -3163,11 +3358,11 @@ function showError(root, error) {
 // src/main.ts
 async function start() {
 	const root = document.getElementById("page");
-	const recording = document.getElementById("recording");
-	if (!recording) return;
+	const pieces = [...document.querySelectorAll(".recording")];
+	if (pieces.length === 0) return;
 	try {
-		const bytes = fromBase64(recording.textContent ?? "");
-		recording.remove();
+		const bytes = joinBytes(pieces.map((piece) => fromBase64(piece.textContent ?? "")));
+		for (const piece of pieces) piece.remove();
 		new App(profileOf(await decode(bytes)), root);
 		performance.mark("nodescope-shown");
 	} catch (error) {
@@ -3176,11 +3371,11 @@ async function start() {
 	}
 }
 var parts = {
-	...{ App, decode, profileOf, join },
+	...{ App, decode, profileOf, join, selectionFile },
 	...{ CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed },
 	...{ basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp },
 	...{ calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf },
-	...{ columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
+	...{ autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
 	...{ hiddenStacks, keptStacks, sumStacks, matchedWeight, matching },
 	...{ linesOf, START, fromHash, toHash, duration, percent, share, shown },
 	...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes }

@@ -20,14 +20,14 @@ export function thingsDown(tree: Tree, boxes: readonly Box[], roots: ArrayLike<n
     if (exact[above] >= 0) exact[node] = children.get(exact[above] * BASE + tree.function[node]) ?? -1;
     deepest[node] = exact[node] < 0 ? deepest[above] : exact[node];
   }
-  return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+  return things(tree, deepest, parent);
 }
 
 /** Boxes whose callers are under them; the first one is at the end of `path` from what ran. */
 export function thingsUp(tree: Tree, boxes: readonly Box[], path: readonly number[]): Things {
   const { children, parent } = linked(boxes);
   const deepest = tree.parent.map((_, node) => climb(tree, children, node, path));
-  return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+  return things(tree, deepest, parent);
 }
 
 /** The callers of one function; what it called counts to them, too. */
@@ -36,7 +36,7 @@ export function thingsOfCallers(tree: Tree, boxes: readonly Box[], id: number): 
   const deepest = new Int32Array(tree.parent.length).fill(-1);
   for (const node of outermost(tree, null, id)) deepest[node] = climb(tree, children, node, [id]);
   for (let node = 1; node < deepest.length; node++) if (deepest[node] < 0) deepest[node] = deepest[tree.parent[node]];
-  return { of: tree.nodeOf.map((node) => deepest[node]), count: boxes.length, parent };
+  return things(tree, deepest, parent);
 }
 
 function climb(tree: Tree, children: Children, node: number, path: readonly number[]): number {
@@ -52,6 +52,10 @@ function climb(tree: Tree, children: Children, node: number, path: readonly numb
     [box, at] = [next, tree.parent[at]];
   }
   return box;
+}
+
+function things(tree: Tree, ofNodes: Int32Array, parent: Int32Array): Things {
+  return { of: tree.nodeOf.map((node) => ofNodes[node]), count: parent.length, parent };
 }
 
 /** By box and function the box under it, and of each box the one that it is under. */

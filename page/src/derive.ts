@@ -3,7 +3,7 @@
 
 import { type Change, type Side, type Things, basePieces, changesOf, sumPieces } from "./diff";
 import { type Graph, fromLeaves, fromRoots } from "./flame";
-import { type Heat, columnStep, gridOf, heatOf } from "./heat";
+import { type Heat, autoRows, columnStep, gridOf, heatOf } from "./heat";
 import { type Loops, loopsOf } from "./loops";
 import { type Lane, type Profile, IDLE, NONE, ROLES } from "./model";
 import { matching } from "./search";
@@ -15,6 +15,7 @@ import { type NodeSums, type Tree, buildTree, sumNodes } from "./tree";
 /** More bands than this cannot be told apart. */
 const MOST_BANDS = 12;
 const BAND_ROWS = 10;
+const USUAL_INTERVAL_NS = 1e7;
 
 export class Derived {
   private readonly kept = new Map<string, { key: string; value: unknown }>();
@@ -63,7 +64,11 @@ export class Derived {
   }
 
   sums(state: State): StackSums {
-    return this.once<StackSums>("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
+    return this.once<StackSums>("sums", this.selectionKey(state), (old) => {
+      const [selection, whole] = [this.selection(state), this.whole(state)];
+      const isAll = !selection.range && !selection.threads && !selection.stacks;
+      return isAll ? whole : sumStacks(this.profile, selection, old === whole ? undefined : old);
+    });
   }
 
   /** As if no category were picked: what the list of categories shows. */
@@ -208,7 +213,8 @@ export class Derived {
     const bands = this.bands(state);
     const key = `${this.lane(state)}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}|${columnNs}|${state.rows}|${state.bands}`;
     return this.once("heat", key, () => {
-      const grid = gridOf(durationNs, columnNs, bands.length > 1 ? BAND_ROWS : state.rows);
+      const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+      const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
       const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
       return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
     });

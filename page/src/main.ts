@@ -4,11 +4,11 @@ import { thingsDown, thingsOfCallers, thingsUp } from "./boxes";
 import { CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName, luminance, ramp, themed } from "./colors";
 import { basePieces, changesOf, sumPieces } from "./diff";
 import { calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf } from "./flame";
-import { columnStep, gridOf, heatOf, rangeOfCells } from "./heat";
+import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "./heat";
 import { join } from "./join";
 import { culprit, loopsOf } from "./loops";
 import { profileOf } from "./model";
-import { decode, fromBase64 } from "./payload";
+import { decode, fromBase64, joinBytes } from "./payload";
 import { matchedWeight, matching } from "./search";
 import { hiddenStacks, keptStacks, sumStacks } from "./selection";
 import { linesOf } from "./source";
@@ -17,15 +17,16 @@ import { duration, percent, share, shown } from "./text";
 import { causedBy, kindsOf, ownKinds, topOf, topOfThreads } from "./top";
 import { buildTree, sumNodes } from "./tree";
 import { App, showError } from "./ui/app";
+import { selectionFile } from "./write";
 
 async function start(): Promise<void> {
   const root = document.getElementById("page")!;
-  const recording = document.getElementById("recording");
+  const pieces = [...document.querySelectorAll(".recording")];
   // Behind a server, src/served.ts goes on.
-  if (!recording) return;
+  if (pieces.length === 0) return;
   try {
-    const bytes = fromBase64(recording.textContent ?? "");
-    recording.remove();
+    const bytes = joinBytes(pieces.map((piece) => fromBase64(piece.textContent ?? "")));
+    for (const piece of pieces) piece.remove();
     new App(profileOf(await decode(bytes)), root);
     performance.mark("nodescope-shown");
   } catch (error) {
@@ -36,11 +37,11 @@ async function start(): Promise<void> {
 
 /** For the tests: the parts that can be held against the program's own figures, and what starts a page. */
 const parts = {
-  ...{ App, decode, profileOf, join },
+  ...{ App, decode, profileOf, join, selectionFile },
   ...{ CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed },
   ...{ basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp },
   ...{ calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf },
-  ...{ columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
+  ...{ autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
   ...{ hiddenStacks, keptStacks, sumStacks, matchedWeight, matching },
   ...{ linesOf, START, fromHash, toHash, duration, percent, share, shown },
   ...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes },

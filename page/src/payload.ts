@@ -11,6 +11,8 @@ export type Column = Uint8Array | Uint32Array | Float64Array;
 export interface Payload {
   header: Header;
   columns: Map<string, Column>;
+  /** Columns of u64 as they are stored: the low half, the high half. */
+  halves: Map<string, Uint32Array>;
 }
 
 /** The JSON in front of the columns; what may be missing is marked. */
@@ -51,10 +53,23 @@ export interface Losses {
 
 /** Base64, as a single-file page carries it → bytes. */
 export function fromBase64(text: string): Uint8Array {
+  // Ten times as fast, where a browser has it.
+  const own = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  if (own) return own.call(Uint8Array, text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   return bytes;
+}
+
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** Reads a file of one chunk; `nodescope export` has joined what were several. */
@@ -77,27 +92,15 @@ export async function decode(file: Uint8Array): Promise<Payload> {
   return parse(await inflated);
 }
 
-/** As zlib and gzip have it; four bytes at a time, which is three times as fast as one by one. */
+/** As zlib and gzip have it. */
 export function crc32(bytes: Uint8Array): number {
-  const [first, second, third, fourth] = Array.from({ length: 4 }, () => new Uint32Array(256));
-  for (let byte = 0; byte < 256; byte++) {
-    let sum = byte;
-    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (0xedb88320 & -(sum & 1));
-    first[byte] = sum;
-  }
-  for (let byte = 0; byte < 256; byte++) {
-    second[byte] = (first[byte] >>> 8) ^ first[first[byte] & 255];
-    third[byte] = (second[byte] >>> 8) ^ first[second[byte] & 255];
-    fourth[byte] = (third[byte] >>> 8) ^ first[third[byte] & 255];
-  }
-  let sum = -1;
-  let at = 0;
-  for (const end = bytes.length - 3; at < end; at += 4) {
-    sum ^= bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
-    sum = fourth[sum & 255] ^ third[(sum >>> 8) & 255] ^ second[(sum >>> 16) & 255] ^ first[sum >>> 24];
-  }
-  for (; at < bytes.length; at++) sum = (sum >>> 8) ^ first[(sum ^ bytes[at]) & 255];
-  return ~sum >>> 0;
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+    for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
+    return byte;
+  });
+  let crc = -1;
+  for (let at = 0; at < bytes.length; at++) crc = (crc >>> 8) ^ table[(crc ^ bytes[at]) & 255];
+  return ~crc >>> 0;
 }
 
 async function inflate(stored: Uint8Array): Promise<ArrayBuffer> {
@@ -110,10 +113,12 @@ function parse(payload: ArrayBuffer): Payload {
   const header: Header = JSON.parse(new TextDecoder().decode(new Uint8Array(payload, 8, length)));
   const start = Math.ceil((8 + length) / 8) * 8;
   const columns = new Map<string, Column>();
+  const halves = new Map<string, Uint32Array>();
   for (const { name, type, offset, length } of header.columns) {
+    if (type === "u64") halves.set(name, new Uint32Array(payload, start + offset, 2 * length));
     columns.set(name, column(payload, type, start + offset, length));
   }
-  return { header, columns };
+  return { header, columns, halves };
 }
 
 function column(payload: ArrayBuffer, type: string, offset: number, length: number): Column {

@@ -41,6 +41,7 @@ export interface State {
   by: TopBy;
   sort: (typeof SORTS)[number];
   filter: string;
+  /** Of the heat map; 0 for as many as the samples can fill. */
   rows: number;
   bands: (typeof BANDS)[number];
   theme: "auto" | "light" | "dark";
@@ -66,7 +67,7 @@ export const START: State = {
   by: "function",
   sort: "self",
   filter: "",
-  rows: 50,
+  rows: 0,
   bands: "all",
   theme: "auto",
 };
@@ -133,7 +134,7 @@ export function fromHash(hash: string): State {
     by: one("by", TOP_BY, START.by),
     sort: one("sort", SORTS, START.sort),
     filter: word("filter"),
-    rows: Math.min(100, Math.max(1, number("rows") ?? START.rows)),
+    rows: Math.min(100, number("rows") ?? START.rows),
     bands: one("bands", BANDS, START.bands),
     theme: one("theme", ["auto", "light", "dark"], START.theme),
   };

@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 vm.runInThisContext(readFileSync(pathTo(root, "page/dist/ui.js"), "utf8"), { filename: "ui.js" });
 const {
-  CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
+  autoRows, columnStep, CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
   thingsOfCallers, thingsUp, calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf, gridOf, heatOf,
   rangeOfCells, culprit, loopsOf, hiddenStacks, keptStacks, sumStacks, matchedWeight, matching, START, fromHash, toHash, duration,
   percent, share, shown, causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes, decode, profileOf,
@@ -189,6 +189,32 @@ for (const name of CASES) {
     });
   });
 }
+
+test("sums that follow a range are those of the range", async () => {
+  for (const name of ["node22-http", DEMO, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"]) {
+    const profile = await open(name);
+    const stacks = keptStacks(profile, [0, 2, 4], []);
+    for (const chosen of [ALL, { ...ALL, stacks }]) {
+      let moving;
+      for (let step = 0; step < 60; step++) {
+        const at = (part) => Math.round(profile.durationNs * Math.abs(Math.sin(part)));
+        const range = [at(step / 9), at(step / 7 + 1)].sort((a, b) => a - b);
+        moving = sumStacks(profile, { ...chosen, range }, moving);
+        const fresh = sumStacks(profile, { ...chosen, range });
+        assert.deepEqual([moving.total, moving.count], [fresh.total, fresh.count]);
+        assert.deepEqual(moving.weight, fresh.weight);
+        assert.deepEqual(moving.samples, fresh.samples);
+      }
+    }
+  }
+});
+
+test("columns are finer in short recordings and coarser in long ones", () => {
+  const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3) / 1e9;
+  assert.deepEqual([0.01, 1, 3, 6, 10, 30, 59.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)), [0.001, 0.01, 0.05, 0.1, 0.1, 0.5, 1, 1, 1, 2, 60, 300]);
+  for (const seconds of [0.5, 3, 7, 29.9, 45, 61, 300]) assert.ok(seconds / step(seconds) > 59 && seconds / step(seconds) <= 333, `${seconds} s`);
+  assert.deepEqual([1e9, 5e8, 1e8, 5e7, 1e6].map((column) => autoRows(column, 10_101_010)), [50, 50, 10, 5, 5]);
+});
 
 test("stalls and what caused them are those of the report", async () => {
   const profile = await open(DEMO);

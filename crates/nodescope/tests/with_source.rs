@@ -39,7 +39,7 @@ fn header(file: &[u8]) -> Value {
 
 /// The recording inside a page.
 fn inside(page: &str) -> Vec<u8> {
-    let (_, rest) = page.split_once("id=\"recording\">").unwrap();
+    let (_, rest) = page.split_once("class=\"recording\">").unwrap();
     let (text, _) = rest.split_once('<').unwrap();
     let digit = |byte: u8| {
         b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -11,12 +11,19 @@ const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
 const SERVED_SCRIPT: &str = include_str!("../../../page/dist/served.js");
 const STYLE: &str = include_str!("../../../page/style.css");
 
+/// Browsers take seconds for one text of 100 MB, and no time for a hundred of 1 MB. A multiple of 3: base64 without padding.
+const PIECE: usize = 768 * 1024;
+
 /// The page with a recording inside: `profile` is a .nodescope file of one chunk.
 pub fn single_file(profile: &[u8], title: &str) -> String {
     let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts(&[SCRIPT]));
     let home = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n");
-    let before = "<script type=\"application/octet-stream\" id=\"recording\">";
-    let recording = [before, &BASE64.encode_to_string(profile), "</script>\n"].concat();
+    let mut recording = String::with_capacity(profile.len() / 3 * 4 + 4096);
+    for piece in profile.chunks(PIECE) {
+        recording.push_str("<script type=\"application/octet-stream\" class=\"recording\">");
+        recording.push_str(&BASE64.encode_to_string(piece));
+        recording.push_str("</script>\n");
+    }
     assemble(&home, title, &recording, &[SCRIPT])
 }
 
@@ -153,7 +160,20 @@ mod tests {
         let (head, _) = page.split_once("<style>").unwrap();
         assert_eq!(head.matches("</title").count(), 1);
         assert!(page.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;'\u{fffd}&amp;"));
-        assert!(page.contains("id=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+        assert!(page.contains("class=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+    }
+
+    #[test]
+    fn a_large_recording_is_in_pieces() {
+        let profile: Vec<u8> = (0..2 * PIECE + 5).map(|at| (at % 251) as u8).collect();
+        let page = single_file(&profile, "");
+        let pieces: Vec<u8> = page
+            .split("class=\"recording\">")
+            .skip(1)
+            .flat_map(|rest| BASE64.decode_to_vec(rest.split_once("</script").unwrap().0).unwrap())
+            .collect();
+        assert_eq!(page.matches("class=\"recording\"").count(), 3);
+        assert!(pieces == profile);
     }
 
     #[test]
@@ -170,7 +190,7 @@ mod tests {
     fn the_served_page_has_no_recording_and_may_ask_its_server_alone() {
         let page = served_page();
         assert!(page.contains("<meta name=\"nodescope-home\" content=\"served\">"));
-        assert!(!page.contains("id=\"recording\"") && page.matches("</script").count() == 2);
+        assert!(!page.contains("class=\"recording\"") && page.matches("</script").count() == 2);
         let policy = served_policy();
         assert!(
             policy.contains("connect-src 'self'; ") && policy.contains("frame-ancestors 'none'"),

@@ -7,6 +7,7 @@ import { clock, duration, percent, plural, share, shortPlace, shown, thousands }
 import type { App, Part } from "./app";
 import { button, choice, h, picker, refill, toggle } from "./dom";
 import { download, foldedOf } from "./save";
+import { selectionFile } from "../write";
 
 /** Losses above this are a warning. */
 const WORTH_A_WARNING = 0.01;
@@ -38,6 +39,7 @@ function factsPart(app: App): Part {
     copy,
     button("SVG", "svg", () => download(app.svg(), "flame.svg", "image/svg+xml"), { title: "Save what is shown as a picture" }),
     button("folded", "folded", () => download(foldedOf(app), "selection.folded", "text/plain"), { title: "Save what is selected as folded stacks" }),
+    button(".nodescope", "nodescope", () => void selectionFile(app.profile, app.derived.selection(app.state)).then((file) => download(file, "selection.nodescope", "application/octet-stream")), { title: "Save what is selected as a recording" }),
     button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", attributes: { "aria-label": "Dark or light" } }),
     button("?", "help", () => app.showHelp(), { title: "Keys (?)", attributes: { "aria-label": "Keys" } }),
   ];

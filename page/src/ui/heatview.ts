@@ -48,7 +48,7 @@ export function heatPart(app: App): Part[] {
   const isTimed = () => profile.lanes[derived.lane(app.state)]?.timed ?? false;
 
   const render = () => {
-    refill(options, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
+    refill(options, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), count ? `${count} rows` : "rows: auto"]))));
     renderSide();
     if (!isTimed()) {
       canvas.classList.add("hidden");
@@ -68,7 +68,7 @@ export function heatPart(app: App): Part[] {
     tableTimer = window.setTimeout(renderTable, 250);
   };
 
-  const selectionText = () => `${duration(frame!.heat.columnNs / frame!.heat.rows)} a cell, ${frame!.heat.columnNs / 1e9} s a column. Drag, or click twice, to select a range.`;
+  const selectionText = () => `${duration(frame!.heat.columnNs / frame!.heat.rows)} a cell, ${frame!.heat.columnNs >= 1e9 ? `${frame!.heat.columnNs / 1e9} s` : duration(frame!.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
 
   const renderLegend = (heat: Heat) => {
     const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
@@ -235,7 +235,7 @@ function frameOf(app: App, width: number): Frame {
   const left = bands.length > 1 ? 150 : 52;
   const heat = app.derived.heat(app.state, width - left - 2);
   const columnWidth = Math.min(WIDEST, (width - left - 2) / heat.columns);
-  const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));
+  const rowHeight = heat.bands > 1 ? Math.round(30 / heat.rows) : Math.max(2, Math.round(150 / heat.rows));
   const bandHeight = heat.rows * rowHeight + (heat.bands > 1 ? 2 : 0);
   const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
   return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
@@ -334,7 +334,7 @@ function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, col
   } else {
     context.textAlign = "right";
     context.textBaseline = "top";
-    const unit = heat.columnNs <= 1e9 ? (part: number) => `${Math.round((part * heat.columnNs) / 1e6)} ms` : (part: number) => `${Number(((part * heat.columnNs) / 1e9).toPrecision(2))} s`;
+    const unit = heat.columnNs <= 1e9 ? (part: number) => `${Number(((part * heat.columnNs) / 1e6).toPrecision(3))} ms` : (part: number) => `${Number(((part * heat.columnNs) / 1e9).toPrecision(2))} s`;
     context.fillText(unit(1), left - 4, 0);
     context.textBaseline = "middle";
     context.fillText(unit(0.5), left - 4, (heat.rows * rowHeight) / 2);
