@@ -278,6 +278,23 @@ mod tests {
     }
 
     #[test]
+    fn no_damage_panics() {
+        let whole = b"GET /recording/1?x=y HTTP/1.1\r\nHost: [::1]:80\r\nCookie: a=b; c=d\r\nOrigin: null";
+        for end in 0..whole.len() {
+            let _ = parse(&whole[..end]);
+        }
+        for place in 0..whole.len() {
+            for flip in 1..=255 {
+                let mut bytes = whole.to_vec();
+                bytes[place] ^= flip;
+                if let Ok(request) = parse(&bytes) {
+                    assert!(request.path.starts_with('/') && !request.path.contains([' ', '\r', '\n', '?']));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_answer_keeps_to_itself() {
         let head = head_of(&Response::sentence(404, "no").with("Allow", "GET"));
         assert!(
