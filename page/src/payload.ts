@@ -62,16 +62,6 @@ export function fromBase64(text: string): Uint8Array {
   return bytes;
 }
 
-export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
 /** Reads a file of one chunk; `nodescope export` has joined what were several. */
 export async function decode(file: Uint8Array): Promise<Payload> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);

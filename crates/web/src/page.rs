@@ -8,6 +8,8 @@ use crate::sha256::sha256;
 /// Made from `page/src`, and committed: building nodescope needs no npm.
 const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
 const STYLE: &str = include_str!("../../../page/style.css");
+/// What the keys do, in a dialog that the script opens.
+const HELP: &str = include_str!("../../../page/help.html");
 
 /// Browsers take seconds for one text of 100 MB, and no time for a hundred of 1 MB. A multiple of 3: base64 without padding.
 const PIECE: usize = 768 * 1024;
@@ -31,6 +33,7 @@ pub fn single_file(profile: &[u8], title: &str) -> String {
         "</title>\n<style>",
         STYLE,
         "</style>\n</head>\n<body>\n<main id=\"page\">Reading the recording …</main>\n",
+        HELP,
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
     ];
     parts.iter().for_each(|part| page.push_str(part));
