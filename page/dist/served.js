@@ -1,14 +1,13 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 7d58c1069152c66334f98de01ea8c43de7950bb3106b62729ea5656d9c26ec2d
+// Made from page/src by `npm run build` in page: change it there. Sources: d7ca568d2f299ac29ff115948a5877db2ed963532f64dc8ad8f3fb42e8e4e68c
 "use strict";
 (() => {
 // src/ui/dom.ts
 function h(tag, props = {}, ...children) {
 	const element = document.createElement(tag);
-	if (props.class) element.className = props.class;
-	if (props.title) element.title = props.title;
-	if (props.key) element.dataset.key = props.key;
-	for (const [name, value] of Object.entries(props.attributes ?? {})) element.setAttribute(name, value);
-	for (const [name, listen] of Object.entries(props.on ?? {})) element.addEventListener(name, listen);
+	const { key, on, ...attributes } = props;
+	if (key) element.dataset.key = key;
+	for (const [name, value] of Object.entries(attributes)) if (value) element.setAttribute(name, String(value));
+	for (const [name, listen] of Object.entries(on ?? {})) element.addEventListener(name, listen);
 	for (const child of children) if (child) element.append(child);
 	return element;
 }
@@ -60,11 +59,15 @@ function showList(root, recordings) {
 		render();
 	};
 	const filter = h("input", {
-		attributes: { id: "filter", type: "search", placeholder: "filter  /", "aria-label": "Filter the recordings", spellcheck: "false" },
+		id: "filter",
+		type: "search",
+		placeholder: "filter  /",
+		"aria-label": "Filter the recordings",
+		spellcheck: "false",
 		on: { input: () => set("filter", filter.value) }
 	});
 	filter.value = words.get("filter") ?? "";
-	const count = h("span", { class: "facts quiet", attributes: { role: "status" } });
+	const count = h("span", { class: "facts quiet", role: "status" });
 	const body = h("div", { class: "scroll" });
 	const render = () => {
 		const text = (words.get("filter") ?? "").toLowerCase();
@@ -73,14 +76,14 @@ function showList(root, recordings) {
 		if (sorted) rows.sort(sorted[3]);
 		const head = COLUMNS.map(([key, label]) => {
 			const sort = key !== sorted?.[0] ? "none" : key === "size" || key === "time" ? "descending" : "ascending";
-			return h("th", { class: `list-${key}`, attributes: { "aria-sort": sort } }, button(label, key, () => set("sort", key)));
+			return h("th", { class: `list-${key}`, "aria-sort": sort }, button(label, key, () => set("sort", key)));
 		});
 		const lines = rows.map((row) => {
 			const cells = COLUMNS.slice(1).map(([key, , text2]) => h("td", { class: `list-${key}` }, shown(text2(row))));
-			return h("tr", {}, h("td", {}, h("a", { attributes: { href: `/?recording=${encodeURIComponent(row.id)}` } }, shown(row.name))), ...cells);
+			return h("tr", {}, h("td", {}, h("a", { href: `/?recording=${encodeURIComponent(row.id)}` }, shown(row.name))), ...cells);
 		});
 		count.textContent = plural(rows.length, "recording");
-		refill(body, h("table", { attributes: { id: "list" } }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...lines)));
+		refill(body, h("table", { id: "list" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...lines)));
 	};
 	const step = (by) => {
 		const links = [...body.querySelectorAll("a")];
@@ -126,7 +129,7 @@ async function start() {
 	try {
 		const library = await served();
 		const list = library.open.length > 0 ? "/?list" : "/";
-		link = library.recordings.length > 1 ? h("a", { attributes: { href: list, id: "all" } }, "‹ recordings") : null;
+		link = library.recordings.length > 1 ? h("a", { href: list, id: "all" }, "‹ recordings") : null;
 		const chosen = words.get("recording");
 		const open = chosen === null ? library.open : [chosen];
 		if (open.length === 0 || words.has("list")) return showList(root, library.recordings);
@@ -138,7 +141,7 @@ async function start() {
 		performance.mark("nodescope-shown");
 	} catch (error) {
 		const words2 = `This cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
-		root.replaceChildren(h("p", { class: "note", attributes: { role: "alert" } }, words2, " ", link));
+		root.replaceChildren(h("p", { class: "note", role: "alert" }, words2, " ", link));
 		throw error;
 	}
 }

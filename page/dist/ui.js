@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 7d58c1069152c66334f98de01ea8c43de7950bb3106b62729ea5656d9c26ec2d
+// Made from page/src by `npm run build` in page: change it there. Sources: d7ca568d2f299ac29ff115948a5877db2ed963532f64dc8ad8f3fb42e8e4e68c
 "use strict";
 (() => {
 // src/model.ts
@@ -124,14 +124,14 @@ function functionName(profile, id) {
 	return profile.strings[profile.functions.name[id]] ?? "";
 }
 function functionFile(profile, id) {
-	const { source, module, line: line2 } = profile.functions;
+	const { source, module, line } = profile.functions;
 	if (source[id] !== NONE) return profile.sources[source[id]];
-	return module[id] !== NONE && line2[id] === 0 ? profile.modules[module[id]] : "";
+	return module[id] !== NONE && line[id] === 0 ? profile.modules[module[id]] : "";
 }
 function functionPlace(profile, id) {
 	const file2 = functionFile(profile, id);
-	const line2 = profile.functions.line[id];
-	return file2 && line2 > 0 ? `${file2}:${line2}` : file2;
+	const line = profile.functions.line[id];
+	return file2 && line > 0 ? `${file2}:${line}` : file2;
 }
 function functionPackage(profile, id) {
 	const name = profile.functions.package[id];
@@ -470,13 +470,6 @@ function oklch(lightness, chroma, hue) {
 		channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s)
 	];
 }
-function luminance([red, green, blue]) {
-	const linear = (channel) => {
-		const part = channel / 255;
-		return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-	};
-	return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
-}
 
 // src/selection.ts
 function sumStacks(profile, selection, reuse) {
@@ -514,19 +507,16 @@ function addRows(profile, sums, first, end, sign) {
 	const isCount = lane.unit === "count";
 	const size = weight.length - 1;
 	let [total, count] = [0, 0];
-	for (let row = first; equal > 0 && row < end; row++) {
+	for (let row = first; row < end; row++) {
 		if (threads !== null && threads[thread[row]] === 0) continue;
 		let slot = stack[row];
 		if (slot === NONE) slot = size;
 		if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
-		samples[slot] += sign;
-		count += sign;
-	}
-	for (let row = first; equal === 0 && row < end; row++) {
-		if (threads !== null && threads[thread[row]] === 0) continue;
-		let slot = stack[row];
-		if (slot === NONE) slot = size;
-		if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+		if (equal > 0) {
+			samples[slot] += sign;
+			count += sign;
+			continue;
+		}
 		const own = sign * weights[row];
 		const number = isCount ? own : sign;
 		weight[slot] += own;
@@ -836,15 +826,15 @@ function kindsOf(profile, by, hidden) {
 	const known = new Map();
 	for (let stack = 0; stack < size; stack++) {
 		if (hidden?.[stack]) continue;
-		const [key, line2] = keyOf(profile, stack, by);
+		const [key, line] = keyOf(profile, stack, by);
 		if (key < 0) continue;
-		const both = key * 16777216 + line2;
+		const both = key * 16777216 + line;
 		let kind = known.get(both);
 		if (kind === void 0) {
 			kind = kinds.keys.length;
 			known.set(both, kind);
 			kinds.keys.push(key);
-			kinds.lines.push(line2);
+			kinds.lines.push(line);
 		}
 		of[stack] = kind;
 	}
@@ -865,8 +855,8 @@ function keyOf(profile, stack, by) {
 		case "category":
 			return [stacks.category[stack], 0];
 		case "line": {
-			const line2 = frames.line[stacks.frame[stack]];
-			return [functions.source[id] === NONE || line2 === 0 ? -1 : functions.source[id], line2];
+			const line = frames.line[stacks.frame[stack]];
+			return [functions.source[id] === NONE || line === 0 ? -1 : functions.source[id], line];
 		}
 		default:
 			return [-1, 0];
@@ -951,16 +941,16 @@ function topOfThreads(profile, selection, by) {
 	return sortRows([...rows.values()]);
 }
 function linesByTicks(profile, sums) {
-	const { stack, line: line2, ticks } = profile.lineTicks;
+	const { stack, line, ticks } = profile.lineTicks;
 	const all = new Map();
 	stack.forEach((id, at) => all.set(id, (all.get(id) ?? 0) + ticks[at]));
 	const rows = new Map();
 	stack.forEach((id, at) => {
 		const source = profile.functions.source[profile.stacks.function[id]];
 		if (source === NONE || !(sums.weight[id] > 0)) return;
-		const key = `${source}:${line2[at]}`;
+		const key = `${source}:${line[at]}`;
 		let row = rows.get(key);
-		if (!row) rows.set(key, row = newRow(source, line2[at], profile.stacks.category[id]));
+		if (!row) rows.set(key, row = newRow(source, line[at], profile.stacks.category[id]));
 		const part = ticks[at] / Math.max(1, all.get(id) ?? 0);
 		addWhole(row, Math.floor(sums.weight[id] * part), Math.floor(sums.samples[id] * part));
 	});
@@ -981,8 +971,8 @@ function causedBy(profile, sums, shown2, by) {
 	}
 	return caused;
 }
-function newRow(key, line2, category) {
-	return { key, line: line2, category, self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
+function newRow(key, line, category) {
+	return { key, line, category, self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
 }
 function addWhole(row, weight, samples) {
 	row.self += weight;
@@ -1045,15 +1035,6 @@ function fromBase64(text) {
 	for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
 	return bytes;
 }
-function joinBytes(parts2) {
-	const all = new Uint8Array(parts2.reduce((sum, { length }) => sum + length, 0));
-	let at = 0;
-	for (const part of parts2) {
-		all.set(part, at);
-		at += part.length;
-	}
-	return all;
-}
 async function decode(file2) {
 	const view = new DataView(file2.buffer, file2.byteOffset, file2.byteLength);
 	const isWhole = file2.length >= FILE_HEADER + CHUNK_HEADER;
@@ -1078,7 +1059,7 @@ function crc32(bytes) {
 		return byte;
 	});
 	let crc = -1;
-	for (let at = 0; at < bytes.length; at++) crc = crc >>> 8 ^ table2[(crc ^ bytes[at]) & 255];
+	for (const byte of bytes) crc = crc >>> 8 ^ table2[(crc ^ byte) & 255];
 	return ~crc >>> 0;
 }
 async function inflate(stored) {
@@ -1162,11 +1143,11 @@ function linesOf(rows, text, wanted2) {
 function shownLines(count, marked) {
 	const all = Math.max(count, marked[marked.length - 1]);
 	const near = new Uint8Array(all + 1).fill(all <= WHOLE ? 1 : 0);
-	for (const line2 of marked) near.fill(1, Math.max(0, line2 - NEAR), line2 + NEAR);
-	return Array.from({ length: all }, (_, at) => at + 1).filter((line2) => near[line2]);
+	for (const line of marked) near.fill(1, Math.max(0, line - NEAR), line + NEAR);
+	return Array.from({ length: all }, (_, at) => at + 1).filter((line) => near[line]);
 }
-function cut(line2) {
-	return line2.length <= LONGEST_LINE ? line2 : `${line2.slice(0, LONGEST_LINE)} …`;
+function cut(line) {
+	return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …`;
 }
 
 // src/state.ts
@@ -1485,12 +1466,11 @@ var Derived = class {
 	selection(state) {
 		const threads = this.shownThreads(state);
 		const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
-		const key = `${state.categories}|${JSON.stringify(state.focus)}`;
-		const stacks = this.once("stacks", key, () => keptStacks(this.profile, state.categories, state.focus));
+		const stacks = this.once("stacks", keyOf2(state, "categories", "focus"), () => keptStacks(this.profile, state.categories, state.focus));
 		return { lane: this.lane(state), range: state.range, threads: mask, stacks };
 	}
 	selectionKey(state) {
-		return `${this.lane(state)}|${state.range}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}`;
+		return keyOf2(state, "lane", "range", "threads", "categories", "focus");
 	}
 	sums(state) {
 		return this.once("sums", this.selectionKey(state), (old) => {
@@ -1513,14 +1493,13 @@ var Derived = class {
 		return shares;
 	}
 	hidden(state) {
-		return this.once("hidden", JSON.stringify(state.hidden), () => hiddenStacks(this.profile, state.hidden));
+		return this.once("hidden", keyOf2(state, "hidden"), () => hiddenStacks(this.profile, state.hidden));
 	}
 	tree(state) {
-		const key = `${this.lane(state)}|${JSON.stringify(state.hidden)}`;
-		return this.once("tree", key, () => buildTree(this.profile, this.hidden(state), this.whole(state)));
+		return this.once("tree", keyOf2(state, "lane", "hidden"), () => buildTree(this.profile, this.hidden(state), this.whole(state)));
 	}
 	nodeKey(state) {
-		return `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.isBefore && JSON.stringify([state.base, state.against])}`;
+		return this.selectionKey(state) + keyOf2(state, "hidden", "isBefore") + (state.isBefore ? keyOf2(state, "base", "against") : "");
 	}
 	nodeSums(state) {
 		return this.once("nodes", this.nodeKey(state), (old) => sumNodes(this.tree(state), this.boxSums(state), old));
@@ -1554,8 +1533,7 @@ var Derived = class {
 	}
 	baseSums(state) {
 		const base = this.base(state);
-		const key = `${this.selectionKey(state)}|${JSON.stringify([state.base, state.against])}`;
-		return base && this.once("base", key, () => sumPieces(this.profile, base));
+		return base && this.once("base", this.selectionKey(state) + keyOf2(state, "base", "against"), () => sumPieces(this.profile, base));
 	}
 	changes(state, things2) {
 		const base = this.base(state);
@@ -1563,28 +1541,25 @@ var Derived = class {
 	}
 	topChanges(state, by) {
 		if (by === "thread" || by === "process" || !this.base(state)) return null;
-		const key = `${this.selectionKey(state)}|${JSON.stringify([state.hidden, state.base, state.against])}`;
-		return this.once(`top-changes-${by}`, key, () => {
+		return this.once(`top-changes-${by}`, this.selectionKey(state) + keyOf2(state, "hidden", "base", "against"), () => {
 			const kinds = this.kinds(state, by);
 			const changes = this.changes(state, () => ownKinds(this.profile, this.hidden(state), kinds));
 			return { changes, kinds, of: new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at])) };
 		});
 	}
 	graph(state) {
-		const key = `${this.nodeKey(state)}|${state.view}`;
 		const make = state.view === "inverted" ? fromLeaves : fromRoots;
 		const sums = this.nodeSums(state);
-		return this.once("graph", key, () => make(this.tree(state), sums));
+		return this.once("graph", this.nodeKey(state) + state.view, () => make(this.tree(state), sums));
 	}
 	matches(state) {
 		return this.once("matches", state.search, () => matching(this.profile, state.search));
 	}
 	kinds(state, by) {
-		return this.once(`kinds-${by}`, JSON.stringify(state.hidden), () => kindsOf(this.profile, by, this.hidden(state)));
+		return this.once(`kinds-${by}`, keyOf2(state, "hidden"), () => kindsOf(this.profile, by, this.hidden(state)));
 	}
 	top(state, by) {
-		const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
-		return this.once(`top-${by}`, key, () => {
+		return this.once(`top-${by}`, this.selectionKey(state) + keyOf2(state, "hidden"), () => {
 			if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
 			return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
 		});
@@ -1592,23 +1567,22 @@ var Derived = class {
 	lines(state, source) {
 		const rows = this.top(state, "line").filter(({ key }) => key === source);
 		if (rows.length > 0) return { rows, areFunctions: false };
-		const { source: sources, line: line2 } = this.profile.functions;
-		return { rows: this.top(state, "function").filter(({ key }) => sources[key] === source).map((row) => ({ ...row, line: line2[row.key] })), areFunctions: true };
+		const { source: sources, line } = this.profile.functions;
+		return { rows: this.top(state, "function").filter(({ key }) => sources[key] === source).map((row) => ({ ...row, line: line[row.key] })), areFunctions: true };
 	}
 	gone(state, by) {
 		const base = this.baseSums(state);
 		if (!base || by === "thread" || by === "process") return [];
-		const here = new Set(this.top(state, by).map(({ key, line: line2 }) => `${key}:${line2}`));
+		const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
 		const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
 		const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
-		return before.filter(({ key, line: line2, self }) => self > 0 && !here.has(`${key}:${line2}`)).map((row) => ({ ...row, ...none }));
+		return before.filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`)).map((row) => ({ ...row, ...none }));
 	}
 	heat(state, width) {
 		const { durationNs } = this.profile;
 		const columnNs = columnStep(durationNs, width, 3);
 		const bands = this.bands(state);
-		const key = `${this.lane(state)}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}|${columnNs}|${state.rows}|${state.bands}`;
-		return this.once("heat", key, () => {
+		return this.once("heat", columnNs + keyOf2(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
 			const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
 			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
 			const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
@@ -1623,7 +1597,7 @@ var Derived = class {
 	}
 	bands(state) {
 		if (state.bands === "all") return [];
-		return this.once("bands", `${state.bands}|${this.shownThreads(state)}`, () => {
+		return this.once("bands", keyOf2(state, "bands", "threads"), () => {
 			const groups = new Map();
 			const shown2 = this.shownThreads(state);
 			this.profile.threads.forEach((thread, id) => {
@@ -1643,7 +1617,7 @@ var Derived = class {
 	}
 	loops(state) {
 		const { threads, lane } = this.selection(state);
-		return this.once("loops", `${lane}|${this.shownThreads(state)}`, () => loopsOf(this.profile, threads, lane));
+		return this.once("loops", keyOf2(state, "lane", "threads"), () => loopsOf(this.profile, threads, lane));
 	}
 	weightsOfThreads(index) {
 		const weights = new Float64Array(this.profile.threads.length);
@@ -1673,6 +1647,9 @@ var Derived = class {
 		return id !== NONE && id < this.profile.functions.name.length;
 	}
 };
+function keyOf2(state, ...names) {
+	return JSON.stringify(names.map((name) => state[name]));
+}
 function maskOf(ids, size) {
 	const mask = new Uint8Array(size);
 	for (const id of ids) if (id < size) mask[id] = 1;
@@ -1845,11 +1822,10 @@ function matchedShare(derived, state) {
 // src/ui/dom.ts
 function h(tag, props = {}, ...children) {
 	const element = document.createElement(tag);
-	if (props.class) element.className = props.class;
-	if (props.title) element.title = props.title;
-	if (props.key) element.dataset.key = props.key;
-	for (const [name, value] of Object.entries(props.attributes ?? {})) element.setAttribute(name, value);
-	for (const [name, listen] of Object.entries(props.on ?? {})) element.addEventListener(name, listen);
+	const { key, on, ...attributes } = props;
+	if (key) element.dataset.key = key;
+	for (const [name, value] of Object.entries(attributes)) if (value) element.setAttribute(name, String(value));
+	for (const [name, listen] of Object.entries(on ?? {})) element.addEventListener(name, listen);
 	for (const child of children) if (child) element.append(child);
 	return element;
 }
@@ -1868,11 +1844,11 @@ function button(text, key, click, extra = {}) {
 	return element;
 }
 function toggle(text, key, isOn, click, title = "") {
-	return button(text, key, click, { title, attributes: { "aria-pressed": String(isOn) } });
+	return button(text, key, click, { title, "aria-pressed": String(isOn) });
 }
 function choice(label, all, chosen, choose, words = {}) {
 	const buttons = all.map((value) => toggle(words[value] ?? value, `${label}-${value}`, value === chosen, () => choose(value)));
-	return h("span", { class: "segment", attributes: { role: "group", "aria-label": label } }, ...buttons);
+	return h("span", { class: "segment", role: "group", "aria-label": label }, ...buttons);
 }
 function picker(label, all, chosen, choose, words = {}) {
 	const options2 = all.map((value) => {
@@ -1881,9 +1857,16 @@ function picker(label, all, chosen, choose, words = {}) {
 		option.selected = value === chosen;
 		return option;
 	});
-	const select = h("select", { key: label, attributes: { "aria-label": label } }, ...options2);
+	const select = h("select", { key: label, "aria-label": label }, ...options2);
 	select.addEventListener("change", () => choose(select.value));
 	return select;
+}
+function plainTable(caption, heads, rows) {
+	const row = (tag, cells) => h("tr", {}, ...cells.map((text) => h(tag, {}, text)));
+	return h("table", {}, h("caption", {}, caption), h("thead", {}, row("th", heads)), h("tbody", {}, ...rows.map((cells) => row("td", cells))));
+}
+function quiet(text) {
+	return h("span", { class: "quiet" }, text);
 }
 function swatch(color) {
 	const element = h("span", { class: "swatch" });
@@ -1910,26 +1893,26 @@ var LONGEST_LIST = 10;
 var BUSY_LIST = 3;
 function heatPart(app) {
 	const { profile, derived } = app;
-	const canvas = h("canvas", { attributes: { tabindex: "0", role: "application", id: "heat", "aria-label": "Heat map: drag or use the arrow keys to select a range of time", "aria-describedby": "heat-table" } });
-	const hover = h("span", { class: "quiet", attributes: { id: "heat-hover" } });
+	const canvas = h("canvas", { tabindex: "0", role: "application", id: "heat", "aria-label": "Heat map: drag or use the arrow keys to select a range of time", "aria-describedby": "heat-table" });
+	const hover = h("span", { class: "quiet", id: "heat-hover" });
 	const options2 = h("span", { class: "end row" });
 	const legend = h("span", { class: "legend quiet" });
-	const stalls = h("div", { class: "stalls", attributes: { id: "stalls" } });
-	const table2 = h("div", { class: "unseen", attributes: { id: "heat-table" } });
+	const stalls = h("div", { class: "stalls", id: "stalls" });
+	const table2 = h("div", { class: "unseen", id: "heat-table" });
 	const heatBox = h("div", { class: "heat" }, h("div", { class: "row" }, hover, options2), canvas, stalls, table2);
 	const side = h("div", { class: "side" });
-	const element = h("section", { class: "times", attributes: { "aria-label": "Time" } }, heatBox, side);
+	const element = h("section", { class: "times", "aria-label": "Time" }, heatBox, side);
 	const image = document.createElement("canvas");
 	let frame = null;
 	let imageKey = "";
 	let anchor = null;
 	let isDragging = false;
 	let tableTimer = 0;
-	const isTimed = () => profile.lanes[derived.lane(app.state)]?.timed ?? false;
+	const lane = () => profile.lanes[derived.lane(app.state)];
 	const render = () => {
 		refill(options2, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), count ? `${count} rows` : "rows: auto"]))));
 		renderSide();
-		if (!isTimed()) {
+		if (!lane()?.timed) {
 			canvas.classList.add("hidden");
 			options2.classList.add("hidden");
 			hover.textContent = "This recording has no times: there is no heat map.";
@@ -1951,7 +1934,7 @@ function heatPart(app) {
 		const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
 		const bar = h("span", { class: "ramp" });
 		bar.style.background = `linear-gradient(to right, ${steps.join(",")})`;
-		refill(legend, h("span", {}, "0"), bar, h("span", {}, `${amount(heat.max, profile.lanes[derived.lane(app.state)].unit)} a cell`));
+		refill(legend, h("span", {}, "0"), bar, h("span", {}, `${amount(heat.max, lane().unit)} a cell`));
 	};
 	const renderSide = () => {
 		const weights = derived.categoryShares(app.state);
@@ -1964,33 +1947,32 @@ function heatPart(app) {
 			bar.style.width = `${Math.max(1, 58 * part / most2)}px`;
 			const isIn = app.state.categories.includes(byte);
 			const click = () => app.update({ categories: isIn ? app.state.categories.filter((other) => other !== byte) : [...app.state.categories, byte], zoom: [] });
-			const element2 = button("", `category-${byte}`, click, { title: `Only ${label}`, attributes: { "aria-pressed": String(isIn) } });
+			const element2 = button("", `category-${byte}`, click, { title: `Only ${label}`, "aria-pressed": String(isIn) });
 			element2.append(swatch(css(themed(CATEGORY_COLORS[byte], app.isDark))), h("span", {}, label), bar, h("span", { class: "part" }, percent(part)));
 			return element2;
 		});
 		const clear = app.state.categories.length > 0 && button("show all", "category-all", () => app.update({ categories: [], zoom: [] }), { class: "end" });
-		refill(side, h("h2", {}, "self time by category", clear), h("div", { class: "list", attributes: { role: "group", "aria-label": "Categories" } }, ...buttons));
+		refill(side, h("h2", {}, "self time by category", clear), h("div", { class: "list", role: "group", "aria-label": "Categories" }, ...buttons));
 	};
 	const renderStalls = () => {
 		const loops = derived.loops(app.state);
-		const lane = derived.lane(app.state);
 		const list = loops.longest.slice(0, loops.isWatched ? LONGEST_LIST : BUSY_LIST);
 		const key = `${loops.isWatched}|${list.map(({ start: start3, thread }) => `${start3}/${thread}`)}`;
 		if (stalls.dataset.shown === key) return;
 		stalls.dataset.shown = key;
 		const what = loops.isWatched ? list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more" : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
 		const buttons = list.map((stretch, index) => {
-			const id = culprit(profile, stretch, lane);
+			const id = culprit(profile, stretch, derived.lane(app.state));
 			const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionName(profile, id)) || "(anonymous)"}`}`;
 			const select2 = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
 			return button(words, `stall-${index}`, select2, { class: "link" });
 		});
-		refill(stalls, h("span", { class: "quiet" }, what), ...buttons);
+		refill(stalls, quiet(what), ...buttons);
 	};
 	const renderTable = () => {
 		if (!frame) return;
 		const { heat } = frame;
-		const { unit } = profile.lanes[derived.lane(app.state)];
+		const { unit } = lane();
 		const step = Math.max(1, Math.ceil(heat.columns / 120));
 		const rows = [];
 		for (let column2 = 0; column2 < heat.columns; column2 += step) {
@@ -1999,10 +1981,9 @@ function heatPart(app) {
 				const first = (band * heat.columns + column2) * heat.rows;
 				for (const cell of heat.cells.subarray(first, first + heat.rows * Math.min(step, heat.columns - column2))) [sum, most2] = [sum + cell, Math.max(most2, cell)];
 			}
-			rows.push(h("tr", {}, h("td", {}, `${seconds(column2 * heat.columnNs)} s`), h("td", {}, amount(sum, unit)), h("td", {}, amount(most2, unit))));
+			rows.push([`${seconds(column2 * heat.columnNs)} s`, amount(sum, unit), amount(most2, unit)]);
 		}
-		const head2 = h("tr", {}, ...["from", "sum", "hottest cell"].map((text) => h("th", {}, text)));
-		table2.replaceChildren(h("table", {}, h("caption", {}, "The heat map as a table"), h("thead", {}, head2), h("tbody", {}, ...rows)));
+		table2.replaceChildren(plainTable("The heat map as a table", ["from", "sum", "hottest cell"], rows));
 	};
 	const cellUnder = (event) => {
 		const { left, columnWidth, bandHeight, rowHeight, heat } = frame;
@@ -2021,7 +2002,7 @@ function heatPart(app) {
 		const { heat } = frame;
 		let weight = 0;
 		for (let band = 0; band < heat.bands; band++) weight += heat.cells[band * heat.columns * heat.rows + cell] ?? 0;
-		hover.textContent = `${seconds(from)}–${seconds(to)} s${time} · ${amount(weight, profile.lanes[derived.lane(app.state)].unit)}${anchor !== null && !isDragging ? " · click the other end, or Escape" : ""}`;
+		hover.textContent = `${seconds(from)}–${seconds(to)} s${time} · ${amount(weight, lane().unit)}${anchor !== null && !isDragging ? " · click the other end, or Escape" : ""}`;
 	};
 	let pressed = -1;
 	let start2 = null;
@@ -2091,8 +2072,7 @@ function heatPart(app) {
 	return [{ element, render }];
 }
 function imageKeyOf(app) {
-	const { lane, threads, categories, focus, rows, bands } = app.state;
-	return JSON.stringify([lane, threads, categories, focus, rows, bands, window.devicePixelRatio]);
+	return window.devicePixelRatio + keyOf2(app.state, "lane", "threads", "categories", "focus", "rows", "bands");
 }
 function frameOf(app, width) {
 	const bands = app.derived.bands(app.state);
@@ -2236,11 +2216,11 @@ function fitted(context, text, width) {
 
 // src/ui/save.ts
 var ROW = 18;
-function svgOf(app, picture, width, nameOf2) {
+function svgOf(app, picture, width, nameOf3) {
 	const matches = app.derived.matches(app.state);
 	const found = matches instanceof Uint8Array ? matches : null;
 	const parts2 = picture.rows.flat().map((box) => {
-		const name = nameOf2(box.function);
+		const name = nameOf3(box.function);
 		const place = box.function === NONE ? "" : ` ${shown(functionPlace(app.profile, box.function))}`;
 		const samples = box.node ? ` (${box.node.totalSamples} samples)` : "";
 		const y = box.row * ROW;
@@ -2276,7 +2256,7 @@ function foldedOf({ profile, derived, state }) {
 	return lines.join("");
 }
 function download(content, name, type) {
-	const link = h("a", { attributes: { download: name } });
+	const link = h("a", { download: name });
 	link.href = URL.createObjectURL(new Blob([content], { type }));
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(link.href), 1e3);
@@ -2290,7 +2270,7 @@ function sourceOf({ profile }, id) {
 }
 function sourceView(app) {
 	const texts = new Map();
-	const said = h("div", { class: "row", attributes: { id: "source-said" } });
+	const said = h("div", { class: "row", id: "source-said" });
 	const body = h("div", { class: "scroll" });
 	const element = h("div", { class: "contents" }, said, body);
 	let last = "";
@@ -2310,16 +2290,16 @@ function sourceView(app) {
 			refill(said);
 			return refill(body, h("div", { class: "note" }, "Choose a function: press s on a box or on a row of the top table, or take it from the menu of a box."));
 		}
-		const [row, line2] = source;
+		const [row, line] = source;
 		const text = textOf(row);
 		const { total } = app.derived.sums(app.state);
 		const { rows, areFunctions } = app.derived.lines(app.state, row);
-		const lines = linesOf(rows, text, line2);
+		const lines = linesOf(rows, text, line);
 		const words = areFunctions ? "This recording knows no lines: functions, where they start" : wordsOf(app, row, lines, total);
-		refill(said, h("b", {}, shown(app.profile.sources[row])), h("span", { class: "quiet" }, words));
+		refill(said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
 		const why = app.library && app.library.recordings.length > 1 ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
 		const most2 = Math.max(...lines.map((one) => one.row?.self ?? 0), 1e-9);
-		refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most2, line2));
+		refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most2, line));
 		const key = `${source}|${text === null}`;
 		if (key !== last) body.querySelector(".wanted")?.scrollIntoView({ block: "center" });
 		last = key;
@@ -2341,19 +2321,23 @@ function table(lines, total, most2, wanted2) {
 		bar.style.width = `${row ? Math.round(60 * row.self / most2) : 0}px`;
 		const kind = [row && row.self >= HOT * most2 ? "hot" : "", at === wanted2 ? "wanted" : ""].join(" ").trim();
 		const cells = row ? [percent(share(row.self, total)), thousands(row.selfSamples), percent(share(row.total, total))] : ["", "", ""];
-		const own = h("tr", { class: kind, attributes: { "data-line": String(at) } }, ...cells.map(number), h("td", { class: "line" }, bar), number(String(at)), code);
-		return skipped > 0 ? [h("tr", {}, h("td", { class: "quiet", attributes: { colspan: "6" } }, `… ${thousands(skipped)} lines`)), own] : [own];
+		const own = h("tr", { class: kind, "data-line": String(at) }, ...cells.map(number), h("td", { class: "line" }, bar), number(String(at)), code);
+		return skipped > 0 ? [h("tr", {}, h("td", { class: "quiet", colspan: "6" }, `… ${thousands(skipped)} lines`)), own] : [own];
 	});
-	const head2 = ["self", "samples", "total", "", "line", ""].map((text, at) => h("th", { class: at === 5 ? "code" : at === 3 ? "line" : "number", attributes: { scope: "col" } }, h("span", {}, text)));
-	return h("table", { attributes: { id: "source" } }, h("thead", {}, h("tr", {}, ...head2)), h("tbody", {}, ...rows));
+	const head = ["self", "samples", "total", "", "line", ""].map((text, at) => h("th", { class: at === 5 ? "code" : at === 3 ? "line" : "number", scope: "col" }, h("span", {}, text)));
+	return h("table", { id: "source" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
 }
 
 // src/ui/topview.ts
 var FIRST_ROWS = 200;
-var VERDICTS = { noise: "within noise", unknown: "noise unknown" };
+var VERDICTS = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" };
 function topTable(app) {
 	const filter = h("input", {
-		attributes: { id: "filter", type: "search", placeholder: "filter", "aria-label": "Filter the table", spellcheck: "false" },
+		id: "filter",
+		type: "search",
+		placeholder: "filter",
+		"aria-label": "Filter the table",
+		spellcheck: "false",
 		on: { input: () => app.update({ filter: filter.value }, false) }
 	});
 	const bar = h("span", { class: "row" });
@@ -2366,10 +2350,11 @@ function topTable(app) {
 		refill(bar, choice("by", TOP_BY, by, (value) => app.update({ by: value })));
 		const { total } = app.derived.sums(app.state);
 		const rows = wanted(app, by).sort((a, b) => order(a, b, sort));
-		const lines = rows.slice(0, most2).map((entry) => line(app, entry, total, by));
+		const columns = columnsOf(app, by, total);
+		const lines = rows.slice(0, most2).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
 		const rest = rows.length - lines.length;
 		const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => (most2 = Infinity, render()));
-		const table2 = h("table", { attributes: { id: "top" }, on: { keydown: (event) => event.key === "s" && event.target.closest("tr")?.querySelector(".to-source")?.click() } }, head(app, by), h("tbody", {}, ...lines));
+		const table2 = h("table", { id: "top", on: { keydown: (event) => event.key === "s" && event.target.closest("tr")?.querySelector(".to-source")?.click() } }, h("thead", {}, h("tr", {}, ...columns.map(({ head }) => head))), h("tbody", {}, ...lines));
 		refill(body, rows.length > 0 ? table2 : h("div", { class: "note" }, by === "package" ? "No npm package is in the selection." : by === "line" ? "This recording has no lines." : "Nothing is selected."), more);
 	};
 	return { element, render };
@@ -2390,14 +2375,14 @@ function order(a, b, sort) {
 	if (sort === "change" && size(a) !== size(b)) return size(b) - size(a);
 	return sort === "total" ? b.row.total - a.row.total || b.row.self - a.row.self : b.row.self - a.row.self || b.row.total - a.row.total;
 }
-function wordsOf2({ profile }, { key, line: line2 }, by) {
+function wordsOf2({ profile }, { key, line }, by) {
 	switch (by) {
 		case "function":
 			return { name: functionName(profile, key) || "(anonymous)", place: functionPlace(profile, key) };
 		case "file":
 			return { name: key % 2 === 0 ? profile.sources[key / 2] : profile.modules[(key - 1) / 2], place: "" };
 		case "line":
-			return { name: `${profile.sources[key]}:${line2}`, place: "" };
+			return { name: `${profile.sources[key]}:${line}`, place: "" };
 		case "package":
 			return { name: profile.strings[key], place: "" };
 		case "category":
@@ -2412,51 +2397,40 @@ function wordsOf2({ profile }, { key, line: line2 }, by) {
 		}
 	}
 }
-function head(app, by) {
-	const sorter = (sort, text, style) => h("th", { class: style, attributes: { scope: "col", "aria-sort": app.state.sort === sort ? "descending" : "none" } }, button(`${text}${app.state.sort === sort ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort })));
-	const plain = (text, style) => h("th", { class: style, attributes: { scope: "col" } }, h("span", {}, text));
+function columnsOf(app, by, total) {
 	const isThread = by === "thread" || by === "process";
 	const isCompared = app.derived.base(app.state) !== null && !isThread;
-	return h("thead", {}, h(
-		"tr",
-		{},
-		sorter("self", "self", "number"),
-		plain("samples", "number"),
-		isCompared && plain("before", "number"),
-		isCompared && sorter("change", "points", "number"),
-		isCompared && plain("", "narrow"),
-		!isThread && sorter("total", "total", "number"),
-		!isThread && !isCompared && plain("samples", "number"),
-		sorter("name", by, by === "function" ? "wide" : ""),
-		!isThread && by !== "category" && by !== "file" && plain("category", "narrow"),
-		(by === "function" || isThread) && plain(by === "function" ? "where" : by === "thread" ? "role" : "container", "")
-	));
+	const column2 = (text, style, cell, sort) => {
+		const isSorted = sort !== void 0 && app.state.sort === sort;
+		const inner = sort ? button(`${text}${isSorted ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort })) : h("span", {}, text);
+		return { head: h("th", { class: style, scope: "col", ...sort && { "aria-sort": isSorted ? "descending" : "none" } }, inner), cell };
+	};
+	const number = (text, value, sort) => column2(text, "number", (entry) => h("td", { class: "number" }, value(entry)), sort);
+	const all = [
+		number("self", ({ row }) => percent(share(row.self, total)), "self"),
+		number("samples", ({ row }) => thousands(row.selfSamples)),
+		isCompared && number("before", ({ change }) => change ? percent(change.before) : ""),
+		isCompared && number("points", ({ change }) => change ? points(change.now - change.before) : "", "change"),
+		isCompared && column2("", "narrow", ({ change }) => h("td", { class: change?.verdict === "noise" ? "quiet" : "" }, change ? VERDICTS[change.verdict] : "")),
+		!isThread && number("total", ({ row }) => percent(share(row.total, total)), "total"),
+		!isThread && !isCompared && number("samples", ({ row }) => thousands(row.totalSamples)),
+		column2(by, by === "function" ? "wide" : "", ({ row, words }) => h("td", { title: shown(words.name) }, nameOf(app, row, shown(words.name), by)), "name"),
+		!isThread && by !== "category" && by !== "file" && column2("category", "narrow", ({ row }) => h("td", {}, swatch(css(themed(CATEGORY_COLORS[row.category], app.isDark))), CATEGORIES[row.category][1])),
+		by === "function" && column2("where", "", ({ row, words }) => h("td", { class: "place", title: shown(words.place) }, h("bdi", {}, toSource(app, row, shown(words.place), sourceOf(app, row.key))))),
+		isThread && column2(by === "thread" ? "role" : "container", "", ({ words }) => h("td", {}, shown(words.place)))
+	];
+	return all.filter((one) => one !== false);
 }
-function line(app, { row, words, change }, total, by) {
-	const number = (text) => h("td", { class: "number" }, text);
-	const isThread = by === "thread" || by === "process";
-	const name = shown(words.name);
-	const source = by === "function" ? sourceOf(app, row.key) : by === "line" ? [row.key, row.line] : by === "file" && row.key % 2 === 0 ? [row.key / 2, 0] : null;
-	const place = shown(words.place);
-	const link = (text) => button(text, `source-${row.key}-${row.line}`, () => app.update({ view: "source", source }), { class: "link to-source", title: `${text}
+function nameOf(app, row, name, by) {
+	if (by === "function") return button(name, `row-${row.key}`, () => app.update({ view: "sandwich", function: row.key }), { class: "link", title: `${name}
+Callers and callees` });
+	if (by === "package") return button(name, `row-${row.key}`, () => app.focus({ kind: "package", id: row.key }), { class: "link", title: "Only stacks through this package" });
+	return toSource(app, row, name, by === "line" ? [row.key, row.line] : by === "file" && row.key % 2 === 0 ? [row.key / 2, 0] : null);
+}
+function toSource(app, row, text, source) {
+	if (!source) return text;
+	return button(text, `source-${row.key}-${row.line}`, () => app.update({ view: "source", source }), { class: "link to-source", title: `${text}
 Source, with the weight of each line (s)` });
-	const open = by === "function" ? button(name, `row-${row.key}`, () => app.update({ view: "sandwich", function: row.key }), { class: "link", title: `${name}
-Callers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () => app.focus({ kind: "package", id: row.key }), { class: "link", title: "Only stacks through this package" }) : source ? link(name) : name;
-	return h(
-		"tr",
-		{},
-		number(percent(share(row.self, total))),
-		number(thousands(row.selfSamples)),
-		change && number(percent(change.before)),
-		change && number(points(change.now - change.before)),
-		change && h("td", { class: change.verdict === "noise" ? "quiet" : "" }, VERDICTS[change.verdict] ?? change.verdict),
-		!isThread && number(percent(share(row.total, total))),
-		!isThread && !change && number(thousands(row.totalSamples)),
-		h("td", { title: name }, open),
-		!isThread && by !== "category" && by !== "file" && h("td", {}, swatch(css(themed(CATEGORY_COLORS[row.category], app.isDark))), CATEGORIES[row.category][1]),
-		by === "function" && h("td", { class: "place", title: place }, h("bdi", {}, source ? link(place) : place)),
-		isThread && h("td", {}, place)
-	);
 }
 
 // src/ui/tools.ts
@@ -2466,7 +2440,7 @@ var MOST_CHANGES = 3;
 function toolPart(app) {
 	const tabs = h("div", { class: "work row" });
 	const trail = h("div", { class: "row" });
-	const compared = h("div", { class: "said", attributes: { id: "compared", role: "status" } });
+	const compared = h("div", { class: "said", id: "compared", role: "status" });
 	return [
 		{ element: tabs, render: () => refill(tabs, views(app), selectionText(app)) },
 		{ element: compared, render: () => renderCompared(app, compared) },
@@ -2497,16 +2471,16 @@ function selectionText(app) {
 	const count = plural(sums.count, "sample");
 	const whole = derived.whole(state).count;
 	parts2.push(sums.count === whole ? `all ${count}` : `${count} of ${thousands(whole)}`);
-	const text = h("span", { attributes: { id: "selection", role: "status", "data-samples": String(sums.count), "data-weight": String(sums.total) } }, parts2.join(" · "));
-	const clear = state.range && button("✕", "clear-range", () => app.update({ range: null }), { title: "Clear the selection (Escape)", attributes: { "aria-label": "Clear the selection" } });
-	return h("span", { class: "end row" }, h("span", { class: "quiet" }, "selection"), text, clear, ...comparing(app));
+	const text = h("span", { id: "selection", role: "status", "data-samples": String(sums.count), "data-weight": String(sums.total) }, parts2.join(" · "));
+	const clear = state.range && button("✕", "clear-range", () => app.update({ range: null }), { title: "Clear the selection (Escape)", "aria-label": "Clear the selection" });
+	return h("span", { class: "end row" }, quiet("selection"), text, clear, ...comparing(app));
 }
 function comparing(app) {
 	const { range, base, against } = app.state;
 	if (base || against) {
-		const words = against ? nameOf(app, against) : base === "rest" ? "the rest" : rangeText2(base);
-		const stop = button("✕", "compare-stop", () => app.update({ base: null, against: null, isBefore: false }), { attributes: { "aria-label": "Stop comparing" } });
-		return [h("span", { class: "chip", attributes: { id: "against" } }, h("span", {}, `against ${words}`), stop)];
+		const words = against ? nameOf2(app, against) : base === "rest" ? "the rest" : rangeText2(base);
+		const stop = button("✕", "compare-stop", () => app.update({ base: null, against: null, isBefore: false }), { "aria-label": "Stop comparing" });
+		return [h("span", { class: "chip", id: "against" }, h("span", {}, `against ${words}`), stop)];
 	}
 	const buttons = range ? [
 		button("against the rest", "compare-rest", () => app.update({ base: "rest", zoom: [] }), { title: "Colour by what is more or less than in the rest of the recording" }),
@@ -2514,35 +2488,37 @@ function comparing(app) {
 	] : [];
 	if (app.others.length === 0) return buttons;
 	const ids = ["", ...app.others.map(({ id }) => id)];
-	const names = Object.fromEntries(ids.map((id) => [id, id ? nameOf(app, id) : "compare with …"]));
+	const names = Object.fromEntries(ids.map((id) => [id, id ? nameOf2(app, id) : "compare with …"]));
 	return [...buttons, picker("compare with", ids, "", (id) => app.update({ against: id, zoom: [] }), names)];
 }
 var rangeText2 = ([from, to]) => `${seconds(from)}–${seconds(to)} s`;
-function nameOf({ library }, id) {
+function nameOf2({ library }, id) {
 	const found = library?.recordings.find((other) => other.id === id);
 	return found ? shown(found.folder ? `${found.folder}/${found.name}` : found.name) : "a recording that is not here";
 }
-function renderCompared(app, line2) {
+function renderCompared(app, line) {
 	const { state, derived, profile } = app;
 	const top = derived.topChanges(state, "function");
-	line2.classList.toggle("hidden", !top);
-	if (!top) return refill(line2);
+	line.classList.toggle("hidden", !top);
+	if (!top) return refill(line);
 	const { range, base } = state;
 	const { other, durationNs } = profile;
-	const now = `${range ? `${rangeText2(range)} (${duration(range[1] - range[0])})` : `the whole recording (${duration(durationNs)})`}`;
-	const before = other ? `${nameOf(app, other.id)} (${duration(other.durationNs)})` : base === "rest" ? `the rest (${duration(durationNs - (range[1] - range[0]))})` : `${rangeText2(base)} (${duration(base[1] - base[0])})`;
+	const length = ([from, to]) => to - from;
+	const told = (what, ns) => `${what} (${duration(ns)})`;
+	const now = range ? told(rangeText2(range), length(range)) : told("the whole recording", durationNs);
+	const before = other ? told(nameOf2(app, other.id), other.durationNs) : base === "rest" ? told("the rest", durationNs - length(range)) : told(rangeText2(base), length(base));
 	const size = ({ before: before2, now: now2 }) => Math.abs(now2 - before2);
 	const sure = top.changes.map((change, at) => ({ change, id: top.kinds.keys[at] })).filter(({ change }) => change.verdict !== "noise" && size(change) > 0);
 	sure.sort((a, b) => size(b.change) - size(a.change));
 	const isUnknown = sure[0]?.change.verdict === "unknown";
 	const words = sure.slice(0, MOST_CHANGES).map(({ change, id }, at) => {
 		const { verdict, before: before2, now: now2 } = change;
-		const told = verdict === "new" || verdict === "gone" ? `${verdict}, ${percent(verdict === "new" ? now2 : before2)}` : `${points(now2 - before2)} points, ${percent(before2)} → ${percent(now2)}`;
+		const size2 = verdict === "new" || verdict === "gone" ? `${verdict}, ${percent(verdict === "new" ? now2 : before2)}` : `${points(now2 - before2)} points, ${percent(before2)} → ${percent(now2)}`;
 		const open = button(shown(functionName(profile, id)) || "(anonymous)", `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
-		return h("span", {}, open, ` ${told}`);
+		return h("span", {}, open, ` ${size2}`);
 	});
 	const most2 = words.length === 0 ? "no function changed by more than noise." : isUnknown ? "the largest changes, noise unknown:" : "the largest changes beyond noise:";
-	refill(line2, h("span", { class: "quiet" }, `Self time as shares: ${now} against ${before}; ${most2}`), ...words);
+	refill(line, quiet(`Self time as shares: ${now} against ${before}; ${most2}`), ...words);
 }
 function crumbs(app) {
 	const { state, derived, profile } = app;
@@ -2559,9 +2535,9 @@ function crumbs(app) {
 	const steps = path.map((id, index) => button(name(id), `crumb-${index}`, () => app.update({ zoom: path.slice(0, index + 1) }), { class: "link", title: name(id) }));
 	const all = button("all", "crumb-all", () => app.update({ zoom: [] }), { class: "link" });
 	const last = steps.slice(-MOST_CRUMBS);
-	const list = [all, ...steps.length > last.length ? [h("span", { class: "quiet" }, `▸ ${steps.length - last.length} more`)] : []];
-	for (const step of last) list.push(h("span", { class: "quiet" }, "▸"), step);
-	return h("nav", { class: "crumbs", attributes: { "aria-label": "Zoom" } }, ...list);
+	const list = [all, ...steps.length > last.length ? [quiet(`▸ ${steps.length - last.length} more`)] : []];
+	for (const step of last) list.push(quiet("▸"), step);
+	return h("nav", { class: "crumbs", "aria-label": "Zoom" }, ...list);
 }
 function itemName({ profile }, { kind, id }) {
 	if (kind === "category") return CATEGORIES[id]?.[1] ?? "";
@@ -2569,7 +2545,7 @@ function itemName({ profile }, { kind, id }) {
 }
 function chips(app) {
 	const { hidden, focus, categories } = app.state;
-	const chip = (word, text, key, remove) => h("span", { class: "chip", title: text }, h("span", {}, `${word} ${text}`), button("✕", key, remove, { attributes: { "aria-label": `Remove: ${word} ${text}` } }));
+	const chip = (word, text, key, remove) => h("span", { class: "chip", title: text }, h("span", {}, `${word} ${text}`), button("✕", key, remove, { "aria-label": `Remove: ${word} ${text}` }));
 	const without = (list, at) => list.filter((_, index) => index !== at);
 	return [
 		...categories.map((byte, at) => chip("only", CATEGORIES[byte][1], `chip-c${at}`, () => app.update({ categories: without(categories, at) }))),
@@ -2593,16 +2569,16 @@ var PADDING = 3;
 var MOST_ROWS = 100;
 function flamePart(app) {
 	const { profile, derived } = app;
-	const canvas = h("canvas", { attributes: { tabindex: "0", role: "application", id: "flame", "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu", "aria-describedby": "current" } });
+	const canvas = h("canvas", { tabindex: "0", role: "application", id: "flame", "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu", "aria-describedby": "current" });
 	const space = h("div");
 	const scroll = h("div", { class: "scroll" }, canvas, space);
 	const note = h("div", { class: "note hidden" });
 	const [top, source] = [topTable(app), sourceView(app)];
-	const table2 = h("div", { class: "unseen", attributes: { id: "flame-table" } });
-	const tip = h("div", { class: "tip hidden", attributes: { "aria-hidden": "true" } });
-	const menu = h("div", { class: "menu hidden", attributes: { role: "menu" } });
-	const picture = h("section", { class: "picture", attributes: { "aria-label": "Picture" } }, note, scroll, top.element, source.element, table2, tip, menu);
-	const current = h("span", { class: "current", attributes: { id: "current", role: "status" } });
+	const table2 = h("div", { class: "unseen", id: "flame-table" });
+	const tip = h("div", { class: "tip hidden", "aria-hidden": "true" });
+	const menu = h("div", { class: "menu hidden", role: "menu" });
+	const picture = h("section", { class: "picture", "aria-label": "Picture" }, note, scroll, top.element, source.element, table2, tip, menu);
+	const current = h("span", { class: "current", id: "current", role: "status" });
 	const legend = h("span", { class: "legend end" });
 	const foot = h("footer", { class: "foot" }, current, legend);
 	let shownPicture = { rows: [], root: null, home: 0, note: "" };
@@ -2643,7 +2619,7 @@ function flamePart(app) {
 		tableTimer = window.setTimeout(renderTable, 250);
 	};
 	const sameBox = (last) => shownPicture.rows[last.row]?.find((box) => box.function === last.function && (last.node === null || box.node?.parent?.function === last.node.parent?.function));
-	const nameOf2 = (id) => id === NONE ? "all" : shown(functionName(profile, id)) || "(anonymous)";
+	const nameOf3 = (id) => id === NONE ? "all" : shown(functionName(profile, id)) || "(anonymous)";
 	const draw = () => {
 		const view = Math.max(1, scroll.clientHeight);
 		const context = sized(canvas, width, view);
@@ -2681,7 +2657,7 @@ function flamePart(app) {
 		}
 	};
 	const fit = (context, id, room) => {
-		const name = nameOf2(id);
+		const name = nameOf3(id);
 		let full = widths.get(id);
 		if (full === void 0) widths.set(id, full = context.measureText(name.slice(0, 400)).width);
 		if (full <= room) return name.slice(0, 400);
@@ -2697,13 +2673,12 @@ function flamePart(app) {
 		const others = TIERS.filter((_, at) => at > 0 && at !== tier && tiers >> at & 1);
 		const tierText = tier === 0 ? "" : `${TIERS[tier]}${others.length > 0 ? ` (also ${others.join(", ")})` : ""}`;
 		const kind = [shown(functionPackage(profile, box.function)), CATEGORIES[box.category][1], tierText].filter(Boolean).join(" · ");
-		return [nameOf2(box.function), shown(functionPlace(profile, box.function)), kind, weightText(box, total), changeText(box)];
+		return [nameOf3(box.function), shown(functionPlace(profile, box.function)), kind, weightText(box, total), changeText(box)];
 	};
 	const changeText = (box) => {
 		const { change } = box;
 		if (!change) return "";
-		const words = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" }[change.verdict];
-		return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${words}`;
+		return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${VERDICTS[change.verdict]}`;
 	};
 	const weightText = ({ node, span }, total) => {
 		if (span) return `${seconds(span.start)}–${seconds(span.end)} s · ${duration(span.end - span.start)} · ${plural(span.samples, "sample")}`;
@@ -2727,7 +2702,7 @@ function flamePart(app) {
 			draw();
 			if (box) {
 				const [name, ...rest] = linesOf2(box);
-				tip.replaceChildren(h("b", {}, name), ...rest.filter(Boolean).map((line2) => h("div", {}, line2)));
+				tip.replaceChildren(h("b", {}, name), ...rest.filter(Boolean).map((line) => h("div", {}, line)));
 				tell(box);
 			} else tell(cursor);
 		}
@@ -2760,7 +2735,7 @@ function flamePart(app) {
 		tip.classList.add("hidden");
 		const id = box.function;
 		const packageId = profile.functions.package[id];
-		const name = nameOf2(id);
+		const name = nameOf3(id);
 		const rows = [
 			[`Callers and callees of ${name}`, () => app.update({ view: "sandwich", function: id, zoom: [] })],
 			[`Only stacks through ${name}`, () => app.focus({ kind: "function", id })],
@@ -2779,7 +2754,7 @@ function flamePart(app) {
 		rows.push(["Search for this name", () => app.update({ search: `^${functionName(profile, id).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` })]);
 		rows.push(["Copy name and place", () => void navigator.clipboard?.writeText(`${functionName(profile, id)} ${functionPlace(profile, id)}`)]);
 		const act = (action) => () => (hideMenu(), canvas.focus({ preventScroll: true }), action());
-		menu.replaceChildren(...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, attributes: { role: "menuitem" } })));
+		menu.replaceChildren(...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, role: "menuitem" })));
 		menu.classList.remove("hidden");
 		menu.style.left = `${Math.max(4, Math.min(x, innerWidth - menu.offsetWidth - 8))}px`;
 		menu.style.top = `${Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 8))}px`;
@@ -2871,7 +2846,7 @@ function flamePart(app) {
 		const at = cursor ? all.indexOf(cursor) : -1;
 		moveTo(all[at < 0 ? direction > 0 ? 0 : all.length - 1 : (at + direction + all.length) % all.length]);
 	};
-	app.svg = () => svgOf(app, shownPicture, width, nameOf2);
+	app.svg = () => svgOf(app, shownPicture, width, nameOf3);
 	const renderLegend = () => {
 		const { colorBy, view } = app.state;
 		const entry = (color, text) => h("span", {}, swatch(css(themed(color, app.isDark))), text);
@@ -2891,124 +2866,85 @@ function flamePart(app) {
 	const renderTable = () => {
 		const boxes = shownPicture.rows.flat().sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
 		const { total } = derived.boxSums(app.state);
-		const row = (box) => h("tr", {}, ...[nameOf2(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)].map((text) => h("td", {}, text)));
-		const head2 = h("tr", {}, ...["function", "place", "weight"].map((text) => h("th", {}, text)));
-		table2.replaceChildren(h("table", {}, h("caption", {}, "The widest boxes of the picture as a table"), h("thead", {}, head2), h("tbody", {}, ...boxes.map(row))));
+		const row = (box) => [nameOf3(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)];
+		table2.replaceChildren(plainTable("The widest boxes of the picture as a table", ["function", "place", "weight"], boxes.map(row)));
 	};
 	return [{ element: picture, render }, { element: foot, render: () => {
 	} }];
 }
 
 // src/write.ts
-var LINKS = `line_ticks.stack>stacks markers.thread>threads markers.text>strings stacks.parent>stacks stacks.frame>frames
-frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources functions.module>modules
-functions.package>strings sources.generated>sources sources.path>strings modules.name>strings modules.build_id>strings
-threads.process>processes threads.name>strings processes.name>strings processes.container>strings processes.node_version>strings
-lanes.name>strings`.split(/\s/).map((link) => link.split(/[.>]/));
-var Kept = class {
-	constructor(size) {
-		this.size = size;
-	}
-	size;
-	used = new Map();
-	places = new Map();
-	mask(table2) {
-		let mask = this.used.get(table2);
-		if (!mask) this.used.set(table2, mask = new Uint8Array(this.size(table2)));
-		return mask;
-	}
-	rows(table2) {
-		return Array.from(this.mask(table2).keys()).filter((row) => this.mask(table2)[row]);
-	}
-	place(table2, row) {
-		let places = this.places.get(table2);
-		if (!places) {
-			let next = 0;
-			this.places.set(table2, places = Uint32Array.from(this.mask(table2), (isUsed) => isUsed ? next++ : NONE));
-		}
-		return row === NONE ? NONE : places[row];
-	}
-};
-async function selectionFile(profile, selection) {
-	const { origin } = profile;
-	const { header } = origin;
-	const { range } = selection;
-	const [start2, end] = range ?? [0, profile.durationNs];
-	const kept = new Kept((table2) => rowsOf(header, table2)?.length ?? header.columns.find(({ name }) => name.startsWith(`${table2}.`)).length);
-	const rows = new Map();
-	header.lanes.forEach((_, lane) => {
-		const own = [];
-		forEachRow(profile, { ...selection, lane }, (row, { thread: thread2 }, stack) => {
-			own.push(row);
-			kept.mask("threads")[thread2[row]] = 1;
-			if (stack !== NONE) kept.mask("stacks")[stack] = 1;
-		});
-		rows.set(`lanes.${lane}`, own);
-		kept.mask("lanes")[lane] = 1;
-	});
-	const number = (name) => origin.columns.get(name);
-	const [from, to, thread] = [number("markers.start_ns"), number("markers.end_ns"), origin.columns.get("markers.thread")];
-	from.forEach((_, row) => kept.mask("markers")[row] = Number(from[row] < end && to[row] >= start2 && selection.threads?.[thread[row]] !== 0));
-	follow2(origin, kept);
-	const columns = header.columns.map(({ name, type }) => {
-		const table2 = name.slice(0, name.lastIndexOf("."));
-		return { name, type, values: picked(origin, kept, name, rows.get(table2) ?? kept.rows(table2), start2, end) };
-	});
-	return file(newHeader(header, kept, range), columns);
-}
-function rowsOf(header, table2) {
-	return header[table2];
-}
-function follow2({ header, columns }, kept) {
-	const ticks = columns.get("line_ticks.stack");
-	const [stacks, parent] = [kept.mask("stacks"), columns.get("stacks.parent")];
-	for (let stack = stacks.length - 1; stack >= 0; stack--) if (stacks[stack] && parent[stack] !== NONE) stacks[parent[stack]] = 1;
-	ticks.forEach((stack, row) => kept.mask("line_ticks")[row] = stacks[stack]);
-	for (const [of, name, to] of LINKS) {
-		const column2 = columns.get(`${of}.${name}`) ?? rowsOf(header, of).map((row) => row[name]);
-		kept.mask(of).forEach((isUsed, row) => isUsed && column2[row] !== NONE && (kept.mask(to)[column2[row]] = 1));
-	}
-}
-function picked(origin, kept, name, rows, start2, end) {
-	const column2 = origin.columns.get(name);
-	const [table2, key] = [name.replace(/\..*/, ""), name.slice(name.lastIndexOf(".") + 1)];
-	if (column2 instanceof Uint8Array) return Uint8Array.from(rows, (row) => column2[row]);
-	if (column2 instanceof Uint32Array) {
-		const to = table2 === "lanes" ? `${key}s` : LINKS.find((link) => link[0] === table2 && link[1] === key)?.[2];
-		return Uint32Array.from(rows, (row) => to ? kept.place(to, column2[row]) : column2[row]);
-	}
-	const halves = origin.halves.get(name);
-	if (!/^(time|start|end)_ns$/.test(key)) return Uint32Array.from({ length: 2 * rows.length }, (_, at) => halves[2 * rows[at >> 1] + (at & 1)]);
-	const times = new Uint32Array(2 * rows.length);
-	rows.forEach((row, at) => {
-		const time = Math.max(0, Math.min(column2[row], table2 === "markers" ? end : Infinity) - start2);
-		[times[2 * at], times[2 * at + 1]] = [time % NEXT, time / NEXT];
-	});
-	return times;
-}
+var LINKS = new Map(
+	`lanes.thread>threads lanes.stack>stacks markers.thread>threads markers.text>strings line_ticks.stack>stacks stacks.parent>stacks
+stacks.frame>frames frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources
+functions.module>modules functions.package>strings sources.generated>sources sources.path>strings modules.name>strings
+modules.build_id>strings threads.process>processes threads.name>strings processes.name>strings processes.container>strings
+processes.node_version>strings lanes.name>strings`.split(/\s/).map((link) => link.split(">"))
+);
+var ORDER = [...new Set([...LINKS.keys()].map((link) => link.split(".")[0]))];
 var NEXT = 2 ** 32;
-function newHeader(header, kept, range) {
-	const { meta } = header;
-	const table2 = (name) => {
-		const links = LINKS.filter(([of]) => of === name);
-		return kept.rows(name).map((at) => {
-			const row = rowsOf(header, name)[at];
-			return { ...row, ...Object.fromEntries(links.map(([, key, to]) => [key, kept.place(to, row[key])])) };
-		});
+async function selectionFile(profile, selection) {
+	const { header, columns, halves } = profile.origin;
+	const [start2, end] = selection.range ?? [0, Infinity];
+	const needed = new Map();
+	const rowsOf = (table2) => needed.get(table2) ?? needed.set(table2, new Map()).get(table2);
+	const place = (table2, id) => {
+		const rows = rowsOf(table2);
+		if (id === NONE || rows.has(id)) return rows.get(id) ?? NONE;
+		const way = [id];
+		while (table2 === "stacks" && !rows.has(way[0]) && way[0] !== NONE) way.unshift(profile.stacks.parent[way[0]]);
+		for (const row of way) if (row !== NONE && !rows.has(row)) rows.set(row, rows.size);
+		return rows.get(id);
 	};
+	const chosen = new Map();
+	header.lanes.forEach((_, lane) => {
+		const rows = [];
+		forEachRow(profile, { ...selection, lane }, (row) => rows.push(row));
+		chosen.set(`lanes.${lane}`, rows);
+		place("lanes", lane);
+	});
+	const [from, to, thread] = ["start_ns", "end_ns", "thread"].map((name) => columns.get(`markers.${name}`));
+	chosen.set("markers", [...from.keys()].filter((row) => from[row] < end && to[row] >= start2 && selection.threads?.[thread[row]] !== 0));
+	const pick = (name, table2, key) => {
+		const column2 = columns.get(name);
+		if (table2 === "line_ticks" && !chosen.has(table2)) chosen.set(table2, [...profile.lineTicks.stack.keys()].filter((row) => rowsOf("stacks").has(profile.lineTicks.stack[row])));
+		const rows = chosen.get(name.slice(0, name.lastIndexOf("."))) ?? [...rowsOf(table2).keys()];
+		const link = LINKS.get(`${table2}.${key}`);
+		if (column2 instanceof Uint8Array) return Uint8Array.from(rows, (row) => column2[row]);
+		if (column2 instanceof Uint32Array) return Uint32Array.from(rows, (row) => link ? place(link, column2[row]) : column2[row]);
+		const values = new Uint32Array(2 * rows.length);
+		rows.forEach((row, at) => {
+			const time = Math.max(0, Math.min(column2[row], end) - start2);
+			const both = /^(time|start|end)_ns$/.test(key) ? [time % NEXT, time / NEXT] : halves.get(name).subarray(2 * row, 2 * row + 2);
+			values.set(both, 2 * at);
+		});
+		return values;
+	};
+	const words = header.columns.map(({ name, type }) => ({ name, type, table: name.replace(/\..*/, ""), key: name.slice(name.lastIndexOf(".") + 1) }));
+	words.sort((a, b) => ORDER.indexOf(a.table) - ORDER.indexOf(b.table));
+	const written = words.map(({ name, type, table: table2, key }) => ({ name, type, values: pick(name, table2, key) }));
+	const tables = ["sources", "modules", "threads", "processes", "lanes"].map((table2) => {
+		const rows = [];
+		for (const id of rowsOf(table2).keys()) {
+			const row = header[table2][id];
+			rows.push(Object.fromEntries(Object.entries(row).map(([key, value]) => [key, key === "text" ? NONE : LINKS.has(`${table2}.${key}`) ? place(LINKS.get(`${table2}.${key}`), value) : value])));
+		}
+		return [table2, rows];
+	});
+	const strings = [...rowsOf("strings").keys()].map((id) => header.strings[id]);
+	return file({ meta: metaOf(header.meta, selection.range), strings, ...Object.fromEntries(tables) }, written);
+}
+function metaOf(meta, range) {
 	const losses = { ...meta.losses, unclosed: null };
-	const whole = { ...meta, losses };
-	const part = range && {
-		...whole,
+	if (!range) return { ...meta, losses };
+	return {
+		...meta,
 		start_unix_ns: meta.start_unix_ns ? String(BigInt(meta.start_unix_ns) + BigInt(Math.round(range[0]))) : null,
 		start_clock_s: meta.start_clock_s == null ? null : meta.start_clock_s + range[0] / 1e9,
 		duration_ns: Math.max(0, Math.min(range[1], meta.duration_ns ?? range[1]) - range[0]),
 		// Nobody counted these for a part.
 		losses: { ...losses, cpu_ns: null, hidden_kernel_ns: 0 }
 	};
-	const tables = ["modules", "processes", "threads", "lanes"].map((name) => [name, table2(name)]);
-	const sources = table2("sources").map((row) => ({ ...row, text: NONE }));
-	return { meta: part ?? whole, strings: kept.rows("strings").map((row) => header.strings[row]), sources, ...Object.fromEntries(tables) };
 }
 async function file(header, columns) {
 	let size = 0;
@@ -3027,11 +2963,11 @@ async function file(header, columns) {
 	const stored = new Uint8Array(await new Response(stream).arrayBuffer());
 	const first = new Uint8Array(40);
 	first.set(new TextEncoder().encode("nodescop\0\0\0\0\0\0\0PROF"));
-	const head2 = new DataView(first.buffer);
-	head2.setUint32(20, crc32(stored), true);
-	head2.setBigUint64(24, BigInt(stored.length), true);
-	head2.setBigUint64(32, BigInt(payload.length), true);
-	return new Blob([head2.buffer, stored]);
+	const head = new DataView(first.buffer);
+	head.setUint32(20, crc32(stored), true);
+	head.setBigUint64(24, BigInt(stored.length), true);
+	head.setBigUint64(32, BigInt(payload.length), true);
+	return new Blob([head.buffer, stored]);
 }
 
 // src/ui/head.ts
@@ -3041,7 +2977,11 @@ function headPart(app) {
 }
 function factsPart(app) {
 	const search = h("input", {
-		attributes: { id: "search", type: "search", placeholder: "search  /", "aria-label": "Search by regular expression", spellcheck: "false" },
+		id: "search",
+		type: "search",
+		placeholder: "search  /",
+		"aria-label": "Search by regular expression",
+		spellcheck: "false",
 		on: {
 			input: () => app.update({ search: search.value }, false),
 			keydown: (event) => {
@@ -3050,21 +2990,21 @@ function factsPart(app) {
 			}
 		}
 	});
-	const matched = h("span", { class: "matched", attributes: { role: "status" } });
+	const matched = h("span", { class: "matched", role: "status" });
 	const copied = () => {
 		copy.textContent = "copied";
 		setTimeout(() => copy.textContent = "link", 1200);
 	};
 	const copy = button("link", "copy-link", () => void navigator.clipboard?.writeText(location.href).then(copied), { title: "Copy a link to what you see" });
 	const buttons = [
-		button("‹", "previous", () => app.step(-1), { title: "Previous match (Shift-Enter)", attributes: { "aria-label": "Previous match" } }),
-		button("›", "next", () => app.step(1), { title: "Next match (Enter)", attributes: { "aria-label": "Next match" } }),
+		button("‹", "previous", () => app.step(-1), { title: "Previous match (Shift-Enter)", "aria-label": "Previous match" }),
+		button("›", "next", () => app.step(1), { title: "Next match (Enter)", "aria-label": "Next match" }),
 		copy,
 		button("SVG", "svg", () => download(app.svg(), "flame.svg", "image/svg+xml"), { title: "Save what is shown as a picture" }),
 		button("folded", "folded", () => download(foldedOf(app), "selection.folded", "text/plain"), { title: "Save what is selected as folded stacks" }),
 		button(".nodescope", "nodescope", () => void selectionFile(app.profile, app.derived.selection(app.state)).then((file2) => download(file2, "selection.nodescope", "application/octet-stream")), { title: "Save what is selected as a recording" }),
-		button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", attributes: { "aria-label": "Dark or light" } }),
-		button("?", "help", () => app.showHelp(), { title: "Keys (?)", attributes: { "aria-label": "Keys" } })
+		button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", "aria-label": "Dark or light" }),
+		button("?", "help", () => app.showHelp(), { title: "Keys (?)", "aria-label": "Keys" })
 	];
 	const facts = factsOf(app);
 	const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), facts, h("span", { class: "end row" }, matched, search, ...buttons));
@@ -3088,12 +3028,13 @@ function factsOf({ profile, derived }) {
 	const start2 = profile.startMs === null ? "" : ` from ${clock(profile.startMs, 0, true)} UTC`;
 	const named = derived.namedShare();
 	const facts = [
-		["what", shown(meta.command || (names.length > 3 ? plural(names.length, "process").replace("processs", "processes") : names.join(", ")) || meta.format || "recording"), ""],
-		["node", versions.length > 0 ? `Node ${shown(versions.slice(0, 2).join(", "))}` : "", ""],
-		["container", containers.length > 0 ? `container ${shown(containers.slice(0, 2).join(", "))}` : "", ""],
-		["host", meta.host ? shown(meta.host) : "", ""],
-		["duration", lane?.timed ? `${duration(profile.durationNs)}${start2}` : "no times", ""],
-		["samples", lane ? `${plural(samples, "sample")}${lane.name && lane.name !== "samples" ? ` of ${shown(lane.name)}` : ""}` : "no samples", ""]
+		["what", shown(meta.command || (names.length > 3 ? plural(names.length, "process").replace("processs", "processes") : names.join(", ")) || meta.format || "recording")],
+		["node", versions.length > 0 ? `Node ${shown(versions.slice(0, 2).join(", "))}` : ""],
+		["container", containers.length > 0 ? `container ${shown(containers.slice(0, 2).join(", "))}` : ""],
+		["host", meta.host ? shown(meta.host) : ""],
+		["duration", lane?.timed ? `${duration(profile.durationNs)}${start2}` : "no times"],
+		["samples", lane ? `${plural(samples, "sample")}${lane.name && lane.name !== "samples" ? ` of ${shown(lane.name)}` : ""}` : "no samples"],
+		["text", profile.texts.some(Boolean) ? "with source text" : ""]
 	];
 	const spans = facts.filter(([, text]) => text).map(([key, text]) => h("span", { class: `fact-${key}` }, text));
 	const quality = [];
@@ -3123,7 +3064,7 @@ function saidPart(app) {
 	}
 	const dependency = most(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
 	if (dependency) sentences.push(`of the npm packages, ${shown(profile.strings[dependency[0]])} caused most: ${percent(share(dependency[1], sums.total))}`);
-	const element = h("p", { class: "said quiet", attributes: { id: "said" } }, ...sentences.map((sentence) => h("span", {}, sentence)));
+	const element = h("p", { class: "said quiet", id: "said" }, ...sentences.map((sentence) => h("span", {}, sentence)));
 	return { element, render: () => {
 	} };
 }
@@ -3142,7 +3083,7 @@ function threadsPart(app) {
 	}).filter(({ ids }) => ids.length > 0);
 	const list = h("div", { class: "row hidden" });
 	let isOpen = false;
-	const element = h("div", { class: "threads row", attributes: { role: "group", "aria-label": "Threads" } });
+	const element = h("div", { class: "threads row", role: "group", "aria-label": "Threads" });
 	const same = (a, b) => a !== null && a.length === b.length && b.every((id) => a.includes(id));
 	const flip = (ids) => {
 		const now = derived.shownThreads(app.state);
@@ -3170,54 +3111,16 @@ function threadsPart(app) {
 		const laneNames = Object.fromEntries(profile.lanes.map(({ name, time }, index) => [String(index), `${shown(name)} (${thousands(time.length)})`]));
 		refill(
 			element,
-			h("span", { class: "quiet" }, "threads"),
+			quiet("threads"),
 			toggle("all", "role-all", now === null, () => app.update({ threads: [], zoom: [] })),
 			...roleButtons,
-			profile.threads.length > 1 && button(isOpen ? "fewer" : "each …", "each", () => (isOpen = !isOpen, render()), { attributes: { "aria-expanded": String(isOpen) } }),
+			profile.threads.length > 1 && button(isOpen ? "fewer" : "each …", "each", () => (isOpen = !isOpen, render()), { "aria-expanded": String(isOpen) }),
 			lanes.length > 1 && picker("event", lanes, String(derived.lane(app.state)), (lane) => app.update({ lane: Number(lane), zoom: [] }), laneNames),
-			h("span", { class: "end row" }, h("span", { class: "quiet" }, "heat map for"), choice("heat map for", ["all", "process", "thread"], app.state.bands, (bands) => app.update({ bands }), { process: "each process", thread: "each thread" })),
+			h("span", { class: "end row" }, quiet("heat map for"), choice("heat map for", ["all", "process", "thread"], app.state.bands, (bands) => app.update({ bands }), { process: "each process", thread: "each thread" })),
 			list
 		);
 	};
 	return { element, render };
-}
-
-// src/ui/help.ts
-var KEYS = [
-	["/", "search by regular expression; Enter or n for the next box, Shift-Enter or N for the one before"],
-	["1 … 6", "flame graph, time order, inverted, top table, callers and callees, source"],
-	["s", "the source of the box or of the row of the top table"],
-	["b", "comparing: boxes as wide as they were before"],
-	["d", "roots on top or at the bottom"],
-	["u", "undo: show again what was hidden last, or leave the focus"],
-	["t", "dark or light"],
-	["Escape", "zoom out; then clear the selection; then the search"]
-];
-var HEAT = [
-	["drag, or two clicks", "select a range; everything below follows"],
-	["↑ ↓ ← →", "move the selection by a row, by a column; with Shift its end"],
-	["Home, End", "to the first or last column"]
-];
-var PICTURE = [
-	["click, Enter", "zoom in (in time order: select that time)"],
-	["↑ ↓ ← →", "from box to box"],
-	["Backspace", "zoom out by one"],
-	["right click, m", "menu: hide, focus, callers and callees, source"]
-];
-function helpDialog() {
-	const list = (rows) => h("dl", {}, ...rows.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]));
-	const dialog = h("dialog", { attributes: { "aria-label": "Keys" } });
-	dialog.append(
-		h("h2", {}, "Everywhere"),
-		list(KEYS),
-		h("h2", {}, "Heat map"),
-		list(HEAT),
-		h("h2", {}, "Flame graph"),
-		list(PICTURE),
-		h("p", { class: "quiet" }, "This file holds names of functions, files and threads, times and stacks. It holds no source text, and it loads nothing."),
-		button("close", "close", () => dialog.close())
-	);
-	return dialog;
 }
 
 // src/ui/app.ts
@@ -3250,7 +3153,7 @@ var App = class {
 	id;
 	parts = [];
 	isScheduled = false;
-	help = helpDialog();
+	help = document.querySelector("#help");
 	fromAddress() {
 		const state = fromHash(location.hash);
 		const { open } = this.library ?? { open: [] };
@@ -3259,7 +3162,7 @@ var App = class {
 	}
 	show() {
 		this.parts = [headPart, heatPart, toolPart, flamePart].flatMap((make) => make(this));
-		this.root.replaceChildren(...this.parts.map(({ element }) => element), this.help);
+		this.root.replaceChildren(...this.parts.map(({ element }) => element));
 	}
 	get others() {
 		return this.library?.recordings.filter(({ id }) => id !== this.id) ?? [];
@@ -3304,7 +3207,7 @@ var App = class {
 		else if (categories.length > 0) this.update({ categories: [] });
 	}
 	showHelp() {
-		this.help.showModal();
+		this.help?.showModal();
 	}
 	reset(state) {
 		if (toHash(state) === toHash(this.state)) return;
@@ -3326,7 +3229,7 @@ var App = class {
 	}
 	key(event) {
 		const target = event.target;
-		if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help.open) return;
+		if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help?.open) return;
 		const views2 = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich", 6: "source" };
 		const actions = {
 			"/": () => document.querySelector("#search")?.focus(),
@@ -3361,7 +3264,7 @@ async function start() {
 	const pieces = [...document.querySelectorAll(".recording")];
 	if (pieces.length === 0) return;
 	try {
-		const bytes = joinBytes(pieces.map((piece) => fromBase64(piece.textContent ?? "")));
+		const bytes = fromBase64(pieces.map((piece) => piece.textContent).join(""));
 		for (const piece of pieces) piece.remove();
 		new App(profileOf(await decode(bytes)), root);
 		performance.mark("nodescope-shown");
@@ -3371,14 +3274,60 @@ async function start() {
 	}
 }
 var parts = {
-	...{ App, decode, profileOf, join, selectionFile },
-	...{ CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed },
-	...{ basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp },
-	...{ calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf },
-	...{ autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
-	...{ hiddenStacks, keptStacks, sumStacks, matchedWeight, matching },
-	...{ linesOf, START, fromHash, toHash, duration, percent, share, shown },
-	...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes }
+	App,
+	decode,
+	profileOf,
+	join,
+	selectionFile,
+	CATEGORY_COLORS,
+	TIER_COLORS,
+	GROUP,
+	MATCH,
+	colorOfChange,
+	colorOfName,
+	ramp,
+	themed,
+	basePieces,
+	changesOf,
+	sumPieces,
+	thingsDown,
+	thingsOfCallers,
+	thingsUp,
+	calleesOf,
+	callersOf,
+	follow,
+	fromLeaves,
+	fromRoots,
+	layout,
+	outermost,
+	pathOf,
+	autoRows,
+	columnStep,
+	gridOf,
+	heatOf,
+	rangeOfCells,
+	culprit,
+	loopsOf,
+	hiddenStacks,
+	keptStacks,
+	sumStacks,
+	matchedWeight,
+	matching,
+	linesOf,
+	START,
+	fromHash,
+	toHash,
+	duration,
+	percent,
+	share,
+	shown,
+	causedBy,
+	kindsOf,
+	ownKinds,
+	topOf,
+	topOfThreads,
+	buildTree,
+	sumNodes
 };
 Object.assign(globalThis, { nodescope: parts });
 if (typeof document !== "undefined") void start();

@@ -86,12 +86,3 @@ export function oklch(lightness: number, chroma: number, hue: number): Rgb {
     channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
   ];
 }
-
-/** Relative luminance as WCAG 2 defines it. */
-export function luminance([red, green, blue]: Rgb): number {
-  const linear = (channel: number) => {
-    const part = channel / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  };
-  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
-}

@@ -54,13 +54,12 @@ export class Derived {
   selection(state: State): Selection {
     const threads = this.shownThreads(state);
     const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
-    const key = `${state.categories}|${JSON.stringify(state.focus)}`;
-    const stacks = this.once("stacks", key, () => keptStacks(this.profile, state.categories, state.focus));
+    const stacks = this.once("stacks", keyOf(state, "categories", "focus"), () => keptStacks(this.profile, state.categories, state.focus));
     return { lane: this.lane(state), range: state.range, threads: mask, stacks };
   }
 
   private selectionKey(state: State): string {
-    return `${this.lane(state)}|${state.range}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}`;
+    return keyOf(state, "lane", "range", "threads", "categories", "focus");
   }
 
   sums(state: State): StackSums {
@@ -88,17 +87,16 @@ export class Derived {
   }
 
   hidden(state: State): Uint8Array | null {
-    return this.once("hidden", JSON.stringify(state.hidden), () => hiddenStacks(this.profile, state.hidden));
+    return this.once("hidden", keyOf(state, "hidden"), () => hiddenStacks(this.profile, state.hidden));
   }
 
   tree(state: State): Tree {
-    const key = `${this.lane(state)}|${JSON.stringify(state.hidden)}`;
-    return this.once("tree", key, () => buildTree(this.profile, this.hidden(state), this.whole(state)));
+    return this.once("tree", keyOf(state, "lane", "hidden"), () => buildTree(this.profile, this.hidden(state), this.whole(state)));
   }
 
   /** What boxes are made from. */
   private nodeKey(state: State): string {
-    return `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.isBefore && JSON.stringify([state.base, state.against])}`;
+    return this.selectionKey(state) + keyOf(state, "hidden", "isBefore") + (state.isBefore ? keyOf(state, "base", "against") : "");
   }
 
   nodeSums(state: State): NodeSums {
@@ -143,8 +141,7 @@ export class Derived {
 
   baseSums(state: State): StackSums | null {
     const base = this.base(state);
-    const key = `${this.selectionKey(state)}|${JSON.stringify([state.base, state.against])}`;
-    return base && this.once("base", key, () => sumPieces(this.profile, base));
+    return base && this.once("base", this.selectionKey(state) + keyOf(state, "base", "against"), () => sumPieces(this.profile, base));
   }
 
   /** How things changed; null where nothing is compared. */
@@ -156,8 +153,7 @@ export class Derived {
   /** The rows of a list by their own weight; `of` finds the place of a row. */
   topChanges(state: State, by: TopBy): { changes: Change[]; of: Map<string, number>; kinds: Kinds } | null {
     if (by === "thread" || by === "process" || !this.base(state)) return null;
-    const key = `${this.selectionKey(state)}|${JSON.stringify([state.hidden, state.base, state.against])}`;
-    return this.once(`top-changes-${by}`, key, () => {
+    return this.once(`top-changes-${by}`, this.selectionKey(state) + keyOf(state, "hidden", "base", "against"), () => {
       const kinds = this.kinds(state, by);
       const changes = this.changes(state, () => ownKinds(this.profile, this.hidden(state), kinds))!;
       return { changes, kinds, of: new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at])) };
@@ -165,11 +161,10 @@ export class Derived {
   }
 
   graph(state: State): Graph {
-    const key = `${this.nodeKey(state)}|${state.view}`;
     const make = state.view === "inverted" ? fromLeaves : fromRoots;
     // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
     const sums = this.nodeSums(state);
-    return this.once("graph", key, () => make(this.tree(state), sums));
+    return this.once("graph", this.nodeKey(state) + state.view, () => make(this.tree(state), sums));
   }
 
   matches(state: State): Uint8Array | string | null {
@@ -177,12 +172,11 @@ export class Derived {
   }
 
   private kinds(state: State, by: TopBy): Kinds {
-    return this.once(`kinds-${by}`, JSON.stringify(state.hidden), () => kindsOf(this.profile, by, this.hidden(state)));
+    return this.once(`kinds-${by}`, keyOf(state, "hidden"), () => kindsOf(this.profile, by, this.hidden(state)));
   }
 
   top(state: State, by: TopBy): TopRow[] {
-    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
-    return this.once(`top-${by}`, key, () => {
+    return this.once(`top-${by}`, this.selectionKey(state) + keyOf(state, "hidden"), () => {
       if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
       return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
     });
@@ -211,8 +205,7 @@ export class Derived {
     const { durationNs } = this.profile;
     const columnNs = columnStep(durationNs, width, 3);
     const bands = this.bands(state);
-    const key = `${this.lane(state)}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}|${columnNs}|${state.rows}|${state.bands}`;
-    return this.once("heat", key, () => {
+    return this.once("heat", columnNs + keyOf(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
       const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
       const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
       const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
@@ -230,7 +223,7 @@ export class Derived {
   /** The threads of each band of the heat map, the busiest first. */
   bands(state: State): { label: string; threads: number[] }[] {
     if (state.bands === "all") return [];
-    return this.once("bands", `${state.bands}|${this.shownThreads(state)}`, () => {
+    return this.once("bands", keyOf(state, "bands", "threads"), () => {
       const groups = new Map<string, { label: string; threads: number[]; weight: number }>();
       const shown = this.shownThreads(state);
       this.profile.threads.forEach((thread, id) => {
@@ -251,7 +244,7 @@ export class Derived {
 
   loops(state: State): Loops {
     const { threads, lane } = this.selection(state);
-    return this.once("loops", `${lane}|${this.shownThreads(state)}`, () => loopsOf(this.profile, threads, lane));
+    return this.once("loops", keyOf(state, "lane", "threads"), () => loopsOf(this.profile, threads, lane));
   }
 
   private weightsOfThreads(index: number): Float64Array {
@@ -286,6 +279,11 @@ export class Derived {
   isKnownFunction(id: number): boolean {
     return id !== NONE && id < this.profile.functions.name.length;
   }
+}
+
+/** A text that changes with these parts of the state. */
+export function keyOf(state: State, ...names: (keyof State)[]): string {
+  return JSON.stringify(names.map((name) => state[name]));
 }
 
 function maskOf(ids: readonly number[], size: number): Uint8Array {

@@ -1,14 +1,14 @@
 // Where the page starts. It also hands out the pure parts, so that tests can hold them against the program's own figures.
 
 import { thingsDown, thingsOfCallers, thingsUp } from "./boxes";
-import { CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName, luminance, ramp, themed } from "./colors";
+import { CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName, ramp, themed } from "./colors";
 import { basePieces, changesOf, sumPieces } from "./diff";
 import { calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf } from "./flame";
 import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "./heat";
 import { join } from "./join";
 import { culprit, loopsOf } from "./loops";
 import { profileOf } from "./model";
-import { decode, fromBase64, joinBytes } from "./payload";
+import { decode, fromBase64 } from "./payload";
 import { matchedWeight, matching } from "./search";
 import { hiddenStacks, keptStacks, sumStacks } from "./selection";
 import { linesOf } from "./source";
@@ -25,7 +25,7 @@ async function start(): Promise<void> {
   // Behind a server, src/served.ts goes on.
   if (pieces.length === 0) return;
   try {
-    const bytes = joinBytes(pieces.map((piece) => fromBase64(piece.textContent ?? "")));
+    const bytes = fromBase64(pieces.map((piece) => piece.textContent).join(""));
     for (const piece of pieces) piece.remove();
     new App(profileOf(await decode(bytes)), root);
     performance.mark("nodescope-shown");
@@ -37,14 +37,14 @@ async function start(): Promise<void> {
 
 /** For the tests: the parts that can be held against the program's own figures, and what starts a page. */
 const parts = {
-  ...{ App, decode, profileOf, join, selectionFile },
-  ...{ CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed },
-  ...{ basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp },
-  ...{ calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf },
-  ...{ autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf },
-  ...{ hiddenStacks, keptStacks, sumStacks, matchedWeight, matching },
-  ...{ linesOf, START, fromHash, toHash, duration, percent, share, shown },
-  ...{ causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes },
+  App, decode, profileOf, join, selectionFile,
+  CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, ramp, themed,
+  basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp,
+  calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf,
+  autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf,
+  hiddenStacks, keptStacks, sumStacks, matchedWeight, matching,
+  linesOf, START, fromHash, toHash, duration, percent, share, shown,
+  causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes,
 };
 Object.assign(globalThis, { nodescope: parts });
 export type Parts = typeof parts;

@@ -62,16 +62,6 @@ export function fromBase64(text: string): Uint8Array {
   return bytes;
 }
 
-export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
 /** Reads a file of one chunk; `nodescope export` has joined what were several. */
 export async function decode(file: Uint8Array): Promise<Payload> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
@@ -99,7 +89,7 @@ export function crc32(bytes: Uint8Array): number {
     return byte;
   });
   let crc = -1;
-  for (let at = 0; at < bytes.length; at++) crc = (crc >>> 8) ^ table[(crc ^ bytes[at]) & 255];
+  for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 255];
   return ~crc >>> 0;
 }
 

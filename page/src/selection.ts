@@ -72,21 +72,18 @@ function addRows(profile: Profile, sums: StackSums, first: number, end: number, 
   const isCount = lane.unit === "count";
   const size = weight.length - 1;
   let [total, count] = [0, 0];
-  // Half of the time goes to fetching from memory: where all weights are equal, counting is enough.
-  for (let row = first; equal > 0 && row < end; row++) {
-    if (threads !== null && threads[thread[row]] === 0) continue;
-    let slot = stack[row];
-    if (slot === NONE) slot = size;
-    if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
-    samples[slot] += sign;
-    count += sign;
-  }
-  for (let row = first; equal === 0 && row < end; row++) {
+  for (let row = first; row < end; row++) {
     if (threads !== null && threads[thread[row]] === 0) continue;
     let slot = stack[row];
     if (slot === NONE) slot = size;
     // Samples without a stack are of no category and no function.
     if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+    if (equal > 0) {
+      // Half of the time goes to fetching from memory: counting is enough here.
+      samples[slot] += sign;
+      count += sign;
+      continue;
+    }
     const own = sign * weights[row];
     const number = isCount ? own : sign;
     weight[slot] += own;

@@ -36,7 +36,7 @@ async function start(): Promise<void> {
   try {
     const library = await served();
     const list = library.open.length > 0 ? "/?list" : "/";
-    link = library.recordings.length > 1 ? h("a", { attributes: { href: list, id: "all" } }, "‹ recordings") : null;
+    link = library.recordings.length > 1 ? h("a", { href: list, id: "all" }, "‹ recordings") : null;
     const chosen = words.get("recording");
     const open = chosen === null ? library.open : [chosen];
     if (open.length === 0 || words.has("list")) return showList(root, library.recordings);
@@ -48,7 +48,7 @@ async function start(): Promise<void> {
     performance.mark("nodescope-shown");
   } catch (error) {
     const words = `This cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
-    root.replaceChildren(h("p", { class: "note", attributes: { role: "alert" } }, words, " ", link));
+    root.replaceChildren(h("p", { class: "note", role: "alert" }, words, " ", link));
     throw error;
   }
 }

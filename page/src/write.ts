@@ -2,136 +2,94 @@
 // selected range. Texts of sources are left out: only an export that was asked for them carries them.
 
 import { type Profile, NONE } from "./model";
-import { type Header, type Payload, crc32 } from "./payload";
+import { type Header, type Meta, crc32 } from "./payload";
 import { type Selection, forEachRow } from "./selection";
 
 type Json = Record<string, unknown>;
+type Values = Uint8Array | Uint32Array;
 
-/** Which columns and keys lead to a row of which table. */
-const LINKS = `line_ticks.stack>stacks markers.thread>threads markers.text>strings stacks.parent>stacks stacks.frame>frames
-frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources functions.module>modules
-functions.package>strings sources.generated>sources sources.path>strings modules.name>strings modules.build_id>strings
-threads.process>processes threads.name>strings processes.name>strings processes.container>strings processes.node_version>strings
-lanes.name>strings`.split(/\s/).map((link) => link.split(/[.>]/));
-
-/** The rows of each table that stay, and where they go. */
-class Kept {
-  private readonly used = new Map<string, Uint8Array>();
-  private readonly places = new Map<string, Uint32Array>();
-
-  constructor(private readonly size: (table: string) => number) {}
-
-  mask(table: string): Uint8Array {
-    let mask = this.used.get(table);
-    if (!mask) this.used.set(table, (mask = new Uint8Array(this.size(table))));
-    return mask;
-  }
-
-  rows(table: string): number[] {
-    return Array.from(this.mask(table).keys()).filter((row) => this.mask(table)[row]);
-  }
-
-  place(table: string, row: number): number {
-    let places = this.places.get(table);
-    if (!places) {
-      let next = 0;
-      this.places.set(table, (places = Uint32Array.from(this.mask(table), (isUsed) => (isUsed ? next++ : NONE))));
-    }
-    return row === NONE ? NONE : places[row];
-  }
-}
-
-export async function selectionFile(profile: Profile, selection: Selection): Promise<Blob> {
-  const { origin } = profile;
-  const { header } = origin;
-  const { range } = selection;
-  const [start, end] = range ?? [0, profile.durationNs];
-  const kept = new Kept((table) => rowsOf(header, table)?.length ?? header.columns.find(({ name }) => name.startsWith(`${table}.`))!.length);
-  const rows = new Map<string, number[]>();
-  header.lanes.forEach((_, lane) => {
-    const own: number[] = [];
-    forEachRow(profile, { ...selection, lane }, (row, { thread }, stack) => {
-      own.push(row);
-      kept.mask("threads")[thread[row]] = 1;
-      if (stack !== NONE) kept.mask("stacks")[stack] = 1;
-    });
-    rows.set(`lanes.${lane}`, own);
-    kept.mask("lanes")[lane] = 1;
-  });
-  const number = (name: string) => origin.columns.get(name) as Float64Array;
-  const [from, to, thread] = [number("markers.start_ns"), number("markers.end_ns"), origin.columns.get("markers.thread")!];
-  from.forEach((_, row) => (kept.mask("markers")[row] = Number(from[row] < end && to[row] >= start && selection.threads?.[thread[row]] !== 0)));
-  follow(origin, kept);
-  const columns = header.columns.map(({ name, type }) => {
-    const table = name.slice(0, name.lastIndexOf("."));
-    return { name, type, values: picked(origin, kept, name, rows.get(table) ?? kept.rows(table), start, end) };
-  });
-  return file(newHeader(header, kept, range), columns);
-}
-
-/** A table that is JSON. */
-function rowsOf(header: Header, table: string): Json[] | undefined {
-  return header[table as "columns"] as unknown as Json[] | undefined;
-}
-
-/** Marks what marked rows lead to. A table is complete when the links to it were followed: callers stand before callees. */
-function follow({ header, columns }: Payload, kept: Kept): void {
-  const ticks = columns.get("line_ticks.stack")!;
-  const [stacks, parent] = [kept.mask("stacks"), columns.get("stacks.parent")!];
-  for (let stack = stacks.length - 1; stack >= 0; stack--) if (stacks[stack] && parent[stack] !== NONE) stacks[parent[stack]] = 1;
-  ticks.forEach((stack, row) => (kept.mask("line_ticks")[row] = stacks[stack]));
-  for (const [of, name, to] of LINKS) {
-    const column = columns.get(`${of}.${name}`) ?? rowsOf(header, of)!.map((row) => row[name] as number);
-    kept.mask(of).forEach((isUsed, row) => isUsed && column[row] !== NONE && (kept.mask(to)[column[row]] = 1));
-  }
-}
-
-/** The rows of a column with the ids of the new file; what is 64 bits wide in two halves. */
-function picked(origin: Payload, kept: Kept, name: string, rows: readonly number[], start: number, end: number): Uint8Array | Uint32Array {
-  const column = origin.columns.get(name)!;
-  const [table, key] = [name.replace(/\..*/, ""), name.slice(name.lastIndexOf(".") + 1)];
-  if (column instanceof Uint8Array) return Uint8Array.from(rows, (row) => column[row]);
-  if (column instanceof Uint32Array) {
-    const to = table === "lanes" ? `${key}s` : LINKS.find((link) => link[0] === table && link[1] === key)?.[2];
-    return Uint32Array.from(rows, (row) => (to ? kept.place(to, column[row]) : column[row]));
-  }
-  const halves = origin.halves.get(name)!;
-  if (!/^(time|start|end)_ns$/.test(key)) return Uint32Array.from({ length: 2 * rows.length }, (_, at) => halves[2 * rows[at >> 1] + (at & 1)]);
-  const times = new Uint32Array(2 * rows.length);
-  rows.forEach((row, at) => {
-    const time = Math.max(0, Math.min(column[row], table === "markers" ? end : Infinity) - start);
-    [times[2 * at], times[2 * at + 1]] = [time % NEXT, time / NEXT];
-  });
-  return times;
-}
-
+/** Which columns and keys lead to a row of which table. What leads to a table stands before what the table has. */
+const LINKS = new Map(
+  `lanes.thread>threads lanes.stack>stacks markers.thread>threads markers.text>strings line_ticks.stack>stacks stacks.parent>stacks
+stacks.frame>frames frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources
+functions.module>modules functions.package>strings sources.generated>sources sources.path>strings modules.name>strings
+modules.build_id>strings threads.process>processes threads.name>strings processes.name>strings processes.container>strings
+processes.node_version>strings lanes.name>strings`.split(/\s/).map((link) => link.split(">") as [string, string]),
+);
+const ORDER = [...new Set([...LINKS.keys()].map((link) => link.split(".")[0]))];
 const NEXT = 2 ** 32;
 
-function newHeader(header: Header, kept: Kept, range: Selection["range"]): Json {
-  const { meta } = header;
-  const table = (name: string) => {
-    const links = LINKS.filter(([of]) => of === name);
-    return kept.rows(name).map((at) => {
-      const row = rowsOf(header, name)![at];
-      return { ...row, ...Object.fromEntries(links.map(([, key, to]) => [key, kept.place(to, row[key] as number)])) };
-    });
+export async function selectionFile(profile: Profile, selection: Selection): Promise<Blob> {
+  const { header, columns, halves } = profile.origin;
+  const [start, end] = selection.range ?? [0, Infinity];
+  /** Of each table the old rows that are needed, each with its new row. */
+  const needed = new Map<string, Map<number, number>>();
+  const rowsOf = (table: string) => needed.get(table) ?? needed.set(table, new Map()).get(table)!;
+  const place = (table: string, id: number): number => {
+    const rows = rowsOf(table);
+    if (id === NONE || rows.has(id)) return rows.get(id) ?? NONE;
+    const way = [id];
+    // Callers come before their callees.
+    while (table === "stacks" && !rows.has(way[0]) && way[0] !== NONE) way.unshift(profile.stacks.parent[way[0]]);
+    for (const row of way) if (row !== NONE && !rows.has(row)) rows.set(row, rows.size);
+    return rows.get(id)!;
   };
+  const chosen = new Map<string, number[]>();
+  header.lanes.forEach((_, lane) => {
+    const rows: number[] = [];
+    forEachRow(profile, { ...selection, lane }, (row) => rows.push(row));
+    chosen.set(`lanes.${lane}`, rows);
+    place("lanes", lane);
+  });
+  const [from, to, thread] = ["start_ns", "end_ns", "thread"].map((name) => columns.get(`markers.${name}`)!);
+  chosen.set("markers", [...from.keys()].filter((row) => from[row] < end && to[row] >= start && selection.threads?.[thread[row]] !== 0));
+
+  const pick = (name: string, table: string, key: string): Values => {
+    const column = columns.get(name)!;
+    if (table === "line_ticks" && !chosen.has(table)) chosen.set(table, [...profile.lineTicks.stack.keys()].filter((row) => rowsOf("stacks").has(profile.lineTicks.stack[row])));
+    const rows = chosen.get(name.slice(0, name.lastIndexOf("."))) ?? [...rowsOf(table).keys()];
+    const link = LINKS.get(`${table}.${key}`);
+    if (column instanceof Uint8Array) return Uint8Array.from(rows, (row) => column[row]);
+    if (column instanceof Uint32Array) return Uint32Array.from(rows, (row) => (link ? place(link, column[row]) : column[row]));
+    const values = new Uint32Array(2 * rows.length);
+    rows.forEach((row, at) => {
+      const time = Math.max(0, Math.min(column[row], end) - start);
+      const both = /^(time|start|end)_ns$/.test(key) ? [time % NEXT, time / NEXT] : halves.get(name)!.subarray(2 * row, 2 * row + 2);
+      values.set(both, 2 * at);
+    });
+    return values;
+  };
+  const words = header.columns.map(({ name, type }) => ({ name, type, table: name.replace(/\..*/, ""), key: name.slice(name.lastIndexOf(".") + 1) }));
+  words.sort((a, b) => ORDER.indexOf(a.table) - ORDER.indexOf(b.table));
+  const written = words.map(({ name, type, table, key }) => ({ name, type, values: pick(name, table, key) }));
+
+  const tables = ["sources", "modules", "threads", "processes", "lanes"].map((table) => {
+    // A map takes rows while it is walked.
+    const rows: Json[] = [];
+    for (const id of rowsOf(table).keys()) {
+      const row = (header[table as keyof Header] as unknown as Json[])[id];
+      rows.push(Object.fromEntries(Object.entries(row).map(([key, value]) => [key, key === "text" ? NONE : LINKS.has(`${table}.${key}`) ? place(LINKS.get(`${table}.${key}`)!, value as number) : value])));
+    }
+    return [table, rows];
+  });
+  const strings = [...rowsOf("strings").keys()].map((id) => header.strings[id]);
+  return file({ meta: metaOf(header.meta, selection.range), strings, ...Object.fromEntries(tables) }, written);
+}
+
+function metaOf(meta: Meta, range: Selection["range"]): Json {
   const losses = { ...meta.losses, unclosed: null };
-  const whole = { ...meta, losses };
-  const part = range && {
-    ...whole,
+  if (!range) return { ...meta, losses };
+  return {
+    ...meta,
     start_unix_ns: meta.start_unix_ns ? String(BigInt(meta.start_unix_ns) + BigInt(Math.round(range[0]))) : null,
     start_clock_s: meta.start_clock_s == null ? null : meta.start_clock_s + range[0] / 1e9,
     duration_ns: Math.max(0, Math.min(range[1], meta.duration_ns ?? range[1]) - range[0]),
     // Nobody counted these for a part.
     losses: { ...losses, cpu_ns: null, hidden_kernel_ns: 0 },
   };
-  const tables = ["modules", "processes", "threads", "lanes"].map((name) => [name, table(name)]);
-  const sources = table("sources").map((row) => ({ ...row, text: NONE }));
-  return { meta: part ?? whole, strings: kept.rows("strings").map((row) => header.strings[row]), sources, ...Object.fromEntries(tables) };
 }
 
-async function file(header: Json, columns: { name: string; type: string; values: Uint8Array | Uint32Array }[]): Promise<Blob> {
+async function file(header: Json, columns: { name: string; type: string; values: Values }[]): Promise<Blob> {
   let size = 0;
   const directory = columns.map(({ name, type, values }) => {
     const offset = size;

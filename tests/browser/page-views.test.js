@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 vm.runInThisContext(readFileSync(pathTo(root, "page/dist/ui.js"), "utf8"), { filename: "ui.js" });
 const {
-  autoRows, columnStep, CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, luminance, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
+  autoRows, columnStep, CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
   thingsOfCallers, thingsUp, calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf, gridOf, heatOf,
   rangeOfCells, culprit, loopsOf, hiddenStacks, keptStacks, sumStacks, matchedWeight, matching, START, fromHash, toHash, duration,
   percent, share, shown, causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes, decode, profileOf,
@@ -37,6 +37,12 @@ async function open(name) {
 }
 
 const report = (name, ...options) => JSON.parse(run("report", input(name), "--json", ...options));
+/** Relative luminance as WCAG 2 defines it. */
+function luminance(color) {
+  const [red, green, blue] = color.map((channel) => (channel <= 0.04045 * 255 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 const WORDS = ["app", "dependency", "node", "builtin", "runtime", "gc", "compiler", "regexp", "wasm", "addon", "libuv", "system", "kernel", "idle", "unknown"];
 const ALL = { lane: 0, range: null, threads: null, stacks: null };
 

@@ -296,7 +296,8 @@ describe("the page of a recording", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     assert.ok(await page.locator("dialog").isVisible());
-    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "close" }).press("Enter");
+    assert.ok(!(await page.locator("dialog").isVisible()));
     await page.keyboard.press("2");
     await drawn(page);
     await page.screenshot({ path: join(pictures, "time-order.png") });
@@ -353,9 +354,9 @@ test("a range is compared with the rest, or with another", async () => {
 
 /** A page without a recording of its own, to which a test gives a library of several, as a server would. */
 async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
-  const [script, style] = ["page/dist/ui.js", "page/style.css"].map((path) => readFileSync(join(root, path), "utf8"));
+  const [script, style, help] = ["page/dist/ui.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
   const out = join(folder, `library-${++files}.html`);
-  writeFileSync(out, `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main><script>${script}</script>`);
+  writeFileSync(out, `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>${script}</script>`);
   const page = await open(browser, pathToFileURL(out).href + hash, 1400);
   page.trouble.length = 0; // It says that there is no recording.
   const recordings = inputs.map((input, at) => {
@@ -524,8 +525,9 @@ test("the selection can be saved as a recording", async () => {
     const [told, now] = [report(input, ...options), report(saved)];
     assert.deepEqual([now.samples, now.weight, now.unit, now.host, now.command], [told.samples, told.weight, told.unit, told.host, told.command], hash);
     assert.deepEqual(names(now), names(told), hash);
-    assert.deepEqual(now.lines, told.lines);
-    assert.deepEqual(now.threads.map(({ name, samples }) => `${name} ${samples}`), told.threads.map(({ name, samples }) => `${name} ${samples}`));
+    const texts = (rows) => rows.map((row) => JSON.stringify(row)).sort();
+    assert.deepEqual(texts(now.lines), texts(told.lines));
+    assert.deepEqual(texts(now.threads), texts(told.threads));
     const [from, to] = (hash.match(/range=([\d.]+)-([\d.]+)/) ?? []).slice(1).map(Number);
     if (from !== undefined) assert.ok(now.duration_s <= to - from + 1e-6 && now.duration_s > (to - from) / 2, `${now.duration_s} s`);
     else assert.deepEqual(now.stalls, told.stalls);

@@ -7,6 +7,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync,
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { launch, program } from "./browser.js";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -215,7 +216,19 @@ test("sources come from this machine", async () => {
   await page.goto(`${page.url()}#view=source&source=0.3`);
   await page.reload();
   await page.getByText("return 42;").waitFor();
+  assert.equal(await page.locator(".fact-text").count(), 0);
   assert.deepEqual(page.trouble, []);
+  // In a file of one's own only if somebody asked for it, and then the page says so.
+  const [plain, carrying] = [join(folder, "plain.html"), join(folder, "carrying.html")];
+  execFileSync(program, ["export", file, "-o", plain]);
+  execFileSync(program, ["export", file, "-o", carrying, "--with-source"], { stdio: "ignore" });
+  rmSync(script);
+  const single = await visit(`${pathToFileURL(carrying).href}#view=source&source=0.3`);
+  await single.getByText("return 42;").waitFor();
+  assert.equal(await single.locator(".fact-text").textContent(), "with source text");
+  await single.goto(`${pathToFileURL(plain).href}#view=source&source=0.3`);
+  await single.getByText("carries no source text").waitFor();
+  assert.equal(await single.locator(".fact-text").count(), 0);
 });
 
 test("a server that has ended is said to have", async () => {

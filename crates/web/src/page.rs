@@ -10,6 +10,8 @@ const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
 /// What the script needs behind a server; a single file does without.
 const SERVED_SCRIPT: &str = include_str!("../../../page/dist/served.js");
 const STYLE: &str = include_str!("../../../page/style.css");
+/// What the keys do, in a dialog that the script opens.
+const HELP: &str = include_str!("../../../page/help.html");
 
 /// Browsers take seconds for one text of 100 MB, and no time for a hundred of 1 MB. A multiple of 3: base64 without padding.
 const PIECE: usize = 768 * 1024;
@@ -59,6 +61,7 @@ fn assemble(home: &str, title: &str, recording: &str, scripts: &[&str]) -> Strin
         "</title>\n<style>",
         STYLE,
         "</style>\n</head>\n<body>\n<main id=\"page\">Reading the recording …</main>\n",
+        HELP,
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
         recording,
     ]);

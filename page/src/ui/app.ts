@@ -10,7 +10,6 @@ import { type State, fromHash, toHash } from "../state";
 import { flamePart } from "./flameview";
 import { headPart } from "./head";
 import { heatPart } from "./heatview";
-import { helpDialog } from "./help";
 import { h } from "./dom";
 import { toolPart } from "./tools";
 
@@ -32,7 +31,7 @@ export class App {
   readonly id: string | null;
   private parts: Part[] = [];
   private isScheduled = false;
-  private readonly help = helpDialog();
+  private readonly help = document.querySelector<HTMLDialogElement>("#help");
 
   /** Of two recordings that are open, the last is shown against the first. */
   constructor(private readonly own: Profile, private readonly root: HTMLElement, readonly library: Library | null = null) {
@@ -59,7 +58,7 @@ export class App {
   /** Makes the parts anew for another profile. */
   private show(): void {
     this.parts = [headPart, heatPart, toolPart, flamePart].flatMap((make) => make(this));
-    this.root.replaceChildren(...this.parts.map(({ element }) => element), this.help);
+    this.root.replaceChildren(...this.parts.map(({ element }) => element));
   }
 
   /** The recordings that this one can be compared with. */
@@ -116,7 +115,7 @@ export class App {
   }
 
   showHelp(): void {
-    this.help.showModal();
+    this.help?.showModal();
   }
 
   private reset(state: State): void {
@@ -143,7 +142,7 @@ export class App {
   /** Keys that work everywhere but in a field. */
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help?.open) return;
     const views: Record<string, State["view"]> = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich", 6: "source" };
     const actions: Record<string, () => void> = {
       "/": () => document.querySelector<HTMLElement>("#search")?.focus(),

@@ -6,11 +6,11 @@ import { CATEGORIES, NONE, TIERS, functionName, functionPackage, functionPlace }
 import { type Picture, type ShownBox, colorOf, pictureOf } from "../picture";
 import { duration, percent, plural, points, seconds, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
-import { button, h, refill, sized, swatch } from "./dom";
+import { button, h, plainTable, refill, sized, swatch } from "./dom";
 import { getFont } from "./heatview";
 import { svgOf } from "./save";
 import { sourceOf, sourceView } from "./sourceview";
-import { topTable } from "./topview";
+import { VERDICTS, topTable } from "./topview";
 import { itemName } from "./tools";
 
 export const ROW = 18;
@@ -20,16 +20,16 @@ const MOST_ROWS = 100;
 
 export function flamePart(app: App): Part[] {
   const { profile, derived } = app;
-  const canvas = h("canvas", { attributes: { tabindex: "0", role: "application", id: "flame", "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu", "aria-describedby": "current" } });
+  const canvas = h("canvas", { tabindex: "0", role: "application", id: "flame", "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu", "aria-describedby": "current" });
   const space = h("div");
   const scroll = h("div", { class: "scroll" }, canvas, space);
   const note = h("div", { class: "note hidden" });
   const [top, source] = [topTable(app), sourceView(app)];
-  const table = h("div", { class: "unseen", attributes: { id: "flame-table" } });
-  const tip = h("div", { class: "tip hidden", attributes: { "aria-hidden": "true" } });
-  const menu = h("div", { class: "menu hidden", attributes: { role: "menu" } });
-  const picture = h("section", { class: "picture", attributes: { "aria-label": "Picture" } }, note, scroll, top.element, source.element, table, tip, menu);
-  const current = h("span", { class: "current", attributes: { id: "current", role: "status" } });
+  const table = h("div", { class: "unseen", id: "flame-table" });
+  const tip = h("div", { class: "tip hidden", "aria-hidden": "true" });
+  const menu = h("div", { class: "menu hidden", role: "menu" });
+  const picture = h("section", { class: "picture", "aria-label": "Picture" }, note, scroll, top.element, source.element, table, tip, menu);
+  const current = h("span", { class: "current", id: "current", role: "status" });
   const legend = h("span", { class: "legend end" });
   const foot = h("footer", { class: "foot" }, current, legend);
   let shownPicture: Picture = { rows: [], root: null, home: 0, note: "" };
@@ -138,8 +138,7 @@ export function flamePart(app: App): Part[] {
   const changeText = (box: ShownBox): string => {
     const { change } = box;
     if (!change) return "";
-    const words = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" }[change.verdict];
-    return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${words}`;
+    return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${VERDICTS[change.verdict]}`;
   };
 
   const weightText = ({ node, span }: ShownBox, total: number): string => {
@@ -222,7 +221,7 @@ export function flamePart(app: App): Part[] {
     rows.push(["Search for this name", () => app.update({ search: `^${functionName(profile, id).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` })]);
     rows.push(["Copy name and place", () => void navigator.clipboard?.writeText(`${functionName(profile, id)} ${functionPlace(profile, id)}`)]);
     const act = (action: () => void) => () => (hideMenu(), canvas.focus({ preventScroll: true }), action());
-    menu.replaceChildren(...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, attributes: { role: "menuitem" } })));
+    menu.replaceChildren(...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, role: "menuitem" })));
     menu.classList.remove("hidden");
     menu.style.left = `${Math.max(4, Math.min(x, innerWidth - menu.offsetWidth - 8))}px`;
     menu.style.top = `${Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 8))}px`;
@@ -344,9 +343,8 @@ export function flamePart(app: App): Part[] {
   const renderTable = () => {
     const boxes = shownPicture.rows.flat().sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
     const { total } = derived.boxSums(app.state);
-    const row = (box: ShownBox) => h("tr", {}, ...[nameOf(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)].map((text) => h("td", {}, text)));
-    const head = h("tr", {}, ...["function", "place", "weight"].map((text) => h("th", {}, text)));
-    table.replaceChildren(h("table", {}, h("caption", {}, "The widest boxes of the picture as a table"), h("thead", {}, head), h("tbody", {}, ...boxes.map(row))));
+    const row = (box: ShownBox) => [nameOf(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)];
+    table.replaceChildren(plainTable("The widest boxes of the picture as a table", ["function", "place", "weight"], boxes.map(row)));
   };
   return [{ element: picture, render }, { element: foot, render: () => {} }];
 }

@@ -23,11 +23,11 @@ export function showList(root: HTMLElement, recordings: readonly Listed[]): void
     render();
   };
   const filter = h("input", {
-    attributes: { id: "filter", type: "search", placeholder: "filter  /", "aria-label": "Filter the recordings", spellcheck: "false" },
+    id: "filter", type: "search", placeholder: "filter  /", "aria-label": "Filter the recordings", spellcheck: "false",
     on: { input: () => set("filter", filter.value) },
   });
   filter.value = words.get("filter") ?? "";
-  const count = h("span", { class: "facts quiet", attributes: { role: "status" } });
+  const count = h("span", { class: "facts quiet", role: "status" });
   const body = h("div", { class: "scroll" });
   const render = () => {
     const text = (words.get("filter") ?? "").toLowerCase();
@@ -36,14 +36,14 @@ export function showList(root: HTMLElement, recordings: readonly Listed[]): void
     if (sorted) rows.sort(sorted[3]);
     const head = COLUMNS.map(([key, label]) => {
       const sort = key !== sorted?.[0] ? "none" : key === "size" || key === "time" ? "descending" : "ascending";
-      return h("th", { class: `list-${key}`, attributes: { "aria-sort": sort } }, button(label, key, () => set("sort", key)));
+      return h("th", { class: `list-${key}`, "aria-sort": sort }, button(label, key, () => set("sort", key)));
     });
     const lines = rows.map((row) => {
       const cells = COLUMNS.slice(1).map(([key, , text]) => h("td", { class: `list-${key}` }, shown(text(row))));
-      return h("tr", {}, h("td", {}, h("a", { attributes: { href: `/?recording=${encodeURIComponent(row.id)}` } }, shown(row.name))), ...cells);
+      return h("tr", {}, h("td", {}, h("a", { href: `/?recording=${encodeURIComponent(row.id)}` }, shown(row.name))), ...cells);
     });
     count.textContent = plural(rows.length, "recording");
-    refill(body, h("table", { attributes: { id: "list" } }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...lines)));
+    refill(body, h("table", { id: "list" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...lines)));
   };
   const step = (by: number) => {
     const links = [...body.querySelectorAll<HTMLElement>("a")];

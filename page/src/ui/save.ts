@@ -50,7 +50,7 @@ export function foldedOf({ profile, derived, state }: App): string {
 }
 
 export function download(content: BlobPart, name: string, type: string): void {
-  const link = h("a", { attributes: { download: name } });
+  const link = h("a", { download: name });
   link.href = URL.createObjectURL(new Blob([content], { type }));
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -4,7 +4,7 @@ import { NONE } from "../model";
 import { type SourceLine, linesOf } from "../source";
 import { percent, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
-import { h, refill } from "./dom";
+import { h, quiet, refill } from "./dom";
 
 /** A line with such a part of the hottest one's weight is hot. */
 const HOT = 0.25;
@@ -17,7 +17,7 @@ export function sourceOf({ profile }: App, id: number): readonly [number, number
 
 export function sourceView(app: App): Part {
   const texts = new Map<number, string | null>();
-  const said = h("div", { class: "row", attributes: { id: "source-said" } });
+  const said = h("div", { class: "row", id: "source-said" });
   const body = h("div", { class: "scroll" });
   const element = h("div", { class: "contents" }, said, body);
   let last = "";
@@ -45,7 +45,7 @@ export function sourceView(app: App): Part {
     const { rows, areFunctions } = app.derived.lines(app.state, row);
     const lines = linesOf(rows, text, line);
     const words = areFunctions ? "This recording knows no lines: functions, where they start" : wordsOf(app, row, lines, total);
-    refill(said, h("b", {}, shown(app.profile.sources[row])), h("span", { class: "quiet" }, words));
+    refill(said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
     const why = app.library && app.library.recordings.length > 1 ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
     const most = Math.max(...lines.map((one) => one.row?.self ?? 0), 1e-9);
     refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most, line));
@@ -72,9 +72,9 @@ function table(lines: readonly SourceLine[], total: number, most: number, wanted
     bar.style.width = `${row ? Math.round((60 * row.self) / most) : 0}px`;
     const kind = [row && row.self >= HOT * most ? "hot" : "", at === wanted ? "wanted" : ""].join(" ").trim();
     const cells = row ? [percent(share(row.self, total)), thousands(row.selfSamples), percent(share(row.total, total))] : ["", "", ""];
-    const own = h("tr", { class: kind, attributes: { "data-line": String(at) } }, ...cells.map(number), h("td", { class: "line" }, bar), number(String(at)), code);
-    return skipped > 0 ? [h("tr", {}, h("td", { class: "quiet", attributes: { colspan: "6" } }, `… ${thousands(skipped)} lines`)), own] : [own];
+    const own = h("tr", { class: kind, "data-line": String(at) }, ...cells.map(number), h("td", { class: "line" }, bar), number(String(at)), code);
+    return skipped > 0 ? [h("tr", {}, h("td", { class: "quiet", colspan: "6" }, `… ${thousands(skipped)} lines`)), own] : [own];
   });
-  const head = ["self", "samples", "total", "", "line", ""].map((text, at) => h("th", { class: at === 5 ? "code" : at === 3 ? "line" : "number", attributes: { scope: "col" } }, h("span", {}, text)));
-  return h("table", { attributes: { id: "source" } }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
+  const head = ["self", "samples", "total", "", "line", ""].map((text, at) => h("th", { class: at === 5 ? "code" : at === 3 ? "line" : "number", scope: "col" }, h("span", {}, text)));
+  return h("table", { id: "source" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
 }

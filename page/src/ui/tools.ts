@@ -8,7 +8,7 @@ import type { Item } from "../selection";
 import { COLOR_BY, type View } from "../state";
 import { clock, duration, percent, plural, points, seconds, shown, thousands } from "../text";
 import type { App, Part } from "./app";
-import { button, choice, h, picker, refill, toggle } from "./dom";
+import { button, choice, h, picker, quiet, refill, toggle } from "./dom";
 
 const WORDS: Record<View, string> = { flame: "flame graph", time: "time order", inverted: "inverted", top: "top table", sandwich: "callers & callees", source: "source" };
 /** So many steps of the way to the zoomed box are shown. */
@@ -18,7 +18,7 @@ const MOST_CHANGES = 3;
 export function toolPart(app: App): Part[] {
   const tabs = h("div", { class: "work row" });
   const trail = h("div", { class: "row" });
-  const compared = h("div", { class: "said", attributes: { id: "compared", role: "status" } });
+  const compared = h("div", { class: "said", id: "compared", role: "status" });
   return [
     { element: tabs, render: () => refill(tabs, views(app), selectionText(app)) },
     { element: compared, render: () => renderCompared(app, compared) },
@@ -54,9 +54,9 @@ function selectionText(app: App): HTMLElement {
   const count = plural(sums.count, "sample");
   const whole = derived.whole(state).count;
   parts.push(sums.count === whole ? `all ${count}` : `${count} of ${thousands(whole)}`);
-  const text = h("span", { attributes: { id: "selection", role: "status", "data-samples": String(sums.count), "data-weight": String(sums.total) } }, parts.join(" · "));
-  const clear = state.range && button("✕", "clear-range", () => app.update({ range: null }), { title: "Clear the selection (Escape)", attributes: { "aria-label": "Clear the selection" } });
-  return h("span", { class: "end row" }, h("span", { class: "quiet" }, "selection"), text, clear, ...comparing(app));
+  const text = h("span", { id: "selection", role: "status", "data-samples": String(sums.count), "data-weight": String(sums.total) }, parts.join(" · "));
+  const clear = state.range && button("✕", "clear-range", () => app.update({ range: null }), { title: "Clear the selection (Escape)", "aria-label": "Clear the selection" });
+  return h("span", { class: "end row" }, quiet("selection"), text, clear, ...comparing(app));
 }
 
 /** The selected range against the rest, or against another one that was set as base before; or all against another recording. */
@@ -64,8 +64,8 @@ function comparing(app: App): HTMLElement[] {
   const { range, base, against } = app.state;
   if (base || against) {
     const words = against ? nameOf(app, against) : base === "rest" ? "the rest" : rangeText(base as Range);
-    const stop = button("✕", "compare-stop", () => app.update({ base: null, against: null, isBefore: false }), { attributes: { "aria-label": "Stop comparing" } });
-    return [h("span", { class: "chip", attributes: { id: "against" } }, h("span", {}, `against ${words}`), stop)];
+    const stop = button("✕", "compare-stop", () => app.update({ base: null, against: null, isBefore: false }), { "aria-label": "Stop comparing" });
+    return [h("span", { class: "chip", id: "against" }, h("span", {}, `against ${words}`), stop)];
   }
   const buttons = range ? [
     button("against the rest", "compare-rest", () => app.update({ base: "rest", zoom: [] }), { title: "Colour by what is more or less than in the rest of the recording" }),
@@ -93,20 +93,22 @@ function renderCompared(app: App, line: HTMLElement): void {
   if (!top) return refill(line);
   const { range, base } = state;
   const { other, durationNs } = profile;
-  const now = `${range ? `${rangeText(range)} (${duration(range[1] - range[0])})` : `the whole recording (${duration(durationNs)})`}`;
-  const before = other ? `${nameOf(app, other.id)} (${duration(other.durationNs)})` : base === "rest" ? `the rest (${duration(durationNs - (range![1] - range![0]))})` : `${rangeText(base as Range)} (${duration(base![1] as number - (base![0] as number))})`;
+  const length = ([from, to]: Range) => to - from;
+  const told = (what: string, ns: number) => `${what} (${duration(ns)})`;
+  const now = range ? told(rangeText(range), length(range)) : told("the whole recording", durationNs);
+  const before = other ? told(nameOf(app, other.id), other.durationNs) : base === "rest" ? told("the rest", durationNs - length(range!)) : told(rangeText(base!), length(base!));
   const size = ({ before, now }: Change) => Math.abs(now - before);
   const sure = top.changes.map((change, at) => ({ change, id: top.kinds.keys[at] })).filter(({ change }) => change.verdict !== "noise" && size(change) > 0);
   sure.sort((a, b) => size(b.change) - size(a.change));
   const isUnknown = sure[0]?.change.verdict === "unknown";
   const words = sure.slice(0, MOST_CHANGES).map(({ change, id }, at) => {
     const { verdict, before, now } = change;
-    const told = verdict === "new" || verdict === "gone" ? `${verdict}, ${percent(verdict === "new" ? now : before)}` : `${points(now - before)} points, ${percent(before)} → ${percent(now)}`;
+    const size = verdict === "new" || verdict === "gone" ? `${verdict}, ${percent(verdict === "new" ? now : before)}` : `${points(now - before)} points, ${percent(before)} → ${percent(now)}`;
     const open = button(shown(functionName(profile, id)) || "(anonymous)", `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
-    return h("span", {}, open, ` ${told}`);
+    return h("span", {}, open, ` ${size}`);
   });
   const most = words.length === 0 ? "no function changed by more than noise." : isUnknown ? "the largest changes, noise unknown:" : "the largest changes beyond noise:";
-  refill(line, h("span", { class: "quiet" }, `Self time as shares: ${now} against ${before}; ${most}`), ...words);
+  refill(line, quiet(`Self time as shares: ${now} against ${before}; ${most}`), ...words);
 }
 
 /** The way from the root to the box that fills the picture. */
@@ -125,9 +127,9 @@ function crumbs(app: App): HTMLElement {
   const steps = path.map((id, index) => button(name(id), `crumb-${index}`, () => app.update({ zoom: path.slice(0, index + 1) }), { class: "link", title: name(id) }));
   const all = button("all", "crumb-all", () => app.update({ zoom: [] }), { class: "link" });
   const last = steps.slice(-MOST_CRUMBS);
-  const list: (HTMLElement | string)[] = [all, ...(steps.length > last.length ? [h("span", { class: "quiet" }, `▸ ${steps.length - last.length} more`)] : [])];
-  for (const step of last) list.push(h("span", { class: "quiet" }, "▸"), step);
-  return h("nav", { class: "crumbs", attributes: { "aria-label": "Zoom" } }, ...list);
+  const list: (HTMLElement | string)[] = [all, ...(steps.length > last.length ? [quiet(`▸ ${steps.length - last.length} more`)] : [])];
+  for (const step of last) list.push(quiet("▸"), step);
+  return h("nav", { class: "crumbs", "aria-label": "Zoom" }, ...list);
 }
 
 export function itemName({ profile }: App, { kind, id }: Item): string {
@@ -138,7 +140,7 @@ export function itemName({ profile }: App, { kind, id }: Item): string {
 function chips(app: App): HTMLElement[] {
   const { hidden, focus, categories } = app.state;
   const chip = (word: string, text: string, key: string, remove: () => void) =>
-    h("span", { class: "chip", title: text }, h("span", {}, `${word} ${text}`), button("✕", key, remove, { attributes: { "aria-label": `Remove: ${word} ${text}` } }));
+    h("span", { class: "chip", title: text }, h("span", {}, `${word} ${text}`), button("✕", key, remove, { "aria-label": `Remove: ${word} ${text}` }));
   const without = <T>(list: readonly T[], at: number) => list.filter((_, index) => index !== at);
   return [
     ...categories.map((byte, at) => chip("only", CATEGORIES[byte][1], `chip-c${at}`, () => app.update({ categories: without(categories, at) }))),
