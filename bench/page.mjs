@@ -1,4 +1,5 @@
-// How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file.
+// How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file and from a
+// server.
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both
@@ -7,7 +8,7 @@
 // CHROMIUM       the browser (default: /usr/bin/chromium)
 // It uses tests/browser's npm packages: (cd tests/browser && npm ci --ignore-scripts).
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -145,6 +146,21 @@ function summary(times) {
   return `median ${at(0.5)} ms, p95 ${at(0.95)} ms`;
 }
 
+/** Starts the server; gives its address, and how long it took to have one. */
+async function serve(...files) {
+  const start = performance.now();
+  const server = spawn(program, ["view", "--no-browser", ...files], { stdio: ["ignore", "pipe", "ignore"] });
+  const address = await new Promise((done) => server.stdout.once("data", (line) => done(String(line).trim())));
+  return { server, address, ms: performance.now() - start };
+}
+
+async function paint(tab, url) {
+  await tab.goto("about:blank");
+  await tab.goto(url);
+  await tab.locator("#selection").waitFor();
+  return tab.evaluate(() => performance.getEntriesByName("nodescope-shown")[0].startTime);
+}
+
 const folder = mkdtempSync(join(tmpdir(), "nodescope-bench-page-"));
 try {
   const [input, page] = [join(folder, "big.nodescope"), join(folder, "big.html")];
@@ -154,14 +170,19 @@ try {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--headless", "--no-sandbox", "--disable-gpu"] });
   try {
     const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    const paints = [];
-    for (let round = 0; round < 5; round++) {
-      await tab.goto("about:blank");
-      await tab.goto(pathToFileURL(page).href + "#threads=all");
-      await tab.locator("#selection").waitFor();
-      paints.push(await tab.evaluate(() => performance.getEntriesByName("nodescope-shown")[0].startTime));
+    const { server, address, ms } = await serve(input);
+    try {
+      const served = [];
+      await paint(tab, `${address}#threads=all`);
+      for (let round = 0; round < 5; round++) served.push(await paint(tab, `${new URL(address).origin}/#threads=all`));
+      console.log(`from a file to an address:    ${ms.toFixed(0)} ms`);
+      console.log(`first picture, served:        ${summary(served)}`);
+    } finally {
+      server.kill();
     }
-    console.log(`first picture:                ${summary(paints)}`);
+    const paints = [];
+    for (let round = 0; round < 5; round++) paints.push(await paint(tab, pathToFileURL(page).href + "#threads=all"));
+    console.log(`first picture, one file:      ${summary(paints)}`);
     const ranges = (size, more = "") => Array.from({ length: 40 }, (_, at) => `#threads=all&range=${at * 3}-${at * 3 + size}${more}`);
     const measure = async (title, hashes) => {
       await tab.evaluate(frames, hashes.slice(0, 3));

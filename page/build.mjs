@@ -1,4 +1,5 @@
-// Makes dist/ui.js: one classic script, not minified, with the hash of what it was made from in its first line.
+// Makes dist/ui.js, the page, and dist/served.js, what it needs behind a server: classic scripts, not minified, with the hash of
+// what they were made from in their first lines.
 // crates/web has a test that computes the same hash and fails when it differs.
 //
 //   npm ci && npm run build
@@ -8,6 +9,8 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { buildSync } from "esbuild";
 
+/** Bytes: the script is in every page. crates/web has a test for it, too. */
+const LARGEST = 150_000;
 const here = import.meta.dirname ?? resolve(".");
 
 /** Everything that decides what comes out: the sources, this file, and the versions of the tools. */
@@ -22,19 +25,32 @@ function sources() {
 const hash = createHash("sha256");
 for (const path of sources()) hash.update(`${path}\0`).update(readFileSync(join(here, path))).update("\0");
 
-buildSync({
-  absWorkingDir: here,
-  entryPoints: ["src/main.ts"],
-  outfile: "dist/ui.js",
-  bundle: true,
-  format: "iife",
-  globalName: "nodescope",
-  target: "es2022",
-  charset: "utf8",
-  legalComments: "none",
-});
-const made = readFileSync(join(here, "dist/ui.js"), "utf8");
-writeFileSync(
-  join(here, "dist/ui.js"),
-  `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${hash.digest("hex")}\n${made}`,
-);
+const digest = hash.digest("hex");
+
+/** One classic script from what an entry needs. */
+function build(entry, out) {
+  const { outputFiles } = buildSync({
+    absWorkingDir: here,
+    entryPoints: [entry],
+    write: false,
+    bundle: true,
+    // Nothing is imported or exported: wrapped in a function this is a classic script.
+    format: "esm",
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "none",
+  });
+  // The doc comments that esbuild keeps are in the sources, too; an indent is a tab.
+  const made = outputFiles[0].text.replaceAll("/* @__PURE__ */ ", "").replace(/^ *\/\*\*.*\*\/\n/gm, "").replace(/^(?: {2})+/gm, (blanks) => "\t".repeat(blanks.length / 2));
+  const script = `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${digest}
+"use strict";
+(() => {
+${made}})();
+`;
+  const bytes = Buffer.byteLength(script);
+  if (bytes > LARGEST) throw new Error(`the script has ${bytes} bytes, and may have ${LARGEST}`);
+  writeFileSync(join(here, out), script);
+}
+
+build("src/main.ts", "dist/ui.js");
+build("src/served.ts", "dist/served.js");

@@ -38,13 +38,12 @@ export const TIER_COLORS: readonly Rgb[] = [
   [164, 140, 236],
 ];
 
-/** Of a change: grey within noise, orange for what is new, red for more and blue for less, by how much. */
-export function colorOfChange(verdict: string, part: number): Rgb {
-  const mix = (from: Rgb, to: Rgb): Rgb => [0, 1, 2].map((at) => from[at] + (to[at] - from[at]) * Math.sqrt(Math.min(1, part))) as unknown as Rgb;
+/** Grey within noise, orange for what is new, red for more and blue for less, by how much (-1 to 1 and beyond). */
+export function colorOfChange(verdict: string, change: number): Rgb {
+  const mix = (from: Rgb, to: Rgb): Rgb => [0, 1, 2].map((at) => from[at] + (to[at] - from[at]) * Math.sqrt(Math.min(1, Math.abs(change)))) as unknown as Rgb;
+  if (verdict === "noise") return [222, 222, 218];
   if (verdict === "new") return [250, 158, 52];
-  if (verdict === "more") return mix([250, 214, 206], [242, 92, 80]);
-  if (verdict === "less") return mix([210, 224, 250], [96, 152, 242]);
-  return verdict === "noise" ? [222, 222, 218] : GROUP;
+  return change > 0 ? mix([250, 214, 206], [242, 92, 80]) : mix([210, 224, 250], [96, 152, 242]);
 }
 
 /** At night the same hues, a little darker; greys more so, because they tell least. */
@@ -86,13 +85,4 @@ export function oklch(lightness: number, chroma: number, hue: number): Rgb {
     channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
     channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
   ];
-}
-
-/** Relative luminance as WCAG 2 defines it. */
-export function luminance([red, green, blue]: Rgb): number {
-  const linear = (channel: number) => {
-    const part = channel / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  };
-  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }

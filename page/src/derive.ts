@@ -1,20 +1,21 @@
 // From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag sums
 // samples and nodes and nothing else.
 
-import { type Pieces, type Spread, basePieces, spreadOf, sumPieces } from "./diff";
+import { type Change, type Side, type Things, basePieces, changesOf, sumPieces } from "./diff";
 import { type Graph, fromLeaves, fromRoots } from "./flame";
-import { type Heat, columnStep, gridOf, heatOf } from "./heat";
+import { type Heat, autoRows, columnStep, gridOf, heatOf } from "./heat";
 import { type Loops, loopsOf } from "./loops";
-import { type Profile, IDLE, NONE, ROLES } from "./model";
+import { type Lane, type Profile, IDLE, NONE, ROLES } from "./model";
 import { matching } from "./search";
 import { type Selection, type StackSums, hiddenStacks, keptStacks, sumStacks } from "./selection";
 import type { State } from "./state";
-import { type Kinds, type TopBy, type TopRow, kindsOf, selfOfKinds, topOf, topOfThreads } from "./top";
+import { type Kinds, type TopBy, type TopRow, kindsOf, ownKinds, topOf, topOfThreads } from "./top";
 import { type NodeSums, type Tree, buildTree, sumNodes } from "./tree";
 
 /** More bands than this cannot be told apart. */
 const MOST_BANDS = 12;
 const BAND_ROWS = 10;
+const USUAL_INTERVAL_NS = 1e7;
 
 export class Derived {
   private readonly kept = new Map<string, { key: string; value: unknown }>();
@@ -35,7 +36,7 @@ export class Derived {
   }
 
   lane(state: State): number {
-    return state.lane < this.profile.lanes.length ? state.lane : 0;
+    return state.lane < (this.profile.other?.lane ?? this.profile.lanes.length) ? state.lane : 0;
   }
 
   /** Of all samples of a lane. */
@@ -46,24 +47,27 @@ export class Derived {
 
   /** The rows of the thread table that are shown; null for all. */
   shownThreads(state: State): readonly number[] | null {
-    if (state.threads === null) return this.once("main", "", () => this.busiestLoop());
+    if (state.threads === null) return this.once("main", "", () => this.busiestLoop(0));
     return state.threads.length > 0 ? state.threads : null;
   }
 
   selection(state: State): Selection {
     const threads = this.shownThreads(state);
     const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
-    const key = `${state.categories}|${JSON.stringify(state.focus)}`;
-    const stacks = this.once("stacks", key, () => keptStacks(this.profile, state.categories, state.focus));
+    const stacks = this.once("stacks", keyOf(state, "categories", "focus"), () => keptStacks(this.profile, state.categories, state.focus));
     return { lane: this.lane(state), range: state.range, threads: mask, stacks };
   }
 
   private selectionKey(state: State): string {
-    return `${this.lane(state)}|${state.range}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}`;
+    return keyOf(state, "lane", "range", "threads", "categories", "focus");
   }
 
   sums(state: State): StackSums {
-    return this.once<StackSums>("sums", this.selectionKey(state), (old) => sumStacks(this.profile, this.selection(state), old));
+    return this.once<StackSums>("sums", this.selectionKey(state), (old) => {
+      const [selection, whole] = [this.selection(state), this.whole(state)];
+      const isAll = !selection.range && !selection.threads && !selection.stacks;
+      return isAll ? whole : sumStacks(this.profile, selection, old === whole ? undefined : old);
+    });
   }
 
   /** As if no category were picked: what the list of categories shows. */
@@ -83,70 +87,84 @@ export class Derived {
   }
 
   hidden(state: State): Uint8Array | null {
-    return this.once("hidden", JSON.stringify(state.hidden), () => hiddenStacks(this.profile, state.hidden));
+    return this.once("hidden", keyOf(state, "hidden"), () => hiddenStacks(this.profile, state.hidden));
   }
 
   tree(state: State): Tree {
-    const key = `${this.lane(state)}|${JSON.stringify(state.hidden)}`;
-    return this.once("tree", key, () => buildTree(this.profile, this.hidden(state), this.whole(state)));
+    return this.once("tree", keyOf(state, "lane", "hidden"), () => buildTree(this.profile, this.hidden(state), this.whole(state)));
+  }
+
+  /** What boxes are made from. */
+  private nodeKey(state: State): string {
+    return this.selectionKey(state) + keyOf(state, "hidden", "isBefore") + (state.isBefore ? keyOf(state, "base", "against") : "");
   }
 
   nodeSums(state: State): NodeSums {
-    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}`;
-    return this.once<NodeSums>("nodes", key, (old) => sumNodes(this.tree(state), this.sums(state), old));
+    return this.once<NodeSums>("nodes", this.nodeKey(state), (old) => sumNodes(this.tree(state), this.boxSums(state), old));
+  }
+
+  /** The sums whose weight boxes have: those of the selection, or of what it is compared with. */
+  boxSums(state: State): StackSums {
+    return (state.isBefore && this.baseSums(state)) || this.sums(state);
   }
 
   /** What the selection is compared with; null when it is not. */
-  base(state: State): Pieces | null {
-    if (!state.base || (state.base === "rest" && !state.range) || !this.profile.lanes[this.lane(state)]?.timed) return null;
-    return basePieces(state.base, state.range, this.profile.durationNs);
+  base(state: State): Side | null {
+    const selection = this.selection(state);
+    const { other, lanes, durationNs } = this.profile;
+    if (state.against !== null) return other && { selection: { ...selection, lane: this.otherLane(selection.lane), threads: this.otherThreads(state), range: null }, pieces: [[0, other.durationNs]] };
+    if (!state.base || (state.base === "rest" && !state.range) || !lanes[selection.lane]?.timed) return null;
+    return { selection, pieces: basePieces(state.base, state.range, durationNs) };
   }
 
-  private pieces(state: State): Pieces {
-    return [state.range ?? [0, this.profile.durationNs]];
+  /** The lane of the other recording that is most like one of this. */
+  private otherLane(lane: number): number {
+    const { lanes, other } = this.profile;
+    const own = lanes[lane];
+    const like = (same: (candidate: Lane) => boolean) => lanes.findIndex((candidate, at) => at >= other!.lane && same(candidate));
+    return [like(({ name, unit }) => name === own?.name && unit === own.unit), like(({ unit }) => unit === own?.unit), other!.lane].find((at) => at >= 0)!;
+  }
+
+  /** The threads of the other recording that do the same as those shown: two recordings share no thread. */
+  private otherThreads(state: State): Uint8Array | null {
+    const { threads, other } = this.profile;
+    const now = this.shownThreads(state);
+    if (!now) return null;
+    const roles = new Set(now.map((id) => threads[id]?.role));
+    const chosen = state.threads === null && this.busiestLoop(other!.lane);
+    return Uint8Array.from(threads, ({ role }, id) => Number(chosen ? chosen.includes(id) : roles.has(role)));
+  }
+
+  private side(state: State): Side {
+    return { selection: this.selection(state), pieces: [state.range ?? [0, this.profile.durationNs]] };
   }
 
   baseSums(state: State): StackSums | null {
-    const pieces = this.base(state);
-    const key = `${this.selectionKey(state)}|${JSON.stringify(pieces)}`;
-    return pieces && this.once("base", key, () => sumPieces(this.profile, this.selection(state), pieces));
+    const base = this.base(state);
+    return base && this.once("base", this.selectionKey(state) + keyOf(state, "base", "against"), () => sumPieces(this.profile, base));
   }
 
-  /** The nodes of the call tree, before and now. */
-  nodeChanges(state: State): { before: Spread; now: Spread } | null {
-    const pieces = this.base(state);
-    if (!pieces) return null;
-    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${JSON.stringify(pieces)}`;
-    return this.once("changes", key, () => {
-      const tree = this.tree(state);
-      let room: NodeSums | undefined;
-      const project = (sums: StackSums) => (room = sumNodes(tree, sums, room)).total;
-      const of = (some: Pieces) => spreadOf(this.profile, this.selection(state), some, project);
-      return { before: of(pieces), now: of(this.pieces(state)) };
-    });
+  /** How things changed; null where nothing is compared. */
+  changes(state: State, things: () => Things): Change[] | null {
+    const base = this.base(state);
+    return base && changesOf(this.profile, base, this.side(state), things());
   }
 
-  /** The rows of a list by their own weight, before and now; `of` finds the place of a row. */
-  topChanges(state: State, by: TopBy): { before: Spread; now: Spread; of: Map<string, number> } | null {
-    const pieces = this.base(state);
-    if (!pieces || by === "thread" || by === "process") return null;
-    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${by}|${JSON.stringify(pieces)}`;
-    return this.once("top-changes", key, () => {
+  /** The rows of a list by their own weight; `of` finds the place of a row. */
+  topChanges(state: State, by: TopBy): { changes: Change[]; of: Map<string, number>; kinds: Kinds } | null {
+    if (by === "thread" || by === "process" || !this.base(state)) return null;
+    return this.once(`top-changes-${by}`, this.selectionKey(state) + keyOf(state, "hidden", "base", "against"), () => {
       const kinds = this.kinds(state, by);
-      const hidden = this.hidden(state);
-      const own = (sums: StackSums) => selfOfKinds(this.profile, sums, hidden, kinds);
-      const of = (some: Pieces) => spreadOf(this.profile, this.selection(state), some, own);
-      const places = new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at]));
-      return { before: of(pieces), now: of(this.pieces(state)), of: places };
+      const changes = this.changes(state, () => ownKinds(this.profile, this.hidden(state), kinds))!;
+      return { changes, kinds, of: new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at])) };
     });
   }
 
   graph(state: State): Graph {
-    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${state.view}`;
     const make = state.view === "inverted" ? fromLeaves : fromRoots;
     // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
     const sums = this.nodeSums(state);
-    return this.once("graph", key, () => make(this.tree(state), sums));
+    return this.once("graph", this.nodeKey(state) + state.view, () => make(this.tree(state), sums));
   }
 
   matches(state: State): Uint8Array | string | null {
@@ -154,15 +172,22 @@ export class Derived {
   }
 
   private kinds(state: State, by: TopBy): Kinds {
-    return this.once("kinds", `${by}|${JSON.stringify(state.hidden)}`, () => kindsOf(this.profile, by, this.hidden(state)));
+    return this.once(`kinds-${by}`, keyOf(state, "hidden"), () => kindsOf(this.profile, by, this.hidden(state)));
   }
 
   top(state: State, by: TopBy): TopRow[] {
-    const key = `${this.selectionKey(state)}|${JSON.stringify(state.hidden)}|${by}`;
-    return this.once("top", key, () => {
+    return this.once(`top-${by}`, this.selectionKey(state) + keyOf(state, "hidden"), () => {
       if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
       return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
     });
+  }
+
+  /** The lines of a source. Where the recording knows none, the functions at the lines where they start. */
+  lines(state: State, source: number): { rows: TopRow[]; areFunctions: boolean } {
+    const rows = this.top(state, "line").filter(({ key }) => key === source);
+    if (rows.length > 0) return { rows, areFunctions: false };
+    const { source: sources, line } = this.profile.functions;
+    return { rows: this.top(state, "function").filter(({ key }) => sources[key] === source).map((row) => ({ ...row, line: line[row.key] })), areFunctions: true };
   }
 
   /** Rows that were there before and are gone. */
@@ -180,9 +205,9 @@ export class Derived {
     const { durationNs } = this.profile;
     const columnNs = columnStep(durationNs, width, 3);
     const bands = this.bands(state);
-    const key = `${this.lane(state)}|${this.shownThreads(state)}|${state.categories}|${JSON.stringify(state.focus)}|${columnNs}|${state.rows}|${state.bands}`;
-    return this.once("heat", key, () => {
-      const grid = gridOf(durationNs, columnNs, bands.length > 1 ? BAND_ROWS : state.rows);
+    return this.once("heat", columnNs + keyOf(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
+      const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+      const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
       const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
       return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
     });
@@ -198,7 +223,7 @@ export class Derived {
   /** The threads of each band of the heat map, the busiest first. */
   bands(state: State): { label: string; threads: number[] }[] {
     if (state.bands === "all") return [];
-    return this.once("bands", `${state.bands}|${this.shownThreads(state)}`, () => {
+    return this.once("bands", keyOf(state, "bands", "threads"), () => {
       const groups = new Map<string, { label: string; threads: number[]; weight: number }>();
       const shown = this.shownThreads(state);
       this.profile.threads.forEach((thread, id) => {
@@ -219,7 +244,7 @@ export class Derived {
 
   loops(state: State): Loops {
     const { threads, lane } = this.selection(state);
-    return this.once("loops", `${lane}|${this.shownThreads(state)}`, () => loopsOf(this.profile, threads, lane));
+    return this.once("loops", keyOf(state, "lane", "threads"), () => loopsOf(this.profile, threads, lane));
   }
 
   private weightsOfThreads(index: number): Float64Array {
@@ -230,16 +255,17 @@ export class Derived {
   }
 
   /** All rows of that thread: a changed name opens a new one. Null where there is nothing to choose from. */
-  private busiestLoop(): number[] | null {
-    const { threads } = this.profile;
+  private busiestLoop(lane: number): number[] | null {
+    const { threads, other } = this.profile;
+    const weights = lane === 0 ? this.threadWeights : this.weightsOfThreads(lane);
     let best = -1;
     threads.forEach(({ role }, id) => {
-      if (role === "main" && this.threadWeights[id] > (best < 0 ? 0 : this.threadWeights[best])) best = id;
+      if (role === "main" && weights[id] > (best < 0 ? 0 : weights[best])) best = id;
     });
     if (best < 0) return null;
     const { process, tid } = threads[best];
     const same = threads.flatMap((row, id) => (row.process === process && row.tid === tid ? [id] : []));
-    return same.length < threads.length ? same : null;
+    return lane > 0 || same.length < (other?.thread ?? threads.length) ? same : null;
   }
 
   /** Frames with a name, as a share; null where nobody counted. */
@@ -253,6 +279,11 @@ export class Derived {
   isKnownFunction(id: number): boolean {
     return id !== NONE && id < this.profile.functions.name.length;
   }
+}
+
+/** A text that changes with these parts of the state. */
+export function keyOf(state: State, ...names: (keyof State)[]): string {
+  return JSON.stringify(names.map((name) => state[name]));
 }
 
 function maskOf(ids: readonly number[], size: number): Uint8Array {

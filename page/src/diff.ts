@@ -1,8 +1,8 @@
-// Two selections of one recording against each other, as shares of each. What is within sampling noise is marked: samples in
+// Two selections against each other, as shares of each. What is within sampling noise is marked: samples in
 // a burst are not independent, so the spread comes from blocks of a second (fewer, where there are not enough seconds).
 
-import type { Profile } from "./model";
-import { type Selection, type StackSums, sumStacks } from "./selection";
+import { type Profile, NONE, samplesIn } from "./model";
+import { type Selection, type StackSums, forEachRow, sumStacks } from "./selection";
 
 /** Half-open, in the order of time. */
 export type Pieces = readonly (readonly [number, number])[];
@@ -35,7 +35,7 @@ export function basePieces(base: readonly [number, number] | "rest", range: read
   return ([[0, from], [to, durationNs]] as const).filter(([start, end]) => end > start);
 }
 
-export function sumPieces(profile: Profile, selection: Selection, pieces: Pieces): StackSums {
+export function sumPieces(profile: Profile, { selection, pieces }: Side): StackSums {
   const sums = pieces.map((range) => sumStacks(profile, { ...selection, range }));
   const all = sums[0] ?? sumStacks(profile, { ...selection, range: [0, 0] });
   for (const other of sums.slice(1)) {
@@ -49,21 +49,42 @@ export function sumPieces(profile: Profile, selection: Selection, pieces: Pieces
   return all;
 }
 
-/** `project` turns sums by stack into the weights of the things that are compared. */
-export function spreadOf(profile: Profile, selection: Selection, pieces: Pieces, project: (sums: StackSums) => Float64Array): Spread {
-  const value = project(sumPieces(profile, selection, pieces)).slice();
-  const spread: Spread = { value, total: 0, count: 0, squares: new Float64Array(value.length), products: new Float64Array(value.length), blockSquares: 0, blocks: 0 };
-  let room: StackSums | undefined;
-  for (const range of blocksOf(pieces)) {
-    room = sumStacks(profile, { ...selection, range }, room);
-    const [own, weight] = [project(room), room.total];
-    for (let thing = 0; thing < own.length; thing++) {
+/** Each stack's own weight counts to one thing, or to none (-1); behind the last stack stands that of samples without one. */
+export interface Things {
+  of: Int32Array;
+  count: number;
+  /** What a thing is part of: an earlier one, or itself; null where things have no parts. */
+  parent: Int32Array | null;
+}
+
+/** Some samples, and the times that they are taken from. */
+export interface Side {
+  selection: Selection;
+  pieces: Pieces;
+}
+
+export function spreadOf(profile: Profile, { selection, pieces }: Side, { of, count, parent }: Things): Spread {
+  const room = () => new Float64Array(count);
+  const spread: Spread = { value: room(), total: 0, count: 0, squares: room(), products: room(), blockSquares: 0, blocks: 0 };
+  const isTimed = profile.lanes[selection.lane]?.timed ?? false;
+  const own = room();
+  for (const range of isTimed ? blocksOf(pieces) : pieces.slice(0, 1)) {
+    own.fill(0);
+    let weight = 0;
+    forEachRow(profile, { ...selection, range }, (row, lane, stack) => {
+      const thing = of[stack === NONE ? of.length - 1 : stack];
+      if (thing >= 0) own[thing] += lane.weight[row];
+      weight += lane.weight[row];
+      spread.count += samplesIn(lane, row);
+    });
+    for (let thing = count - 1; thing >= 0; thing--) {
       if (own[thing] === 0) continue;
+      if (parent && parent[thing] !== thing) own[parent[thing]] += own[thing];
+      spread.value[thing] += own[thing];
       spread.squares[thing] += own[thing] * own[thing];
       spread.products[thing] += own[thing] * weight;
     }
     spread.total += weight;
-    spread.count += room.count;
     spread.blockSquares += weight * weight;
     spread.blocks++;
   }
@@ -95,13 +116,28 @@ function variance(spread: Spread, thing: number, ofBoth: number): number {
   return Math.max(byBlocks, (ofBoth * (1 - ofBoth)) / count);
 }
 
+/** A share before and now, and what the difference is worth. */
+export interface Change {
+  before: number;
+  now: number;
+  verdict: Verdict;
+}
+
 /** How one thing changed from `before` to `now`. */
-export function verdictOf(before: Spread, now: Spread, thing: number, isCounted: boolean): { before: number; now: number; verdict: Verdict } {
+export function verdictOf(before: Spread, now: Spread, thing: number, isCounted: boolean): Change {
   const [was, is] = [shareIn(before, thing), shareIn(now, thing)];
-  if (!isCounted) return { before: was, now: is, verdict: "unknown" };
+  const of = (verdict: Verdict): Change => ({ before: was, now: is, verdict });
+  if (!isCounted) return of("unknown");
   const ofBoth = (before.value[thing] + now.value[thing]) / Math.max(1, before.total + now.total);
   const error = Math.sqrt(variance(before, thing, ofBoth) + variance(now, thing, ofBoth));
-  if (!(Math.abs(is - was) > CERTAIN * error)) return { before: was, now: is, verdict: "noise" };
-  if (was === 0 || is === 0) return { before: was, now: is, verdict: was === 0 ? "new" : "gone" };
-  return { before: was, now: is, verdict: is > was ? "more" : "less" };
+  if (!(Math.abs(is - was) > CERTAIN * error)) return of("noise");
+  if (was === 0 || is === 0) return of(was === 0 ? "new" : "gone");
+  return of(is > was ? "more" : "less");
+}
+
+/** How all of them changed; noise can be told only from samples that were counted and have a time. */
+export function changesOf(profile: Profile, before: Side, now: Side, things: Things): Change[] {
+  const [was, is] = [before, now].map((side) => spreadOf(profile, side, things));
+  const isCounted = [before, now].every(({ selection }) => profile.lanes[selection.lane].counted && profile.lanes[selection.lane].timed);
+  return Array.from({ length: things.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
 }

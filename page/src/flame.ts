@@ -37,12 +37,14 @@ export function fromRoots(tree: Tree, sums: NodeSums): Graph {
 /** The functions that ran under the root, and their callers under them. */
 export function fromLeaves(tree: Tree, sums: NodeSums): Graph {
   const root = nodeOf(tree, null, [0], sums);
-  root.children = sorted(ranUnder(tree, sums, root));
-  return upwards(tree, root);
+  const fill = addRan(tree, sums, root);
+  const { open } = upwards(tree, root);
+  return { root, open: (node) => (node.parent === root && node.weights === null && fill(node), open(node)) };
 }
 
-/** A box for each function that ran, with all nodes in which it did: a counting sort, because here it is about every node. */
-function ranUnder(tree: Tree, sums: NodeSums, root: FlameNode): FlameNode[] {
+/** Gives the root a box for each function that ran. Gives back what puts in the nodes in which it did, for those that are looked at.
+ * A counting sort, because here it is about every node. */
+function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) => void {
   const { function: functions } = tree;
   const { self, selfSamples } = sums;
   let last = 0;
@@ -52,30 +54,28 @@ function ranUnder(tree: Tree, sums: NodeSums, root: FlameNode): FlameNode[] {
   for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
   const next = starts.slice();
   const members = new Int32Array(starts[last + 1]);
-  const [weights, samples] = [new Float64Array(members.length), new Float64Array(members.length)];
   for (let node = 1; node < functions.length; node++) {
-    if (!(selfSamples[node] > 0 || self[node] > 0)) continue;
-    const place = next[functions[node]]++;
-    members[place] = node;
-    weights[place] = self[node];
-    samples[place] = selfSamples[node];
+    if (selfSamples[node] > 0 || self[node] > 0) members[next[functions[node]]++] = node;
   }
-  const boxes: FlameNode[] = [];
+  root.children = [];
   for (let id = 0; id <= last; id++) {
-    const [from, to] = [starts[id], starts[id + 1]];
-    if (from === to) continue;
+    if (starts[id] === starts[id + 1]) continue;
     const box = emptyNode(id, root);
     let most = -1;
-    for (let at = from; at < to; at++) {
-      box.total += weights[at];
-      box.totalSamples += samples[at];
-      most = addLooks(tree, box, members[at], weights[at], most);
+    for (let at = starts[id]; at < starts[id + 1]; at++) {
+      const node = members[at];
+      box.total += self[node];
+      box.totalSamples += selfSamples[node];
+      most = addLooks(tree, box, node, self[node], most);
     }
     [box.self, box.selfSamples] = [box.total, box.totalSamples];
-    [box.members, box.weights, box.samples] = [members.subarray(from, to), weights.subarray(from, to), samples.subarray(from, to)];
-    boxes.push(box);
+    root.children.push(box);
   }
-  return boxes;
+  sorted(root.children);
+  return (box) => {
+    box.members = members.subarray(starts[box.function], starts[box.function + 1]);
+    [box.weights, box.samples] = [Float64Array.from(box.members, (node) => self[node]), Float64Array.from(box.members, (node) => selfSamples[node])];
+  };
 }
 
 /** What one function called, wherever it was called from; each sample counts once, by the outermost call. */
@@ -95,11 +95,11 @@ export function callersOf(tree: Tree, sums: NodeSums, id: number): Graph {
   return upwards(tree, root);
 }
 
-/** The nodes of a function that no other call of it encloses. */
-function outermost(tree: Tree, sums: NodeSums, id: number): number[] {
+/** The nodes of a function that no other call of it encloses; all, or those in the selection. */
+export function outermost(tree: Tree, sums: NodeSums | null, id: number): number[] {
   const found: number[] = [];
   for (let node = 1; node < tree.function.length; node++) {
-    if (tree.function[node] !== id || sums.totalSamples[node] === 0) continue;
+    if (tree.function[node] !== id || sums?.totalSamples[node] === 0) continue;
     let above = tree.parent[node];
     while (above !== 0 && tree.function[above] !== id) above = tree.parent[above];
     if (above === 0) found.push(node);
@@ -165,7 +165,11 @@ function upwards(tree: Tree, root: FlameNode): Graph {
       if (step === 0) continue;
       const id = tree.function[step];
       let group = groups.get(id);
-      if (group === undefined) groups.set(id, (group = { ...emptyNode(id, node), members: [], weights: [], samples: [] }));
+      if (group === undefined) {
+        group = emptyNode(id, node) as Group;
+        [group.members, group.weights, group.samples] = [[], [], []];
+        groups.set(id, group);
+      }
       addMember(group, step, weights![index], samples![index], places);
     }
     for (const group of groups.values()) {
@@ -201,10 +205,12 @@ function addMember(group: Group, step: number, weight: number, samples: number, 
   group.totalSamples += samples;
 }
 
+const NOBODY: readonly number[] = [];
+
 function emptyNode(id: number, parent: FlameNode | null): FlameNode {
   return {
     function: id, category: UNKNOWN, tier: 0, tiers: 0, self: 0, total: 0, selfSamples: 0, totalSamples: 0,
-    parent, members: [], weights: null, samples: null, children: null,
+    parent, members: NOBODY, weights: null, samples: null, children: null,
   };
 }
 
@@ -246,12 +252,16 @@ export interface Box {
   depth: number;
 }
 
+/** In a narrower box nobody sees what it called: so many times the least width. */
+const OPENED = 3;
+
 /** Lays out what is at least `least` pixels wide, callers before callees and from left to right. */
 export function layout(graph: Graph, from: FlameNode, width: number, least: number): Box[] {
   const boxes: Box[] = [{ node: from, x: 0, width, depth: 0 }];
   const scale = from.total > 0 ? width / from.total : 0;
   for (let at = 0; at < boxes.length; at++) {
-    const { node, x, depth } = boxes[at];
+    const { node, x, depth, width: own } = boxes[at];
+    if (own < OPENED * least) continue;
     let left = x;
     for (const child of graph.open(node)) {
       const childWidth = child.total * scale;

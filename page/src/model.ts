@@ -51,6 +51,8 @@ export interface Lane {
   thread: Uint32Array;
   stack: Uint32Array;
   weight: Float64Array;
+  /** The weight that every row has, where all have the same and a row is a sample; else 0. */
+  equal: number;
 }
 
 export interface Thread {
@@ -93,15 +95,23 @@ export interface Profile {
   frames: { function: Uint32Array; line: Uint32Array; category: Uint8Array; tier: Uint8Array };
   stacks: { parent: Uint32Array; frame: Uint32Array; category: Uint8Array; function: Uint32Array };
   lineTicks: { stack: Uint32Array; line: Uint32Array; ticks: Uint32Array };
+  /** As it was stored. */
+  origin: Payload;
+  /** The text of each source, where the recording carries it. */
+  texts: (string | null)[];
+  /** A recording to compare with, whose lanes and threads stand behind this one's own from these rows on. */
+  other: { id: string; name: string; lane: number; thread: number; durationNs: number; startMs: number | null } | null;
 }
 
-export function profileOf({ header, columns }: Payload): Profile {
+export function profileOf(origin: Payload): Profile {
+  const { header, columns } = origin;
   const numbers = (name: string) => required(columns.get(name), name) as Uint32Array;
   const bytes = (name: string) => required(columns.get(name), name) as Uint8Array;
   const doubles = (name: string) => required(columns.get(name), name) as Float64Array;
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
   const lanes = header.lanes.map((lane, index): Lane => {
     const column = (name: string) => `lanes.${index}.${name}`;
+    const weight = doubles(column("weight"));
     return {
       name: text(lane.name),
       unit: lane.unit,
@@ -110,7 +120,8 @@ export function profileOf({ header, columns }: Payload): Profile {
       time: doubles(column("time_ns")),
       thread: numbers(column("thread")),
       stack: numbers(column("stack")),
-      weight: doubles(column("weight")),
+      weight,
+      equal: lane.unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0,
     };
   });
   const frames = {
@@ -154,6 +165,9 @@ export function profileOf({ header, columns }: Payload): Profile {
       function: frame.map((id) => frames.function[id]),
     },
     lineTicks: { stack: numbers("line_ticks.stack"), line: numbers("line_ticks.line"), ticks: numbers("line_ticks.ticks") },
+    texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
+    other: null,
+    origin,
   };
 }
 

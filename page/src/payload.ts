@@ -11,6 +11,8 @@ export type Column = Uint8Array | Uint32Array | Float64Array;
 export interface Payload {
   header: Header;
   columns: Map<string, Column>;
+  /** Columns of u64 as they are stored: the low half, the high half. */
+  halves: Map<string, Uint32Array>;
 }
 
 /** The JSON in front of the columns; what may be missing is marked. */
@@ -52,6 +54,9 @@ export interface Losses {
 
 /** Base64, as a single-file page carries it → bytes. */
 export function fromBase64(text: string): Uint8Array {
+  // Ten times as fast, where a browser has it.
+  const own = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  if (own) return own.call(Uint8Array, text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
@@ -70,7 +75,23 @@ export async function decode(file: Uint8Array): Promise<Payload> {
   const start = FILE_HEADER + CHUNK_HEADER;
   if (start + length > file.length) throw new Error("the recording ends in the middle");
   if (start + length < file.length) throw new Error("this recording has several parts: nodescope export joins them");
-  return parse(await inflate(file.subarray(start, start + length)));
+  const stored = file.subarray(start, start + length);
+  // The browser inflates elsewhere meanwhile; what comes of it is of no interest when the sum is wrong.
+  const inflated = inflate(stored);
+  inflated.catch(() => {});
+  if (crc32(stored) !== view.getUint32(FILE_HEADER + 4, true)) throw new Error(`damaged at byte ${FILE_HEADER}: the checksum does not match`);
+  return parse(await inflated);
+}
+
+/** As zlib and gzip have it. */
+export function crc32(bytes: Uint8Array): number {
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+    for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
+    return byte;
+  });
+  let crc = -1;
+  for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 255];
+  return ~crc >>> 0;
 }
 
 async function inflate(stored: Uint8Array): Promise<ArrayBuffer> {
@@ -83,10 +104,12 @@ function parse(payload: ArrayBuffer): Payload {
   const header: Header = JSON.parse(new TextDecoder().decode(new Uint8Array(payload, 8, length)));
   const start = Math.ceil((8 + length) / 8) * 8;
   const columns = new Map<string, Column>();
+  const halves = new Map<string, Uint32Array>();
   for (const { name, type, offset, length } of header.columns) {
+    if (type === "u64") halves.set(name, new Uint32Array(payload, start + offset, 2 * length));
     columns.set(name, column(payload, type, start + offset, length));
   }
-  return { header, columns };
+  return { header, columns, halves };
 }
 
 function column(payload: ArrayBuffer, type: string, offset: number, length: number): Column {

@@ -2,8 +2,9 @@
 
 import { type Rgb, CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName } from "./colors";
 import type { Derived } from "./derive";
-import { type Verdict, verdictOf } from "./diff";
-import { type Box, type FlameNode, type Graph, calleesOf, callersOf, follow, layout } from "./flame";
+import { thingsDown, thingsOfCallers, thingsUp } from "./boxes";
+import type { Change } from "./diff";
+import { type Box, type FlameNode, type Graph, calleesOf, callersOf, follow, layout, outermost, pathOf } from "./flame";
 import { NONE, functionPackage } from "./model";
 import { matchedWeight } from "./search";
 import type { State } from "./state";
@@ -22,6 +23,8 @@ export interface ShownBox {
   tiers: number;
   node: FlameNode | null;
   span: Span | null;
+  /** Since what it is compared with. */
+  change: Change | null;
 }
 
 export interface Picture {
@@ -40,7 +43,10 @@ export function pictureOf(derived: Derived, state: State, width: number): Pictur
   if (state.view === "sandwich") return sandwich(derived, state, width);
   const graph = derived.graph(state);
   const root = follow(graph, state.zoom);
-  const boxes = layout(graph, root, width, LEAST_WIDTH).map((box) => shownBox(box, box.depth));
+  const laid = layout(graph, root, width, LEAST_WIDTH);
+  const things = () => (state.view === "flame" ? thingsDown(derived.tree(state), laid, root.members) : thingsUp(derived.tree(state), laid, pathOf(root)));
+  const changes = derived.changes(state, things);
+  const boxes = laid.map((box, at) => shownBox(box, box.depth, changes?.[at]));
   const note = root.totalSamples === 0 ? "No sample is selected." : "";
   return stacked(boxes, root, state.isUpward, note);
 }
@@ -55,11 +61,13 @@ function sandwich(derived: Derived, state: State, width: number): Picture {
   const callees = calleesOf(tree, sums, id);
   if (callees.root.totalSamples === 0) return { rows: [], root: callees.root, home: 0, note: "This function is not in the selection." };
   const lay = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
-  const above = lay(callersOf(tree, sums, id)).slice(1);
-  const deepest = Math.max(0, ...above.map(({ depth }) => depth));
+  const [above, below] = [lay(callersOf(tree, sums, id)), lay(callees)];
+  const deepest = above[above.length - 1].depth;
+  const ofCallers = derived.changes(state, () => thingsOfCallers(tree, above, id));
+  const ofCallees = derived.changes(state, () => thingsDown(tree, below, outermost(tree, null, id)));
   const boxes = [
-    ...above.map((box) => shownBox(box, deepest - box.depth)),
-    ...lay(callees).map((box) => shownBox(box, deepest + box.depth)),
+    ...above.map((box, at) => shownBox(box, deepest - box.depth, ofCallers?.[at])).slice(1),
+    ...below.map((box, at) => shownBox(box, deepest + box.depth, ofCallees?.[at])),
   ];
   return { ...stacked(boxes, callees.root, false, ""), home: deepest };
 }
@@ -76,7 +84,7 @@ function timePicture(derived: Derived, state: State, width: number): Picture {
   const boxes = spans.map((span): ShownBox => {
     const [x, wide] = [(span.start - range[0]) * scale, (span.end - span.start) * scale];
     const { function: id, category, tier, depth: row } = span;
-    return { x, width: Math.max(1, wide), row, function: id, category, tier, tiers: 1 << tier, node: null, span };
+    return { x, width: Math.max(1, wide), row, function: id, category, tier, tiers: 1 << tier, node: null, span, change: null };
   });
   return stacked(boxes, null, state.isUpward, boxes.length === 0 ? "No sample of this thread is selected." : "");
 }
@@ -95,9 +103,9 @@ export function threadInTime(derived: Derived, state: State): number {
   return best;
 }
 
-function shownBox({ node, x, width }: Box, row: number): ShownBox {
+function shownBox({ node, x, width }: Box, row: number, change: Change | null = null): ShownBox {
   const { function: id, category, tier, tiers } = node;
-  return { x, width, row, function: id, category, tier, tiers, node, span: null };
+  return { x, width, row, function: id, category, tier, tiers, node, span: null, change };
 }
 
 function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, note: string): Picture {
@@ -112,14 +120,6 @@ function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, n
   return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
 }
 
-/** How a box of the flame graph changed; null where nothing is compared, or where a box is no single place. */
-export function changeOf(derived: Derived, state: State, { node }: ShownBox): { before: number; now: number; verdict: Verdict } | null {
-  const changes = state.view === "flame" ? derived.nodeChanges(state) : null;
-  if (!changes || !node || node.function === NONE) return null;
-  const isCounted = derived.profile.lanes[derived.lane(state)].counted;
-  return verdictOf(changes.before, changes.now, node.members[0], isCounted);
-}
-
 /** A change of so many points has the strongest colour. */
 const STRONGEST = 0.1;
 
@@ -127,8 +127,8 @@ const STRONGEST = 0.1;
 export function colorOf(derived: Derived, state: State, box: ShownBox, matches: Uint8Array | null): Rgb {
   if (box.function === NONE) return GROUP;
   if (matches?.[box.function]) return MATCH;
-  const change = changeOf(derived, state, box);
-  if (change) return colorOfChange(change.verdict, Math.abs(change.now - change.before) / STRONGEST);
+  const { change } = box;
+  if (change && state.colorBy === "category") return colorOfChange(change.verdict, (change.now - change.before) / STRONGEST);
   if (state.colorBy === "tier") return TIER_COLORS[box.tier];
   if (state.colorBy === "package") {
     const name = functionPackage(derived.profile, box.function);

@@ -28,20 +28,49 @@ export interface StackSums {
   samples: Float64Array;
   total: number;
   count: number;
+  /** What they are the sums of, and the rows that were looked at. */
+  of: Selection;
+  rows: readonly [number, number];
 }
 
-/** `reuse` is an old result that nobody needs any more: its room is used again. A plain loop, because a drag runs it in
- * every frame over up to all samples. */
+/** `reuse` is an old result that nobody needs any more: its room is used again. Where only the range moved, what left it is taken
+ * away and what came in is added: weights are whole numbers, so that is exact. */
 export function sumStacks(profile: Profile, selection: Selection, reuse?: StackSums): StackSums {
   const size = profile.stacks.parent.length;
-  const weight = reuse ? reuse.weight.fill(0) : new Float64Array(size + 1);
-  const samples = reuse ? reuse.samples.fill(0) : new Float64Array(size + 1);
   const lane = profile.lanes[selection.lane];
-  if (!lane) return { weight, samples, total: 0, count: 0 };
-  const { threads, stacks } = selection;
+  const [first, end] = lane ? rowsIn(lane.time, lane.timed ? selection.range : null) : [0, 0];
+  const sums = reuse ?? { weight: new Float64Array(size + 1), samples: new Float64Array(size + 1), total: 0, count: 0, of: selection, rows: [0, 0] };
+  const { of, rows } = sums;
+  [sums.of, sums.rows] = [selection, [first, end]];
+  const isMoved = reuse && of.lane === selection.lane && of.threads === selection.threads && of.stacks === selection.stacks;
+  if (isMoved && Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first && first < rows[1] && rows[0] < end) {
+    addRows(profile, sums, first, rows[0], 1);
+    addRows(profile, sums, rows[0], first, -1);
+    addRows(profile, sums, rows[1], end, 1);
+    addRows(profile, sums, end, rows[1], -1);
+  } else {
+    if (reuse) {
+      sums.weight.fill(0);
+      sums.samples.fill(0);
+      [sums.total, sums.count] = [0, 0];
+    }
+    addRows(profile, sums, first, end, 1);
+  }
+  const { weight, samples } = sums;
+  if (lane?.equal) for (let slot = 0; slot <= size; slot++) weight[slot] = samples[slot] * lane.equal;
+  return sums;
+}
+
+/** A plain loop, because a drag runs it in every frame over up to all samples. */
+function addRows(profile: Profile, sums: StackSums, first: number, end: number, sign: number): void {
+  const lane = profile.lanes[sums.of.lane];
+  if (!lane) return;
+  const { weight, samples, of } = sums;
+  const { threads, stacks } = of;
   const { thread, stack, weight: weights } = lane;
+  const { equal } = lane;
   const isCount = lane.unit === "count";
-  const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+  const size = weight.length - 1;
   let [total, count] = [0, 0];
   for (let row = first; row < end; row++) {
     if (threads !== null && threads[thread[row]] === 0) continue;
@@ -49,14 +78,21 @@ export function sumStacks(profile: Profile, selection: Selection, reuse?: StackS
     if (slot === NONE) slot = size;
     // Samples without a stack are of no category and no function.
     if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
-    const own = weights[row];
-    const number = isCount ? own : 1;
+    if (equal > 0) {
+      // Half of the time goes to fetching from memory: counting is enough here.
+      samples[slot] += sign;
+      count += sign;
+      continue;
+    }
+    const own = sign * weights[row];
+    const number = isCount ? own : sign;
     weight[slot] += own;
     samples[slot] += number;
     total += own;
     count += number;
   }
-  return { weight, samples, total, count };
+  sums.total += total + count * equal;
+  sums.count += count;
 }
 
 /** Calls `each` for every selected row, in the order of time. */

@@ -5,7 +5,7 @@ import { CATEGORIES } from "./model";
 import type { Item, Kind } from "./selection";
 import { TOP_BY, type TopBy } from "./top";
 
-export const VIEWS = ["flame", "time", "inverted", "top", "sandwich"] as const;
+export const VIEWS = ["flame", "time", "inverted", "top", "sandwich", "source"] as const;
 export type View = (typeof VIEWS)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
@@ -18,6 +18,10 @@ export interface State {
   range: readonly [number, number] | null;
   /** What the range is compared with. */
   base: readonly [number, number] | "rest" | null;
+  /** Or the id of a recording that all is compared with. */
+  against: string | null;
+  /** The widths of boxes are those before: what is gone shows. */
+  isBefore: boolean;
   /** Rows of the thread table; null for the busiest main loop, an empty list for all. */
   threads: readonly number[] | null;
   /** Samples of these categories; an empty list for all. */
@@ -28,6 +32,8 @@ export interface State {
   zoom: readonly number[];
   /** The function whose callers and callees are shown. */
   function: number | null;
+  /** The source that is shown, and a line in it. */
+  source: readonly [number, number] | null;
   search: string;
   colorBy: (typeof COLOR_BY)[number];
   /** Roots at the bottom. */
@@ -35,6 +41,7 @@ export interface State {
   by: TopBy;
   sort: (typeof SORTS)[number];
   filter: string;
+  /** Of the heat map; 0 for as many as the samples can fill. */
   rows: number;
   bands: (typeof BANDS)[number];
   theme: "auto" | "light" | "dark";
@@ -45,19 +52,22 @@ export const START: State = {
   lane: 0,
   range: null,
   base: null,
+  against: null,
+  isBefore: false,
   threads: null,
   categories: [],
   focus: [],
   hidden: [],
   zoom: [],
   function: null,
+  source: null,
   search: "",
   colorBy: "category",
   isUpward: false,
   by: "function",
   sort: "self",
   filter: "",
-  rows: 50,
+  rows: 0,
   bands: "all",
   theme: "auto",
 };
@@ -71,13 +81,15 @@ export function toHash(state: State): string {
   put("view", state.view, state.view !== START.view);
   put("lane", String(state.lane), state.lane !== 0);
   put("range", rangeText(state.range), state.range !== null);
-  put("against", state.base === "rest" ? "rest" : rangeText(state.base), state.base !== null);
+  put("against", state.against ?? (state.base === "rest" ? "rest" : rangeText(state.base)), (state.against ?? state.base) !== null);
+  put("widths", "before", state.isBefore);
   put("threads", state.threads?.join(".") || "all", state.threads !== null);
   put("category", state.categories.map((byte) => CATEGORIES[byte][0]).join("."), state.categories.length > 0);
   put("focus", items(state.focus), state.focus.length > 0);
   put("hide", items(state.hidden), state.hidden.length > 0);
   put("zoom", state.zoom.join("."), state.zoom.length > 0);
   put("function", String(state.function), state.function !== null);
+  put("source", state.source?.join(".") ?? "", state.source !== null);
   put("search", state.search, state.search !== "");
   put("colour", state.colorBy, state.colorBy !== START.colorBy);
   put("up", "1", state.isUpward);
@@ -100,24 +112,29 @@ export function fromHash(hash: string): State {
   const word = (key: string) => words.get(key) ?? "";
   const one = <T extends string>(key: string, known: readonly T[], otherwise: T): T => known.find((value) => value === word(key)) ?? otherwise;
   const number = (key: string) => (/^\d{1,10}$/.test(word(key)) ? Number(word(key)) : null);
+  const base = word("against") === "rest" ? "rest" : rangeOf(word("against"));
+  const source = numbers(word("source"));
   return {
     view: one("view", VIEWS, START.view),
     lane: number("lane") ?? 0,
     range: rangeOf(word("range")),
-    base: word("against") === "rest" ? "rest" : rangeOf(word("against")),
+    base,
+    against: base ? null : word("against") || null,
+    isBefore: word("widths") === "before",
     threads: words.has("threads") ? numbers(word("threads")) : null,
     categories: word("category").split(".").map((name) => CATEGORIES.findIndex(([known]) => known === name)).filter((byte) => byte >= 0),
     focus: itemsOf(word("focus")),
     hidden: itemsOf(word("hide")),
     zoom: numbers(word("zoom")),
     function: number("function"),
+    source: source.length === 2 ? [source[0], source[1]] : null,
     search: word("search"),
     colorBy: one("colour", COLOR_BY, START.colorBy),
     isUpward: word("up") === "1",
     by: one("by", TOP_BY, START.by),
     sort: one("sort", SORTS, START.sort),
     filter: word("filter"),
-    rows: Math.min(100, Math.max(1, number("rows") ?? START.rows)),
+    rows: Math.min(100, number("rows") ?? START.rows),
     bands: one("bands", BANDS, START.bands),
     theme: one("theme", ["auto", "light", "dark"], START.theme),
   };

@@ -54,9 +54,9 @@ function two(count: number, large: string, small: string): string {
   return `${Math.floor(count / 60)} ${large}${rest > 0 ? ` ${rest} ${small}` : ""}`;
 }
 
-/** Whole seconds as an axis says them: `90 s`, `12:30`, `2:05:00`. */
+/** Seconds as an axis says them: `90 s`, `12:30`, `2:05:00`. */
 export function axisTime(s: number, longest: number): string {
-  if (longest < 120) return `${s} s`;
+  if (longest < 120) return `${Number(s.toFixed(3))} s`;
   const pad = (part: number) => String(Math.floor(part)).padStart(2, "0");
   return longest < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad((s % 3600) / 60)}:${pad(s % 60)}`;
 }

@@ -2,6 +2,7 @@
 // samples that ended there, `total` of samples that have it anywhere on the stack, once each. As crates/views does it.
 
 import { type Profile, NONE, UNKNOWN, samplesIn } from "./model";
+import type { Things } from "./diff";
 import { type Selection, type StackSums, forEachRow } from "./selection";
 
 export const TOP_BY = ["function", "file", "package", "category", "line", "thread", "process"] as const;
@@ -137,16 +138,14 @@ export function topOf(profile: Profile, sums: StackSums, by: TopBy, hidden: Uint
   return sortRows(by === "line" && list.length === 0 ? linesByTicks(profile, sums) : list);
 }
 
-/** Each row's own weight, with what hidden frames gave it. */
-export function selfOfKinds(profile: Profile, sums: StackSums, hidden: Uint8Array | null, kinds: Kinds): Float64Array {
+/** To which row each stack's own weight counts: that of a hidden frame is its caller's. */
+export function ownKinds(profile: Profile, hidden: Uint8Array | null, kinds: Kinds): Things {
   const { parent } = profile.stacks;
-  const ended = hidden ? sums.weight.slice() : sums.weight;
-  const self = new Float64Array(kinds.keys.length);
-  for (let stack = parent.length - 1; stack >= 0; stack--) {
-    if (hidden?.[stack] && parent[stack] !== NONE) ended[parent[stack]] += ended[stack];
-    else if (kinds.of[stack] >= 0) self[kinds.of[stack]] += ended[stack];
+  const of = new Int32Array(parent.length + 1).fill(-1);
+  for (let stack = 0; stack < parent.length; stack++) {
+    of[stack] = hidden?.[stack] && parent[stack] !== NONE ? of[parent[stack]] : kinds.of[stack];
   }
-  return self;
+  return { of, count: kinds.keys.length, parent: null };
 }
 
 /** Threads or processes. */

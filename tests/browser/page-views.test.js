@@ -5,39 +5,51 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join as pathTo, resolve } from "node:path";
 import { after, describe, test } from "node:test";
 import vm from "node:vm";
 
 const root = resolve(import.meta.dirname, "../..");
-const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nodescope");
-const folder = mkdtempSync(join(tmpdir(), "nodescope-views-"));
+const program = process.env.NODESCOPE_BIN ?? pathTo(root, "target/debug/nodescope");
+const folder = mkdtempSync(pathTo(tmpdir(), "nodescope-views-"));
 after(() => rmSync(folder, { recursive: true }));
 
-vm.runInThisContext(readFileSync(join(root, "page/dist/ui.js"), "utf8"), { filename: "ui.js" });
-const { colors, decode, diff, flame, heat, loops, profileOf, search, selection, state, text, top, tree } = globalThis.nodescope;
+vm.runInThisContext(readFileSync(pathTo(root, "page/dist/ui.js"), "utf8"), { filename: "ui.js" });
+const {
+  autoRows, columnStep, CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
+  thingsOfCallers, thingsUp, calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf, gridOf, heatOf,
+  rangeOfCells, culprit, loopsOf, hiddenStacks, keptStacks, sumStacks, matchedWeight, matching, START, fromHash, toHash, duration,
+  percent, share, shown, causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes, decode, profileOf,
+  join,
+} = globalThis.nodescope;
 
 const run = (...words) => execFileSync(program, words, { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] });
-const input = (name) => (name.includes("/") ? resolve(root, name) : join(root, "corpus", name, "input.txt.gz"));
+const input = (name) => (name.includes("/") ? resolve(root, name) : pathTo(root, "corpus", name, "input.txt.gz"));
 const DEMO = "crates/nodescope/src/demo/recording.nodescope";
 const CASES = ["node22-http", "node24-workers", "node22-gc", "node22-wasm", "perf-multi-event", "corpus/folded-simple/input.txt", "corpus/cpuprofile-node22-known-shares/input.cpuprofile", DEMO];
 const NONE = 0xffffffff;
 
 let files = 0;
 async function open(name) {
-  const file = join(folder, `${++files}.nodescope`);
+  const file = pathTo(folder, `${++files}.nodescope`);
   run("export", input(name), "-o", file);
   return profileOf(await decode(new Uint8Array(readFileSync(file))));
 }
 
 const report = (name, ...options) => JSON.parse(run("report", input(name), "--json", ...options));
+/** Relative luminance as WCAG 2 defines it. */
+function luminance(color) {
+  const [red, green, blue] = color.map((channel) => (channel <= 0.04045 * 255 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 const WORDS = ["app", "dependency", "node", "builtin", "runtime", "gc", "compiler", "regexp", "wasm", "addon", "libuv", "system", "kernel", "idle", "unknown"];
 const ALL = { lane: 0, range: null, threads: null, stacks: null };
 
 /** The rows of a list, as comparable texts. */
 function listed(profile, chosen, by, hidden = null) {
-  const sums = selection.sumStacks(profile, chosen);
-  const rows = by === "thread" ? top.topOfThreads(profile, chosen, by) : top.topOf(profile, sums, by, hidden, top.kindsOf(profile, by, hidden));
+  const sums = sumStacks(profile, chosen);
+  const rows = by === "thread" ? topOfThreads(profile, chosen, by) : topOf(profile, sums, by, hidden, kindsOf(profile, by, hidden));
   const { functions, strings, sources, modules } = profile;
   const name = ({ key, line }) =>
     ({
@@ -49,7 +61,7 @@ function listed(profile, chosen, by, hidden = null) {
       thread: () => profile.threads[key].name,
     })[by]();
   const digits = (part) => part.toFixed(9);
-  return rows.map((row) => `${name(row)} ${row.selfSamples} ${row.totalSamples} ${digits(text.share(row.self, sums.total))} ${digits(text.share(row.total, sums.total))}`).sort();
+  return rows.map((row) => `${name(row)} ${row.selfSamples} ${row.totalSamples} ${digits(share(row.self, sums.total))} ${digits(share(row.total, sums.total))}`).sort();
 }
 
 function expected(rows, name = (row) => row.name) {
@@ -73,10 +85,27 @@ for (const name of CASES) {
 
     test("lists are those of the report", () => {
       const told = report(name);
-      const sums = selection.sumStacks(profile, ALL);
+      const sums = sumStacks(profile, ALL);
       assert.equal(sums.total, told.weight);
       assert.equal(sums.count, told.samples);
       assertSameLists(profile, ALL, null, told);
+    });
+
+    test("a source's lines are those of the report, and a text does not change them", () => {
+      const all = topOf(profile, sumStacks(profile, ALL), "line", null, kindsOf(profile, "line", null));
+      const told = report(name).lines;
+      const text = "x\n".repeat(5000);
+      for (const source of new Set(all.map(({ key }) => key))) {
+        const rows = all.filter(({ key }) => key === source);
+        const numbers = (lines) => lines.filter(({ row }) => row).map(({ number, row }) => `${number} ${row.selfSamples} ${row.totalSamples}`).sort();
+        const expected = told.filter(({ file }) => file === profile.sources[source]).map((row) => `${row.line} ${row.self_samples} ${row.total_samples}`).sort();
+        // Sources of one path are one file for the report.
+        if (profile.sources.filter((path) => path === profile.sources[source]).length > 1) continue;
+        assert.deepEqual(numbers(linesOf(rows, null, 1)), expected);
+        const shown = linesOf(rows, text, 1);
+        assert.deepEqual(numbers(shown), expected);
+        assert.equal(shown.reduce((sum, { skipped }) => sum + 1 + skipped, 0), shown.at(-1).number);
+      }
     });
 
     if (isTimed) test("a range is half-open", () => {
@@ -84,42 +113,42 @@ for (const name of CASES) {
       const range = [Math.floor(middle / 2), middle];
       const told = report(name, "--range", `${range[0]}ns..${range[1]}ns`);
       const chosen = { ...ALL, range };
-      assert.equal(selection.sumStacks(profile, chosen).total, told.weight);
+      assert.equal(sumStacks(profile, chosen).total, told.weight);
       assertSameLists(profile, chosen, null, told);
     });
 
     test("hiding gives to the caller, and a category picks by the stack", () => {
-      const hidden = selection.hiddenStacks(profile, [2, 3, 12].map((id) => ({ kind: "category", id })));
+      const hidden = hiddenStacks(profile, [2, 3, 12].map((id) => ({ kind: "category", id })));
       assertSameLists(profile, ALL, hidden, report(name, "--hide", "node,builtin,kernel"));
-      const present = WORDS.findIndex((_, byte) => selection.sumStacks(profile, { ...ALL, stacks: selection.keptStacks(profile, [byte], []) }).count > 0);
-      const chosen = { ...ALL, stacks: selection.keptStacks(profile, [present], []) };
+      const present = WORDS.findIndex((_, byte) => sumStacks(profile, { ...ALL, stacks: keptStacks(profile, [byte], []) }).count > 0);
+      const chosen = { ...ALL, stacks: keptStacks(profile, [present], []) };
       assertSameLists(profile, chosen, null, report(name, "--category", WORDS[present]));
     });
 
     test("what was searched for has the report's weight", () => {
       for (const pattern of ["node", "^v8::", "(?i)EMIT|stream"]) {
-        const shape = tree.buildTree(profile, null, selection.sumStacks(profile, ALL));
-        const sums = tree.sumNodes(shape, selection.sumStacks(profile, ALL));
-        const found = search.matchedWeight(shape, sums, search.matching(profile, pattern), 0);
+        const shape = buildTree(profile, null, sumStacks(profile, ALL));
+        const sums = sumNodes(shape, sumStacks(profile, ALL));
+        const found = matchedWeight(shape, sums, matching(profile, pattern), 0);
         const told = found === 0 ? { weight: 0 } : report(name, "--search", pattern);
         assert.equal(found, told.weight, pattern);
       }
     });
 
     test("trees from the roots and from the leaves hold all of it", () => {
-      const sums = selection.sumStacks(profile, ALL);
-      const shape = tree.buildTree(profile, null, sums);
-      const nodes = tree.sumNodes(shape, sums);
-      for (const make of [flame.fromRoots, flame.fromLeaves]) {
+      const sums = sumStacks(profile, ALL);
+      const shape = buildTree(profile, null, sums);
+      const nodes = sumNodes(shape, sums);
+      for (const make of [fromRoots, fromLeaves]) {
         const graph = make(shape, nodes);
         assert.equal(graph.root.total, sums.total);
-        const boxes = flame.layout(graph, graph.root, 1200, 0);
+        const boxes = layout(graph, graph.root, 1200, 0);
         const byNode = new Map(boxes.map(({ node, x, width }) => [node, { x, width }]));
         for (const { node, x, width } of boxes) {
           const children = graph.open(node);
           const below = children.reduce((sum, child) => sum + child.total, 0);
           assert.ok(below <= node.total);
-          if (make === flame.fromRoots && node !== graph.root) assert.equal(node.self + below, node.total);
+          if (make === fromRoots && node !== graph.root) assert.equal(node.self + below, node.total);
           for (const child of children) {
             const box = byNode.get(child);
             assert.ok(box.x >= x - 1e-6 && box.x + box.width <= x + width + 1e-6);
@@ -127,67 +156,93 @@ for (const name of CASES) {
         }
       }
       // The functions under an inverted root are those of the report, by their own time.
-      const graph = flame.fromLeaves(shape, nodes);
+      const graph = fromLeaves(shape, nodes);
       const own = new Map();
       for (const node of graph.open(graph.root)) own.set(node.function, node.self);
-      for (const row of top.topOf(profile, sums, "function", null, top.kindsOf(profile, "function", null))) assert.equal(own.get(row.key) ?? 0, row.self);
+      for (const row of topOf(profile, sums, "function", null, kindsOf(profile, "function", null))) assert.equal(own.get(row.key) ?? 0, row.self);
     });
 
     test("callers and callees of a function have its total", () => {
-      const sums = selection.sumStacks(profile, ALL);
-      const shape = tree.buildTree(profile, null, sums);
-      const nodes = tree.sumNodes(shape, sums);
-      const rows = top.topOf(profile, sums, "function", null, top.kindsOf(profile, "function", null));
+      const sums = sumStacks(profile, ALL);
+      const shape = buildTree(profile, null, sums);
+      const nodes = sumNodes(shape, sums);
+      const rows = topOf(profile, sums, "function", null, kindsOf(profile, "function", null));
       for (const row of rows.slice(0, 40)) {
-        assert.equal(flame.calleesOf(shape, nodes, row.key).root.total, row.total);
-        assert.equal(flame.callersOf(shape, nodes, row.key).root.total, row.total);
+        assert.equal(calleesOf(shape, nodes, row.key).root.total, row.total);
+        assert.equal(callersOf(shape, nodes, row.key).root.total, row.total);
       }
     });
 
     test("what functions and packages caused is in the report", () => {
       const told = report(name);
-      const sums = selection.sumStacks(profile, ALL);
+      const sums = sumStacks(profile, ALL);
       const digits = (map, nameOf) => [...map].map(([key, weight]) => `${nameOf(key)} ${(weight / sums.total).toFixed(9)}`).sort();
-      const own = top.causedBy(profile, sums, [0], "function");
+      const own = causedBy(profile, sums, [0], "function");
       const rows = told.own_functions.map((row) => `${row.name} ${row.caused.toFixed(9)}`);
       assert.deepEqual(digits(own, (key) => profile.strings[profile.functions.name[key]]), rows.sort());
       const packages = told.packages.filter(({ caused }) => caused > 0).map((row) => `${row.name} ${row.caused.toFixed(9)}`);
-      assert.deepEqual(digits(top.causedBy(profile, sums, [0, 1, 9], "package"), (key) => profile.strings[key]), packages.sort());
+      assert.deepEqual(digits(causedBy(profile, sums, [0, 1, 9], "package"), (key) => profile.strings[key]), packages.sort());
     });
 
     if (isTimed) test("the heat map holds every sample, in the cell of its time", () => {
       for (const rows of [10, 50, 100]) {
-        const map = heat.heatOf(profile, ALL, heat.gridOf(profile.durationNs, 1e9, rows));
-        assert.equal(map.cells.reduce((sum, cell) => sum + cell, 0), selection.sumStacks(profile, ALL).total);
+        const map = heatOf(profile, ALL, gridOf(profile.durationNs, 1e9, rows));
+        assert.equal(map.cells.reduce((sum, cell) => sum + cell, 0), sumStacks(profile, ALL).total);
         const busiest = map.cells.indexOf(map.max);
-        const range = heat.rangeOfCells(map, busiest, busiest);
-        assert.equal(selection.sumStacks(profile, { ...ALL, range }).total, map.max);
+        const range = rangeOfCells(map, busiest, busiest);
+        assert.equal(sumStacks(profile, { ...ALL, range }).total, map.max);
       }
     });
   });
 }
 
+test("sums that follow a range are those of the range", async () => {
+  for (const name of ["node22-http", DEMO, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"]) {
+    const profile = await open(name);
+    const stacks = keptStacks(profile, [0, 2, 4], []);
+    for (const chosen of [ALL, { ...ALL, stacks }]) {
+      let moving;
+      for (let step = 0; step < 60; step++) {
+        const at = (part) => Math.round(profile.durationNs * Math.abs(Math.sin(part)));
+        const range = [at(step / 9), at(step / 7 + 1)].sort((a, b) => a - b);
+        moving = sumStacks(profile, { ...chosen, range }, moving);
+        const fresh = sumStacks(profile, { ...chosen, range });
+        assert.deepEqual([moving.total, moving.count], [fresh.total, fresh.count]);
+        assert.deepEqual(moving.weight, fresh.weight);
+        assert.deepEqual(moving.samples, fresh.samples);
+      }
+    }
+  }
+});
+
+test("columns are finer in short recordings and coarser in long ones", () => {
+  const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3) / 1e9;
+  assert.deepEqual([0.01, 1, 3, 6, 10, 30, 59.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)), [0.001, 0.01, 0.05, 0.1, 0.1, 0.5, 1, 1, 1, 2, 60, 300]);
+  for (const seconds of [0.5, 3, 7, 29.9, 45, 61, 300]) assert.ok(seconds / step(seconds) > 59 && seconds / step(seconds) <= 333, `${seconds} s`);
+  assert.deepEqual([1e9, 5e8, 1e8, 5e7, 1e6].map((column) => autoRows(column, 10_101_010)), [50, 50, 10, 5, 5]);
+});
+
 test("stalls and what caused them are those of the report", async () => {
   const profile = await open(DEMO);
   const told = report(DEMO);
-  const found = loops.loopsOf(profile, null, 0);
+  const found = loopsOf(profile, null, 0);
   assert.equal(found.isWatched, told.loops_watched);
   assert.ok(found.longest.length > 0);
   const words = found.longest.map((stretch) => [stretch.start / 1e9, (stretch.end - stretch.start) / 1e9]);
   assert.deepEqual(words.slice(0, 20), told.stalls.map(({ start_s, duration_s }) => [start_s, duration_s]));
-  const culprits = found.longest.map((stretch) => loops.culprit(profile, stretch, 0));
+  const culprits = found.longest.map((stretch) => culprit(profile, stretch, 0));
   assert.deepEqual(culprits.map((id) => profile.strings[profile.functions.name[id]]), told.stalls.map((row) => row.function));
 });
 
 test("folded stacks are the paths of the tree", async () => {
-  const file = join(folder, "plain.folded");
+  const file = pathTo(folder, "plain.folded");
   writeFileSync(file, "main;parse;read 3\nmain;parse 2\nmain;render;parse;read 5\nother 1\nmain;parse;read;parse 4\n");
   const profile = await open(file);
-  const sums = selection.sumStacks(profile, ALL);
-  const shape = tree.buildTree(profile, null, sums);
-  const graph = flame.fromRoots(shape, tree.sumNodes(shape, sums));
-  const path = (node) => flame.pathOf(node).map((id) => profile.strings[profile.functions.name[id]]).join(";");
-  const boxes = flame.layout(graph, graph.root, 1000, 0);
+  const sums = sumStacks(profile, ALL);
+  const shape = buildTree(profile, null, sums);
+  const graph = fromRoots(shape, sumNodes(shape, sums));
+  const path = (node) => pathOf(node).map((id) => profile.strings[profile.functions.name[id]]).join(";");
+  const boxes = layout(graph, graph.root, 1000, 0);
   const ours = boxes.filter(({ node }) => node.self > 0).map(({ node }) => `${path(node)} ${node.self}`);
   assert.deepEqual(ours.sort(), run("export", file, "-o", "-", "--to", "folded").toString().trim().split("\n").sort());
   // The heaviest first.
@@ -197,15 +252,15 @@ test("folded stacks are the paths of the tree", async () => {
 test("focus keeps stacks through a function, hiding a function gives to its caller", async () => {
   const profile = await open("node22-http");
   const id = profile.stacks.function[profile.lanes[0].stack.find((stack) => stack !== NONE)];
-  const kept = selection.keptStacks(profile, [], [{ kind: "function", id }]);
-  const sums = selection.sumStacks(profile, { ...ALL, stacks: kept });
-  const rows = top.topOf(profile, selection.sumStacks(profile, ALL), "function", null, top.kindsOf(profile, "function", null));
+  const kept = keptStacks(profile, [], [{ kind: "function", id }]);
+  const sums = sumStacks(profile, { ...ALL, stacks: kept });
+  const rows = topOf(profile, sumStacks(profile, ALL), "function", null, kindsOf(profile, "function", null));
   assert.equal(sums.total, rows.find((row) => row.key === id).total);
-  const hidden = selection.hiddenStacks(profile, [{ kind: "function", id }]);
-  const whole = selection.sumStacks(profile, ALL);
-  const shape = tree.buildTree(profile, hidden, whole);
+  const hidden = hiddenStacks(profile, [{ kind: "function", id }]);
+  const whole = sumStacks(profile, ALL);
+  const shape = buildTree(profile, hidden, whole);
   assert.ok(!shape.function.includes(id));
-  assert.equal(tree.sumNodes(shape, whole).total[0], whole.total);
+  assert.equal(sumNodes(shape, whole).total[0], whole.total);
 });
 
 test("what changed between two ranges is told from noise", async () => {
@@ -214,55 +269,116 @@ test("what changed between two ranges is told from noise", async () => {
     const isBurst = at >= 2000 && at % 2 === 0;
     return `node 7/7 [000] ${(100 + at / 1000).toFixed(6)}: 1000000 cpu-clock:\n\t1 ${isBurst ? "burst" : `steady${at % 3}`} (/bin/x)\n\t2 main (/bin/x)\n`;
   });
-  const file = join(folder, "burst.perf.txt");
+  const file = pathTo(folder, "burst.perf.txt");
   writeFileSync(file, `${lines.join("\n")}\n`);
   const profile = await open(file);
-  const kinds = top.kindsOf(profile, "function", null);
-  const own = (sums) => top.selfOfKinds(profile, sums, null, kinds);
-  const spread = (from, to) => diff.spreadOf(profile, ALL, [[from, to]], own);
-  const verdicts = (before, now) =>
-    Object.fromEntries(kinds.keys.map((key, at) => [profile.strings[profile.functions.name[key]], diff.verdictOf(before, now, at, true).verdict]));
-  const changed = verdicts(spread(0, 2e9), spread(2e9, 4e9));
+  const kinds = kindsOf(profile, "function", null);
+  const name = (at) => profile.strings[profile.functions.name[kinds.keys[at]]];
+  const side = (from, to) => ({ selection: ALL, pieces: [[from, to]] });
+  const changes = (before, now) => changesOf(profile, before, now, ownKinds(profile, null, kinds));
+  const verdicts = (before, now) => Object.fromEntries(changes(before, now).map(({ verdict }, at) => [name(at), verdict]));
+  const changed = verdicts(side(0, 2e9), side(2e9, 4e9));
   assert.equal(changed.burst, "new");
   assert.equal(changed.steady0, "less");
-  assert.equal(verdicts(spread(2e9, 4e9), spread(0, 2e9)).burst, "gone");
-  assert.deepEqual(new Set(Object.values(verdicts(spread(0, 1e9), spread(1e9, 2e9)))), new Set(["noise"]));
-  assert.equal(diff.verdictOf(spread(0, 2e9), spread(2e9, 4e9), 0, false).verdict, "unknown");
+  assert.equal(verdicts(side(2e9, 4e9), side(0, 2e9)).burst, "gone");
+  assert.deepEqual(new Set(Object.values(verdicts(side(0, 1e9), side(1e9, 2e9)))), new Set(["noise"]));
   // The rest is everything but the range.
-  const rest = diff.basePieces("rest", [1e9, 2e9], profile.durationNs);
-  const sums = [diff.sumPieces(profile, ALL, rest), selection.sumStacks(profile, { ...ALL, range: [1e9, 2e9] }), selection.sumStacks(profile, ALL)];
+  const rest = basePieces("rest", [1e9, 2e9], profile.durationNs);
+  const sums = [sumPieces(profile, { selection: ALL, pieces: rest }), sumStacks(profile, { ...ALL, range: [1e9, 2e9] }), sumStacks(profile, ALL)];
   assert.equal(sums[0].total + sums[1].total, sums[2].total);
+});
+
+test("every box of a picture says how it changed: the same as a picture of before has it", async () => {
+  const profile = await open("node22-http");
+  const [range, base] = [[0, 1.2e9], [1.2e9, 3e9]];
+  const side = (pieces) => ({ selection: ALL, pieces: [pieces] });
+  const shape = buildTree(profile, null, sumStacks(profile, ALL));
+  const sums = [base, range].map((pieces) => sumNodes(shape, sumStacks(profile, { ...ALL, range: pieces })));
+  const ids = topOf(profile, sumStacks(profile, { ...ALL, range }), "function", null, kindsOf(profile, "function", null)).slice(3, 8).map(({ key }) => key);
+  const zoomed = (make) => pathOf(make(shape, sums[1]).open(make(shape, sums[1]).root)[0]);
+  const cases = [
+    [fromRoots, [], (boxes, root) => thingsDown(shape, boxes, root.members)],
+    [fromRoots, zoomed(fromRoots), (boxes, root) => thingsDown(shape, boxes, root.members)],
+    [fromLeaves, [], (boxes) => thingsUp(shape, boxes, [])],
+    [fromLeaves, zoomed(fromLeaves), (boxes) => thingsUp(shape, boxes, zoomed(fromLeaves))],
+    ...ids.map((id) => [(tree, nodes) => callersOf(tree, nodes, id), [], (boxes) => thingsOfCallers(shape, boxes, id)]),
+    ...ids.map((id) => [(tree, nodes) => calleesOf(tree, nodes, id), [], (boxes) => thingsDown(shape, boxes, outermost(shape, null, id))]),
+  ];
+  let compared = 0;
+  for (const [make, zoom, things] of cases) {
+    const [before, now] = sums.map((nodes) => make(shape, nodes));
+    const root = follow(now, zoom);
+    const boxes = layout(now, root, 1200, 0.5);
+    const changes = changesOf(profile, side(base), side(range), things(boxes, root));
+    boxes.forEach(({ node }, at) => {
+      const path = pathOf(node);
+      const was = follow(before, path);
+      const wasTotal = pathOf(was).length === path.length ? was.total : 0;
+      assert.ok(Math.abs(changes[at].now - node.total / sums[1].total[0]) < 1e-9, `now ${path}`);
+      assert.ok(Math.abs(changes[at].before - wasTotal / sums[0].total[0]) < 1e-9, `before ${path}`);
+      compared++;
+    });
+  }
+  assert.ok(compared > 1000, `${compared} boxes`);
+});
+
+test("two recordings side by side: each keeps its numbers, and a function is the same in both", async () => {
+  const [now, before] = [await open("node24-http"), await open("node22-http")];
+  const both = join(now, before, "b", "before");
+  assert.equal(both.other.lane, now.lanes.length);
+  assertSameLists(both, ALL, null, report("node24-http"));
+  const other = { ...ALL, lane: both.other.lane };
+  const told = report("node22-http");
+  assert.equal(sumStacks(both, other).total, told.weight);
+  assert.deepEqual(listed(both, other, "function"), expected(told.functions));
+  assert.deepEqual(listed(both, other, "line"), expected(told.lines, ({ file, line }) => `${file}:${line}`));
+  const kinds = kindsOf(both, "function", null);
+  const sides = [{ selection: other, pieces: [[0, both.other.durationNs]] }, { selection: ALL, pieces: [[0, both.durationNs]] }];
+  const changes = changesOf(both, ...sides, ownKinds(both, null, kinds));
+  const changeOf = (name) => changes[kinds.keys.findIndex((key) => both.strings[both.functions.name[key]] === name)];
+  for (const name of ["renderArticle", "LoadIC"]) {
+    assert.ok(Math.abs(changeOf(name).before - told.functions.find((row) => row.name === name).self) < 1e-9, name);
+    assert.ok(Math.abs(changeOf(name).now - report("node24-http").functions.find((row) => row.name === name).self) < 1e-9, name);
+  }
+  // A recording against itself: nothing new, nothing gone, nothing else.
+  const twice = join(now, now, "c", "again");
+  assert.equal(twice.functions.name.length, now.functions.name.length);
+  const same = kindsOf(twice, "function", null);
+  const [a, b] = [0, twice.other.lane].map((lane) => ({ selection: { ...ALL, lane }, pieces: [[0, now.durationNs]] }));
+  assert.deepEqual(new Set(changesOf(twice, a, b, ownKinds(twice, null, same)).map(({ verdict }) => verdict)), new Set(["noise"]));
 });
 
 test("the address keeps everything, and nonsense in it is ignored", () => {
   const full = {
-    ...state.START, view: "top", lane: 1, range: [12_310_000_000, 13_830_000_001], base: [0, 5_000_000_000], threads: [0, 3], categories: [5, 13], search: "a&b=ü#%", zoom: [1, 22],
-    focus: [{ kind: "package", id: 7 }], hidden: [{ kind: "category", id: 3 }, { kind: "function", id: 12 }], function: 9, colorBy: "tier", isUpward: true, by: "line",
+    ...START, view: "top", lane: 1, range: [12_310_000_000, 13_830_000_001], base: [0, 5_000_000_000], isBefore: true, threads: [0, 3], categories: [5, 13], search: "a&b=ü#%", zoom: [1, 22],
+    focus: [{ kind: "package", id: 7 }], hidden: [{ kind: "category", id: 3 }, { kind: "function", id: 12 }], function: 9, source: [4, 43], colorBy: "tier", isUpward: true, by: "line",
     sort: "total", filter: "x y", rows: 25, bands: "thread", theme: "dark",
   };
-  assert.deepEqual(state.fromHash(`#${state.toHash(full)}`), full);
-  assert.deepEqual(state.fromHash(`#${state.toHash({ ...full, threads: [] })}`).threads, []);
-  assert.deepEqual(state.fromHash(""), state.START);
-  assert.equal(state.toHash(state.START), "");
-  assert.deepEqual(state.fromHash("#view=zzz&range=9-1&lane=-4&zoom=a.b&hide=q1.f&rows=1e9&%&search=%E0%A4&colour=__proto__"), { ...state.START });
+  assert.deepEqual(fromHash(`#${toHash(full)}`), full);
+  assert.deepEqual(fromHash(`#${toHash({ ...full, threads: [] })}`).threads, []);
+  const against = { ...START, against: "a1/b=c.nodescope" };
+  assert.deepEqual(fromHash(`#${toHash(against)}`), against);
+  assert.deepEqual(fromHash(""), START);
+  assert.equal(toHash(START), "");
+  assert.deepEqual(fromHash("#view=zzz&range=9-1&lane=-4&zoom=a.b&hide=q1.f&rows=1e9&%&search=%E0%A4&colour=__proto__"), { ...START });
 });
 
 test("texts: control and direction characters are shown by number, the rest stays", () => {
-  assert.equal(text.shown("a\u001b[31mb\u202ec\u0000\n"), "a\\x1b[31mb\\u202ec\\x00\\x0a");
-  assert.equal(text.shown("检查 größeÄndern 🚀 <b>"), "检查 größeÄndern 🚀 <b>");
-  assert.deepEqual([1520e6, 266e6, 1e3, 30e9, 119.7e9, 600e9, 7.3e12, 14399e9].map(text.duration), ["1.52 s", "266 ms", "1 µs", "30.0 s", "2 min", "10 min", "2 h 2 min", "4 h"]);
-  assert.deepEqual([0, 0.0001, 0.1234, 1].map(text.percent), ["0.0\u00a0%", "<0.1\u00a0%", "12.3\u00a0%", "100.0\u00a0%"]);
+  assert.equal(shown("a\u001b[31mb\u202ec\u0000\n"), "a\\x1b[31mb\\u202ec\\x00\\x0a");
+  assert.equal(shown("检查 größeÄndern 🚀 <b>"), "检查 größeÄndern 🚀 <b>");
+  assert.deepEqual([1520e6, 266e6, 1e3, 30e9, 119.7e9, 600e9, 7.3e12, 14399e9].map(duration), ["1.52 s", "266 ms", "1 µs", "30.0 s", "2 min", "10 min", "2 h 2 min", "4 h"]);
+  assert.deepEqual([0, 0.0001, 0.1234, 1].map(percent), ["0.0\u00a0%", "<0.1\u00a0%", "12.3\u00a0%", "100.0\u00a0%"]);
 });
 
 test("colours are those of the other pictures, and black text can be read on all of them", () => {
-  const rust = readFileSync(join(root, "crates/views/src/palette.rs"), "utf8");
+  const rust = readFileSync(pathTo(root, "crates/views/src/palette.rs"), "utf8");
   const rows = [...rust.matchAll(/\(Category::\w+, \[(\d+), (\d+), (\d+)\]\)/g)].map((row) => row.slice(1).map(Number));
-  assert.deepEqual(colors.CATEGORY_COLORS.map((color) => [...color]), rows);
-  const names = Array.from({ length: 500 }, (_, at) => colors.colorOfName(`package-${at}`));
-  const changes = ["more", "less", "new", "noise"].flatMap((verdict) => [0, 0.5, 1].map((part) => colors.colorOfChange(verdict, part)));
-  for (const color of [...changes, ...colors.CATEGORY_COLORS, ...colors.TIER_COLORS, ...names, colors.GROUP, colors.MATCH]) {
+  assert.deepEqual(CATEGORY_COLORS.map((color) => [...color]), rows);
+  const names = Array.from({ length: 500 }, (_, at) => colorOfName(`package-${at}`));
+  const changes = ["more", "new", "noise"].flatMap((verdict) => [-1, -0.5, 0, 0.5, 1].map((change) => colorOfChange(verdict, change)));
+  for (const color of [...changes, ...CATEGORY_COLORS, ...TIER_COLORS, ...names, GROUP, MATCH]) {
     for (const isDark of [false, true]) {
-      const contrast = (colors.luminance(colors.themed(color, isDark)) + 0.05) / 0.05;
+      const contrast = (luminance(themed(color, isDark)) + 0.05) / 0.05;
       assert.ok(contrast >= 4.5, `${color}: ${contrast}`);
     }
   }
@@ -271,8 +387,18 @@ test("colours are those of the other pictures, and black text can be read on all
 test("the heat map's ramp rises evenly in lightness", () => {
   for (const isDark of [false, true]) {
     // CIE lightness, from luminance.
-    const lightness = Array.from({ length: 11 }, (_, step) => 116 * Math.cbrt(colors.luminance(colors.ramp(step / 10, isDark))) - 16);
+    const lightness = Array.from({ length: 11 }, (_, step) => 116 * Math.cbrt(luminance(ramp(step / 10, isDark))) - 16);
     const steps = lightness.slice(1).map((value, at) => (value - lightness[at]) * (isDark ? 1 : -1));
     assert.ok(Math.min(...steps) > 3 && Math.max(...steps) < 10, `${steps.map((step) => step.toFixed(1))}`);
+  }
+});
+
+test("a damaged recording is refused, wherever a bit has changed", async () => {
+  const whole = new Uint8Array(readFileSync(resolve(root, DEMO)));
+  await decode(whole);
+  for (const at of [40, 41, 42, 43, whole.length >> 1, whole.length - 3, whole.length - 2, whole.length - 1]) {
+    const damaged = whole.slice();
+    damaged[at] ^= 1;
+    await assert.rejects(decode(damaged), /damaged at byte 16: the checksum does not match/, `byte ${at}`);
   }
 });

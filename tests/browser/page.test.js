@@ -114,7 +114,7 @@ describe("the page of a recording", () => {
     const named = (100 * (1 - told.losses.unnamed_frames / told.losses.frames)).toFixed(1);
     assert.ok(facts.includes(`${named}\u00a0% named`), facts);
     assert.ok(facts.includes("0 lost"), facts);
-    const said = await page.locator(".said").textContent();
+    const said = await page.locator("#said").textContent();
     assert.ok(said.includes("of the npm packages, express caused most: 19.1\u00a0%"), said);
     await close(page);
   });
@@ -149,8 +149,8 @@ describe("the page of a recording", () => {
     await page.mouse.click(area.x + 52 + 20, area.y + 100);
     const { range } = await hashOf(page);
     const [from, to] = range.split("-").map(Number);
-    assert.ok(from < 1 && to > 2, range);
-    assert.ok(Math.abs(((to - from) / 0.02) % 1) < 1e-6, "whole cells");
+    assert.ok(from < 0.1 && to > 0.5, range);
+    assert.ok(Math.abs((to - from) / 0.005 - Math.round((to - from) / 0.005)) < 1e-6, "whole cells");
     const told = report(HTTP, "--range", `${from}s..${to}s`);
     assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
     await page.keyboard.press("Escape");
@@ -275,8 +275,8 @@ describe("the page of a recording", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Shift+ArrowUp");
     await drawn(page);
-    assert.equal((await hashOf(page)).range, "1-2.02");
-    const told = report(HTTP, "--thread", "main", "--range", "1s..2.02s");
+    assert.equal((await hashOf(page)).range, "0.05-0.105", "the second column of 50 ms, and a cell of 5 ms");
+    const told = report(HTTP, "--thread", "main", "--range", "0.05s..0.105s");
     assert.equal((await selected(page)).samples, told.samples);
     await page.keyboard.press("Escape");
     for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++) await page.keyboard.press("Tab");
@@ -296,7 +296,8 @@ describe("the page of a recording", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     assert.ok(await page.locator("dialog").isVisible());
-    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "close" }).press("Enter");
+    assert.ok(!(await page.locator("dialog").isVisible()));
     await page.keyboard.press("2");
     await drawn(page);
     await page.screenshot({ path: join(pictures, "time-order.png") });
@@ -334,6 +335,7 @@ test("a range is compared with the rest, or with another", async () => {
   assert.equal((await hashOf(page)).against, "rest");
   assert.match(await page.locator("#against").textContent(), /^against the rest/);
   assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
+  assert.match(await page.locator("#compared").textContent(), /against the rest \([\d.]+ s\); the largest changes beyond noise: ?\S+/);
   await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
   assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
   await page.screenshot({ path: join(pictures, "compared.png") });
@@ -348,6 +350,134 @@ test("a range is compared with the rest, or with another", async () => {
   await drawn(page);
   assert.equal((await hashOf(page)).against, (await hashOf(page)).range);
   await close(page);
+});
+
+/** A page without a recording of its own, to which a test gives a library of several, as a server would. */
+async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
+  const [script, style, help] = ["page/dist/ui.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
+  const out = join(folder, `library-${++files}.html`);
+  writeFileSync(out, `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>${script}</script>`);
+  const page = await open(browser, pathToFileURL(out).href + hash, 1400);
+  page.trouble.length = 0; // It says that there is no recording.
+  const recordings = inputs.map((input, at) => {
+    const file = join(folder, `library-${files}-${at}.nodescope`);
+    execFileSync(program, ["export", input, "-o", file], { stdio: ["ignore", "ignore", "inherit"] });
+    return { id: `r${at}`, name: `recording ${at} <b>`, folder: "", bytes: 1, modifiedMs: 0, base64: readFileSync(file).toString("base64") };
+  });
+  await page.evaluate(async ({ list, texts }) => {
+    const { App, decode, profileOf } = window.nodescope;
+    const load = async (id) => profileOf(await decode(Uint8Array.from(atob(list.find((one) => one.id === id).base64), (letter) => letter.charCodeAt(0))));
+    const library = { recordings: list, open: list.slice(0, 2).map(({ id }) => id), load };
+    const shown = await load(library.open.at(-1));
+    library.source = async (id, row) => texts[shown.sources[row]] ?? null;
+    new App(shown, document.getElementById("page"), library);
+  }, { list: recordings, texts });
+  await page.locator("#compared, #selection").first().waitFor({ state: "attached" });
+  return page;
+}
+
+test("a recording is compared with another, in every view", async () => {
+  const [BEFORE, AFTER] = [HTTP, join(root, "corpus/node24-http/input.txt.gz")];
+  const page = await showLibrary([BEFORE, AFTER, DEMO]);
+  await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 0"));
+  const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
+  const share = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
+  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
+  const said = await page.locator("#compared").textContent();
+  assert.match(said, /^Self time as shares: the whole recording \([\d.]+ s\) against recording 0 <b> \([\d.]+ s\); the largest changes beyond noise:/);
+  const named = await page.locator("#compared button").allTextContents();
+  assert.ok(named.length >= 1 && named.length <= 3, said);
+  for (const name of named) {
+    const [was, is] = [share(before, name), share(now, name)];
+    assert.ok(said.includes(was === 0 ? `${name} new, ${digits(is)}` : is === 0 ? `${name} gone, ${digits(was)}` : `${digits(was)} → ${digits(is)}`), `${name}: ${said}`);
+  }
+  await page.screenshot({ path: join(pictures, "against-recording.png") });
+  assert.equal((await selected(page)).samples, now.samples, "the other recording's samples are not among the selected");
+  for (const key of ["1", "3"]) {
+    await page.keyboard.press(key);
+    await drawn(page);
+    assert.match(await page.locator(".foot .legend").textContent(), /more.*less or gone.*new.*within noise/);
+    await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
+    assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+  }
+  await page.screenshot({ path: join(pictures, "against-inverted.png") });
+  await page.keyboard.press("4");
+  await drawn(page);
+  const rows = () => page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const [self, , was, , verdict, , name] = (await rows())[0];
+  assert.deepEqual([self, was], [digits(share(now, name)), digits(share(before, name))]);
+  assert.match(verdict, /^(more|less|new|gone|within noise)$/);
+  await page.locator('[data-key="sort-change"]').click();
+  await drawn(page);
+  const gone = (await rows()).find((row) => row[0] === "0.0\u00a0%");
+  assert.deepEqual([gone[1], gone[2]], ["0", digits(share(before, gone[6]))], "what is gone is listed");
+  await page.screenshot({ path: join(pictures, "against-top.png") });
+  await page.locator("#compared button").first().click();
+  await drawn(page);
+  assert.match(await page.locator(".foot .legend").textContent(), /within noise/);
+  await page.screenshot({ path: join(pictures, "against-sandwich.png") });
+  await page.keyboard.press("1");
+  await page.keyboard.press("b");
+  await drawn(page);
+  assert.equal((await hashOf(page)).widths, "before");
+  assert.equal(samplesOf((await boxes(page))[0]), before.samples, "the widths are those of before");
+  await page.locator('[data-key="compare-stop"]').click();
+  await drawn(page);
+  assert.equal(await page.locator("#compared").textContent(), "");
+  await page.locator('select[aria-label="compare with"]').selectOption("r2");
+  await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 2"));
+  assert.equal((await hashOf(page)).against, "r2");
+  await close(page);
+});
+
+test("a source has the weight of each line, with its text or without", async () => {
+  const told = report(DEMO, "--thread", "main");
+  const SHOP = told.lines.find(({ file }) => file.endsWith("/shop.js")).file;
+  const { name, line } = told.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
+  const lines = told.lines.filter(({ file }) => file === SHOP);
+  assert.ok(lines.length > 3);
+  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
+  const expected = lines.map(({ line, self, total, self_samples }) => [digits(self), String(self_samples), digits(total), String(line)]).sort();
+  const weights = async (page) => (await page.locator("#source tbody tr[data-line]").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))))
+    .filter(([self]) => self !== "").map(([self, samples, total, , line]) => [self, samples, total, line]).sort();
+
+  const page = await show(DEMO, "#view=top");
+  await page.locator("#filter").fill(name);
+  await drawn(page);
+  await page.locator("#top tbody button").first().focus();
+  await page.keyboard.press("s");
+  await drawn(page);
+  assert.equal((await hashOf(page)).view, "source");
+  assert.match(await page.locator(".picture .note").last().textContent(), /^This file carries no source text: export with --with-source\.$/);
+  assert.deepEqual(await weights(page), expected);
+  assert.match(await page.locator("#source-said").textContent(), /shop\.jsself [\d.]+\s% \(\d+\)/);
+  await page.screenshot({ path: join(pictures, "source-without-text.png") });
+  await close(page);
+
+  const text = Array.from({ length: 300 }, (_, at) => `\tline ${at + 1}; // <img src=x onerror=alert(1)> \u202e`).join("\n");
+  const other = await showLibrary([DEMO], { texts: { [SHOP]: text } });
+  await other.keyboard.press("/");
+  await other.keyboard.type(`^${name}$`);
+  await other.keyboard.press("Enter");
+  await other.locator("#flame").focus();
+  await other.keyboard.press("s");
+  await other.waitForFunction(() => document.querySelectorAll("#source tbody tr").length === 300);
+  assert.deepEqual(await weights(other), expected);
+  const row = other.locator("#source tr.wanted");
+  assert.equal(await row.getAttribute("data-line"), String(line));
+  assert.equal(await row.locator(".code").textContent(), `    line ${line}; // <img src=x onerror=alert(1)> \\u202e`);
+  const [inside, area] = [await row.boundingBox(), await other.locator(".picture .scroll").last().boundingBox()];
+  assert.ok(inside.y >= area.y && inside.y < area.y + area.height, "scrolled to the function");
+  const hottest = lines.reduce((best, one) => (one.self > best.self ? one : best));
+  assert.match(await other.locator(`#source tr[data-line="${hottest.line}"]`).getAttribute("class"), /hot/);
+  assert.equal(await other.locator("#source img").count(), 0);
+  await other.screenshot({ path: join(pictures, "source.png") });
+  // The weights are those of the selection.
+  await other.evaluate(() => (location.hash += "&range=0-1"));
+  await drawn(other);
+  const part = report(DEMO, "--thread", "main", "--range", "0s..1s").lines.filter(({ file }) => file === SHOP);
+  assert.deepEqual((await weights(other)).map((cells) => cells[1]).sort(), part.map((one) => String(one.self_samples)).sort());
+  await close(other);
 });
 
 test("what is shown can be saved as a picture, hostile names and all", async () => {
@@ -378,6 +508,37 @@ test("the selection can be saved as folded stacks", async () => {
   await close(page);
 });
 
+test("the selection can be saved as a recording", async () => {
+  const names = (told) => told.functions.map((row) => [row.name, row.file, row.line, row.self_samples, row.total_samples].join(" ")).sort();
+  for (const [input, hash, ...options] of [
+    [HTTP, "#range=1-2", "--thread", "main", "--range", "1s..2s"],
+    [DEMO, "#range=2.5-5.25&threads=all", "--range", "2.5s..5.25s"],
+    [DEMO, "#threads=all"],
+    [HTTP, "#threads=all&category=gc", "--category", "gc"],
+    [join(root, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"), "#threads=all&range=0.1-0.4", "--range", "0.1s..0.4s"],
+    [join(root, "corpus/perf-multi-event/input.txt.gz"), "#threads=all"],
+  ]) {
+    const page = await show(input, hash);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="nodescope"]').click()]);
+    const saved = join(folder, `saved-${++files}.nodescope`);
+    await download.saveAs(saved);
+    const [told, now] = [report(input, ...options), report(saved)];
+    assert.deepEqual([now.samples, now.weight, now.unit, now.host, now.command], [told.samples, told.weight, told.unit, told.host, told.command], hash);
+    assert.deepEqual(names(now), names(told), hash);
+    const texts = (rows) => rows.map((row) => JSON.stringify(row)).sort();
+    assert.deepEqual(texts(now.lines), texts(told.lines));
+    assert.deepEqual(texts(now.threads), texts(told.threads));
+    const [from, to] = (hash.match(/range=([\d.]+)-([\d.]+)/) ?? []).slice(1).map(Number);
+    if (from !== undefined) assert.ok(now.duration_s <= to - from + 1e-6 && now.duration_s > (to - from) / 2, `${now.duration_s} s`);
+    else assert.deepEqual(now.stalls, told.stalls);
+    // Names that nobody needs stay behind.
+    const [{ tables, lanes }] = JSON.parse(execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), saved]));
+    if (lanes.length === 1) assert.equal(tables.functions, now.functions.length);
+    page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
+    await close(page);
+  }
+});
+
 describe("the event loop", () => {
   test("stalls are listed; a click selects one", async () => {
     const page = await show(DEMO);
@@ -399,13 +560,27 @@ describe("the event loop", () => {
   });
 });
 
+test("a short recording has finer columns, and rows that can be chosen", async () => {
+  const page = await show(HTTP, "#threads=all");
+  assert.match(await page.locator("#heat-hover").textContent(), /^5 ms a cell, 50 ms a column/);
+  await page.locator('select[aria-label="rows"]').selectOption("100");
+  await drawn(page);
+  assert.match(await page.locator("#heat-hover").textContent(), /^500 µs a cell, 50 ms a column/);
+  await page.locator("#heat").focus();
+  await page.keyboard.press("ArrowRight");
+  assert.equal((await hashOf(page)).range, "0-0.05");
+  const told = report(HTTP, "--range", "0s..0.05s");
+  assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
+  await close(page);
+});
+
 test("hours have coarser columns, and every sample", async () => {
-  const lines = Array.from({ length: 14_400 }, (_, second) => `node 7/7 [000] ${(100 + second).toFixed(6)}: 10101010 cpu-clock:\n\t1 ${second % 600 < 60 ? "burst" : "steady"} (/bin/x)\n`);
+  const lines = Array.from({ length: 18_000 }, (_, second) => `node 7/7 [000] ${(100 + second).toFixed(6)}: 10101010 cpu-clock:\n\t1 ${second % 600 < 60 ? "burst" : "steady"} (/bin/x)\n`);
   const file = join(folder, "hours.txt");
   writeFileSync(file, `${lines.join("\n")}\n`);
   const page = await show(file, "#threads=all");
   assert.match(await page.locator("#heat-hover").textContent(), /, 60 s a column/);
-  assert.match(await page.locator(".facts").textContent(), /4 h/);
+  assert.match(await page.locator(".facts").textContent(), /5 h/);
   await page.locator("#heat").focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Shift+ArrowRight");
@@ -449,7 +624,7 @@ test("damaged recordings say so", async () => {
   const out = exported(DEMO);
   const page = await browser.newPage();
   const text = execFileSync("cat", [out], { maxBuffer: 1 << 28 }).toString();
-  writeFileSync(out, text.replace(/(id="recording">)[A-Za-z0-9+/=]{64}/, "$1"));
+  writeFileSync(out, text.replace(/(class="recording">)[A-Za-z0-9+/=]{64}/, "$1"));
   await page.goto(pathToFileURL(out).href);
   await page.locator(".note").waitFor();
   assert.match(await page.locator("#page").textContent(), /cannot be shown: this is not a recording/);

@@ -92,8 +92,10 @@ const READERS: &[Reader] = &[
     },
     Reader { looks_like: bpftrace::looks_like, read: |stream, _, _| Ok(bpftrace::read(stream)) },
     Reader { looks_like: dtrace::looks_like, read: |stream, _, _| Ok(dtrace::read(stream)) },
-    Reader { looks_like: folded::looks_like, read: |stream, _, _| Ok(folded::read(stream)) },
 ];
+
+/// Lines that end with a number: many texts look like that, so it comes last.
+const LAST: Reader = Reader { looks_like: folded::looks_like, read: |stream, _, _| Ok(folded::read(stream)) };
 
 /// A format that is known but not read.
 struct NotYet {
@@ -132,7 +134,8 @@ pub fn import(input: impl Read + Send, threads: NonZero<usize>) -> Result<Profil
 pub fn import_with(input: impl Read + Send, options: ImportOptions) -> Result<Profile, ImportError> {
     let (taken, input) = Taken::count(input);
     let (first_bytes, stream) = uncompressed(Box::new(input), &taken)?;
-    let profile = match READERS.iter().find(|reader| (reader.looks_like)(&first_bytes)) {
+    let mut readers = READERS.iter().chain([&LAST]);
+    let profile = match readers.find(|reader| (reader.looks_like)(&first_bytes)) {
         Some(reader) => (reader.read)(stream, &taken, options)?,
         None => return Err(unreadable(&first_bytes)),
     };
@@ -144,6 +147,13 @@ pub fn import_with(input: impl Read + Send, options: ImportOptions) -> Result<Pr
         });
     }
     Ok(profile)
+}
+
+/// Whether an input's first bytes are surely those of a recording. Folded stacks are not sure enough.
+pub fn is_recording(input: impl Read + Send) -> bool {
+    let (taken, input) = Taken::count(input);
+    let first_bytes = uncompressed(Box::new(input), &taken).map(|(first_bytes, _)| first_bytes);
+    first_bytes.is_ok_and(|bytes| READERS.iter().any(|reader| (reader.looks_like)(&bytes)))
 }
 
 fn unreadable(first_bytes: &[u8]) -> ImportError {

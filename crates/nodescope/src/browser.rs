@@ -1,5 +1,6 @@
-//! Opens a page in the browser of whoever sits here. Over SSH there is none: then its path is said.
+//! Opens a page in the browser of whoever sits here. Over SSH there is none: then its path or address is said.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -31,10 +32,22 @@ pub(crate) fn show(profile: &Profile, form: Form, out: &Path) -> Result<(), Fail
     Ok(())
 }
 
-/// Starts the browser, and does not wait for it.
+/// Opens an address, where there is a screen. Over SSH there may be one that is far away, by X11: only a browser that was
+/// named is started there, as editors do that work remotely.
+pub(crate) fn open_address(address: &str) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_far = is_set("SSH_CONNECTION") && !is_set("BROWSER");
+    is_here() && !is_far && start(OsStr::new(address))
+}
+
 fn open(page: &Path) -> bool {
     let page: PathBuf = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
+    start(page.as_os_str())
+}
+
+/// Starts the browser, and does not wait for it.
+fn start(what: &OsStr) -> bool {
     let program = std::env::var_os("BROWSER").filter(|program| !program.is_empty());
     let mut command = Command::new(program.unwrap_or_else(|| OPENER.into()));
-    command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
+    command.arg(what).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
 }

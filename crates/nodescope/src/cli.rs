@@ -26,6 +26,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     Doctor(Doctor),
     Demo(Demo),
+    View(View),
     Report(Report),
     Export(Export),
     Completions(Completions),
@@ -81,6 +82,8 @@ pub(crate) struct Record {
     pub(crate) way: WayIn,
     #[command(flatten)]
     pub(crate) maps: SourceMaps,
+    #[command(flatten)]
+    pub(crate) texts: SourceTexts,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
@@ -220,6 +223,31 @@ pub(crate) struct Ps {
     pub(crate) color: Color,
 }
 
+/// Look at a recording in the browser: heat map, flame graph, tables
+///
+/// FILE is any recording that nodescope knows; see `nodescope report --help`. Two of them are compared, the first as
+/// before; a folder is a list of the recordings in it, and without FILE it is this folder. The page is served by nodescope
+/// itself, to this machine alone and only to the browser that opens the printed address first, until you press Ctrl-C.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  nodescope view nodescope-api-4140-20261115-031502.nodescope
+  nodescope view before.cpuprofile after.cpuprofile
+  nodescope view recordings/
+  perf script | nodescope view -")]
+pub(crate) struct View {
+    /// Recordings, and folders of them; `-` is stdin [default: this folder]
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Open no browser; the address goes to stdout
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// The port of 127.0.0.1 [default: any that is free]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// The answer as text: where the time went, the hottest functions, packages, lines and threads
 ///
 /// FILE is any recording that nodescope knows, told by its content: our own .nodescope, perf.data, `perf script`
@@ -254,6 +282,7 @@ pub(crate) struct Report {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope export perf.data -o page.html
+  nodescope export perf.data -o page.html --with-source
   nodescope export perf.data -o flame.svg
   nodescope export perf.txt.gz -o - --to folded --all
   perf script | nodescope export - -o recording.nodescope
@@ -267,6 +296,8 @@ pub(crate) struct Export {
     /// The form: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or json; without it, OUT's ending says
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) texts: SourceTexts,
     #[command(flatten)]
     pub(crate) narrow: Narrow,
     /// With PID: only this process [several: --pid=12,13]. Alone, for folded: the pid behind each process name
@@ -284,6 +315,13 @@ pub(crate) struct Input {
     /// The recording; `-` is stdin; several are joined into one, such as the logs of all isolates
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How recordings are read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Reading {
     /// How many threads read it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
@@ -301,8 +339,16 @@ pub(crate) struct SourceMaps {
     pub(crate) no_source_maps: bool,
 }
 
+/// Whether the text of scripts goes along.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct SourceTexts {
+    /// Put the text of the hottest JavaScript and TypeScript files into the .html or .nodescope file, up to 8 MB: whoever gets it can read them
+    #[arg(long)]
+    pub(crate) with_source: bool,
+}
+
 /// Where names come from, for a recording of addresses.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Names for perf.data")]
 pub(crate) struct Names {
     /// The root folder of the recorded container: its binaries, perf maps, scripts and source maps come before ours
@@ -448,6 +494,7 @@ nodescope {version}: where the time of a Node.js process went
   nodescope demo                   a sample service under load, recorded and shown: nothing else is needed
   nodescope ps                     the Node processes here: pid, CPU, version, container, ways in
   nodescope record TARGET          profile a running process: a pid, a container, or words of its command line
+  nodescope view [FILE|DIR]        heat map and flame graph in the browser; two files are compared
   nodescope report FILE            the answer as text: hottest functions, packages, lines, threads
   nodescope export FILE -o OUT     another form: .html page, .svg flame graph, .folded, .cpuprofile, .pb.gz, …
   nodescope dump [TARGET]          the stack of every thread, now: for a process that hangs

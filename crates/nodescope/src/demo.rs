@@ -97,11 +97,7 @@ fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     let mut rows = Vec::new();
     if form == Form::Nodescope {
         rows.push(("The whole report, with all rows and threads", format!("{program} report {file}")));
-        let picture = invoked::quoted(&out.with_file_name("page.html"));
-        rows.push((
-            "Heat map and flame graph, for a browser",
-            format!("{program} export {file} -o {picture}"),
-        ));
+        rows.push(("Heat map and flame graph, in the browser", format!("{program} view {file}")));
     } else {
         rows.push(("A recording that can be read again and again", format!("{program} demo")));
         rows.push(("The Node processes here", format!("{program} ps")));

@@ -1,5 +1,6 @@
 //! `nodescope export`: the recording in another form, whole or narrowed.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg::Options as Sv
 use profile::Profile;
 use views::{Selection, Weights, weigh};
 
-use crate::cli::{Export, Folded, Svg};
+use crate::cli::{Export, Folded, SourceTexts, Svg};
 use crate::failure::{Failure, warn};
 use crate::report::Report;
 use crate::text::plural;
@@ -51,6 +52,8 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         refuse_own_input(file, &arguments.output)?;
     }
     let profile = input::open(&arguments.input)?;
+    let root = arguments.input.reading.names.root.as_deref();
+    let profile = input::with_texts(profile, arguments.texts.with_source, root, &BTreeMap::new());
     if is_whole(form) {
         write_whole(&profile, form, &arguments.output)?;
         say_where(&arguments.output, form);
@@ -192,6 +195,7 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
             Failure::usage(format!("{option} is for the flame graph")).hint("add --to svg, or leave it out")
         );
     }
+    refuse_texts(form, arguments.texts)?;
     let narrows = narrow.range.is_some()
         || narrow.search.is_some()
         || narrow.event.is_some()
@@ -204,6 +208,15 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
         };
         let message = format!("{what} holds the whole recording: it cannot be narrowed");
         return Err(Failure::usage(message).hint(hint));
+    }
+    Ok(())
+}
+
+/// Text has a place in forms that hold everything.
+pub(crate) fn refuse_texts(form: Form, texts: SourceTexts) -> Result<(), Failure> {
+    if texts.with_source && !is_whole(form) {
+        return Err(Failure::usage("only a .html page and a .nodescope file carry the text of sources")
+            .hint("write page.html, or leave out --with-source"));
     }
     Ok(())
 }

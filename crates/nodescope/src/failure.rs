@@ -41,6 +41,14 @@ impl Failure {
         Self::failed(format!("cannot write {place}: {error}"))
     }
 
+    /// What happened, for somebody who is not at the terminal.
+    pub(crate) fn sentence(&self) -> &str {
+        match self {
+            Self::Said { what, .. } => what,
+            Self::BrokenPipe | Self::Ended(_) => "it cannot be read",
+        }
+    }
+
     /// Tells the person and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         let (what, hint, code) = match self {

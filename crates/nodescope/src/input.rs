@@ -8,31 +8,30 @@ use std::path::{Path, PathBuf};
 
 use formats::{ImportError, ImportOptions};
 use profile::{Builder, Joining, Profile};
-use symbols::source_maps::{self, MapPlaces};
+use symbols::source_maps::{self, MapPlaces, TextLimits};
 use symbols::{Disk, ForProcess, KernelNames, Sources};
 
-use crate::cli::{Input, Names, SourceMaps};
+use crate::cli::{Input, Names, Reading, SourceMaps};
 use crate::failure::{Failure, warn};
-use crate::text::thousands;
+use crate::text::{plural, thousands};
 
 /// Files from this size on are worth some preparation.
 const MUCH_TO_READ: u64 = 8 << 20;
+/// The text that a file carries at most.
+const TEXT_LIMITS: TextLimits = TextLimits { each: 1 << 20, all: 8 << 20 };
 /// Files from this size on show their progress.
 const LARGE_FILE: u64 = 256 << 20;
 
 /// Reads the recording, or joins several. Damage is said on stderr; what came before it is returned.
 pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
-    let typed = input.threads.and_then(|count| NonZero::new(usize::from(count)));
-    let threads =
-        typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    if input.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
-        return Err(Failure::usage("stdin is one recording: `-` cannot be given twice")
-            .hint("only one FILE can be -"));
-    }
+    refuse_two_stdins(&input.files)?;
     let mut profiles = Vec::new();
     for file in &input.files {
-        let options = ImportOptions { threads, sources: sources(&input.names)? };
-        profiles.push(open_one(file, options, input)?);
+        let profile = read(file, &input.reading)?;
+        for sentence in warnings(&profile) {
+            warn(&format!("{}: {sentence}", file.display()));
+        }
+        profiles.push(profile);
     }
     if profiles.len() == 1
         && let Some(profile) = profiles.pop()
@@ -42,20 +41,28 @@ pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     Ok(join(&profiles, &input.files))
 }
 
-fn open_one(file: &Path, options: ImportOptions, input: &Input) -> Result<Profile, Failure> {
-    let name = file.display().to_string();
+pub(crate) fn refuse_two_stdins(files: &[PathBuf]) -> Result<(), Failure> {
+    if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Failure::usage("stdin is one recording: `-` cannot be given twice")
+            .hint("only one FILE can be -"));
+    }
+    Ok(())
+}
+
+/// Reads one recording. What is wrong with it stands in its losses.
+pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
+    let typed = reading.threads.and_then(|count| NonZero::new(usize::from(count)));
+    let threads =
+        typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+    let options = ImportOptions { threads, sources: sources(&reading.names)? };
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
         formats::import_with(io::stdin(), options)
     } else {
         formats::import_with(open_file(file)?, options)
     };
-    let profile = imported.map_err(|error| explain(&name, &error))?;
-    let profile = with_originals(profile, input.maps, input.names.root.as_deref(), &BTreeMap::new());
-    for sentence in warnings(&profile) {
-        warn(&format!("{name}: {sentence}"));
-    }
-    Ok(profile)
+    let profile = imported.map_err(|error| explain(&file.display().to_string(), &error))?;
+    Ok(with_originals(profile, reading.maps, reading.names.root.as_deref(), &BTreeMap::new()))
 }
 
 /// Generated code as what it was made from, unless somebody wants to see it as it ran.
@@ -69,6 +76,35 @@ pub(crate) fn with_originals(
         return profile;
     }
     source_maps::apply(profile, &MapPlaces { files: &Disk, root, roots })
+}
+
+/// The text of the hottest scripts, where somebody wants it in the file; otherwise none, also not what the input has.
+/// Says what there is.
+pub(crate) fn with_texts(
+    profile: Profile,
+    is_wanted: bool,
+    root: Option<&Path>,
+    roots: &BTreeMap<u32, PathBuf>,
+) -> Profile {
+    if !is_wanted {
+        return profile.without_source_texts();
+    }
+    let (profile, carried) =
+        source_maps::with_texts(profile, &MapPlaces { files: &Disk, root, roots }, TEXT_LIMITS);
+    let files = |count: usize| plural(count as u64, "source file");
+    if carried.sources == 0 {
+        warn("no text of a source file was found on this machine: the file carries none");
+    } else {
+        warn(&format!(
+            "the file carries the text of {}, {} kB",
+            files(carried.sources),
+            thousands(carried.bytes.div_ceil(1000))
+        ));
+    }
+    if carried.left_out > 0 {
+        warn(&format!("there was no room for the text of {}", files(carried.left_out)));
+    }
+    profile
 }
 
 /// Where names come from, as it was typed. A file that was named must be there: without it, the answer would be
@@ -139,7 +175,7 @@ fn refuse_terminal() -> Result<(), Failure> {
         .hint("perf script | nodescope report -"))
 }
 
-fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+pub(crate) fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let name = path.display();
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))

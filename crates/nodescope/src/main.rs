@@ -24,6 +24,7 @@ mod select;
 mod style;
 mod table;
 mod text;
+mod view;
 
 use std::process::ExitCode;
 
@@ -64,6 +65,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         #[cfg(target_os = "linux")]
         Some(Command::Doctor(arguments)) => doctor::run(arguments),
         Some(Command::Demo(arguments)) => demo::run(arguments),
+        Some(Command::View(arguments)) => view::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
         Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),

@@ -89,6 +89,7 @@ impl Output {
         if arguments.open && path == Path::new("-") {
             return Err(Failure::usage("what goes to stdout cannot be opened in a browser"));
         }
+        export::refuse_texts(form, arguments.texts)?;
         Ok(Self { path, form })
     }
 }
@@ -116,6 +117,7 @@ fn run_by_perf(arguments: &cli::Record, mut target: Target, showing: &Showing) -
     let roots = sources.roots.clone();
     let profile = import(&spool, sources, &target)?;
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
+    let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
     export::write_whole(&profile, out.form, &out.path)?;
     spool.remove();
     recorded?;

@@ -430,6 +430,7 @@ fn help_is_at_hand() {
     for part in [
         "nodescope demo",
         "nodescope record TARGET",
+        "nodescope view [FILE|DIR]",
         "nodescope report FILE",
         "nodescope export FILE -o OUT",
         "--help",
@@ -438,6 +439,7 @@ fn help_is_at_hand() {
     }
     for command in [
         &["--help"][..],
+        &["view", "--help"],
         &["report", "--help"],
         &["export", "--help"],
         &["demo", "--help"],

@@ -8,7 +8,6 @@ mod program;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -126,11 +125,20 @@ fn is_shown(scratch: &Scratch, output: &Output) {
     // Every command that it prints works as it stands.
     let commands: Vec<&str> = shown.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let find = |word: &str| *commands.iter().find(|line| line.contains(word)).unwrap();
-    for word in [" report nodescope-demo-", " export nodescope-demo-"] {
-        let done = Command::new("sh").args(["-c", find(word)]).current_dir(&scratch.0).output().unwrap();
-        assert!(done.status.success(), "{word}: {}", stderr(&done));
-    }
-    assert!(Path::new(&scratch.path("page.html")).exists());
+    let shell = |line: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("exec {line}")]).current_dir(&scratch.0).stdin(Stdio::null());
+        command
+    };
+    let done = shell(find(" report nodescope-demo-")).output().unwrap();
+    assert!(done.status.success(), "{}", stderr(&done));
+    let viewing = format!("{} --no-browser", find(" view nodescope-demo-"));
+    let mut view = shell(&viewing).stdout(Stdio::piped()).spawn().unwrap();
+    let mut address = String::new();
+    BufReader::new(view.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    view.kill().unwrap();
+    view.wait().unwrap();
+    assert!(address.starts_with("http://127.0.0.1:"), "{address}");
     assert!(
         find(" record TARGET").ends_with("record TARGET") && shown.contains("Where the time went"),
         "{shown}"

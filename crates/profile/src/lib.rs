@@ -14,6 +14,7 @@ mod model;
 mod originals;
 mod strings;
 mod tables;
+mod texts;
 
 pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo};
 pub use category::{Category, Role, Tier};

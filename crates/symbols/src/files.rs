@@ -16,6 +16,11 @@ pub trait Files: Send + Sync {
         self.open(root, path)
     }
 
+    /// Where a path's links lead to in the end, for its name alone.
+    fn real_path(&self, _root: Option<&Path>, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
+
     /// The code that the kernel maps into every process, `[vdso]`: a file that is on no disk.
     fn vdso(&self) -> io::Result<Box<dyn OpenFile>> {
         Err(io::ErrorKind::NotFound.into())
@@ -43,6 +48,10 @@ impl Files for Disk {
         // Inside of a root, links lead to files of that root.
         let file = if root.is_some() { open_regular(root, path)? } else { open_itself(path)? };
         Ok(Box::new(file))
+    }
+
+    fn real_path(&self, root: Option<&Path>, path: &Path) -> io::Result<PathBuf> {
+        root.map_or_else(|| fs::canonicalize(path), |root| inside(root, path))
     }
 
     fn vdso(&self) -> io::Result<Box<dyn OpenFile>> {

@@ -2,7 +2,8 @@
 //! original files, lines and names, for every script whose map is found. It does not matter where the profile comes
 //! from. What is not found stays as it was, silently: many recordings come from other machines.
 //!
-//! The text of original files is never read, and nothing is fetched.
+//! [`apply`] reads no text of original files; [`with_texts`] and [`text_of`] do, for those who want to see it. Nothing is
+//! ever fetched.
 
 mod address;
 mod comment;
@@ -12,6 +13,7 @@ mod names;
 mod script;
 mod seen;
 mod text;
+mod texts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ pub use address::script_path;
 use find::{Finder, Mapped, Outcome};
 use script::Script;
 use seen::Seen;
+
+pub use texts::{Carried, TextLimits, text_of, with_texts};
 
 /// Where scripts and their maps are.
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ use profile::{
     Builder, Category, Frame, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Profile, Sample, StackId, Tier, Unit,
 };
 use symbols::naming::name_call_frame;
-use symbols::source_maps::{MapPlaces, apply};
+use symbols::source_maps::{Carried, MapPlaces, TextLimits, apply, text_of, with_texts};
 use symbols::{Files, OpenFile, add};
 
 /// Files that exist in a test only, by root and path; remembers what was opened.
@@ -423,4 +423,99 @@ fn a_hostile_map_costs_little() {
         assert_eq!(spelt(&after), spelt(&before));
         assert_eq!(after.meta().losses.damage.len(), 1);
     }
+}
+
+/// The sources that come along, by path, and what is said of them.
+fn texts(
+    profile: &Profile,
+    files: &MadeUp,
+    roots: &BTreeMap<u32, PathBuf>,
+    limits: TextLimits,
+) -> (Vec<(String, String)>, Carried) {
+    let (profile, carried) = with_texts(profile.clone(), &MapPlaces { files, root: None, roots }, limits);
+    profile.check().unwrap();
+    let rows = (0..profile.sources().len()).map(profile::SourceId::from_index);
+    let found = rows
+        .filter_map(|id| Some((profile.source_path(id)?.to_owned(), profile.source_text(id)?.to_owned())));
+    (found.collect(), carried)
+}
+
+const MUCH: TextLimits = TextLimits { each: 1000, all: 1000 };
+
+fn pair(path: &str, text: &str) -> (String, String) {
+    (path.to_owned(), text.to_owned())
+}
+
+#[test]
+fn the_hottest_texts_come_first() {
+    let rows: [&[Row<'_>]; 2] = [
+        &[("root", "/a.js", (1, 1), (1, 1)), ("hot", "/b.js", (1, 1), (1, 1))],
+        &[("root", "/a.js", (1, 1), (1, 1)), ("large", "/c.js", (1, 1), (1, 1))],
+    ];
+    let profile = profile_of_processes(&[(None, rows[0]), (None, rows[0]), (None, rows[1])]);
+    let files = MadeUp::default().with("/a.js", "aaaa").with("/b.js", "bbbb").with("/c.js", "c".repeat(9));
+    let none = BTreeMap::new();
+    let (found, carried) = texts(&profile, &files, &none, MUCH);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(carried, Carried { sources: 3, bytes: 17, left_out: 0 });
+    // The one that ran most has room; then the next that fits.
+    let (found, carried) = texts(&profile, &files, &none, TextLimits { each: 1000, all: 8 });
+    assert_eq!(found, [pair("/a.js", "aaaa"), pair("/b.js", "bbbb")]);
+    assert_eq!(carried, Carried { sources: 2, bytes: 8, left_out: 1 });
+    let (found, _) = texts(&profile, &files, &none, TextLimits { each: 1000, all: 5 });
+    assert_eq!(found, [pair("/b.js", "bbbb")]);
+    let (found, carried) = texts(&profile, &files, &none, TextLimits { each: 3, all: 1000 });
+    assert_eq!((found.len(), carried.left_out), (0, 3));
+}
+
+#[test]
+fn texts_of_containers_come_from_their_roots() {
+    let row: &[Row<'_>] = &[("hot", "/srv/a.js", (1, 1), (1, 1))];
+    let profile = profile_of_processes(&[(Some(7), row)]);
+    let files = MadeUp::default().with("/srv/a.js", "ours").with_root("/root7", "/srv/a.js", "theirs");
+    let roots = BTreeMap::from([(7, PathBuf::from("/root7"))]);
+    assert_eq!(texts(&profile, &files, &roots, MUCH).0, [pair("/srv/a.js", "theirs")]);
+    assert_eq!(texts(&profile, &files, &BTreeMap::new(), MUCH).0, [pair("/srv/a.js", "ours")]);
+    // What is not in its root is nowhere.
+    let roots = BTreeMap::from([(7, PathBuf::from("/root8"))]);
+    assert_eq!(texts(&profile, &files, &roots, MUCH).0, []);
+}
+
+#[test]
+fn only_scripts_are_opened_for_their_text() {
+    let map = r#"{"version":3,"sources":["a.ts","../../etc/passwd"],"sourcesContent":["let a","p"],"names":[],"mappings":"AAAA"}"#;
+    let files = MadeUp::default()
+        .with("/etc/passwd", "root:")
+        .with("/srv/a.js", "a()\n//# sourceMappingURL=a.js.map")
+        .with("/srv/a.js.map", map)
+        .with("/srv/plain.txt", "text")
+        .with("/srv/film.ts", "G\0\u{1}")
+        .with("/srv/b.tsx", "b");
+    let roots = BTreeMap::new();
+    let places = MapPlaces { files: &files, root: None, roots: &roots };
+    let text = |path: &str, generated: Option<&str>| text_of(path, generated, &places, 100);
+    assert_eq!(text("/srv/b.tsx", None).as_deref(), Some("b"));
+    assert_eq!(text("file:///srv/b.tsx", None).as_deref(), Some("b"));
+    assert_eq!(text("/srv/a.ts", Some("/srv/a.js")).as_deref(), Some("let a"));
+    for path in [
+        "/etc/passwd",
+        "/srv/plain.txt",
+        "/srv/film.ts",
+        "/srv/gone.js",
+        "srv/b.tsx",
+        "node:fs",
+        "https://x/b.js",
+        "/srv/.js",
+        "",
+    ] {
+        assert_eq!(text(path, None), None, "{path}");
+    }
+    assert_eq!(text_of("/srv/b.tsx", None, &places, 0), None);
+    // A map that is no map, and a script that is none.
+    assert_eq!(text("/srv/a.ts", Some("/etc/passwd")), None);
+    let opened = files.opened();
+    assert!(
+        !opened.contains(&"/etc/passwd".to_owned()) && !opened.contains(&"/srv/plain.txt".to_owned()),
+        "{opened:?}"
+    );
 }

@@ -1,7 +1,16 @@
 //! The page in which people look at a recording: heat map, flame graph, tables. `page/` has its sources; here
-//! it is put together. Text from outside reaches the page as data only, and the page reaches nothing outside.
+//! it is put together, as one file or behind a server of this machine. Text from outside reaches the page as data
+//! only, and the page reaches nothing but its own server.
 
+mod gate;
+mod http;
+mod library;
+mod neighbour;
 mod page;
+mod secret;
+mod server;
 mod sha256;
 
+pub use library::{Library, Listed, Listing, Refusal};
 pub use page::single_file;
+pub use server::Server;

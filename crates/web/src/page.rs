@@ -1,5 +1,5 @@
-//! The page as one file: style, script and recording inside, and a policy that allows nothing else. It opens
-//! from a disk, from a ticket, without a network.
+//! The page: style and script inside, and a policy that allows nothing else. As one file it has the recording
+//! inside, too, and opens from a disk, from a ticket, without a network; served, it asks its server for recordings.
 
 use base64_simd::STANDARD as BASE64;
 
@@ -7,36 +7,69 @@ use crate::sha256::sha256;
 
 /// Made from `page/src`, and committed: building nodescope needs no npm.
 const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
+/// What the script needs behind a server; a single file does without.
+const SERVED_SCRIPT: &str = include_str!("../../../page/dist/served.js");
 const STYLE: &str = include_str!("../../../page/style.css");
+/// What the keys do, in a dialog that the script opens.
+const HELP: &str = include_str!("../../../page/help.html");
+
+/// Browsers take seconds for one text of 100 MB, and no time for a hundred of 1 MB. A multiple of 3: base64 without padding.
+const PIECE: usize = 768 * 1024;
 
 /// The page with a recording inside: `profile` is a .nodescope file of one chunk.
 pub fn single_file(profile: &[u8], title: &str) -> String {
-    let policy = format!(
-        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
-        source_of(SCRIPT),
-        source_of(STYLE)
-    );
-    let mut page = String::with_capacity(SCRIPT.len() + STYLE.len() + profile.len() / 3 * 4 + 4096);
-    let title = escape(title);
-    let parts = [
+    let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts(&[SCRIPT]));
+    let home = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n");
+    let mut recording = String::with_capacity(profile.len() / 3 * 4 + 4096);
+    for piece in profile.chunks(PIECE) {
+        recording.push_str("<script type=\"application/octet-stream\" class=\"recording\">");
+        recording.push_str(&BASE64.encode_to_string(piece));
+        recording.push_str("</script>\n");
+    }
+    assemble(&home, title, &recording, &[SCRIPT])
+}
+
+/// The page that asks its server for recordings. Its policy comes with the answer, see [`served_policy`].
+pub(crate) fn served_page() -> String {
+    assemble("<meta name=\"nodescope-home\" content=\"served\">\n", "nodescope", "", &[SCRIPT, SERVED_SCRIPT])
+}
+
+/// What the served page may do: run its own script, and ask its own server.
+pub(crate) fn served_policy() -> String {
+    format!(
+        "{}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        own_parts(&[SCRIPT, SERVED_SCRIPT])
+    )
+}
+
+/// The part of a policy that both homes share.
+fn own_parts(scripts: &[&str]) -> String {
+    let scripts: Vec<String> = scripts.iter().map(|script| source_of(script)).collect();
+    format!("default-src 'none'; script-src {}; style-src {}", scripts.join(" "), source_of(STYLE))
+}
+
+fn assemble(home: &str, title: &str, recording: &str, scripts: &[&str]) -> String {
+    let mut parts = vec![
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"",
-        &policy,
-        "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n",
+        home,
+        "<meta name=\"viewport\" content=\"width=device-width\">\n",
         "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"nodescope\">\n<title>",
-        &title,
+    ];
+    let title = escape(title);
+    parts.extend([
+        title.as_str(),
         "</title>\n<style>",
         STYLE,
         "</style>\n</head>\n<body>\n<main id=\"page\">Reading the recording …</main>\n",
+        HELP,
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
-        "<script type=\"application/octet-stream\" id=\"recording\">",
-    ];
-    parts.iter().for_each(|part| page.push_str(part));
-    page.push_str(&BASE64.encode_to_string(profile));
-    page.push_str("</script>\n<script>");
-    page.push_str(SCRIPT);
-    page.push_str("</script>\n</body>\n</html>\n");
-    page
+        recording,
+    ]);
+    for script in scripts {
+        parts.extend(["<script>", script, "</script>\n"]);
+    }
+    parts.push("</body>\n</html>\n");
+    parts.concat()
 }
 
 /// How a policy names an inline text.
@@ -98,19 +131,28 @@ mod tests {
             all.extend_from_slice(&fs::read(page.join(&name)).unwrap());
             all.push(0);
         }
-        let first = SCRIPT.lines().next().unwrap_or_default();
         let expected = hex(&sha256(&all));
-        assert!(first.ends_with(&expected), "page/dist/ui.js is stale: run npm ci && npm run build in page");
+        for script in [SCRIPT, SERVED_SCRIPT] {
+            let first = script.lines().next().unwrap_or_default();
+            assert!(first.ends_with(&expected), "page/dist is stale: run npm ci && npm run build in page");
+        }
     }
 
     #[test]
     fn the_script_is_small_and_cannot_end_early() {
         assert!(SCRIPT.len() <= LARGEST_SCRIPT, "{} bytes", SCRIPT.len());
-        for text in [SCRIPT, STYLE] {
+        for text in [SCRIPT, SERVED_SCRIPT, STYLE] {
             let text = text.to_lowercase();
             for end in ["</script", "</style", "<!--", "<script", "http:", "https:", "innerhtml", "eval("] {
                 assert!(!text.contains(end), "{end}");
             }
+        }
+    }
+
+    #[test]
+    fn a_single_file_cannot_even_ask() {
+        for way in ["fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "import("] {
+            assert!(!SCRIPT.contains(way), "{way}");
         }
     }
 
@@ -121,7 +163,20 @@ mod tests {
         let (head, _) = page.split_once("<style>").unwrap();
         assert_eq!(head.matches("</title").count(), 1);
         assert!(page.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;'\u{fffd}&amp;"));
-        assert!(page.contains("id=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+        assert!(page.contains("class=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+    }
+
+    #[test]
+    fn a_large_recording_is_in_pieces() {
+        let profile: Vec<u8> = (0..2 * PIECE + 5).map(|at| (at % 251) as u8).collect();
+        let page = single_file(&profile, "");
+        let pieces: Vec<u8> = page
+            .split("class=\"recording\">")
+            .skip(1)
+            .flat_map(|rest| BASE64.decode_to_vec(rest.split_once("</script").unwrap().0).unwrap())
+            .collect();
+        assert_eq!(page.matches("class=\"recording\"").count(), 3);
+        assert!(pieces == profile);
     }
 
     #[test]
@@ -131,5 +186,19 @@ mod tests {
         let (policy, _) = policy.split_once('"').unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
         assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 2, "{policy}");
+        assert!(!policy.contains("connect-src"), "{policy}");
+    }
+
+    #[test]
+    fn the_served_page_has_no_recording_and_may_ask_its_server_alone() {
+        let page = served_page();
+        assert!(page.contains("<meta name=\"nodescope-home\" content=\"served\">"));
+        assert!(!page.contains("class=\"recording\"") && page.matches("</script").count() == 2);
+        let policy = served_policy();
+        assert!(
+            policy.contains("connect-src 'self'; ") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 3, "{policy}");
     }
 }

@@ -2,13 +2,14 @@
 // which also writes the address.
 
 import { Derived } from "../derive";
+import { join } from "../join";
+import type { Library, Listed } from "../library";
 import type { Item } from "../selection";
 import type { Profile } from "../model";
 import { type State, fromHash, toHash } from "../state";
 import { flamePart } from "./flameview";
 import { headPart } from "./head";
 import { heatPart } from "./heatview";
-import { helpDialog } from "./help";
 import { h } from "./dom";
 import { toolPart } from "./tools";
 
@@ -20,25 +21,67 @@ export interface Part {
 
 export class App {
   state: State;
-  readonly derived: Derived;
+  /** What is shown, with what it is compared with behind it. */
+  profile: Profile;
+  derived: Derived;
   /** Where the keyboard stands in the big picture; parts ask each other through here. */
   step: (direction: number) => void = () => {};
   svg: () => string = () => "";
-  private readonly parts: Part[] = [];
+  /** The recording that is shown, as the library knows it. */
+  readonly id: string | null;
+  private parts: Part[] = [];
   private isScheduled = false;
-  private readonly help = helpDialog();
+  private readonly help = document.querySelector<HTMLDialogElement>("#help");
 
-  constructor(readonly profile: Profile, root: HTMLElement) {
-    this.state = fromHash(location.hash);
-    this.derived = new Derived(profile);
-    for (const make of [headPart, heatPart, toolPart, flamePart]) this.parts.push(...make(this));
-    root.replaceChildren(...this.parts.map(({ element }) => element), this.help);
-    window.addEventListener("popstate", () => this.reset(fromHash(location.hash)));
-    window.addEventListener("hashchange", () => this.reset(fromHash(location.hash)));
+  /** Of two recordings that are open, the last is shown against the first. */
+  constructor(private readonly own: Profile, private readonly root: HTMLElement, readonly library: Library | null = null) {
+    this.id = library?.open.at(-1) ?? null;
+    this.state = this.fromAddress();
+    this.profile = own;
+    this.derived = new Derived(own);
+    this.show();
+    window.addEventListener("popstate", () => this.reset(this.fromAddress()));
+    window.addEventListener("hashchange", () => this.reset(this.fromAddress()));
     window.addEventListener("resize", () => this.schedule());
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.schedule());
     document.addEventListener("keydown", (event) => this.key(event));
     this.render();
+  }
+
+  private fromAddress(): State {
+    const state = fromHash(location.hash);
+    const { open } = this.library ?? { open: [] };
+    if (location.hash.length <= 1 && open.length === 2) state.against = open[0];
+    return state;
+  }
+
+  /** Makes the parts anew for another profile. */
+  private show(): void {
+    this.parts = [headPart, heatPart, toolPart, flamePart].flatMap((make) => make(this));
+    this.root.replaceChildren(...this.parts.map(({ element }) => element));
+  }
+
+  /** The recordings that this one can be compared with. */
+  get others(): Listed[] {
+    return this.library?.recordings.filter(({ id }) => id !== this.id) ?? [];
+  }
+
+  /** Fetches what the state compares with, puts it behind this recording, and draws again. */
+  private async compare(id: string | null): Promise<void> {
+    if (this.profile.other?.id === id || (id === null && !this.profile.other)) return;
+    const found = this.others.find((other) => other.id === id);
+    try {
+      if (id !== null && !found) throw new Error("it is not in the list");
+      const other = id === null ? null : await this.library!.load(id);
+      if (this.state.against !== id) return;
+      this.profile = other ? join(this.own, other, id!, found!.name) : this.own;
+      this.derived = new Derived(this.profile);
+      this.show();
+      this.render();
+    } catch (error) {
+      this.root.prepend(h("p", { class: "warn" }, `The recording to compare with cannot be opened: ${error instanceof Error ? error.message : String(error)}`));
+      this.update({ against: null }, false);
+    }
   }
 
   get isDark(): boolean {
@@ -72,7 +115,7 @@ export class App {
   }
 
   showHelp(): void {
-    this.help.showModal();
+    this.help?.showModal();
   }
 
   private reset(state: State): void {
@@ -81,7 +124,7 @@ export class App {
     this.schedule();
   }
 
-  private schedule(): void {
+  schedule(): void {
     if (this.isScheduled) return;
     this.isScheduled = true;
     requestAnimationFrame(() => this.render());
@@ -92,19 +135,21 @@ export class App {
     const { theme } = this.state;
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
+    void this.compare(this.state.against);
     for (const part of this.parts) part.render();
   }
 
   /** Keys that work everywhere but in a field. */
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help.open) return;
-    const views: Record<string, State["view"]> = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich" };
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help?.open) return;
+    const views: Record<string, State["view"]> = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich", 6: "source" };
     const actions: Record<string, () => void> = {
       "/": () => document.querySelector<HTMLElement>("#search")?.focus(),
       "?": () => this.showHelp(),
       d: () => this.update({ isUpward: !this.state.isUpward }),
       t: () => this.update({ theme: this.isDark ? "light" : "dark" }),
+      b: () => this.update({ isBefore: !this.state.isBefore }),
       u: () => this.undo(),
       n: () => this.step(1),
       N: () => this.step(-1),

@@ -8,16 +8,16 @@ interface Props {
   /** Tells elements apart that are made anew, so that the focus stays. */
   key?: string;
   on?: Partial<{ [Name in keyof HTMLElementEventMap]: (event: HTMLElementEventMap[Name]) => void }>;
-  attributes?: Record<string, string>;
+  /** Everything else is an attribute. */
+  [attribute: string]: unknown;
 }
 
 export function h<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
-  if (props.class) element.className = props.class;
-  if (props.title) element.title = props.title;
-  if (props.key) element.dataset.key = props.key;
-  for (const [name, value] of Object.entries(props.attributes ?? {})) element.setAttribute(name, value);
-  for (const [name, listen] of Object.entries(props.on ?? {})) element.addEventListener(name, listen as EventListener);
+  const { key, on, ...attributes } = props;
+  if (key) element.dataset.key = key;
+  for (const [name, value] of Object.entries(attributes)) if (value) element.setAttribute(name, String(value));
+  for (const [name, listen] of Object.entries(on ?? {})) element.addEventListener(name, listen as EventListener);
   for (const child of children) if (child) element.append(child);
   return element;
 }
@@ -41,13 +41,13 @@ export function button(text: string, key: string, click: () => void, extra: Prop
 
 /** A button that is in or out. */
 export function toggle(text: string, key: string, isOn: boolean, click: () => void, title = ""): HTMLButtonElement {
-  return button(text, key, click, { title, attributes: { "aria-pressed": String(isOn) } });
+  return button(text, key, click, { title, "aria-pressed": String(isOn) });
 }
 
 /** Buttons of which one is in. */
 export function choice<T extends string>(label: string, all: readonly T[], chosen: T, choose: (value: T) => void, words: Partial<Record<T, string>> = {}): HTMLElement {
   const buttons = all.map((value) => toggle(words[value] ?? value, `${label}-${value}`, value === chosen, () => choose(value)));
-  return h("span", { class: "segment", attributes: { role: "group", "aria-label": label } }, ...buttons);
+  return h("span", { class: "segment", role: "group", "aria-label": label }, ...buttons);
 }
 
 export function picker<T extends string>(label: string, all: readonly T[], chosen: T, choose: (value: T) => void, words: Partial<Record<T, string>> = {}): HTMLElement {
@@ -57,9 +57,19 @@ export function picker<T extends string>(label: string, all: readonly T[], chose
     option.selected = value === chosen;
     return option;
   });
-  const select = h("select", { key: label, attributes: { "aria-label": label } }, ...options);
+  const select = h("select", { key: label, "aria-label": label }, ...options);
   select.addEventListener("change", () => choose(select.value as T));
   return select;
+}
+
+/** For those who cannot see a picture: the same as a table. */
+export function plainTable(caption: string, heads: string[], rows: string[][]): HTMLElement {
+  const row = (tag: "td" | "th", cells: string[]) => h("tr", {}, ...cells.map((text) => h(tag, {}, text)));
+  return h("table", {}, h("caption", {}, caption), h("thead", {}, row("th", heads)), h("tbody", {}, ...rows.map((cells) => row("td", cells))));
+}
+
+export function quiet(text: string): HTMLElement {
+  return h("span", { class: "quiet" }, text);
 }
 
 export function swatch(color: string): HTMLElement {

@@ -3,13 +3,14 @@
 import { type Rgb, TIER_COLORS, colorOfChange, colorOfName, css, themed } from "../colors";
 import { pathOf } from "../flame";
 import { CATEGORIES, NONE, TIERS, functionName, functionPackage, functionPlace } from "../model";
-import { type Picture, type ShownBox, changeOf, colorOf, pictureOf } from "../picture";
+import { type Picture, type ShownBox, colorOf, pictureOf } from "../picture";
 import { duration, percent, plural, points, seconds, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
-import { button, h, refill, sized, swatch } from "./dom";
+import { button, h, plainTable, refill, sized, swatch } from "./dom";
 import { getFont } from "./heatview";
 import { svgOf } from "./save";
-import { topTable } from "./topview";
+import { sourceOf, sourceView } from "./sourceview";
+import { VERDICTS, topTable } from "./topview";
 import { itemName } from "./tools";
 
 export const ROW = 18;
@@ -19,19 +20,18 @@ const MOST_ROWS = 100;
 
 export function flamePart(app: App): Part[] {
   const { profile, derived } = app;
-  const canvas = h("canvas", { attributes: { tabindex: "0", role: "application", id: "flame", "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu", "aria-describedby": "current" } });
+  const canvas = h("canvas", { tabindex: "0", role: "application", id: "flame", "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu", "aria-describedby": "current" });
   const space = h("div");
   const scroll = h("div", { class: "scroll" }, canvas, space);
   const note = h("div", { class: "note hidden" });
-  const top = topTable(app);
-  const table = h("div", { class: "unseen", attributes: { id: "flame-table" } });
-  const picture = h("section", { class: "picture", attributes: { "aria-label": "Picture" } }, note, scroll, top.element, table);
-  const current = h("span", { class: "current", attributes: { id: "current", role: "status" } });
+  const [top, source] = [topTable(app), sourceView(app)];
+  const table = h("div", { class: "unseen", id: "flame-table" });
+  const tip = h("div", { class: "tip hidden", "aria-hidden": "true" });
+  const menu = h("div", { class: "menu hidden", role: "menu" });
+  const picture = h("section", { class: "picture", "aria-label": "Picture" }, note, scroll, top.element, source.element, table, tip, menu);
+  const current = h("span", { class: "current", id: "current", role: "status" });
   const legend = h("span", { class: "legend end" });
   const foot = h("footer", { class: "foot" }, current, legend);
-  const tip = h("div", { class: "tip hidden", attributes: { "aria-hidden": "true" } });
-  const menu = h("div", { class: "menu hidden", attributes: { role: "menu" } });
-  document.body.append(tip, menu);
   let shownPicture: Picture = { rows: [], root: null, home: 0, note: "" };
   let cursor: ShownBox | null = null;
   let hovered: ShownBox | null = null;
@@ -39,13 +39,13 @@ export function flamePart(app: App): Part[] {
   const widths = new Map<number, number>();
 
   const render = () => {
-    const isTop = app.state.view === "top";
-    top.element.classList.toggle("hidden", !isTop);
+    const table = { top, source }[app.state.view as string];
+    for (const other of [top, source]) other.element.classList.toggle("hidden", other !== table);
     hideMenu();
-    if (isTop) {
+    if (table) {
       for (const element of [scroll, note]) element.classList.add("hidden");
       current.textContent = "";
-      top.render();
+      table.render();
       legend.replaceChildren();
       return;
     }
@@ -126,7 +126,7 @@ export function flamePart(app: App): Part[] {
   };
 
   const linesOf = (box: ShownBox): string[] => {
-    const { total } = derived.sums(app.state);
+    const { total } = derived.boxSums(app.state);
     if (box.function === NONE) return ["all", box.node ? plural(box.node.totalSamples, "sample") : ""];
     const { tiers, tier } = box;
     const others = TIERS.filter((_, at) => at > 0 && at !== tier && (tiers >> at) & 1);
@@ -136,10 +136,9 @@ export function flamePart(app: App): Part[] {
   };
 
   const changeText = (box: ShownBox): string => {
-    const change = changeOf(derived, app.state, box);
+    const { change } = box;
     if (!change) return "";
-    const words = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" }[change.verdict];
-    return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${words}`;
+    return `before ${percent(change.before)} · now ${percent(change.now)} · ${points(change.now - change.before)} points: ${VERDICTS[change.verdict]}`;
   };
 
   const weightText = ({ node, span }: ShownBox, total: number): string => {
@@ -209,6 +208,8 @@ export function flamePart(app: App): Part[] {
       [`Only stacks through ${name}`, () => app.focus({ kind: "function", id })],
       [`Hide ${name}`, () => app.hide({ kind: "function", id })],
     ];
+    const place = sourceOf(app, id);
+    if (place) rows.splice(1, 0, [`Source of ${name} (s)`, () => app.update({ view: "source", source: place })]);
     if (packageId !== NONE) {
       const packageName = itemName(app, { kind: "package", id: packageId });
       rows.push([`Only stacks through package ${packageName}`, () => app.focus({ kind: "package", id: packageId })]);
@@ -220,7 +221,7 @@ export function flamePart(app: App): Part[] {
     rows.push(["Search for this name", () => app.update({ search: `^${functionName(profile, id).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` })]);
     rows.push(["Copy name and place", () => void navigator.clipboard?.writeText(`${functionName(profile, id)} ${functionPlace(profile, id)}`)]);
     const act = (action: () => void) => () => (hideMenu(), canvas.focus({ preventScroll: true }), action());
-    menu.replaceChildren(...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, attributes: { role: "menuitem" } })));
+    menu.replaceChildren(...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, role: "menuitem" })));
     menu.classList.remove("hidden");
     menu.style.left = `${Math.max(4, Math.min(x, innerWidth - menu.offsetWidth - 8))}px`;
     menu.style.top = `${Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 8))}px`;
@@ -243,7 +244,7 @@ export function flamePart(app: App): Part[] {
     event.preventDefault();
     event.stopPropagation();
   });
-  document.addEventListener("pointerdown", (event) => !menu.contains(event.target as Node) && hideMenu());
+  menu.addEventListener("focusout", (event) => !menu.contains(event.relatedTarget as Node | null) && hideMenu());
   canvas.addEventListener("pointermove", showTip);
   canvas.addEventListener("pointerleave", hideTip);
   canvas.addEventListener("click", (event) => {
@@ -298,6 +299,10 @@ export function flamePart(app: App): Part[] {
       Enter: () => zoomTo(box),
       " ": () => zoomTo(box),
       Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
+      s: () => {
+        const at = box.function === NONE ? null : sourceOf(app, box.function);
+        if (at) app.update({ view: "source", source: at });
+      },
       m: place,
       ContextMenu: place,
     };
@@ -321,8 +326,8 @@ export function flamePart(app: App): Part[] {
   const renderLegend = () => {
     const { colorBy, view } = app.state;
     const entry = (color: Rgb, text: string) => h("span", {}, swatch(css(themed(color, app.isDark))), text);
-    if (view === "flame" && derived.base(app.state)) {
-      return refill(legend, entry(colorOfChange("more", 1), "more"), entry(colorOfChange("less", 1), "less"), entry(colorOfChange("new", 1), "new"), entry(colorOfChange("noise", 1), "within noise"));
+    if (view !== "time" && colorBy === "category" && derived.base(app.state)) {
+      return refill(legend, entry(colorOfChange("more", 1), "more"), entry(colorOfChange("less", -1), "less or gone"), entry(colorOfChange("new", 1), "new"), entry(colorOfChange("noise", 0), "within noise"));
     }
     if (colorBy === "category") return legend.replaceChildren();
     if (colorBy === "tier") return refill(legend, ...TIERS.map((name, tier) => ({ name: tier === 0 ? "not JavaScript" : name, tier })).filter(({ tier }) => tier < 6).map(({ name, tier }) => entry(TIER_COLORS[tier], name)));
@@ -337,10 +342,9 @@ export function flamePart(app: App): Part[] {
 
   const renderTable = () => {
     const boxes = shownPicture.rows.flat().sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
-    const { total } = derived.sums(app.state);
-    const row = (box: ShownBox) => h("tr", {}, ...[nameOf(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)].map((text) => h("td", {}, text)));
-    const head = h("tr", {}, ...["function", "place", "weight"].map((text) => h("th", {}, text)));
-    table.replaceChildren(h("table", {}, h("caption", {}, "The widest boxes of the picture as a table"), h("thead", {}, head), h("tbody", {}, ...boxes.map(row))));
+    const { total } = derived.boxSums(app.state);
+    const row = (box: ShownBox) => [nameOf(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)];
+    table.replaceChildren(plainTable("The widest boxes of the picture as a table", ["function", "place", "weight"], boxes.map(row)));
   };
   return [{ element: picture, render }, { element: foot, render: () => {} }];
 }

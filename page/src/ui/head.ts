@@ -5,8 +5,9 @@ import { matchedShare } from "../picture";
 import { causedBy } from "../top";
 import { clock, duration, percent, plural, share, shortPlace, shown, thousands } from "../text";
 import type { App, Part } from "./app";
-import { button, choice, h, picker, refill, toggle } from "./dom";
+import { button, choice, h, picker, quiet, refill, toggle } from "./dom";
 import { download, foldedOf } from "./save";
+import { selectionFile } from "../write";
 
 /** Losses above this are a warning. */
 const WORTH_A_WARNING = 0.01;
@@ -17,7 +18,7 @@ export function headPart(app: App): Part[] {
 
 function factsPart(app: App): Part {
   const search = h("input", {
-    attributes: { id: "search", type: "search", placeholder: "search  /", "aria-label": "Search by regular expression", spellcheck: "false" },
+    id: "search", type: "search", placeholder: "search  /", "aria-label": "Search by regular expression", spellcheck: "false",
     on: {
       input: () => app.update({ search: search.value }, false),
       keydown: (event) => {
@@ -26,20 +27,21 @@ function factsPart(app: App): Part {
       },
     },
   });
-  const matched = h("span", { class: "matched", attributes: { role: "status" } });
+  const matched = h("span", { class: "matched", role: "status" });
   const copied = () => {
     copy.textContent = "copied";
     setTimeout(() => (copy.textContent = "link"), 1200);
   };
   const copy = button("link", "copy-link", () => void navigator.clipboard?.writeText(location.href).then(copied), { title: "Copy a link to what you see" });
   const buttons = [
-    button("‹", "previous", () => app.step(-1), { title: "Previous match (Shift-Enter)", attributes: { "aria-label": "Previous match" } }),
-    button("›", "next", () => app.step(1), { title: "Next match (Enter)", attributes: { "aria-label": "Next match" } }),
+    button("‹", "previous", () => app.step(-1), { title: "Previous match (Shift-Enter)", "aria-label": "Previous match" }),
+    button("›", "next", () => app.step(1), { title: "Next match (Enter)", "aria-label": "Next match" }),
     copy,
     button("SVG", "svg", () => download(app.svg(), "flame.svg", "image/svg+xml"), { title: "Save what is shown as a picture" }),
     button("folded", "folded", () => download(foldedOf(app), "selection.folded", "text/plain"), { title: "Save what is selected as folded stacks" }),
-    button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", attributes: { "aria-label": "Dark or light" } }),
-    button("?", "help", () => app.showHelp(), { title: "Keys (?)", attributes: { "aria-label": "Keys" } }),
+    button(".nodescope", "nodescope", () => void selectionFile(app.profile, app.derived.selection(app.state)).then((file) => download(file, "selection.nodescope", "application/octet-stream")), { title: "Save what is selected as a recording" }),
+    button("◐", "theme", () => app.update({ theme: app.isDark ? "light" : "dark" }), { title: "Dark or light (t)", "aria-label": "Dark or light" }),
+    button("?", "help", () => app.showHelp(), { title: "Keys (?)", "aria-label": "Keys" }),
   ];
   const facts = factsOf(app);
   const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), facts, h("span", { class: "end row" }, matched, search, ...buttons));
@@ -63,13 +65,14 @@ function factsOf({ profile, derived }: App): HTMLElement {
   const samples = lane ? (lane.unit === "count" ? lane.weight.reduce((sum, weight) => sum + weight, 0) : lane.time.length) : 0;
   const start = profile.startMs === null ? "" : ` from ${clock(profile.startMs, 0, true)} UTC`;
   const named = derived.namedShare();
-  const facts: [string, string, string][] = [
-    ["what", shown(meta.command || (names.length > 3 ? plural(names.length, "process").replace("processs", "processes") : names.join(", ")) || meta.format || "recording"), ""],
-    ["node", versions.length > 0 ? `Node ${shown(versions.slice(0, 2).join(", "))}` : "", ""],
-    ["container", containers.length > 0 ? `container ${shown(containers.slice(0, 2).join(", "))}` : "", ""],
-    ["host", meta.host ? shown(meta.host) : "", ""],
-    ["duration", lane?.timed ? `${duration(profile.durationNs)}${start}` : "no times", ""],
-    ["samples", lane ? `${plural(samples, "sample")}${lane.name && lane.name !== "samples" ? ` of ${shown(lane.name)}` : ""}` : "no samples", ""],
+  const facts: [string, string][] = [
+    ["what", shown(meta.command || (names.length > 3 ? plural(names.length, "process").replace("processs", "processes") : names.join(", ")) || meta.format || "recording")],
+    ["node", versions.length > 0 ? `Node ${shown(versions.slice(0, 2).join(", "))}` : ""],
+    ["container", containers.length > 0 ? `container ${shown(containers.slice(0, 2).join(", "))}` : ""],
+    ["host", meta.host ? shown(meta.host) : ""],
+    ["duration", lane?.timed ? `${duration(profile.durationNs)}${start}` : "no times"],
+    ["samples", lane ? `${plural(samples, "sample")}${lane.name && lane.name !== "samples" ? ` of ${shown(lane.name)}` : ""}` : "no samples"],
+    ["text", profile.texts.some(Boolean) ? "with source text" : ""],
   ];
   const spans = facts.filter(([, text]) => text).map(([key, text]) => h("span", { class: `fact-${key}` }, text));
   const quality: [string, boolean, string][] = [];
@@ -101,7 +104,7 @@ function saidPart(app: App): Part {
   }
   const dependency = most(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
   if (dependency) sentences.push(`of the npm packages, ${shown(profile.strings[dependency[0]])} caused most: ${percent(share(dependency[1], sums.total))}`);
-  const element = h("p", { class: "said quiet" }, ...sentences.map((sentence) => h("span", {}, sentence)));
+  const element = h("p", { class: "said quiet", id: "said" }, ...sentences.map((sentence) => h("span", {}, sentence)));
   return { element, render: () => {} };
 }
 
@@ -122,7 +125,7 @@ function threadsPart(app: App): Part {
   }).filter(({ ids }) => ids.length > 0);
   const list = h("div", { class: "row hidden" });
   let isOpen = false;
-  const element = h("div", { class: "threads row", attributes: { role: "group", "aria-label": "Threads" } });
+  const element = h("div", { class: "threads row", role: "group", "aria-label": "Threads" });
   const same = (a: readonly number[] | null, b: readonly number[]) => a !== null && a.length === b.length && b.every((id) => a.includes(id));
   const flip = (ids: number[]) => {
     const now = derived.shownThreads(app.state);
@@ -146,16 +149,16 @@ function threadsPart(app: App): Part {
     });
     list.classList.toggle("hidden", !isOpen);
     refill(list, ...(isOpen ? threadButtons(now) : []));
-    const lanes = profile.lanes.map((_, index) => String(index));
+    const lanes = profile.lanes.slice(0, profile.other?.lane).map((_, index) => String(index));
     const laneNames = Object.fromEntries(profile.lanes.map(({ name, time }, index) => [String(index), `${shown(name)} (${thousands(time.length)})`]));
     refill(
       element,
-      h("span", { class: "quiet" }, "threads"),
+      quiet("threads"),
       toggle("all", "role-all", now === null, () => app.update({ threads: [], zoom: [] })),
       ...roleButtons,
-      profile.threads.length > 1 && button(isOpen ? "fewer" : "each …", "each", () => ((isOpen = !isOpen), render()), { attributes: { "aria-expanded": String(isOpen) } }),
+      profile.threads.length > 1 && button(isOpen ? "fewer" : "each …", "each", () => ((isOpen = !isOpen), render()), { "aria-expanded": String(isOpen) }),
       lanes.length > 1 && picker("event", lanes, String(derived.lane(app.state)), (lane) => app.update({ lane: Number(lane), zoom: [] }), laneNames),
-      h("span", { class: "end row" }, h("span", { class: "quiet" }, "heat map for"), choice("heat map for", ["all", "process", "thread"], app.state.bands, (bands) => app.update({ bands }), { process: "each process", thread: "each thread" })),
+      h("span", { class: "end row" }, quiet("heat map for"), choice("heat map for", ["all", "process", "thread"], app.state.bands, (bands) => app.update({ bands }), { process: "each process", thread: "each thread" })),
       list,
     );
   };

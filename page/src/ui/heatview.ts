@@ -1,13 +1,14 @@
 // The heat map with the event loop under it, and beside it the categories. Owns the mouse and the keys over it; the
 // selection itself is in the state.
 
+import { keyOf } from "../derive";
 import { CATEGORY_COLORS, css, ramp, themed } from "../colors";
 import { type Heat, ROW_CHOICES, cellAt, rangeOfCells } from "../heat";
 import { culprit } from "../loops";
 import { CATEGORIES, functionName } from "../model";
 import { amount, axisTime, clock, duration, percent, seconds, share, shown } from "../text";
 import type { App, Part } from "./app";
-import { button, h, picker, refill, sized, swatch } from "./dom";
+import { button, h, picker, plainTable, quiet, refill, sized, swatch } from "./dom";
 
 const AXIS = 17;
 const STRIP = 16;
@@ -29,15 +30,15 @@ interface Frame {
 
 export function heatPart(app: App): Part[] {
   const { profile, derived } = app;
-  const canvas = h("canvas", { attributes: { tabindex: "0", role: "application", id: "heat", "aria-label": "Heat map: drag or use the arrow keys to select a range of time", "aria-describedby": "heat-table" } });
-  const hover = h("span", { class: "quiet", attributes: { id: "heat-hover" } });
+  const canvas = h("canvas", { tabindex: "0", role: "application", id: "heat", "aria-label": "Heat map: drag or use the arrow keys to select a range of time", "aria-describedby": "heat-table" });
+  const hover = h("span", { class: "quiet", id: "heat-hover" });
   const options = h("span", { class: "end row" });
   const legend = h("span", { class: "legend quiet" });
-  const stalls = h("div", { class: "stalls", attributes: { id: "stalls" } });
-  const table = h("div", { class: "unseen", attributes: { id: "heat-table" } });
+  const stalls = h("div", { class: "stalls", id: "stalls" });
+  const table = h("div", { class: "unseen", id: "heat-table" });
   const heatBox = h("div", { class: "heat" }, h("div", { class: "row" }, hover, options), canvas, stalls, table);
   const side = h("div", { class: "side" });
-  const element = h("section", { class: "times", attributes: { "aria-label": "Time" } }, heatBox, side);
+  const element = h("section", { class: "times", "aria-label": "Time" }, heatBox, side);
   const image = document.createElement("canvas");
   let frame: Frame | null = null;
   let imageKey = "";
@@ -45,12 +46,12 @@ export function heatPart(app: App): Part[] {
   let isDragging = false;
   let tableTimer = 0;
 
-  const isTimed = () => profile.lanes[derived.lane(app.state)]?.timed ?? false;
+  const lane = () => profile.lanes[derived.lane(app.state)];
 
   const render = () => {
-    refill(options, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), `${count} rows`]))));
+    refill(options, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), count ? `${count} rows` : "rows: auto"]))));
     renderSide();
-    if (!isTimed()) {
+    if (!lane()?.timed) {
       canvas.classList.add("hidden");
       options.classList.add("hidden");
       hover.textContent = "This recording has no times: there is no heat map.";
@@ -68,13 +69,13 @@ export function heatPart(app: App): Part[] {
     tableTimer = window.setTimeout(renderTable, 250);
   };
 
-  const selectionText = () => `${duration(frame!.heat.columnNs / frame!.heat.rows)} a cell, ${frame!.heat.columnNs / 1e9} s a column. Drag, or click twice, to select a range.`;
+  const selectionText = () => `${duration(frame!.heat.columnNs / frame!.heat.rows)} a cell, ${frame!.heat.columnNs >= 1e9 ? `${frame!.heat.columnNs / 1e9} s` : duration(frame!.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
 
   const renderLegend = (heat: Heat) => {
     const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
     const bar = h("span", { class: "ramp" });
     bar.style.background = `linear-gradient(to right, ${steps.join(",")})`;
-    refill(legend, h("span", {}, "0"), bar, h("span", {}, `${amount(heat.max, profile.lanes[derived.lane(app.state)].unit)} a cell`));
+    refill(legend, h("span", {}, "0"), bar, h("span", {}, `${amount(heat.max, lane().unit)} a cell`));
   };
 
   const renderSide = () => {
@@ -88,47 +89,45 @@ export function heatPart(app: App): Part[] {
       bar.style.width = `${Math.max(1, (58 * part) / most)}px`;
       const isIn = app.state.categories.includes(byte);
       const click = () => app.update({ categories: isIn ? app.state.categories.filter((other) => other !== byte) : [...app.state.categories, byte], zoom: [] });
-      const element = button("", `category-${byte}`, click, { title: `Only ${label}`, attributes: { "aria-pressed": String(isIn) } });
+      const element = button("", `category-${byte}`, click, { title: `Only ${label}`, "aria-pressed": String(isIn) });
       element.append(swatch(css(themed(CATEGORY_COLORS[byte], app.isDark))), h("span", {}, label), bar, h("span", { class: "part" }, percent(part)));
       return element;
     });
     const clear = app.state.categories.length > 0 && button("show all", "category-all", () => app.update({ categories: [], zoom: [] }), { class: "end" });
-    refill(side, h("h2", {}, "self time by category", clear), h("div", { class: "list", attributes: { role: "group", "aria-label": "Categories" } }, ...buttons));
+    refill(side, h("h2", {}, "self time by category", clear), h("div", { class: "list", role: "group", "aria-label": "Categories" }, ...buttons));
   };
 
   const renderStalls = () => {
     const loops = derived.loops(app.state);
-    const lane = derived.lane(app.state);
     const list = loops.longest.slice(0, loops.isWatched ? LONGEST_LIST : BUSY_LIST);
     const key = `${loops.isWatched}|${list.map(({ start, thread }) => `${start}/${thread}`)}`;
     if (stalls.dataset.shown === key) return;
     stalls.dataset.shown = key;
     const what = loops.isWatched ? (list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more") : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
     const buttons = list.map((stretch, index) => {
-      const id = culprit(profile, stretch, lane);
+      const id = culprit(profile, stretch, derived.lane(app.state));
       const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionName(profile, id)) || "(anonymous)"}`}`;
       const select = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
       return button(words, `stall-${index}`, select, { class: "link" });
     });
-    refill(stalls, h("span", { class: "quiet" }, what), ...buttons);
+    refill(stalls, quiet(what), ...buttons);
   };
 
   const renderTable = () => {
     if (!frame) return;
     const { heat } = frame;
-    const { unit } = profile.lanes[derived.lane(app.state)];
+    const { unit } = lane();
     const step = Math.max(1, Math.ceil(heat.columns / 120));
-    const rows: HTMLElement[] = [];
+    const rows: string[][] = [];
     for (let column = 0; column < heat.columns; column += step) {
       let [sum, most] = [0, 0];
       for (let band = 0; band < heat.bands; band++) {
         const first = (band * heat.columns + column) * heat.rows;
         for (const cell of heat.cells.subarray(first, first + heat.rows * Math.min(step, heat.columns - column))) [sum, most] = [sum + cell, Math.max(most, cell)];
       }
-      rows.push(h("tr", {}, h("td", {}, `${seconds(column * heat.columnNs)} s`), h("td", {}, amount(sum, unit)), h("td", {}, amount(most, unit))));
+      rows.push([`${seconds(column * heat.columnNs)} s`, amount(sum, unit), amount(most, unit)]);
     }
-    const head = h("tr", {}, ...["from", "sum", "hottest cell"].map((text) => h("th", {}, text)));
-    table.replaceChildren(h("table", {}, h("caption", {}, "The heat map as a table"), h("thead", {}, head), h("tbody", {}, ...rows)));
+    table.replaceChildren(plainTable("The heat map as a table", ["from", "sum", "hottest cell"], rows));
   };
 
   /** The cell under the mouse, counted from the start; in the strip under it, any part of a column's time. */
@@ -151,7 +150,7 @@ export function heatPart(app: App): Part[] {
     const { heat } = frame!;
     let weight = 0;
     for (let band = 0; band < heat.bands; band++) weight += heat.cells[band * heat.columns * heat.rows + cell] ?? 0;
-    hover.textContent = `${seconds(from)}–${seconds(to)} s${time} · ${amount(weight, profile.lanes[derived.lane(app.state)].unit)}${anchor !== null && !isDragging ? " · click the other end, or Escape" : ""}`;
+    hover.textContent = `${seconds(from)}–${seconds(to)} s${time} · ${amount(weight, lane().unit)}${anchor !== null && !isDragging ? " · click the other end, or Escape" : ""}`;
   };
 
   let pressed = -1;
@@ -226,8 +225,7 @@ export function heatPart(app: App): Part[] {
 }
 
 function imageKeyOf(app: App): string {
-  const { lane, threads, categories, focus, rows, bands } = app.state;
-  return JSON.stringify([lane, threads, categories, focus, rows, bands, window.devicePixelRatio]);
+  return window.devicePixelRatio + keyOf(app.state, "lane", "threads", "categories", "focus", "rows", "bands");
 }
 
 function frameOf(app: App, width: number): Frame {
@@ -235,7 +233,7 @@ function frameOf(app: App, width: number): Frame {
   const left = bands.length > 1 ? 150 : 52;
   const heat = app.derived.heat(app.state, width - left - 2);
   const columnWidth = Math.min(WIDEST, (width - left - 2) / heat.columns);
-  const rowHeight = heat.bands > 1 ? 3 : Math.max(2, Math.round(150 / heat.rows));
+  const rowHeight = heat.bands > 1 ? Math.round(30 / heat.rows) : Math.max(2, Math.round(150 / heat.rows));
   const bandHeight = heat.rows * rowHeight + (heat.bands > 1 ? 2 : 0);
   const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
   return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
@@ -334,7 +332,7 @@ function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, col
   } else {
     context.textAlign = "right";
     context.textBaseline = "top";
-    const unit = heat.columnNs <= 1e9 ? (part: number) => `${Math.round((part * heat.columnNs) / 1e6)} ms` : (part: number) => `${Number(((part * heat.columnNs) / 1e9).toPrecision(2))} s`;
+    const unit = heat.columnNs <= 1e9 ? (part: number) => `${Number(((part * heat.columnNs) / 1e6).toPrecision(3))} ms` : (part: number) => `${Number(((part * heat.columnNs) / 1e9).toPrecision(2))} s`;
     context.fillText(unit(1), left - 4, 0);
     context.textBaseline = "middle";
     context.fillText(unit(0.5), left - 4, (heat.rows * rowHeight) / 2);

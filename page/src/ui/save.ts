@@ -49,9 +49,9 @@ export function foldedOf({ profile, derived, state }: App): string {
   return lines.join("");
 }
 
-export function download(text: string, name: string, type: string): void {
-  const link = h("a", { attributes: { download: name } });
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+export function download(content: BlobPart, name: string, type: string): void {
+  const link = h("a", { download: name });
+  link.href = URL.createObjectURL(new Blob([content], { type }));
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -4,15 +4,16 @@ import { CATEGORY_COLORS, css, themed } from "../colors";
 import { CATEGORIES, ROLES, functionName, functionPlace } from "../model";
 import { TOP_BY, type TopBy, type TopRow } from "../top";
 import { type State } from "../state";
-import { verdictOf } from "../diff";
+import type { Change, Verdict } from "../diff";
 import { percent, points, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { button, choice, h, refill, swatch } from "./dom";
+import { sourceOf } from "./sourceview";
 
 /** So many rows at first: a table of ten thousand is slow to draw and read by nobody. */
 const FIRST_ROWS = 200;
 
-const VERDICTS: Record<string, string> = { noise: "within noise", unknown: "noise unknown" };
+export const VERDICTS: Record<Verdict, string> = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" };
 
 interface Words {
   name: string;
@@ -21,13 +22,12 @@ interface Words {
 
 export function topTable(app: App): Part {
   const filter = h("input", {
-    attributes: { id: "filter", type: "search", placeholder: "filter", "aria-label": "Filter the table", spellcheck: "false" },
+    id: "filter", type: "search", placeholder: "filter", "aria-label": "Filter the table", spellcheck: "false",
     on: { input: () => app.update({ filter: filter.value }, false) },
   });
   const bar = h("span", { class: "row" });
   const body = h("div", { class: "scroll" });
-  const element = h("div", { class: "picture-table" }, h("div", { class: "row" }, bar, filter), body);
-  element.style.cssText = "display:contents";
+  const element = h("div", { class: "picture-table contents" }, h("div", { class: "row" }, bar, filter), body);
   let most = FIRST_ROWS;
   const render = () => {
     const { by, sort } = app.state;
@@ -35,10 +35,11 @@ export function topTable(app: App): Part {
     refill(bar, choice("by", TOP_BY, by, (value) => app.update({ by: value })));
     const { total } = app.derived.sums(app.state);
     const rows = wanted(app, by).sort((a, b) => order(a, b, sort));
-    const lines = rows.slice(0, most).map((entry) => line(app, entry, total, by));
+    const columns = columnsOf(app, by, total);
+    const lines = rows.slice(0, most).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
     const rest = rows.length - lines.length;
     const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => ((most = Infinity), render()));
-    const table = h("table", { attributes: { id: "top" } }, head(app, by), h("tbody", {}, ...lines));
+    const table = h("table", { id: "top", on: { keydown: (event) => event.key === "s" && (event.target as HTMLElement).closest("tr")?.querySelector<HTMLElement>(".to-source")?.click() } }, h("thead", {}, h("tr", {}, ...columns.map(({ head }) => head))), h("tbody", {}, ...lines));
     refill(body, rows.length > 0 ? table : h("div", { class: "note" }, by === "package" ? "No npm package is in the selection." : by === "line" ? "This recording has no lines." : "Nothing is selected."), more);
   };
   return { element, render };
@@ -48,16 +49,15 @@ interface Entry {
   row: TopRow;
   words: Words;
   /** Its share before and the change since, where there is something to compare with. */
-  change: { before: number; now: number; verdict: string } | null;
+  change: Change | null;
 }
 
 function wanted(app: App, by: TopBy): Entry[] {
   const text = app.state.filter.toLowerCase();
   const changes = app.derived.topChanges(app.state, by);
-  const { counted } = app.profile.lanes[app.derived.lane(app.state)] ?? { counted: false };
   const all = [...app.derived.top(app.state, by), ...app.derived.gone(app.state, by)].map((row): Entry => {
     const place = changes?.of.get(`${row.key}:${row.line}`);
-    const change = changes && place !== undefined ? verdictOf(changes.before, changes.now, place, counted) : null;
+    const change = changes && place !== undefined ? changes.changes[place] : null;
     return { row, words: wordsOf(app, row, by), change };
   });
   return text ? all.filter(({ words }) => `${words.name} ${words.place}`.toLowerCase().includes(text)) : all;
@@ -93,34 +93,44 @@ function wordsOf({ profile }: App, { key, line }: TopRow, by: TopBy): Words {
   }
 }
 
-function head(app: App, by: TopBy): HTMLElement {
-  const sorter = (sort: State["sort"], text: string, style: string) =>
-    h("th", { class: style, attributes: { scope: "col", "aria-sort": app.state.sort === sort ? "descending" : "none" } }, button(`${text}${app.state.sort === sort ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort })));
-  const plain = (text: string, style: string) => h("th", { class: style, attributes: { scope: "col" } }, h("span", {}, text));
-  const isThread = by === "thread" || by === "process";
-  const isCompared = app.derived.base(app.state) !== null && !isThread;
-  return h("thead", {}, h("tr", {},
-    sorter("self", "self", "number"), plain("samples", "number"),
-    isCompared && plain("before", "number"), isCompared && sorter("change", "points", "number"), isCompared && plain("", "narrow"),
-    !isThread && sorter("total", "total", "number"), !isThread && !isCompared && plain("samples", "number"),
-    sorter("name", by, by === "function" ? "wide" : ""),
-    !isThread && by !== "category" && by !== "file" && plain("category", "narrow"),
-    (by === "function" || isThread) && plain(by === "function" ? "where" : by === "thread" ? "role" : "container", ""),
-  ));
+interface Column {
+  head: HTMLElement;
+  cell(entry: Entry): HTMLElement;
 }
 
-function line(app: App, { row, words, change }: Entry, total: number, by: TopBy): HTMLElement {
-  const number = (text: string) => h("td", { class: "number" }, text);
+function columnsOf(app: App, by: TopBy, total: number): Column[] {
   const isThread = by === "thread" || by === "process";
-  const name = shown(words.name);
-  const open = by === "function" ? button(name, `row-${row.key}`, () => app.update({ view: "sandwich", function: row.key }), { class: "link", title: `${name}\nCallers and callees` }) : by === "package" ? button(name, `row-${row.key}`, () => app.focus({ kind: "package", id: row.key }), { class: "link", title: "Only stacks through this package" }) : name;
-  return h("tr", {},
-    number(percent(share(row.self, total))), number(thousands(row.selfSamples)),
-    change && number(percent(change.before)), change && number(points(change.now - change.before)), change && h("td", { class: change.verdict === "noise" ? "quiet" : "" }, VERDICTS[change.verdict] ?? change.verdict),
-    !isThread && number(percent(share(row.total, total))), !isThread && !change && number(thousands(row.totalSamples)),
-    h("td", { title: name }, open),
-    !isThread && by !== "category" && by !== "file" && h("td", {}, swatch(css(themed(CATEGORY_COLORS[row.category], app.isDark))), CATEGORIES[row.category][1]),
-    by === "function" && h("td", { class: "place", title: shown(words.place) }, h("bdi", {}, shown(words.place))),
-    isThread && h("td", {}, shown(words.place)),
-  );
+  const isCompared = app.derived.base(app.state) !== null && !isThread;
+  const column = (text: string, style: string, cell: Column["cell"], sort?: State["sort"]): Column => {
+    const isSorted = sort !== undefined && app.state.sort === sort;
+    const inner = sort ? button(`${text}${isSorted ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort })) : h("span", {}, text);
+    return { head: h("th", { class: style, scope: "col", ...(sort && { "aria-sort": isSorted ? "descending" : "none" }) }, inner), cell };
+  };
+  const number = (text: string, value: (entry: Entry) => string, sort?: State["sort"]) => column(text, "number", (entry) => h("td", { class: "number" }, value(entry)), sort);
+  const all: (Column | false)[] = [
+    number("self", ({ row }) => percent(share(row.self, total)), "self"),
+    number("samples", ({ row }) => thousands(row.selfSamples)),
+    isCompared && number("before", ({ change }) => (change ? percent(change.before) : "")),
+    isCompared && number("points", ({ change }) => (change ? points(change.now - change.before) : ""), "change"),
+    isCompared && column("", "narrow", ({ change }) => h("td", { class: change?.verdict === "noise" ? "quiet" : "" }, change ? VERDICTS[change.verdict] : "")),
+    !isThread && number("total", ({ row }) => percent(share(row.total, total)), "total"),
+    !isThread && !isCompared && number("samples", ({ row }) => thousands(row.totalSamples)),
+    column(by, by === "function" ? "wide" : "", ({ row, words }) => h("td", { title: shown(words.name) }, nameOf(app, row, shown(words.name), by)), "name"),
+    !isThread && by !== "category" && by !== "file" && column("category", "narrow", ({ row }) => h("td", {}, swatch(css(themed(CATEGORY_COLORS[row.category], app.isDark))), CATEGORIES[row.category][1])),
+    by === "function" && column("where", "", ({ row, words }) => h("td", { class: "place", title: shown(words.place) }, h("bdi", {}, toSource(app, row, shown(words.place), sourceOf(app, row.key))))),
+    isThread && column(by === "thread" ? "role" : "container", "", ({ words }) => h("td", {}, shown(words.place))),
+  ];
+  return all.filter((one): one is Column => one !== false);
+}
+
+/** The name leads to what can be said about it. */
+function nameOf(app: App, row: TopRow, name: string, by: TopBy): HTMLElement | string {
+  if (by === "function") return button(name, `row-${row.key}`, () => app.update({ view: "sandwich", function: row.key }), { class: "link", title: `${name}\nCallers and callees` });
+  if (by === "package") return button(name, `row-${row.key}`, () => app.focus({ kind: "package", id: row.key }), { class: "link", title: "Only stacks through this package" });
+  return toSource(app, row, name, by === "line" ? [row.key, row.line] : by === "file" && row.key % 2 === 0 ? [row.key / 2, 0] : null);
+}
+
+function toSource(app: App, row: TopRow, text: string, source: State["source"]): HTMLElement | string {
+  if (!source) return text;
+  return button(text, `source-${row.key}-${row.line}`, () => app.update({ view: "source", source }), { class: "link to-source", title: `${text}\nSource, with the weight of each line (s)` });
 }

@@ -53,6 +53,7 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         duration: Some(arguments.duration.clone()),
         frequency: arguments.frequency,
         maps: cli::SourceMaps { no_source_maps: false },
+        texts: cli::SourceTexts::default(),
         event: Vec::new(),
         way: cli::WayIn { via: cli::Via::Perf, ..cli::WayIn::default() },
         output: Some(out.to_owned()),

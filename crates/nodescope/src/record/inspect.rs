@@ -101,7 +101,9 @@ fn record(
         // Why there is nothing is told by what went wrong first.
         Err(failure) => return Err(visited.err().unwrap_or(failure)),
     };
-    let profile = input::with_originals(profile, arguments.maps, None, &visit::roots(places));
+    let roots = visit::roots(places);
+    let profile = input::with_originals(profile, arguments.maps, None, &roots);
+    let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
     export::write_whole(&profile, out.form, &out.path)?;
     spool.remove();
     deliver(&profile, arguments, &out, showing)?;

@@ -86,7 +86,7 @@ pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     let (program, out) = (invoked::name(), invoked::quoted(out));
     match form {
         Form::Nodescope => {
-            warn(&format!("next: {program} report {out}, or {program} export {out} -o page.html"));
+            warn(&format!("next: {program} view {out}, or {program} report {out}"));
         }
         Form::Svg | Form::Html => warn("open it in a browser"),
         _ => {}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::address::{MapAddress, folder_of, join, map_address};
 use super::comment::{self, Comment};
-use super::map::{Map, MapError};
+use super::map::{Map, MapError, contents};
 use super::text::ScriptText;
 use crate::files::{Files, OpenFile};
 
@@ -51,34 +51,55 @@ impl<'a> Finder<'a> {
 
     /// Looks for the map of the script at a path.
     pub(super) fn find(&mut self, root: Option<&Path>, path: &str) -> Outcome {
-        let Some(mut file) = open(self.files, root, path) else { return Outcome::NoScript };
-        let address = match read_address(&mut file, path) {
-            Ok(address) => address,
-            Err(TooLarge) => return Outcome::NoMap,
+        let (mut file, found) = match self.find_bytes(root, path) {
+            Ok(found) => found,
+            Err(outcome) => return outcome,
         };
-        let (bytes, name, folder) = match address {
-            Some(MapAddress::Inline(bytes)) => {
-                (bytes, format!("the source map in {path}"), folder_of(path).to_owned())
-            }
+        let map = match Map::parse(&found.bytes) {
+            Ok(map) => map,
+            Err(error) => return Outcome::Damaged(damage(&found.name, &error)),
+        };
+        let folder = found.folder;
+        drop(found.bytes);
+        let Some(Ok(text)) = self.read(&mut file) else { return Outcome::NoMap };
+        Outcome::Found(Box::new(Mapped { map, text: ScriptText::new(text), folder }))
+    }
+
+    /// The sources that the map of a script carries: their names as the map has them, and their texts; and the folder
+    /// that the names are seen from.
+    pub(super) fn find_contents(
+        &mut self,
+        root: Option<&Path>,
+        path: &str,
+    ) -> Option<(Vec<(String, String)>, String)> {
+        let (_, found) = self.find_bytes(root, path).ok()?;
+        Some((contents(&found.bytes), found.folder))
+    }
+
+    /// A script, and its map as it is written.
+    fn find_bytes(&mut self, root: Option<&Path>, path: &str) -> Result<(Opened, MapBytes), Outcome> {
+        let mut file = open(self.files, root, path).ok_or(Outcome::NoScript)?;
+        let address = read_address(&mut file, path).map_err(|TooLarge| Outcome::NoMap)?;
+        let found = match address {
+            Some(MapAddress::Inline(bytes)) => MapBytes {
+                bytes,
+                name: format!("the source map in {path}"),
+                folder: folder_of(path).to_owned(),
+            },
             address => {
                 let file = match address {
                     Some(MapAddress::File(file)) => file,
                     _ => format!("{path}.map"),
                 };
-                match self.read_map(root, &file) {
-                    None => return Outcome::NoMap,
-                    Some(Err(sentence)) => return Outcome::Damaged(sentence),
-                    Some(Ok(bytes)) => (bytes, format!("the source map {file}"), folder_of(&file).to_owned()),
+                let bytes = self.read_map(root, &file).ok_or(Outcome::NoMap)?.map_err(Outcome::Damaged)?;
+                MapBytes {
+                    bytes,
+                    name: format!("the source map {file}"),
+                    folder: folder_of(&file).to_owned(),
                 }
             }
         };
-        let map = match Map::parse(&bytes) {
-            Ok(map) => map,
-            Err(error) => return Outcome::Damaged(damage(&name, &error)),
-        };
-        drop(bytes);
-        let Some(Ok(text)) = self.read(&mut file) else { return Outcome::NoMap };
-        Outcome::Found(Box::new(Mapped { map, text: ScriptText::new(text), folder }))
+        Ok((file, found))
     }
 
     /// The folder of the project that a script belongs to: the next one upwards that has a package.json.
@@ -106,6 +127,15 @@ impl<'a> Finder<'a> {
         self.bytes_left -= file.length;
         read_from(file, 0).map(Ok)
     }
+}
+
+/// A map as it is written.
+struct MapBytes {
+    bytes: Vec<u8>,
+    /// What people call it.
+    name: String,
+    /// The folder that its sources are seen from.
+    folder: String,
 }
 
 struct TooLarge;

@@ -176,6 +176,17 @@ impl Map {
     }
 }
 
+/// The sources of a map that carries their texts: name and text of each.
+pub(super) fn contents(bytes: &[u8]) -> Vec<(String, String)> {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let Ok(written) = serde_json::from_str::<WithContents<'_>>(without_guard(text)) else {
+        return Vec::new();
+    };
+    let sections = written.sections.as_ref().map_or(&[][..], |sections| &sections.0);
+    let inner = sections.iter().filter_map(|section| section.map.as_deref());
+    std::iter::once(&written).chain(inner).flat_map(WithContents::texts).collect()
+}
+
 /// The places of `mappings`. Only how many sources and names there are matters for them.
 fn decode(mappings: &str, sources: usize, names: usize) -> Result<Box<[Token]>, MapError> {
     let map = JSONSourceMap {
@@ -213,6 +224,36 @@ struct Written<'a> {
     names: List<Text<'a>>,
     #[serde(borrow)]
     sections: Option<List<Section<'a>>>,
+}
+
+/// The other part of a map, which only those need who want to see the text.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WithContents<'a> {
+    #[serde(borrow)]
+    source_root: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    sources: List<Text<'a>>,
+    #[serde(borrow, default)]
+    sources_content: List<Text<'a>>,
+    #[serde(borrow)]
+    sections: Option<List<SectionWithContents<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct SectionWithContents<'a> {
+    #[serde(borrow)]
+    map: Option<Box<WithContents<'a>>>,
+}
+
+impl WithContents<'_> {
+    fn texts(&self) -> impl Iterator<Item = (String, String)> {
+        let root = self.source_root.as_deref().unwrap_or_default();
+        let both = self.sources.0.iter().zip(&self.sources_content.0);
+        let is_whole = |(source, text): &(&Text<'_>, &Text<'_>)| source.0.is_some() && text.0.is_some();
+        both.filter(is_whole)
+            .map(move |(source, text)| (under_source_root(root, source.get()), text.get().to_owned()))
+    }
 }
 
 #[derive(Deserialize)]
@@ -320,6 +361,32 @@ mod tests {
             ")]}'\n{\"version\":3,\"sourceRoot\":\"../src/\",\"sources\":[\"a.ts\"],\"mappings\":\"AAAA\"}",
         );
         assert_eq!(place(&map, 1, 1), Some(("../src/a.ts", 1, 1, None)));
+    }
+
+    #[test]
+    fn maps_may_carry_texts() {
+        let rows: &[(&str, &[(&str, &str)])] = &[
+            (
+                r#"{"version":3,"sources":["a.ts",null,"b.ts"],"sourcesContent":["let a","x",null],"mappings":""}"#,
+                &[("a.ts", "let a")],
+            ),
+            (
+                r#"{"sourceRoot":"../src","sources":["a.ts","b.ts"],"sourcesContent":["\u00fc"]}"#,
+                &[("../src/a.ts", "ü")],
+            ),
+            (
+                r#"{"sections":[{"offset":{"line":0,"column":0},"map":{"sources":["c"],"sourcesContent":["3"]}}]}"#,
+                &[("c", "3")],
+            ),
+            (r#"{"version":3,"sources":["a.ts"],"mappings":""}"#, &[]),
+            ("root:x:0:0:", &[]),
+            ("", &[]),
+        ];
+        for (json, expected) in rows {
+            let found = contents(json.as_bytes());
+            let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (&**name, &**text)).collect();
+            assert_eq!(&found, expected, "{json}");
+        }
     }
 
     #[test]

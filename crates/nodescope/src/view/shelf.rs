@@ -1,0 +1,312 @@
+//! What `view` shows: files and folders that were named, as recordings with ids. A recording is read when somebody asks
+//! for it, by the same code as for `report`, and kept as bytes for the page while there is room.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use profile::Profile;
+use symbols::Disk;
+use symbols::source_maps::{self, MapPlaces};
+use web::{Library, Listed, Listing, Refusal};
+
+use super::folder::{self, Found, Opened, Stamp};
+use crate::cli::Reading;
+use crate::failure::{Failure, warn};
+use crate::{input, invoked};
+
+/// What is kept of recordings that were read.
+const MOST_KEPT_BYTES: usize = 256 << 20;
+/// The longest source that is shown.
+const MOST_SOURCE_BYTES: u64 = 4 << 20;
+/// More files than this are read when they are looked at, not all before.
+const MOST_READ_AT_ONCE: usize = 2;
+
+const STDIN: &str = "-";
+
+/// Recordings, and how to read them.
+pub(super) struct Shelf {
+    places: Vec<Place>,
+    reading: Reading,
+    /// The recordings to show at once.
+    open: Vec<String>,
+    ids: Mutex<Ids>,
+    opened: Mutex<Opened>,
+    kept: Mutex<Kept>,
+    /// Reading takes all cores and much memory: one at a time.
+    reads: Mutex<()>,
+    /// What can be read only once: stdin, and pipes.
+    streams: BTreeMap<PathBuf, Arc<Converted>>,
+}
+
+enum Place {
+    File(PathBuf),
+    Folder(PathBuf),
+}
+
+/// Numbers for paths, in the order in which they were seen.
+#[derive(Default)]
+struct Ids {
+    paths: Vec<PathBuf>,
+    rows: HashMap<PathBuf, usize>,
+}
+
+impl Ids {
+    fn of(&mut self, path: &Path) -> String {
+        let row = self.rows.get(path).copied().unwrap_or_else(|| {
+            self.paths.push(path.to_owned());
+            self.rows.insert(path.to_owned(), self.paths.len());
+            self.paths.len()
+        });
+        row.to_string()
+    }
+
+    fn path(&self, id: &str) -> Option<PathBuf> {
+        let row: usize = id.parse().ok()?;
+        self.paths.get(row.checked_sub(1)?).cloned()
+    }
+}
+
+/// A recording as the page wants it.
+struct Converted {
+    bytes: Arc<[u8]>,
+    sources: Vec<SourceRow>,
+}
+
+struct SourceRow {
+    path: String,
+    generated: Option<String>,
+    text: Option<String>,
+}
+
+impl Converted {
+    fn new(profile: &Profile) -> Result<Self, Failure> {
+        let mut bytes = Vec::new();
+        profile::file::write(profile, &mut bytes).map_err(|error| Failure::failed(error.to_string()))?;
+        let text = |id| profile.text(id).to_owned();
+        let row = |source: &profile::Source| SourceRow {
+            path: text(source.path),
+            generated: profile.source_path(source.generated).map(str::to_owned),
+            text: source.text.some().map(text),
+        };
+        Ok(Self { bytes: bytes.into(), sources: profile.sources().iter().map(row).collect() })
+    }
+
+    fn size(&self) -> usize {
+        let of_text = |row: &SourceRow| row.text.as_ref().map_or(0, String::len);
+        self.bytes.len() + self.sources.iter().map(of_text).sum::<usize>()
+    }
+}
+
+/// The recordings that were looked at last.
+#[derive(Default)]
+struct Kept {
+    rows: VecDeque<(PathBuf, Stamp, Arc<Converted>)>,
+}
+
+impl Kept {
+    fn get(&mut self, path: &Path, stamp: Stamp) -> Option<Arc<Converted>> {
+        let row = self.rows.iter().position(|(known, when, _)| known == path && *when == stamp)?;
+        let row = self.rows.remove(row)?;
+        let converted = Arc::clone(&row.2);
+        self.rows.push_back(row);
+        Some(converted)
+    }
+
+    fn put(&mut self, path: &Path, stamp: Stamp, converted: &Arc<Converted>) {
+        self.rows.retain(|(known, ..)| known != path);
+        self.rows.push_back((path.to_owned(), stamp, Arc::clone(converted)));
+        let mut size: usize = self.rows.iter().map(|(_, _, converted)| converted.size()).sum();
+        // The newest stays, however large: its sources will be asked for, too.
+        while size > MOST_KEPT_BYTES
+            && self.rows.len() > 1
+            && let Some((_, _, oldest)) = self.rows.pop_front()
+        {
+            size -= oldest.size();
+        }
+    }
+}
+
+impl Shelf {
+    /// Looks at what was named. A file that is no recording, and a folder without any, is refused here.
+    pub(super) fn open(files: &[PathBuf], reading: &Reading) -> Result<Self, Failure> {
+        let mut shelf = Self {
+            places: Vec::new(),
+            reading: reading.clone(),
+            open: Vec::new(),
+            ids: Mutex::default(),
+            opened: Mutex::default(),
+            kept: Mutex::default(),
+            reads: Mutex::default(),
+            streams: BTreeMap::new(),
+        };
+        let is_few = files.len() <= MOST_READ_AT_ONCE;
+        let mut chosen = Vec::new();
+        for file in files {
+            let is_folder = file != Path::new(STDIN) && file.is_dir();
+            shelf.places.push(if is_folder {
+                Place::Folder(file.clone())
+            } else {
+                Place::File(file.clone())
+            });
+            if !is_folder {
+                chosen.push(shelf.take_in(file, is_few)?);
+            }
+        }
+        shelf.refuse_nothing(files)?;
+        if is_few && chosen.len() == files.len() {
+            shelf.open = chosen;
+        }
+        Ok(shelf)
+    }
+
+    /// Reads a file that was named, or only opens it where there are many; gives its id.
+    fn take_in(&mut self, file: &Path, is_read: bool) -> Result<String, Failure> {
+        let stamp = stamp_of(file);
+        if !is_read && stamp.is_some() {
+            input::open_file(file).map(drop)?;
+            return Ok(locked(&self.ids).of(file));
+        }
+        let profile = input::read(file, &self.reading).map_err(|failure| explain_page(file, failure))?;
+        for sentence in input::warnings(&profile) {
+            warn(&format!("{}: {sentence}", file.display()));
+        }
+        let converted = Arc::new(Converted::new(&profile)?);
+        match stamp {
+            Some(stamp) => locked(&self.kept).put(file, stamp, &converted),
+            None => drop(self.streams.insert(file.to_owned(), converted)),
+        }
+        Ok(locked(&self.ids).of(file))
+    }
+
+    fn refuse_nothing(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        if !self.listed().is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let what = if names == ["."] { "this folder".to_owned() } else { names.join(", ") };
+        let program = invoked::name();
+        Err(Failure::failed(format!("there is no recording in {what}"))
+            .hint(format!("{program} record PID makes one, and {program} demo shows one")))
+    }
+
+    /// All recordings that there are now: files that were named as they were named, those of folders the newest first.
+    fn listed(&self) -> Vec<Listed> {
+        let mut all = Vec::new();
+        for place in &self.places {
+            match place {
+                Place::File(file) => all.push(self.list_file(file)),
+                Place::Folder(folder) => {
+                    let found = folder::recordings(folder, &mut locked(&self.opened));
+                    all.extend(found.iter().map(|found| self.list_found(found, folder)));
+                }
+            }
+        }
+        all
+    }
+
+    fn list_file(&self, file: &Path) -> Listed {
+        let stamp = stamp_of(file);
+        let bytes = self.streams.get(file).map_or(0, |kept| kept.bytes.len() as u64);
+        Listed {
+            id: locked(&self.ids).of(file),
+            name: if file == Path::new(STDIN) { "stdin".to_owned() } else { name_of(file) },
+            folder: file.parent().map(|folder| folder.display().to_string()).unwrap_or_default(),
+            bytes: stamp.map_or(bytes, |stamp| stamp.bytes),
+            modified_ms: milliseconds(stamp.map_or_else(SystemTime::now, |stamp| stamp.modified)),
+        }
+    }
+
+    fn list_found(&self, found: &Found, folder: &Path) -> Listed {
+        let below = found.path.strip_prefix(folder).unwrap_or(&found.path).parent();
+        // Where several places are named, people want to know from which one it is.
+        let shown = if self.places.len() > 1 { found.path.parent() } else { below };
+        Listed {
+            id: locked(&self.ids).of(&found.path),
+            name: name_of(&found.path),
+            folder: shown.map(|folder| folder.display().to_string()).unwrap_or_default(),
+            bytes: found.stamp.bytes,
+            modified_ms: milliseconds(found.stamp.modified),
+        }
+    }
+
+    fn converted(&self, id: &str) -> Result<Arc<Converted>, Refusal> {
+        let unknown = || Refusal::Unknown("there is no such recording, or it is not there any more".into());
+        let path = locked(&self.ids).path(id).ok_or_else(unknown)?;
+        if let Some(stream) = self.streams.get(&path) {
+            return Ok(Arc::clone(stream));
+        }
+        let stamp = stamp_of(&path).ok_or_else(unknown)?;
+        if let Some(kept) = locked(&self.kept).get(&path, stamp) {
+            return Ok(kept);
+        }
+        let _one_at_a_time = locked(&self.reads);
+        if let Some(kept) = locked(&self.kept).get(&path, stamp) {
+            return Ok(kept);
+        }
+        let converted = input::read(&path, &self.reading).and_then(|profile| Converted::new(&profile));
+        let converted = converted.map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))?;
+        let converted = Arc::new(converted);
+        locked(&self.kept).put(&path, stamp, &converted);
+        Ok(converted)
+    }
+}
+
+impl Library for Shelf {
+    fn list(&self) -> Listing {
+        Listing { recordings: self.listed(), open: self.open.clone() }
+    }
+
+    fn recording(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
+        Ok(Arc::clone(&self.converted(id)?.bytes))
+    }
+
+    fn source(&self, id: &str, row: usize) -> Result<String, Refusal> {
+        let converted = self.converted(id)?;
+        let source = converted.sources.get(row);
+        let source = source.ok_or_else(|| Refusal::Unknown("the recording has no such source".into()))?;
+        if let Some(text) = &source.text {
+            return Ok(text.clone());
+        }
+        let places =
+            MapPlaces { files: &Disk, root: self.reading.names.root.as_deref(), roots: &BTreeMap::new() };
+        let generated = source.generated.as_deref().filter(|_| !self.reading.maps.no_source_maps);
+        source_maps::text_of(&source.path, generated, &places, MOST_SOURCE_BYTES).ok_or_else(|| {
+            Refusal::Unknown(format!(
+                "the text of {} is neither in the recording nor on this machine",
+                source.path
+            ))
+        })
+    }
+}
+
+/// A page of ours is no recording, but people have it at hand.
+fn explain_page(file: &Path, failure: Failure) -> Failure {
+    let is_page = file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html"));
+    if is_page {
+        failure.hint("a page opens in a browser by itself: it has its recording inside")
+    } else {
+        failure
+    }
+}
+
+/// `None` for what is no file, such as a pipe.
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    let meta = fs::metadata(path).ok().filter(|meta| meta.is_file() && path != Path::new(STDIN));
+    meta.map(|meta| Stamp::of(&meta))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn milliseconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+}
+
+/// A thread that panicked leaves nothing half done behind a lock here.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,50 @@
+//! What a server has to show. It knows recordings by ids alone; where they come from is not its business.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// Recordings by ids. An id consists of ASCII letters and digits, and is never a path.
+pub trait Library: Send + Sync {
+    /// What there is now.
+    fn list(&self) -> Listing;
+
+    /// A recording, as a .nodescope file of one chunk.
+    fn recording(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
+
+    /// The text of one row of a recording's sources.
+    fn source(&self, id: &str, row: usize) -> Result<String, Refusal>;
+}
+
+/// All recordings, and those to show at once.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Listing {
+    /// In the order in which they are shown.
+    pub recordings: Vec<Listed>,
+    /// The ids of one recording to show, or of two to compare; empty where somebody has to choose.
+    pub open: Vec<String>,
+}
+
+/// What is known of a recording before it is read.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    /// What to ask for.
+    pub id: String,
+    /// Its file's name.
+    pub name: String,
+    /// Its file's folder, as somebody typed it or below what they typed; may be empty.
+    pub folder: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub modified_ms: u64,
+}
+
+/// Why there is no answer, as a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is nothing of that name.
+    Unknown(String),
+    /// It is there and cannot be read.
+    Unreadable(String),
+}

@@ -1,0 +1,175 @@
+//! The server: the page and its recordings for browsers on this machine. A thread for each connection and one question
+//! on each: there is one person who looks. Whatever somebody sends, it costs a bounded time and a bounded memory.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::gate::Gate;
+use crate::http::{self, Request, Response};
+use crate::library::{Library, Refusal};
+use crate::neighbour::is_stranger;
+use crate::page::{served_page, served_policy};
+use crate::secret::Secret;
+
+/// A browser opens six. As many again are told that there are too many; more are told nothing.
+const MOST_CONNECTIONS: usize = 64;
+/// How long we wait where the system has no room for another connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A server that nobody outside of this machine reaches.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    code: Secret,
+    shared: Arc<Shared>,
+}
+
+/// What all connections share.
+struct Shared {
+    gate: Gate,
+    library: Box<dyn Library>,
+    page: Arc<[u8]>,
+    policy: Arc<str>,
+    connections: AtomicUsize,
+}
+
+impl Server {
+    /// Takes a port, any for 0; nobody is answered before [`Server::run`].
+    pub fn bind(port: u16, library: impl Library + 'static) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let (gate, code) = Gate::new()?;
+        let shared = Shared {
+            gate,
+            library: Box::new(library),
+            page: served_page().into_bytes().into(),
+            policy: served_policy().into(),
+            connections: AtomicUsize::new(0),
+        };
+        Ok(Self { address: listener.local_addr()?, listener, code, shared: Arc::new(shared) })
+    }
+
+    /// The port that it has.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// What to open in a browser. It works once.
+    pub fn address(&self) -> String {
+        format!("http://{}/?code={}", self.address, self.code.text())
+    }
+
+    /// Answers, for as long as the program lives.
+    pub fn run(&self) {
+        for connection in self.listener.incoming() {
+            // What goes wrong here is over when a connection ends.
+            let Ok(stream) = connection else {
+                thread::sleep(PAUSE);
+                continue;
+            };
+            let Some(slot) = Slot::take(&self.shared) else { continue };
+            let work = move || {
+                // A browser that has gone away needs no answer.
+                let _ = serve(stream, &slot);
+            };
+            if thread::Builder::new().name("connection".into()).spawn(work).is_err() {
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+}
+
+/// One of the connections.
+struct Slot {
+    shared: Arc<Shared>,
+    is_one_too_many: bool,
+}
+
+impl Slot {
+    fn take(shared: &Arc<Shared>) -> Option<Self> {
+        let before = shared.connections.fetch_add(1, Ordering::Relaxed);
+        let slot = Self { shared: Arc::clone(shared), is_one_too_many: before >= MOST_CONNECTIONS };
+        (before < 2 * MOST_CONNECTIONS).then_some(slot)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn serve(mut stream: TcpStream, slot: &Slot) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    if slot.is_one_too_many {
+        let busy = Response::sentence(503, "there are too many connections: try again");
+        return http::answer(&mut stream, &busy, false);
+    }
+    let (theirs, ours) = (stream.peer_addr()?, stream.local_addr()?);
+    let (response, is_head) = match http::read(&mut stream) {
+        None => return Ok(()),
+        Some(Err(refused)) => (refused, false),
+        Some(Ok(request)) => {
+            let passed = slot.shared.gate.check(&request, || is_stranger(theirs, ours));
+            let response = passed.map_or_else(|refused| refused, |()| slot.shared.respond(&request));
+            (response, request.method == "HEAD")
+        }
+    };
+    http::answer(&mut stream, &response, is_head)
+}
+
+impl Shared {
+    /// Answers somebody who may know everything.
+    fn respond(&self, request: &Request) -> Response {
+        let parts: Vec<&str> = request.path.split('/').skip(1).collect();
+        match parts.as_slice() {
+            [""] => self.page(),
+            ["recordings.json"] => self.list(),
+            ["recording", id] if is_id(id) => answer_with(self.library.recording(id), |bytes| {
+                Response::new(200, "application/octet-stream", bytes)
+            }),
+            ["recording", id, "source", row] if is_id(id) => self.source(id, row),
+            _ => nothing_here(),
+        }
+    }
+
+    fn page(&self) -> Response {
+        let page = Response::new(200, "text/html; charset=utf-8", Arc::clone(&self.page));
+        Response { policy: Some(Arc::clone(&self.policy)), ..page }
+    }
+
+    fn list(&self) -> Response {
+        match serde_json::to_vec(&self.library.list()) {
+            Ok(json) => Response::new(200, "application/json", json.into()),
+            Err(error) => Response::sentence(422, &error.to_string()),
+        }
+    }
+
+    fn source(&self, id: &str, row: &str) -> Response {
+        let is_number = row.bytes().all(|byte| byte.is_ascii_digit());
+        let Some(row) = row.parse().ok().filter(|_| is_number) else { return nothing_here() };
+        answer_with(self.library.source(id, row), |text| {
+            Response::new(200, "text/plain; charset=utf-8", text.into_bytes().into())
+        })
+    }
+}
+
+/// An id is letters and digits, never a path.
+fn is_id(text: &str) -> bool {
+    (1..=32).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn answer_with<T>(found: Result<T, Refusal>, answer: impl FnOnce(T) -> Response) -> Response {
+    match found {
+        Ok(found) => answer(found),
+        Err(Refusal::Unknown(sentence)) => Response::sentence(404, &sentence),
+        Err(Refusal::Unreadable(sentence)) => Response::sentence(422, &sentence),
+    }
+}
+
+fn nothing_here() -> Response {
+    Response::sentence(404, "there is nothing here")
+}

@@ -1,0 +1,244 @@
+// `nodescope view` in a real browser: the printed address opens the list, the list opens a recording, and a browser without the code
+// sees nothing. Screenshots go to target/page-screenshots.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { launch, program } from "./browser.js";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "nodescope-view-"));
+const pictures = join(root, "target/page-screenshots");
+const HTTP = join(root, "corpus/node22-http/input.txt.gz");
+const DEMO = join(root, "crates/nodescope/src/demo/recording.nodescope");
+
+let browser;
+const servers = [];
+before(async () => {
+  browser = await launch();
+  mkdirSync(pictures, { recursive: true });
+});
+after(async () => {
+  await browser.close();
+  servers.forEach((server) => server.kill());
+  rmSync(folder, { recursive: true });
+});
+
+/** Starts the server and gives its address. */
+function serve(...files) {
+  const server = spawn(program, ["view", "--no-browser", ...files], { stdio: ["ignore", "pipe", "ignore"] });
+  servers.push(server);
+  return new Promise((done, fail) => {
+    server.stdout.once("data", (line) => done(String(line).trim()));
+    server.once("exit", (status) => fail(new Error(`view ended with ${status}`)));
+  });
+}
+
+/** A browser of its own, as another person would have; keeps what must not happen in `page.trouble`. */
+async function visit(url, context = undefined) {
+  context ??= await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const page = await context.newPage();
+  page.trouble = [];
+  page.on("pageerror", (error) => page.trouble.push(error.message));
+  page.on("console", (message) => message.type() === "error" && page.trouble.push(message.text()));
+  page.on("request", (request) => request.url().startsWith(new URL(url).origin) || page.trouble.push(request.url()));
+  await page.goto(url);
+  return page;
+}
+
+const names = (page) => page.locator("#list tbody a").allTextContents();
+const samples = (page) => page.locator("#selection").evaluate((element) => Number(element.dataset.samples));
+
+describe("a folder", () => {
+  const recordings = join(folder, "recordings");
+  const hostile = "</script><img src=x onerror=alert(1)>.nodescope";
+  let page;
+  let url;
+  before(async () => {
+    mkdirSync(join(recordings, "yesterday"), { recursive: true });
+    copyFileSync(DEMO, join(recordings, "demo.nodescope"));
+    copyFileSync(HTTP, join(recordings, "yesterday/http.txt.gz"));
+    copyFileSync(DEMO, join(recordings, "yesterday", hostile.replaceAll("/", "∕")));
+    const damaged = readFileSync(DEMO);
+    damaged[damaged.length - 1] ^= 0xff;
+    writeFileSync(join(recordings, "damaged.nodescope"), damaged);
+    ["demo.nodescope", "yesterday/http.txt.gz", `yesterday/${hostile.replaceAll("/", "∕")}`, "damaged.nodescope"].forEach((name, row) =>
+      utimesSync(join(recordings, name), 1.79e9 - 60 * row, 1.79e9 - 60 * row),
+    );
+    url = await serve(recordings);
+    page = await visit(url);
+    await page.locator("#list").waitFor();
+  });
+
+  test("is a list, the newest first, without the code in the address", async () => {
+    assert.equal(new URL(page.url()).search, "");
+    assert.deepEqual(await names(page), ["demo.nodescope", "http.txt.gz", hostile.replaceAll("/", "∕"), "damaged.nodescope"]);
+    const row = await page.locator("#list tbody tr").nth(1).locator("td").allTextContents();
+    assert.deepEqual(row, ["http.txt.gz", "yesterday", "138.4 kB", "2026-09-21 14:12:20"]);
+    await page.screenshot({ path: join(pictures, "view-list.png") });
+    assert.deepEqual(page.trouble, []);
+  });
+
+  test("is sorted, filtered and walked by keyboard", async () => {
+    await page.locator("#list th button", { hasText: "size" }).click();
+    assert.deepEqual((await names(page)).at(-1), "http.txt.gz");
+    assert.equal(await page.locator("#list th[aria-sort=descending]").count(), 1);
+    await page.keyboard.press("/");
+    await page.keyboard.type("yesterday/h");
+    assert.deepEqual(await names(page), ["http.txt.gz"]);
+    // The address keeps it.
+    await page.reload();
+    await page.locator("#list").waitFor();
+    assert.deepEqual(await names(page), ["http.txt.gz"]);
+    assert.equal(await page.locator("#filter").inputValue(), "yesterday/h");
+    await page.locator("#filter").fill("");
+    await page.locator("#filter").press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), (await names(page))[0]);
+    assert.deepEqual(page.trouble, []);
+  });
+
+  test("opens a recording, which stays after a reload, and the list again", async () => {
+    await page.locator("#list a", { hasText: "http.txt.gz" }).click();
+    await page.locator("#selection").waitFor();
+    const report = JSON.parse(execFileSync(program, ["report", HTTP, "--json", "--thread", "main"], { maxBuffer: 1 << 28 }));
+    assert.equal(await samples(page), report.samples);
+    assert.equal(await page.title(), "http.txt.gz · nodescope");
+    await page.keyboard.press("4");
+    await page.locator("#top").waitFor();
+    const address = page.url();
+    await page.reload();
+    await page.locator("#top").waitFor();
+    assert.equal(page.url(), address);
+    assert.equal(await samples(page), report.samples);
+    await page.screenshot({ path: join(pictures, "view-recording.png") });
+    await page.locator("#all").click();
+    await page.locator("#list").waitFor();
+    await page.goBack();
+    await page.locator("#top").waitFor();
+    assert.deepEqual(page.trouble, []);
+  });
+
+  test("shows a new recording after a reload, and says what is wrong with a damaged one", async () => {
+    await page.goto(new URL("/", url).href);
+    await page.locator("#list").waitFor();
+    copyFileSync(DEMO, join(recordings, "new.nodescope"));
+    await page.reload();
+    await page.locator("#list").waitFor();
+    assert.equal((await names(page))[0], "new.nodescope");
+    await page.locator("#list a", { hasText: "damaged.nodescope" }).click();
+    assert.match(await page.locator("[role=alert]").textContent(), /checksum does not match/);
+    await page.locator("#all").click();
+    await page.locator("#list").waitFor();
+    await page.locator("#list a", { hasText: "onerror" }).click();
+    await page.locator("#selection").waitFor();
+  });
+
+  test("is nothing to a browser without the code", async () => {
+    const { origin } = new URL(url);
+    for (const address of [url, `${origin}/`, `${origin}/recordings.json`, `${origin}/recording/1`, `${origin}/?recording=1`]) {
+      const stranger = await visit(address);
+      const text = await stranger.evaluate(() => document.body.textContent);
+      assert.ok(/nodescope/.test(text) && text.length < 200 && !/http\.txt|demo/.test(text), text);
+      await stranger.context().close();
+    }
+  });
+
+  test("is nothing to another site in the same browser", async () => {
+    const site = await page.context().newPage();
+    const { origin } = new URL(url);
+    await site.route("http://other.example/", (route) => route.fulfill({ contentType: "text/html", body: "<title>other</title>" }));
+    await site.goto("http://other.example/");
+    const seen = await site.evaluate(async (origin) => {
+      const asked = await fetch(`${origin}/recordings.json`, { credentials: "include" }).then((answer) => answer.text(), () => "refused");
+      const blind = await fetch(`${origin}/recordings.json`, { credentials: "include", mode: "no-cors" }).then(({ type }) => type, () => "refused");
+      const loaded = await new Promise((done) => {
+        const script = document.createElement("script");
+        script.src = `${origin}/recordings.json`;
+        script.onload = () => done("loaded");
+        script.onerror = () => done("refused");
+        document.head.append(script);
+      });
+      const frame = document.createElement("iframe");
+      frame.src = `${origin}/`;
+      const framed = await new Promise((done) => {
+        frame.onload = () => done(frame.contentDocument?.body.textContent ?? "closed");
+        document.body.append(frame);
+      });
+      return { asked, blind, loaded, framed };
+    }, origin);
+    assert.equal(seen.asked, "refused");
+    assert.equal(seen.loaded, "refused");
+    assert.ok(["refused", "opaque"].includes(seen.blind), seen.blind);
+    assert.equal(seen.framed, "closed");
+    await site.close();
+  });
+});
+
+test("one file is shown at once, two are compared", async () => {
+  const one = await visit(await serve(HTTP));
+  await one.locator("#selection").waitFor();
+  assert.equal(await one.locator("#all").count(), 0);
+  assert.deepEqual(one.trouble, []);
+  const two = await visit(await serve(HTTP, DEMO));
+  await two.locator("#selection").waitFor();
+  await two.getByText("input.txt.gz").first().waitFor();
+  await two.locator("#all").waitFor();
+  await two.screenshot({ path: join(pictures, "view-compare.png") });
+  await two.locator("#all").click();
+  assert.deepEqual(await names(two), ["input.txt.gz", "recording.nodescope"]);
+  assert.deepEqual(two.trouble, []);
+});
+
+test("sources come from this machine", async () => {
+  const script = join(folder, "app.js");
+  writeFileSync(script, "// first line\nfunction hot() {\n  return 42;\n}\n");
+  const frame = { functionName: "hot", scriptId: "1", url: script, lineNumber: 1, columnNumber: 9 };
+  const profile = {
+    nodes: [
+      { id: 1, callFrame: { functionName: "(root)", scriptId: "0", url: "", lineNumber: -1, columnNumber: -1 }, children: [2] },
+      { id: 2, callFrame: frame, positionTicks: [{ line: 3, ticks: 3 }] },
+    ],
+    startTime: 0,
+    endTime: 4000,
+    samples: [2, 2, 2],
+    timeDeltas: [1000, 1000, 1000],
+  };
+  const file = join(folder, "a.cpuprofile");
+  writeFileSync(file, JSON.stringify(profile));
+  const page = await visit(await serve(file));
+  await page.locator("#selection").waitFor();
+  await page.goto(`${page.url()}#view=source&source=0.3`);
+  await page.reload();
+  await page.getByText("return 42;").waitFor();
+  assert.equal(await page.locator(".fact-text").count(), 0);
+  assert.deepEqual(page.trouble, []);
+  // In a file of one's own only if somebody asked for it, and then the page says so.
+  const [plain, carrying] = [join(folder, "plain.html"), join(folder, "carrying.html")];
+  execFileSync(program, ["export", file, "-o", plain]);
+  execFileSync(program, ["export", file, "-o", carrying, "--with-source"], { stdio: "ignore" });
+  rmSync(script);
+  const single = await visit(`${pathToFileURL(carrying).href}#view=source&source=0.3`);
+  await single.getByText("return 42;").waitFor();
+  assert.equal(await single.locator(".fact-text").textContent(), "with source text");
+  await single.goto(`${pathToFileURL(plain).href}#view=source&source=0.3`);
+  await single.getByText("carries no source text").waitFor();
+  assert.equal(await single.locator(".fact-text").count(), 0);
+});
+
+test("a server that has ended is said to have", async () => {
+  const url = await serve(HTTP, DEMO);
+  const page = await visit(url);
+  await page.locator("#selection").waitFor();
+  await page.goto(new URL("/?recording=1", url).href);
+  await page.locator("#selection").waitFor();
+  servers.at(-1).kill("SIGKILL");
+  await new Promise((done) => servers.at(-1).once("exit", done));
+  await page.evaluate(() => (location.hash = "#against=2"));
+  await page.getByText("nodescope does not answer").waitFor();
+});
