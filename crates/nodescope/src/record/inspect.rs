@@ -3,20 +3,18 @@
 
 mod collect;
 mod plan;
+mod process;
 mod say;
 mod visit;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use profile::Profile;
-use target::{Places, Process};
 
 use super::spool::Spool;
-use super::target::Target;
 use super::words::name_for;
-use super::{Output, Showing, cgroup, deliver, limit};
+use super::{Output, Showing, deliver, limit};
 use crate::cli;
 use crate::failure::{Failure, warn};
 use crate::{export, input, select};
@@ -24,18 +22,22 @@ use collect::Collector;
 use plan::Plan;
 use visit::{Place, Visit};
 
+pub(super) use process::Process;
+#[cfg(target_os = "linux")]
 pub(super) use say::WHO_CAN_ATTACH;
 
 /// More samples a second than this are felt.
 const MOST_SAMPLES: u32 = 1000;
 
 /// Records processes.
-pub(super) fn run(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
-    let processes = nodes(target)?;
-    cgroup::leave_room(target.pids())?;
-    let (name, pid) = (target.name().to_owned(), processes[0].pid);
+pub(super) fn run(
+    arguments: &cli::Record,
+    processes: Vec<Process>,
+    default: &Path,
+    showing: &Showing,
+) -> Result<(), Failure> {
     let places: Vec<Place> = processes.into_iter().map(Place::Process).collect();
-    record(arguments, &places, &name_for(&name, pid), showing)
+    record(arguments, &places, default, showing)
 }
 
 /// Records whatever listens at an address.
@@ -46,21 +48,6 @@ pub(super) fn run_at_address(arguments: &cli::Record, showing: &Showing) -> Resu
     })?;
     let name = name_for(&address.host, u32::from(address.port));
     record(arguments, &[Place::Address(address)], &name, showing)
-}
-
-/// The Node processes that were meant, the busiest first.
-fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
-    let list = target::list(&Places::default(), Duration::from_millis(100))
-        .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
-    let pids = target.all_pids();
-    let mut found: Vec<Process> =
-        list.processes.into_iter().filter(|process| pids.contains(&process.pid)).collect();
-    found.sort_by(|one, two| two.cpu_cores.total_cmp(&one.cpu_cores));
-    match found.is_empty() {
-        true => Err(Failure::failed(format!("{} is not Node, and has no inspector", target.describe()))
-            .hint("nodescope ps lists the Node processes")),
-        false => Ok(found),
-    }
 }
 
 fn record(
