@@ -120,7 +120,7 @@ impl Gate {
     }
 
     /// Where it would listen, as far as its command line says.
-    fn port(&self) -> u16 {
+    pub(super) fn port(&self) -> u16 {
         wanted_port(&self.command).unwrap_or(*USUAL_PORTS.start())
     }
 
