@@ -13,6 +13,9 @@ use crate::websocket::WebSocket;
 /// How long sending may take: a target that reads nothing is stopped.
 const SENDING: Duration = Duration::from_secs(2);
 
+/// How long its inspector may take to say farewell.
+const LEAVING: Duration = Duration::from_millis(500);
+
 /// A conversation with a target.
 pub struct Client<S> {
     socket: WebSocket<S>,
@@ -70,7 +73,7 @@ impl<S: Stream> Client<S> {
 
     /// Ends the conversation.
     pub(crate) fn close(&mut self) {
-        self.socket.close(SENDING);
+        self.socket.close(LEAVING);
     }
 
     fn read(&mut self, within: Duration) -> Result<Option<Message>, Error> {

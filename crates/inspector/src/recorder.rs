@@ -84,8 +84,17 @@ struct Thread {
     info: ThreadInfo,
     state: State,
     pace: Pace,
-    /// The number of the window that runs.
+    /// The number of the window that runs. A worker's first one is begun and ended by calls of the protocol: it may
+    /// still set itself up, and code that is run in the middle of that has crashed it.
     window: u32,
+    /// When its profiler was set up.
+    is_set: Instant,
+}
+
+impl Thread {
+    fn is_plain(&self) -> bool {
+        self.window == 0 && self.info.worker.is_some()
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,7 +115,9 @@ enum State {
 enum Purpose {
     Nothing,
     Interval,
+    Start,
     Turn { is_first: bool },
+    Stop,
     End,
     Calls,
 }
@@ -184,12 +195,14 @@ impl<S: Stream> Recorder<S> {
 
     /// Leaves; closes the inspector if it was opened for us.
     pub fn leave(mut self) -> Result<(), Error> {
-        let closed = match self.options.guarded && self.ending == Ending::NotYet {
-            true => close_inspector(&mut self.client, self.options.patience),
-            false => Ok(()),
-        };
-        self.client.close();
-        closed
+        match self.ending {
+            Ending::NotYet if self.options.guarded => close_inspector(self.client, self.options.patience),
+            Ending::NotYet | Ending::Exiting => {
+                self.client.close();
+                Ok(())
+            }
+            Ending::Gone => Ok(()),
+        }
     }
 
     /// What has come since the last time.
@@ -235,9 +248,14 @@ impl<S: Stream> Recorder<S> {
             let params = json!({ "callCount": true, "detailed": false });
             self.send(&session, "Profiler.startPreciseCoverage", &params)?;
         }
-        let text = script::window(Some(&self.name(0)), None);
-        self.evaluate_for(Purpose::Turn { is_first: true }, &session, &text)?;
-        self.threads.insert(session, Thread { info, state: State::Starting, pace: Pace::new(), window: 0 });
+        if session.is_main() {
+            let text = script::window(Some(&self.name(0)), None);
+            self.evaluate_for(Purpose::Turn { is_first: true }, &session, &text)?;
+        } else {
+            self.send_for(Purpose::Start, &session, "Profiler.start", &json!({}))?;
+        }
+        let (state, pace, is_set) = (State::Starting, Pace::new(), Instant::now());
+        self.threads.insert(session, Thread { info, state, pace, window: 0, is_set });
         Ok(())
     }
 
@@ -264,32 +282,41 @@ impl<S: Stream> Recorder<S> {
         for session in due {
             let Some(thread) = self.threads.get_mut(&session) else { continue };
             thread.state = State::Turning;
-            let window = thread.window;
+            let (window, is_plain) = (thread.window, thread.is_plain());
             thread.window += 1;
-            let text = script::window(Some(&self.name(window + 1)), Some(&self.name(window)));
+            let (next, last) = (self.name(window + 1), self.name(window));
+            let text = script::window(Some(&next), Some(&*last).filter(|_| !is_plain));
             self.evaluate_for(Purpose::Turn { is_first: false }, &session, &text)?;
+            if is_plain {
+                self.send_for(Purpose::Stop, &session, "Profiler.stop", &json!({}))?;
+            }
         }
         Ok(())
     }
 
     /// Ends the last window wherever one runs. Those that are about to begin are ended when they have begun.
     fn end(&mut self) -> Result<(), Error> {
-        let running: Vec<(Session, u32)> = self
+        let running: Vec<(Session, u32, bool)> = self
             .threads
             .iter_mut()
             .filter(|(_, thread)| matches!(thread.state, State::Running(_)))
             .map(|(session, thread)| {
                 thread.state = State::Ending;
-                (session.clone(), thread.window)
+                (session.clone(), thread.window, thread.is_plain())
             })
             .collect();
-        for (session, window) in running {
+        for (session, window, is_plain) in running {
             if self.options.calls {
                 self.send_for(Purpose::Calls, &session, "Profiler.takePreciseCoverage", &json!({}))?;
                 self.send(&session, "Profiler.stopPreciseCoverage", &json!({}))?;
             }
-            let text = script::window(None, Some(&self.name(window)));
-            self.evaluate_for(Purpose::End, &session, &text)?;
+            if is_plain {
+                self.send_for(Purpose::Stop, &session, "Profiler.stop", &json!({}))?;
+                self.send_for(Purpose::End, &session, "Profiler.disable", &json!({}))?;
+            } else {
+                let text = script::window(None, Some(&self.name(window)));
+                self.evaluate_for(Purpose::End, &session, &text)?;
+            }
         }
         Ok(())
     }
@@ -354,6 +381,23 @@ impl<S: Stream> Recorder<S> {
     fn answer(&mut self, session: &Session, purpose: Purpose, result: &Result<String, String>) {
         let Some(thread) = self.threads.get_mut(session) else { return };
         match (purpose, result) {
+            (Purpose::Start, Ok(_)) => {
+                let begin_ms = thread.is_set.elapsed().as_secs_f64() * 1e3;
+                thread.state = State::Running(Instant::now());
+                self.pieces.push(Piece::Stall(Stall { is_first: true, begin_ms, ..Stall::default() }));
+            }
+            (Purpose::Start, Err(what)) => {
+                thread.state = State::Over;
+                let name = &thread.info.name;
+                self.pieces.push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
+            }
+            (Purpose::Stop, Ok(text)) => {
+                if let Ok(Stopped { profile }) = serde_json::from_str::<Stopped<'_>>(text) {
+                    thread.pace.saw(text.len());
+                    let window = Window { thread: thread.info.clone(), profile: profile.get().to_owned() };
+                    self.pieces.push(Piece::Window(window));
+                }
+            }
             (Purpose::Turn { is_first }, result) => match stall_in(result, is_first) {
                 Ok(stall) => {
                     thread.state = State::Running(Instant::now());
@@ -375,13 +419,14 @@ impl<S: Stream> Recorder<S> {
                 let thread = thread.info.clone();
                 self.pieces.extend(coverage.ok().map(|coverage| Piece::Calls(Calls { thread, coverage })));
             }
+            (Purpose::Interval, Ok(_)) => thread.is_set = Instant::now(),
             (Purpose::Interval, Err(what)) => {
                 self.pieces.push(Piece::Loss(format!("samples come in V8's own interval: {what}")));
             }
             (Purpose::Calls, Err(what)) => {
                 self.pieces.push(Piece::Loss(format!("calls were not counted: {what}")));
             }
-            (Purpose::Nothing | Purpose::Interval, _) => {}
+            (Purpose::Nothing | Purpose::Stop, _) => {}
         }
     }
 
@@ -405,9 +450,11 @@ impl<S: Stream> Recorder<S> {
     }
 }
 
-/// Closes the inspector of a target that could not be recorded.
-pub fn close_inspector<S: Stream>(client: &mut Client<S>, limit: Duration) -> Result<(), Error> {
-    evaluate(client, &script::close(), true, limit).map(drop)
+/// Leaves a target, and closes its inspector behind us.
+pub fn close_inspector<S: Stream>(mut client: Client<S>, limit: Duration) -> Result<(), Error> {
+    let closed = evaluate(&mut client, &script::close(), true, limit).map(drop);
+    client.close();
+    closed
 }
 
 fn plant<S: Stream>(client: &mut Client<S>, limit: Duration) -> Result<String, Error> {
@@ -436,7 +483,10 @@ fn evaluate<S: Stream>(
 fn remote_in(answer: &str) -> Result<Remote, String> {
     let evaluated: Evaluated = serde_json::from_str(answer).map_err(|error| error.to_string())?;
     match evaluated.exception_details {
-        Some(details) => Err(details.exception.and_then(|thrown| thrown.description).unwrap_or(details.text)),
+        Some(details) => {
+            let thrown = details.exception.and_then(|thrown| thrown.description).unwrap_or(details.text);
+            Err(thrown.lines().next().unwrap_or_default().to_owned())
+        }
         None => Ok(evaluated.result),
     }
 }
@@ -490,6 +540,12 @@ struct Detached {
 #[derive(Deserialize)]
 struct Finished<'a> {
     title: Option<String>,
+    #[serde(borrow)]
+    profile: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Stopped<'a> {
     #[serde(borrow)]
     profile: &'a RawValue,
 }

@@ -18,23 +18,29 @@ pub(crate) fn identity() -> String {
 }
 
 /// Closes the inspector by itself unless it is told not to: who opened it may be killed. The timer does not keep the
-/// process alive.
+/// process alive. Somebody who is connected and does not answer, because he is stopped, would make Node wait for ever
+/// when it closes: as long as a connection stands, the guard waits.
 pub(crate) fn guard(after: Duration) -> String {
-    let milliseconds = after.as_millis();
-    ours(
-        "guard",
-        &format!(
-            "const timer = setTimeout(() => process._debugEnd(), {milliseconds}); timer.unref(); return timer;"
-        ),
-    )
+    ours("guard", &GUARD.replace("AFTER", &after.as_millis().to_string()))
 }
+
+const GUARD: &str = "
+const load = typeof require === 'function' ? require : (name) => process.getBuiltinModule(name);
+const port = (() => { try { return Number(new URL(load('inspector').url()).port); } catch { return process.debugPort; } })();
+const ending = ':' + port.toString(16).toUpperCase().padStart(4, '0');
+const hasClient = (line) => { const words = line.trim().split(/\\s+/); return words[3] === '01' && words[1].endsWith(ending); };
+const isConnected = (file) => { try { return load('fs').readFileSync(file, 'latin1').split('\\n').some(hasClient); } catch { return false; } };
+const close = () => ['/proc/self/net/tcp', '/proc/self/net/tcp6'].some(isConnected) ? timer.refresh() : process._debugEnd();
+const timer = setTimeout(close, AFTER);
+timer.unref();
+return timer;";
 
 /// For the guard, which is `this`: begin to wait anew.
 pub(crate) const RENEW: &str = "function nodescope() { this.refresh(); }\n//# sourceURL=nodescope:renew";
 
-/// Closes the inspector as soon as this call is over.
+/// Closes the inspector soon: when we have left. Node waits for those who are still connected.
 pub(crate) fn close() -> String {
-    ours("close", "setTimeout(() => process._debugEnd(), 0);")
+    ours("close", "setTimeout(() => process._debugEnd(), 100);")
 }
 
 /// Begins a window of samples, ends the one before, and says what each of the two took: time and CPU time in ms. The

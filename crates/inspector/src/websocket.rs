@@ -59,10 +59,17 @@ impl<S: Stream> WebSocket<S> {
         self.send_frame(TEXT, text.as_bytes(), limit)
     }
 
-    /// Says that we go.
+    /// Says that we go, and waits until the other side has gone: Node crashes when a connection ends while it still
+    /// says its own farewell.
     pub(crate) fn close(&mut self, limit: Duration) {
-        // It is a courtesy: the other side may be gone.
-        let _ = self.send_frame(CLOSE, &1000u16.to_be_bytes(), limit);
+        let deadline = Instant::now() + limit;
+        let mut left = limit;
+        let mut is_there = self.send_frame(CLOSE, &1000u16.to_be_bytes(), limit).is_ok();
+        while is_there && !left.is_zero() {
+            self.read.clear();
+            is_there = self.fill(left).is_ok();
+            left = deadline.saturating_duration_since(Instant::now());
+        }
     }
 
     /// The next message, or none in that time.

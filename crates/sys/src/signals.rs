@@ -8,9 +8,9 @@ mod windows;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(unix)]
-pub use unix::catch_end;
+pub use unix::{catch_end, ignore_stop};
 #[cfg(windows)]
-pub use windows::catch_end;
+pub use windows::{catch_end, ignore_stop};
 
 static ENDED: AtomicBool = AtomicBool::new(false);
 

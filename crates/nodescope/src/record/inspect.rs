@@ -68,6 +68,7 @@ fn record(
     let out = Output::new(arguments, || PathBuf::from(default))?;
     let spool = Spool::create(&out.path, &profile::file::file_header())?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
+    sys::signals::ignore_stop();
     let mut collector = Collector::new(spool, arguments.frequency, plan.whole());
     let visited = visit_all(arguments, places, plan, &mut collector);
     let (profile, spool) = match collector.finish() {

@@ -25,3 +25,6 @@ pub fn catch_end() -> io::Result<()> {
     let done = unsafe { SetConsoleCtrlHandler(Some(note), 1) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
+
+/// No key of a console of Windows stops a program.
+pub fn ignore_stop() {}

@@ -45,7 +45,7 @@ impl Whom {
         Self {
             pid: process.map(|process| process.pid),
             inner_pid: Some(identity.pid),
-            name: identity.title.chars().take(64).collect(),
+            name: short_title(identity),
             container: process.and_then(|process| process.container.clone()),
             node_version: identity.node.clone(),
         }
@@ -188,6 +188,14 @@ fn script_text(root: Option<&Path>, url: &str) -> Option<String> {
     let mut text = String::new();
     file.take(LONGEST_SCRIPT).read_to_string(&mut text).ok()?;
     Some(text)
+}
+
+/// What a process calls itself: mostly `node`, or the whole path of it.
+pub(super) fn short_title(identity: &Identity) -> String {
+    let words = identity.title.split(' ').next().unwrap_or_default();
+    let title =
+        if words.starts_with('/') { words.rsplit('/').next().unwrap_or(words) } else { &identity.title };
+    title.chars().take(64).collect()
 }
 
 fn read_line(path: &str) -> Option<String> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use inspector::{Address, Client, Ending, Error, Options, Recorder};
 use target::{Door, Opening, Refusal};
 
-use super::collect::{Collector, Whom};
+use super::collect::{Collector, Whom, short_title};
 use super::process::Process;
 use super::say;
 use crate::cli;
@@ -108,8 +108,11 @@ impl Visit<'_> {
         collector.meet(&identity, process);
         let whom = Whom::new(&identity, process);
         say::long_start(identity.bytecode);
-        let described =
-            format!("{} (pid {})", identity.title, process.map_or(identity.pid, |process| process.pid));
+        let described = format!(
+            "{} (pid {})",
+            short_title(&identity),
+            process.map_or(identity.pid, |process| process.pid)
+        );
         say::start(&described, self.arguments.frequency, self.stay, self.arguments.way.calls);
         let root = process.and_then(|process| process.root.clone());
         let begun = recorder.start();
@@ -200,8 +203,7 @@ fn shut(door: &Door) {
     let ask = || -> Result<(), Error> {
         let listed = inspector::list(&mut door.connect()?, CLOSING)?;
         let path = listed.first().map(|listed| format!("/{}", listed.id)).unwrap_or_default();
-        let mut client = Client::connect(door.connect()?, &path, CLOSING)?;
-        inspector::close_inspector(&mut client, CLOSING)
+        inspector::close_inspector(Client::connect(door.connect()?, &path, CLOSING)?, CLOSING)
     };
     if ask().is_err() || !is_closed(door) {
         say::still_open(door.pid(), door.port());
