@@ -21,6 +21,7 @@ fmt: ## format the Rust code
 bench: ## measure speed against inferno and others, as ratios
 	bench/run.sh
 	bench/overhead.sh
+	node bench/inspector.mjs
 	node bench/page.mjs
 
 fuzz: ## run every fuzz target for a short while

@@ -1,6 +1,7 @@
 //! `nodescope report`: the answer as text or JSON. [`Report`] is what both show: gathered once, without
 //! knowing how it will look.
 
+mod calls;
 mod terminal;
 
 use std::cmp::Ordering;
@@ -14,6 +15,7 @@ use crate::cli::{self, Sort};
 use crate::failure::Failure;
 use crate::style::Style;
 use crate::{input, output, select};
+use calls::CallsRow;
 
 /// How many rows the tables of a short report have.
 const SHORT_ROWS: usize = 5;
@@ -70,6 +72,8 @@ pub(crate) struct Report {
     /// The containers and pods of the processes.
     pub(crate) containers: Vec<String>,
     pub(crate) losses: LossesRow,
+    /// What recording cost the recorded processes, where that was measured.
+    pub(crate) cost: Option<profile::Cost>,
     pub(crate) functions: Vec<FunctionRow>,
     /// The application's functions by what they caused: see [`caused`].
     pub(crate) own_functions: Vec<FunctionRow>,
@@ -81,6 +85,8 @@ pub(crate) struct Report {
     /// Whether the turns of an event loop were counted: without that, no stall means nothing.
     pub(crate) loops_watched: bool,
     pub(crate) stalls: Vec<StallRow>,
+    /// Exact counts, where calls were counted.
+    pub(crate) calls: Vec<CallsRow>,
     #[serde(skip)]
     pub(crate) timed: bool,
     /// Whether samples were really counted; folded stacks may hold anything.
@@ -212,6 +218,7 @@ impl Report {
             node_version: meta.node_version.clone(),
             containers: containers(profile),
             losses: losses(profile),
+            cost: meta.cost,
             functions: rows(TopBy::Function)
                 .iter()
                 .map(|row| function_row(profile, row, times(row)))
@@ -227,6 +234,7 @@ impl Report {
                 .collect(),
             loops_watched: turns.watched,
             stalls: longest.map(|stall| stall_row(profile, selection, stall)).collect(),
+            calls: calls::rows(profile, weights, selection),
             timed: lane.is_some_and(|lane| lane.timed),
             counted: lane.is_some_and(|lane| lane.counted),
             processes: rows(TopBy::Process).len(),

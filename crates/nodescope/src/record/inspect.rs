@@ -79,7 +79,6 @@ fn record(
     let profile = input::with_originals(profile, arguments.maps, None, &visit::roots(places));
     export::write_whole(&profile, out.form, &out.path)?;
     spool.remove();
-    say::cost(&profile);
     deliver(&profile, arguments, &out, showing)?;
     visited
 }

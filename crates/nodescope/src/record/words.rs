@@ -37,7 +37,12 @@ pub(super) fn say_few(profile: &Profile, frequency: u32) {
 pub(super) fn say_written(profile: &Profile, out: &Path) {
     warn(&format!("wrote {} ({})", out.display(), plural(samples(profile), "sample")));
     let lost = profile.meta().losses.lost;
-    if lost > 0 {
+    if lost > 0 && profile.meta().way_in == "inspector" {
+        warn(&format!(
+            "V8 came too late for {}, because CPUs or V8 itself were busy; each sample counts until the next",
+            plural(lost, "sample")
+        ));
+    } else if lost > 0 {
         warn(&format!("{} samples were lost: try a lower rate, -F 49", thousands(lost)));
     }
 }

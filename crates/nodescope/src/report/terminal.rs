@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use profile::{Category, Role};
+use profile::{Category, Cost, Role};
 
+use super::calls::CallsRow;
 use super::{FunctionRow, LineRow, LossesRow, NamedRow, Report, StallRow, ThreadRow, Times};
 use crate::style::Style;
 use crate::table::{Cell, Column, render as render_table};
@@ -76,6 +77,11 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
             columns: FUNCTION_COLUMNS,
             rows: report.functions.iter().map(function).collect(),
         },
+        Section {
+            title: "Calls, by their number",
+            columns: CALLS_COLUMNS,
+            rows: report.calls.iter().map(calls).collect(),
+        },
         Section { title: "Lines", columns: LINE_COLUMNS, rows: report.lines.iter().map(line).collect() },
         Section {
             title: "Threads",
@@ -98,12 +104,19 @@ fn headline(report: &Report) -> String {
     }
     parts.push(extent(report));
     if report.unit == "ns" && report.duration_s > 0.1 {
-        parts.push(format!("{:.2} cores busy", report.weight as f64 / 1e9 / report.duration_s));
+        let busy_ns = report.weight as f64 * (1.0 - idle_share(report));
+        parts.push(format!("{:.2} cores busy", busy_ns / 1e9 / report.duration_s));
     }
     if report.processes > 1 {
         parts.push(plural(report.processes as u64, "process").replace("processs", "processes"));
     }
     parts.join(" · ")
+}
+
+/// Perf sees only threads that run; V8's profiler also those that wait.
+fn idle_share(report: &Report) -> f64 {
+    let idle = report.categories.iter().find(|row| row.category == Category::Idle);
+    idle.map_or(0.0, |row| row.times.self_share)
 }
 
 /// How much was recorded. Folded stacks hold samples, nanoseconds or anything else.
@@ -130,11 +143,22 @@ fn sentences(report: &Report) -> Vec<String> {
     if report.samples < 100 && report.counted {
         sentences.push(format!("Only {}: the shares below are rough.", plural(report.samples, "sample")));
     }
+    sentences.extend(report.cost.as_ref().map(cost_sentence));
     sentences.extend(stall_sentence(report));
     sentences.extend(gc_sentence(report));
     sentences.extend(report.own_functions.first().map(own_sentence));
     sentences.extend(report.packages.first().map(package_sentence));
     sentences
+}
+
+/// What the recorder did to the recorded.
+fn cost_sentence(cost: &Cost) -> String {
+    format!(
+        "Recording stopped it for {} when it began, and for at most {} at each of {}.",
+        duration(cost.start_ns),
+        duration(cost.window_ns),
+        plural(cost.windows, "window")
+    )
 }
 
 /// Time that is in no table below.
@@ -286,10 +310,23 @@ fn function(row: &FunctionRow) -> Vec<Cell> {
     cells
 }
 
+const CALLS_COLUMNS: &[Column] =
+    &[Column::Figure("calls"), Column::Figure("each"), Column::Name("function"), Column::Path("where")];
+
+fn calls(row: &CallsRow) -> Vec<Cell> {
+    let each = row.mean_s.map(|seconds| duration((seconds * 1e9) as u64)).unwrap_or_default();
+    let place = place_of(row.file.as_deref(), row.line);
+    vec![Cell::new(&thousands(row.calls)), Cell::new(&each), Cell::new(&row.name), Cell::dim(&place)]
+}
+
 fn place(row: &FunctionRow) -> String {
-    match (&row.file, row.line) {
+    place_of(row.file.as_deref(), row.line)
+}
+
+fn place_of(file: Option<&str>, line: Option<u32>) -> String {
+    match (file, line) {
         (Some(file), Some(line)) => format!("{file}:{line}"),
-        (Some(file), None) => file.clone(),
+        (Some(file), None) => file.to_owned(),
         (None, Some(line)) => format!("(eval):{line}"),
         (None, None) => String::new(),
     }

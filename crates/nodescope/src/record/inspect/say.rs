@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use profile::Profile;
-
 use crate::failure::warn;
-use crate::text::{duration, plural};
+use crate::text::duration;
 
 /// What an open inspector means.
 pub(crate) const WHO_CAN_ATTACH: &str =
@@ -40,17 +38,6 @@ pub(super) fn start(whom: &str, frequency: u32, time: Option<Duration>, calls: b
     let time = time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
     let calls = if calls { ", counting calls, for which V8 optimises nothing" } else { "" };
     warn(&format!("recording {whom} {time}, {frequency} times a second, by the inspector{calls}"));
-}
-
-/// For how long the target stood still.
-pub(super) fn cost(profile: &Profile) {
-    let Some(cost) = profile.meta().cost else { return };
-    warn(&format!(
-        "it stood still for {} when profiling began, and for at most {} at each of {}",
-        duration(cost.start_ns),
-        duration(cost.window_ns),
-        plural(cost.windows, "window")
-    ));
 }
 
 /// A port that could not be closed.

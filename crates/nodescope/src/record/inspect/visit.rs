@@ -23,7 +23,7 @@ const HURRY: Duration = Duration::from_millis(150);
 /// How long a port may take to close.
 const CLOSING: Duration = Duration::from_secs(1);
 /// How long a port that opens too late is waited for, to close it.
-const LATE: Duration = Duration::from_secs(60);
+const LATE: Duration = Duration::from_secs(30);
 /// How often it is asked whether the time is over.
 const ROUND: Duration = Duration::from_millis(50);
 

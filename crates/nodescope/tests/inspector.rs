@@ -1,0 +1,478 @@
+//! `nodescope record --via inspector` on real Node processes of every line: right shares, all threads and processes,
+//! and nothing left behind: no open port, no process that hangs or has died.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+
+mod program;
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use program::running::{Running, function, nodes};
+use program::{Scratch, fails, json, nodescope, stderr, stdout};
+use serde_json::Value;
+
+/// Two functions of known work, in turns of an event loop.
+const BUSY: &str = "
+function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
+const about = (rounds) => rounds * (0.5 + Math.random());
+function heavy() { return spin(about(9e5)) + 1; }
+function light() { return spin(about(3e5)) + 2; }
+const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+const limit = Number(process.argv[2] ?? Infinity);
+(function turn() { heavy(); light(); if (spent() < limit) setImmediate(turn); })();
+console.log('ready');
+";
+
+/// The last release of each line of Node.
+fn lines() -> Vec<(&'static str, PathBuf)> {
+    let is_last = |(release, _): &(&str, PathBuf)| !release.ends_with(".0.0");
+    nodes().into_iter().filter(is_last).collect()
+}
+
+/// The newest of them.
+fn newest() -> Option<PathBuf> {
+    lines().pop().map(|(_, path)| path)
+}
+
+/// A process that can be recorded: it has said that it runs, and is old enough to be signalled.
+struct Target {
+    running: Running,
+    port: u16,
+}
+
+impl Target {
+    fn start(scratch: &Scratch, node: &Path, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
+        let script = scratch.file("app.js", text.as_bytes());
+        let port = free_port();
+        let mut command = Command::new(node);
+        command.arg(format!("--inspect-port={port}")).args(flags).arg(script).args(arguments);
+        let running = Running::start(command.current_dir(&scratch.0).stderr(Stdio::null()));
+        std::thread::sleep(Duration::from_millis(1100));
+        Self { running, port }
+    }
+
+    fn pid(&self) -> String {
+        self.running.pid()
+    }
+
+    fn signal(&self, signal: &str) {
+        send(signal, &self.pid());
+    }
+
+    /// It lives, and its port is closed.
+    fn is_as_before(&mut self) -> bool {
+        self.running.0.try_wait().unwrap().is_none() && !is_open(self.port)
+    }
+}
+
+fn send(signal: &str, pid: &str) {
+    assert!(Command::new("kill").args([&format!("-{signal}"), pid]).status().unwrap().success());
+}
+
+/// A port that nobody has; none of those that connections get by themselves, or one would be in the way.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 1000 * 10) as u16;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
+fn is_open(port: u16) -> bool {
+    is_listening(port) && TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+/// The same without a connection, which would keep it open.
+fn is_listening(port: u16) -> bool {
+    let wanted = format!(":{port:04X}");
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .any(|words| words.len() > 3 && words[1].ends_with(&wanted) && words[3] == "0A")
+}
+
+fn wait_until(what: &str, limit: Duration, is_so: impl Fn() -> bool) -> Duration {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < limit, "{what} did not happen in {limit:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    start.elapsed()
+}
+
+fn words<'a>(pid: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["record", pid, "--via", "inspector", "-o", out], more].concat()
+}
+
+/// Records, and expects that it works.
+fn record(pid: &str, out: &str, more: &[&str]) -> Output {
+    let output = nodescope(&words(pid, out, more)).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    output
+}
+
+/// Begins to record; returns when the first samples are written.
+fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
+    let said = scratch.path("said");
+    let log = fs::File::create(&said).unwrap();
+    let recorder = nodescope(&words(pid, out, more)).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+    let has_window = || fs::metadata(format!("{out}.part")).is_ok_and(|meta| meta.len() > 1000);
+    wait_until("the first window", Duration::from_secs(30), has_window);
+    recorder
+}
+
+fn share(report: &Value) -> (f64, f64) {
+    let total = |name: &str| function(report, name)["total"].as_f64().unwrap();
+    let samples = |name: &str| function(report, name)["total_samples"].as_f64().unwrap();
+    (total("heavy") / (total("heavy") + total("light")), samples("heavy") + samples("light"))
+}
+
+/// The same program, the same interval, the same profiler: once by Node itself, once from outside, in windows.
+#[test]
+fn shares_agree_with_cpu_prof() {
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-shares-{release}"));
+        let script = scratch.file("busy.js", BUSY.as_bytes());
+        let own = Command::new(&node)
+            .args(["--cpu-prof", "--cpu-prof-interval", "1000", "--cpu-prof-name", "own.cpuprofile"])
+            .args([&script, "3000"])
+            .current_dir(&scratch.0)
+            .output()
+            .unwrap();
+        assert!(own.status.success());
+        let (expected, n_own) = share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
+        let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
+        let out = scratch.path("a.nodescope");
+        record(&target.pid(), &out, &["-d", "4s", "-F", "1000"]);
+        assert!(target.is_as_before(), "{release}");
+        let report = json(&["report", "--json", &out]);
+        let (found, n) = share(&report);
+        println!(
+            "Node {release}: heavy is {expected:.4} of {n_own} by --cpu-prof, {found:.4} of {n} samples"
+        );
+        assert!(n >= 1000.0, "{release}: {n} samples");
+        let noise = (expected * (1.0 - expected) * (1.0 / n + 1.0 / n_own)).sqrt();
+        assert!((found - expected).abs() <= 4.0 * noise, "{release}: {found}, not {expected}");
+        assert!(report["cost"]["windows"].as_u64().unwrap() >= 1, "{release}: {}", report["cost"]);
+        let ours = report["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "nodescope");
+        assert_eq!(ours.count(), 0, "{release}: our own code is no sample");
+        assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{release}");
+    }
+}
+
+#[test]
+fn workers_are_recorded_and_late_ones_too() {
+    let text = "
+        const { Worker, isMainThread, workerData } = require('worker_threads');
+        function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
+        function early() { spin(3e5); } function late() { spin(3e5); }
+        if (isMainThread) {
+          new Worker(__filename, { workerData: 'early' });
+          setTimeout(() => new Worker(__filename, { workerData: 'late' }), 2500);
+          setInterval(() => {}, 1000);
+          console.log('ready');
+        } else setInterval(() => 'a'.replace('a', workerData === 'early' ? early : late), 5);";
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-workers-{release}"));
+        let mut target = Target::start(&scratch, &node, &[], text, &[]);
+        let out = scratch.path("a.nodescope");
+        record(&target.pid(), &out, &["-d", "4s", "-F", "499"]);
+        assert!(target.is_as_before(), "{release}");
+        let report = json(&["report", "--json", &out]);
+        let threads = report["threads"].as_array().unwrap();
+        let workers = threads.iter().filter(|row| row["role"] == "worker").count();
+        assert_eq!((threads.len(), workers), (3, 2), "{release}: {threads:#?}");
+        for name in ["early", "late"] {
+            assert!(function(&report, name)["total"].as_f64().unwrap() > 0.01, "{release}: {name}");
+        }
+        assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{release}");
+    }
+}
+
+/// All workers of a cluster want one port.
+#[test]
+fn clusters_are_recorded_one_after_another_or_in_turn() {
+    let Some(node) = newest() else { return };
+    let scratch = Scratch::new("inspector-cluster");
+    let port = free_port();
+    let text = format!(
+        "const cluster = require('cluster');
+         function spin(rounds) {{ let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }}
+         if (cluster.isPrimary) {{
+           for (let i = 0; i < 4; i++) cluster.fork();
+           setTimeout(() => console.log('ready'), 1500);
+         }} else {{ process.debugPort = {port}; setInterval(() => spin(3e5), 10); }}"
+    );
+    let target = Target::start(&scratch, &node, &[], &text, &[]);
+    for (name, more) in [("after", ["-d", "1s"].as_slice()), ("turn", &["-d", "6s", "--each", "700ms"])] {
+        let out = scratch.path(&format!("{name}.nodescope"));
+        let output = record(&target.pid(), &out, more);
+        let report = json(&["report", "--json", &out]);
+        let busy = report["threads"].as_array().unwrap().iter().filter(|row| row["role"] == "main");
+        let mut pids: Vec<u64> = busy.filter_map(|row| row["pid"].as_u64()).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        assert_eq!(pids.len(), 5, "{name}: {}\n{}", report["threads"], stderr(&output));
+        assert!(!is_open(port) && !is_open(target.port), "{name}");
+        for pid in pids {
+            send("0", &pid.to_string());
+        }
+    }
+}
+
+/// A process that wants to exit waits for who is connected; it must not wait for us.
+#[test]
+fn a_target_that_is_told_to_end_ends() {
+    let waits = "process.on('SIGTERM', () => process.exit(7));";
+    for (release, node) in lines() {
+        for (kind, handler, code) in [("handler", waits, Some(7)), ("plain", "", None)] {
+            let scratch = Scratch::new(&format!("inspector-term-{kind}-{release}"));
+            let mut target = Target::start(&scratch, &node, &[], &format!("{handler}{BUSY}"), &[]);
+            let out = scratch.path("a.nodescope");
+            let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h"]);
+            target.signal("TERM");
+            let start = Instant::now();
+            let mut status = None;
+            while status.is_none() && start.elapsed() < Duration::from_secs(10) {
+                status = target.running.0.try_wait().unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            println!("Node {release}, {kind}: ended {:?} after SIGTERM", start.elapsed());
+            assert_eq!(status.unwrap_or_else(|| panic!("{release}: it hangs")).code(), code, "{release}");
+            assert!(
+                recorder.wait().unwrap().success(),
+                "{}",
+                fs::read_to_string(scratch.path("said")).unwrap()
+            );
+            let samples = json(&["report", "--json", &out])["samples"].as_u64().unwrap();
+            assert!(samples > 10, "{release}, {kind}: {samples} samples");
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_seen_and_closes_the_port() {
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-interrupt-{release}"));
+        let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
+        let out = scratch.path("a.nodescope");
+        let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h"]);
+        assert!(is_open(target.port), "{release}");
+        send("INT", &recorder.id().to_string());
+        assert!(recorder.wait().unwrap().success(), "{}", fs::read_to_string(scratch.path("said")).unwrap());
+        assert!(target.is_as_before(), "{release}");
+        assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 10, "{release}");
+        assert!(!Path::new(&format!("{out}.part")).exists());
+    }
+}
+
+/// The target closes the port itself, and what was recorded opens.
+#[test]
+fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
+    let check = |(release, node): &(&str, PathBuf)| {
+        let scratch = Scratch::new(&format!("inspector-killed-{release}"));
+        let mut target = Target::start(&scratch, node, &[], BUSY, &[]);
+        let out = scratch.path("a.nodescope");
+        let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h"]);
+        let part = format!("{out}.part");
+        recorder.kill().unwrap();
+        recorder.wait().unwrap();
+        let after = wait_until("closing", Duration::from_secs(20), || !is_listening(target.port));
+        println!("Node {release}: closed {after:?} after kill -9");
+        assert!(target.is_as_before(), "{release}");
+        let report = json(&["report", "--json", &part]);
+        assert!(report["samples"].as_u64().unwrap() > 10, "{release}: {}", report["samples"]);
+    };
+    let nodes = lines();
+    std::thread::scope(|scope| nodes.iter().for_each(|node| drop(scope.spawn(move || check(node)))));
+}
+
+#[test]
+fn a_stopped_target_is_given_up_and_closed_later() {
+    let Some(node) = newest() else { return };
+    let scratch = Scratch::new("inspector-stopped");
+    let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
+    let out = scratch.path("a.nodescope");
+    let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "3s"]);
+    target.signal("STOP");
+    assert!(recorder.wait().unwrap().success());
+    let said = fs::read_to_string(scratch.path("said")).unwrap();
+    assert!(said.contains("is still open") && said.contains("kill -CONT"), "{said}");
+    assert!(said.contains("did not answer"), "{said}");
+    assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 10);
+    target.signal("CONT");
+    wait_until("closing", Duration::from_secs(20), || !is_listening(target.port));
+    assert!(target.is_as_before());
+    // One that is stopped from the beginning is refused, and nothing is opened.
+    target.signal("STOP");
+    let second = scratch.path("b.nodescope");
+    fails(&words(&target.pid(), &second, &["-d", "1s"]), 1, "is stopped", "kill -CONT");
+    target.signal("CONT");
+}
+
+/// A recorder that is stopped must not stop its target, and nobody waits for it.
+#[test]
+fn a_stopped_recorder_does_no_harm() {
+    let Some(node) = newest() else { return };
+    let scratch = Scratch::new("inspector-stopped-recorder");
+    let text =
+        format!("{BUSY} setInterval(() => require('fs').writeFileSync('alive', String(Date.now())), 100);");
+    let target = Target::start(&scratch, &node, &[], &text, &[]);
+    let mut recorder = begin(&scratch, &target.pid(), &scratch.path("a.nodescope"), &["-d", "1h"]);
+    send("STOP", &recorder.id().to_string());
+    std::thread::sleep(Duration::from_secs(17));
+    let alive = || fs::read_to_string(scratch.path("alive")).unwrap_or_default();
+    let before = alive();
+    wait_until("a turn of its loop", Duration::from_secs(5), || alive() != before);
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    wait_until("closing", Duration::from_secs(20), || !is_listening(target.port));
+}
+
+#[test]
+fn two_recorders_at_once() {
+    let Some(node) = newest() else { return };
+    let scratch = Scratch::new("inspector-two");
+    let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
+    let (first, second) = (scratch.path("a.nodescope"), scratch.path("b.nodescope"));
+    let mut recorder = begin(&scratch, &target.pid(), &first, &["-d", "6s"]);
+    record(&target.pid(), &second, &["-d", "2s"]);
+    assert!(is_open(target.port), "it is the first one's");
+    assert!(recorder.wait().unwrap().success());
+    assert!(target.is_as_before());
+    for out in [first, second] {
+        let (found, n) = share(&json(&["report", "--json", &out]));
+        assert!(n > 20.0 && (0.5..0.95).contains(&found), "{out}: {found} of {n}");
+    }
+}
+
+#[test]
+fn a_port_that_was_open_stays_open() {
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-open-{release}"));
+        let mut target = Target::start(&scratch, &node, &["--inspect"], BUSY, &[]);
+        let out = scratch.path("a.nodescope");
+        let output = record(&target.pid(), &out, &["-d", "1500ms"]);
+        assert!(!stderr(&output).contains("opening"), "{release}: {}", stderr(&output));
+        assert!(is_open(target.port) && target.running.0.try_wait().unwrap().is_none(), "{release}");
+        // The same by its address alone.
+        let (address, out) = (format!("localhost:{}", target.port), scratch.path("b.folded"));
+        let words = ["record", "--connect", &address, "-d", "1500ms", "-o", &out];
+        let output = nodescope(&words).output().unwrap();
+        assert!(output.status.success(), "{release}: {}", stderr(&output));
+        assert!(fs::read_to_string(&out).unwrap().contains("heavy"), "{release}");
+        assert!(is_open(target.port), "{release}");
+    }
+}
+
+#[test]
+fn a_pegged_loop_is_recorded() {
+    // Through a builtin: of code that was optimised before profiling began, older V8s do not know what was inlined.
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-pegged-{release}"));
+        let text = "console.log('ready');
+            function step() { let sum = 0; for (let i = 0; i < 1e6; i++) sum += Math.sqrt(i); return sum; }
+            function forever() { for (;;) 'a'.replace('a', step); }
+            setTimeout(forever, 200);";
+        let target = Target::start(&scratch, &node, &[], text, &[]);
+        let out = scratch.path("a.nodescope");
+        let output = nodescope(&words(&target.pid(), &out, &["-d", "2s"])).output().unwrap();
+        assert!(output.status.success(), "{release}: {}", stderr(&output));
+        let report = json(&["report", "--json", &out]);
+        let found = function(&report, "step")["self"].as_f64().unwrap();
+        assert!(found > 0.5, "{release}: {}", report["functions"]);
+    }
+}
+
+/// Nobody answers from inside of one long call; perf events see it.
+#[test]
+fn a_long_native_call_is_for_perf() {
+    let Some(node) = newest() else { return };
+    let scratch = Scratch::new("inspector-native");
+    let text = "console.log('ready');
+        setTimeout(() => require('crypto').pbkdf2Sync('a', 'b', 4e6, 64, 'sha512'), 300);
+        setInterval(() => {}, 1000);";
+    let mut target = Target::start(&scratch, &node, &[], text, &[]);
+    let out = scratch.path("a.nodescope");
+    let output = nodescope(&words(&target.pid(), &out, &["-d", "1s"])).output().unwrap();
+    if output.status.success() {
+        println!("skipped: the call was over before it was asked");
+        return;
+    }
+    assert!(stderr(&output).contains("--via perf"), "{}", stderr(&output));
+    assert!(target.is_as_before(), "{}", stderr(&output));
+}
+
+#[test]
+fn calls_are_counted_exactly() {
+    let text = "
+        function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
+        function often() { return spin(10); }
+        function seldom() { return spin(9000); }
+        const twins = [() => spin(30), () => spin(40)];
+        const wait = setInterval(() => {
+          if (!require('fs').existsSync('go')) return;
+          clearInterval(wait);
+          for (let i = 0; i < 700; i++) seldom();
+          for (let i = 0; i < 70000; i++) often();
+          for (let i = 0; i < 500; i++) { twins[0](); twins[1](); twins[1](); }
+          require('fs').writeFileSync('done', '');
+          setInterval(() => {}, 1000);
+        }, 50);
+        console.log('ready');";
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-calls-{release}"));
+        let target = Target::start(&scratch, &node, &[], text, &[]);
+        let out = scratch.path("a.nodescope");
+        let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h", "--calls", "-F", "499"]);
+        fs::write(scratch.path("go"), "").unwrap();
+        wait_until("all calls", Duration::from_secs(30), || Path::new(&scratch.path("done")).exists());
+        std::thread::sleep(Duration::from_millis(200));
+        send("INT", &recorder.id().to_string());
+        assert!(recorder.wait().unwrap().success(), "{}", fs::read_to_string(scratch.path("said")).unwrap());
+        let report = json(&["report", "--json", &out]);
+        let calls = |name: &str| -> Vec<(u64, Option<u64>)> {
+            let rows = report["calls"].as_array().unwrap().iter().filter(|row| row["name"] == name);
+            rows.map(|row| (row["calls"].as_u64().unwrap(), row["line"].as_u64())).collect()
+        };
+        assert_eq!(calls("often"), [(70_000, Some(3))], "{release}");
+        assert_eq!(calls("seldom"), [(700, Some(4))], "{release}");
+        assert_eq!(calls("spin"), [(72_200, Some(2))], "{release}");
+        let row = report["calls"].as_array().unwrap().iter().find(|row| row["name"] == "seldom").unwrap();
+        assert!(row["mean_s"].as_f64().is_some_and(|mean| mean > 1e-6), "{release}: {row}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let Some(node) = newest() else { return };
+    let scratch = Scratch::new("inspector-usage");
+    let target = Target::start(&scratch, &node, &[], BUSY, &[]);
+    let (pid, out) = (target.pid(), scratch.path("a.nodescope"));
+    fails(&["record", &pid, "--calls", "--via", "perf"], 2, "--calls needs the inspector", "--via inspector");
+    fails(&["record", &pid, "--each", "1s"], 2, "--each needs the inspector", "--via inspector");
+    fails(&words(&pid, &out, &["-F", "10000"]), 2, "slow a process down", "--force");
+    fails(&words(&pid, &out, &["-e", "page-faults"]), 2, "--event needs perf events", "--via perf");
+    fails(&["record", "--via", "inspector", "--", "true"], 2, "needs perf events", "--via perf");
+    fails(&["record", "--connect", "nowhere"], 2, "HOST:PORT", "--connect localhost:9229");
+    fails(&["record", &pid, "--connect", "localhost:9229"], 2, "which process is meant", "--connect");
+    let own = std::process::id().to_string();
+    fails(&words(&own, &out, &["--no-children"]), 1, "is not Node", "nodescope ps");
+    // Something that listens and is no inspector.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = std::io::Write::write_all(&mut stream.unwrap(), b"HTTP/1.1 404 Not Found\r\n\r\n");
+        }
+    });
+    fails(&["record", "--connect", &address, "-o", &out], 1, "is no inspector", "--connect HOST:PORT");
+    assert!(!Path::new(&format!("{out}.part")).exists(), "nothing was recorded");
+    assert!(!stdout(&nodescope(&["record", "--help"]).output().unwrap()).is_empty());
+}
