@@ -7,6 +7,7 @@
 mod program;
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -218,12 +219,17 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
         let mut pids: Vec<u64> = busy.filter_map(|row| row["pid"].as_u64()).collect();
         pids.sort_unstable();
         pids.dedup();
-        assert_eq!(pids.len(), 5, "{name}: {}\n{}", report["threads"], stderr(&output));
+        assert_eq!(pids.len(), 4, "{name}: {}\n{}", report["threads"], stderr(&output));
         assert!(!is_open(port) && !is_open(target.port), "{name}");
         for pid in pids {
             send("0", &pid.to_string());
         }
     }
+    // Node's own cluster would open the inspectors of all workers.
+    let out = scratch.path("primary.nodescope");
+    let alone = words(&target.pid(), &out, &["--no-children"]).join(" ");
+    fails(&alone.split(' ').collect::<Vec<_>>(), 1, "is the primary of a cluster", "record its workers");
+    assert!(!is_open(port) && !is_open(target.port));
 }
 
 /// A process that wants to exit waits for who is connected; it must not wait for us.
@@ -385,8 +391,11 @@ fn a_pegged_loop_is_recorded() {
         let output = nodescope(&words(&target.pid(), &out, &["-d", "2s"])).output().unwrap();
         assert!(output.status.success(), "{release}: {}", stderr(&output));
         let report = json(&["report", "--json", &out]);
-        let found = function(&report, "step")["self"].as_f64().unwrap();
-        assert!(found > 0.5, "{release}: {}", report["functions"]);
+        // Either may be inlined, and V8 does not know it of code that was there before.
+        let is_it = |row: &&Value| row["name"] == "step" || row["name"] == "forever";
+        let found = report["functions"].as_array().unwrap().iter().filter(is_it);
+        let most = found.filter_map(|row| row["total"].as_f64()).fold(0.0, f64::max);
+        assert!(most > 0.5, "{release}: {}", report["functions"]);
     }
 }
 
@@ -414,7 +423,7 @@ fn calls_are_counted_exactly() {
     let text = "
         function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
         function often() { return spin(10); }
-        function seldom() { return spin(9000); }
+        function seldom() { return spin(90000); }
         const twins = [() => spin(30), () => spin(40)];
         const wait = setInterval(() => {
           if (!require('fs').existsSync('go')) return;
@@ -468,8 +477,9 @@ fn what_cannot_be_is_said() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let _ = std::io::Write::write_all(&mut stream.unwrap(), b"HTTP/1.1 404 Not Found\r\n\r\n");
+        for mut stream in listener.incoming().map(Result::unwrap) {
+            let _ = stream.read(&mut [0; 1000]);
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\n\r\n");
         }
     });
     fails(&["record", "--connect", &address, "-o", &out], 1, "is no inspector", "--connect HOST:PORT");

@@ -289,6 +289,9 @@ fn a_cluster_opens_one_after_another() {
         }
         std::thread::sleep(nodes::SETTLED);
         let workers = pids();
+        let refusal = open(process.pid()).unwrap_err();
+        assert!(matches!(refusal, Refusal::Primary(_)), "{version}: it would signal all workers: {refusal}");
+        process.assert_untouched();
         let first = open(workers[0]).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         for worker in &workers[1..] {
             let refusal = open(*worker).unwrap_err();
