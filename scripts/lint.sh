@@ -32,13 +32,13 @@ check_dependencies() {
   fi
 }
 
-# The sampler is for arm64, too; everything but the sampler also for Windows and macOS. What no network gives is not checked.
+# The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. What no network gives is not checked.
 check_targets() {
   local target
   has rustup https://rustup.rs || return
   for target in aarch64-unknown-linux-musl x86_64-pc-windows-gnu x86_64-apple-darwin; do
     if rustup target add $target >/dev/null 2>&1; then
-      check "cargo check, $target" cargo check --quiet -p nodescope --target $target
+      check "cargo clippy, $target" cargo clippy --quiet -p nodescope --target $target -- -D warnings
     else
       echo "skipped: the target $target cannot be installed"
     fi

@@ -17,7 +17,6 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    #[cfg(target_os = "linux")]
     Record(Record),
     #[cfg(target_os = "linux")]
     Ps(Ps),

@@ -17,7 +17,6 @@ mod invoked;
 mod output;
 #[cfg(target_os = "linux")]
 mod ps;
-#[cfg(target_os = "linux")]
 mod record;
 mod report;
 mod select;
@@ -56,7 +55,6 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => output::print(&cli::short_help()),
-        #[cfg(target_os = "linux")]
         Some(Command::Record(arguments)) => record::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Ps(arguments)) => ps::run(arguments),

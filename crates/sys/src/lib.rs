@@ -14,5 +14,4 @@ pub mod perf;
 pub mod pidfd;
 #[cfg(target_os = "linux")]
 pub mod remote;
-#[cfg(target_os = "linux")]
 pub mod signals;

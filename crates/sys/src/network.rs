@@ -95,10 +95,7 @@ impl<'a> Errand<'a> {
                 (libc::AF_INET6, size_of::<libc::sockaddr_in6>())
             }
         };
-        let limit = libc::timeval {
-            tv_sec: limit.as_secs() as libc::time_t,
-            tv_usec: libc::suseconds_t::from(limit.subsec_micros()),
-        };
+        let limit = libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros().into() };
         Self { process: process.as_fd(), address, length: length as libc::socklen_t, family, limit, answer }
     }
 

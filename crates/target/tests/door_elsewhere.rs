@@ -74,6 +74,30 @@ fn another_network_is_entered() {
     }
 }
 
+/// A program may choose the port while it runs, where nobody outside sees it; and a server of its own may open at the
+/// same moment.
+#[test]
+fn the_port_is_where_the_program_wants_it() {
+    if !can_unshare(&["--net"]) {
+        return;
+    }
+    let program = "process.debugPort = 4711; const http = require('http'), inspector = require('inspector'); \
+                   const timer = setInterval(() => { \
+                     if (!inspector.url()) return; \
+                     clearInterval(timer); \
+                     http.createServer((request, answer) => answer.end('{}')).listen(80); \
+                   }, 1); console.log('ready')";
+    for (version, binary) in nodes() {
+        let mut process = in_own_network("up", &binary, &["-e", program]);
+        process.wait_for("ready");
+        process.settle();
+        let door = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        assert_eq!((door.port(), door.opened_by_us()), (4711, true), "{version}");
+        assert!(answers(&door), "{version}");
+        process.assert_unharmed();
+    }
+}
+
 /// What could not be closed again is not opened.
 #[test]
 fn a_network_that_is_down_is_said() {
@@ -265,6 +289,9 @@ fn a_cluster_opens_one_after_another() {
         }
         std::thread::sleep(nodes::SETTLED);
         let workers = pids();
+        let refusal = open(process.pid()).unwrap_err();
+        assert!(matches!(refusal, Refusal::Primary(_)), "{version}: it would signal all workers: {refusal}");
+        process.assert_untouched();
         let first = open(workers[0]).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         for worker in &workers[1..] {
             let refusal = open(*worker).unwrap_err();

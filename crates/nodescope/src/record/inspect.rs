@@ -3,21 +3,18 @@
 
 mod collect;
 mod plan;
+mod process;
 mod say;
 mod visit;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use profile::Profile;
-use target::{InspectorWay, Places, Process, Role};
 
 use super::spool::Spool;
-use super::target::Target;
 use super::words::name_for;
-use super::{Output, Showing, cgroup, deliver, limit};
+use super::{Output, Showing, deliver, limit};
 use crate::cli;
 use crate::failure::{Failure, warn};
 use crate::{export, input, select};
@@ -25,18 +22,22 @@ use collect::Collector;
 use plan::Plan;
 use visit::{Place, Visit};
 
+pub(super) use process::Process;
+#[cfg(target_os = "linux")]
 pub(super) use say::WHO_CAN_ATTACH;
 
 /// More samples a second than this are felt.
 const MOST_SAMPLES: u32 = 1000;
 
 /// Records processes.
-pub(super) fn run(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
-    let processes = nodes(target)?;
-    cgroup::leave_room(target.pids())?;
-    let (name, pid) = (target.name().to_owned(), processes[0].pid);
+pub(super) fn run(
+    arguments: &cli::Record,
+    processes: Vec<Process>,
+    default: &Path,
+    showing: &Showing,
+) -> Result<(), Failure> {
     let places: Vec<Place> = processes.into_iter().map(Box::new).map(Place::Process).collect();
-    record(arguments, &places, &name_for(&name, pid), showing)
+    record(arguments, &places, default, showing)
 }
 
 /// Records whatever listens at an address.
@@ -47,32 +48,6 @@ pub(super) fn run_at_address(arguments: &cli::Record, showing: &Showing) -> Resu
     })?;
     let name = name_for(&address.host, u32::from(address.port));
     record(arguments, &[Place::Address(address)], &name, showing)
-}
-
-/// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors
-/// when its own is opened, and nobody would close those: it is left out, unless its port is open already.
-fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
-    let list = target::list(&Places::default(), Duration::from_millis(100))
-        .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
-    let is_worker = |process: &&Process| matches!(process.role, Role::Worker { .. });
-    let parents: BTreeSet<u32> = list.processes.iter().filter(is_worker).map(|one| one.parent_pid).collect();
-    let is_closed = |process: &Process| !matches!(process.ways.inspector, InspectorWay::Open { .. });
-    let pids = target.all_pids();
-    let found: Vec<Process> =
-        list.processes.into_iter().filter(|process| pids.contains(&process.pid)).collect();
-    let (primaries, mut others): (Vec<Process>, Vec<Process>) =
-        found.into_iter().partition(|process| parents.contains(&process.pid) && is_closed(process));
-    others.sort_by(|one, two| two.cpu_cores.total_cmp(&one.cpu_cores));
-    match primaries.first() {
-        _ if !others.is_empty() => Ok(others),
-        Some(primary) => Err(Failure::failed(format!(
-            "process {} is the primary of a cluster: opening its inspector would open those of its workers, too",
-            primary.pid
-        ))
-        .hint("record its workers: leave out --no-children, or name one of them")),
-        None => Err(Failure::failed(format!("{} is not Node, and has no inspector", target.describe()))
-            .hint("nodescope ps lists the Node processes")),
-    }
 }
 
 fn record(

@@ -14,8 +14,9 @@ use capture::{Rings, Sampler, mappings, own, records};
 use formats::perf_data::Live;
 use symbols::{Found, Note, Walker};
 
+use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
+use super::proc;
 use super::turns::Loops;
-use super::{LONGEST_ROUND, SHORTEST_ROUND, proc};
 use crate::advice;
 use crate::failure::Failure;
 

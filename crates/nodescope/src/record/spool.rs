@@ -4,8 +4,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use capture::own;
-
 use crate::failure::Failure;
 use crate::output;
 
@@ -53,11 +51,12 @@ impl Spool {
     }
 
     /// Writes a chunk and its checksum: what a crash or a bad disk made of it is noticed.
+    #[cfg(target_os = "linux")]
     pub(super) fn write(&mut self, chunk: &[u8]) -> Result<(), Failure> {
         if chunk.is_empty() {
             return Ok(());
         }
-        self.append(&[chunk, &own::seal(chunk)].concat())
+        self.append(&[chunk, &capture::own::seal(chunk)].concat())
     }
 
     /// Writes what has a checksum of its own.

@@ -1,15 +1,7 @@
-//! By which way a process is recorded. Perf events come first, because they see everything and the process does not
-//! notice; Node's own profiler where they are not permitted. A port is never opened unasked.
+//! What can go together when a process is recorded, by perf events or by Node's own profiler.
 
-use std::io::{self, BufRead, IsTerminal, Write};
-use std::time::Duration;
-
-use target::{InspectorWay, Places, Process};
-
-use super::target::Target;
 use crate::cli::{self, Via};
-use crate::failure::{Failure, warn};
-use crate::invoked;
+use crate::failure::Failure;
 
 /// Refuses what cannot go together.
 pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
@@ -35,66 +27,4 @@ pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
         _ if arguments.no_heap => perf("--no-heap"),
         _ => Ok(()),
     }
-}
-
-/// Settles the way to a target.
-pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Failure> {
-    let asks_for_perf = !arguments.event.is_empty() || arguments.no_heap;
-    if arguments.way.via != Via::Auto || target.is_command() || target.is_system() || asks_for_perf {
-        return Ok(arguments.way.via);
-    }
-    let Ok(list) = target::list(&Places::default(), Duration::ZERO) else { return Ok(Via::Perf) };
-    let pids = target.pids();
-    let meant: Vec<&Process> =
-        list.processes.iter().filter(|process| pids.contains(&process.pid) && process.is_certain).collect();
-    let Some(process) = meant.iter().find(|process| !process.ways.perf.open || !process.ways.names.open)
-    else {
-        return Ok(Via::Perf);
-    };
-    let ways = &process.ways;
-    let why = match ways.perf.open {
-        false => format!("perf events are not permitted: {}", ways.perf.why),
-        true => format!("perf events would show JavaScript without names: {}", ways.names.why),
-    };
-    match &ways.inspector {
-        InspectorWay::Open { port } => {
-            warn(&format!("{why}; its inspector is open on port {port}, and is used"));
-            Ok(Via::Inspector)
-        }
-        InspectorWay::CanBeOpened if can_ask() => match ask(&why, process)? {
-            true => Ok(Via::Inspector),
-            false => Ok(Via::Perf),
-        },
-        InspectorWay::CanBeOpened if !ways.perf.open => Err(Failure::failed(why)
-            .hint(format!("Node's own profiler works here: {}", again(arguments, process)))),
-        InspectorWay::CanBeOpened => {
-            warn(&format!("{why}; with names: {}", again(arguments, process)));
-            Ok(Via::Perf)
-        }
-        // What perf events say of themselves is the better advice.
-        InspectorWay::Closed { .. } => Ok(Via::Perf),
-    }
-}
-
-/// What the exact command is.
-fn again(arguments: &cli::Record, process: &Process) -> String {
-    let time = arguments.duration.as_ref().map(|time| format!(" -d {time}")).unwrap_or_default();
-    format!("{} record {} --via inspector{time}", invoked::name(), process.pid)
-}
-
-fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-fn ask(why: &str, process: &Process) -> Result<bool, Failure> {
-    warn(why);
-    warn(&format!(
-        "Node's own profiler works: SIGUSR1 opens the inspector of process {} for the time of the recording. Node writes that into the application's log, and meanwhile {}",
-        process.pid,
-        super::inspect::WHO_CAN_ATTACH
-    ));
-    let _ = write!(io::stderr().lock(), "nodescope: open it? [y/N] ");
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(|error| Failure::failed(error.to_string()))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

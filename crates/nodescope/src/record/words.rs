@@ -1,59 +1,24 @@
 //! What `record` says: what it does, why it cannot, what came of it, and what to type next.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use capture::{AttachError, Sampler};
 use profile::{Category, Profile, StackId};
 
-use super::target::Target;
 use crate::export::Form;
 use crate::failure::{Failure, warn};
+use crate::invoked;
 use crate::text::{duration, plural, thousands, utc};
-use crate::{advice, invoked};
 
 /// Fewer samples than this say little.
 const FEW_SAMPLES: u64 = 100;
 
 /// `nodescope-server-4140-20261115-031502.nodescope`, here.
-pub(super) fn default_name(target: &Target) -> PathBuf {
-    name_for(target.name(), target.pids().first().copied().unwrap_or(0))
-}
-
-/// The same for a process by its name.
 pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
     let name: String = name.chars().filter(is_plain).take(30).collect();
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
-}
-
-pub(super) fn explain(error: AttachError, target: &Target) -> Failure {
-    match error {
-        AttachError::Denied(_) if target.is_system() => {
-            Failure::failed("you may not sample the whole machine")
-                .hint(format!("with sudo: {} record --system", invoked::with_sudo()))
-        }
-        error => advice::explain(&error, &target.subject()),
-    }
-}
-
-pub(super) fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
-    let time = limit.map_or_else(
-        || "until it ends".to_owned(),
-        |limit| format!("for {}", duration(limit.as_nanos() as u64)),
-    );
-    let kernel = match fs::metadata("/proc/self").map(|meta| meta.uid()) {
-        _ if sampler.sees_kernel() => "",
-        Ok(0) => ", without the kernel's time: root has no CAP_PERFMON here",
-        _ => ", without the kernel's time: you are not root",
-    };
-    warn(&format!(
-        "recording {} {time}, {frequency} times a second, by perf events{kernel}",
-        target.describe()
-    ));
 }
 
 pub(super) fn say_few(profile: &Profile, frequency: u32) {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 /// there.
 pub(crate) const USUAL_PORTS: RangeInclusive<u16> = 9229..=9250;
 
-/// An inspector answers from a thread of its own, in a millisecond.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// An inspector answers from a thread of its own, in a millisecond, unless the machine is busy.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Its answer has about 200 bytes.
 const MOST_BYTES: u64 = 4 << 10;

@@ -5,7 +5,7 @@ mod gate;
 mod listeners;
 mod network;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
@@ -32,6 +32,10 @@ pub struct Door {
 
 /// How often to look for the port: Node needs 16 to 67 ms.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// A server of the program may happen to open now: it is not asked more often than this. An inspector on a busy machine
+/// may need more than one question.
+const MOST_QUESTIONS: u32 = 3;
 
 /// How long the port may take to answer that it is one.
 const CONNECT: Duration = Duration::from_millis(500);
@@ -63,11 +67,12 @@ impl Door {
         let gate = Gate::new(&proc, pid)?;
         let network = gate.look_around()?;
         let before = own_listeners(&proc, pid).map_err(|_| Refusal::Hidden(pid))?;
-        let mut seen: HashSet<u64> = before.iter().map(|listener| listener.inode).collect();
+        let mut newcomers = Newcomers { proc: &proc, pid, expected: gate.port(), known: HashMap::new() };
+        newcomers.known.extend(before.iter().map(|listener| (listener.inode, MOST_QUESTIONS)));
         gate.signal(opening)?;
         let end = Instant::now() + opening.within;
         loop {
-            if let Some(listener) = next_inspector(&proc, pid, &network, &mut seen) {
+            if let Some(listener) = newcomers.inspector(&network) {
                 return Ok(Self { pid, listener, network, is_ours: true });
             }
             if gate.process().has_ended() {
@@ -150,17 +155,31 @@ fn own_listeners(proc: &Proc, pid: u32) -> io::Result<Vec<Listener>> {
     Ok(own)
 }
 
-/// An inspector among the sockets that were not seen before. Whose they are is asked only when there is one, because a
-/// busy server has thousands of files open.
-fn next_inspector(proc: &Proc, pid: u32, network: &Network, seen: &mut HashSet<u64>) -> Option<Listener> {
-    let mut new = listeners_beside(proc, pid);
-    new.retain(|listener| !seen.contains(&listener.inode));
-    if new.is_empty() {
-        return None;
+/// The sockets that a process opens after it was asked to.
+struct Newcomers<'a> {
+    proc: &'a Proc,
+    pid: u32,
+    /// The port where its inspector should be.
+    expected: u16,
+    /// How often each was asked, by inode.
+    known: HashMap<u64, u32>,
+}
+
+impl Newcomers<'_> {
+    /// The inspector among them: it is where it was expected, or it answers. Whose they are is asked only when there is
+    /// one, because a busy server has thousands of files open.
+    fn inspector(&mut self, network: &Network) -> Option<Listener> {
+        let mut new = listeners_beside(self.proc, self.pid);
+        new.retain(|listener| self.known.get(&listener.inode).is_none_or(|asked| *asked < MOST_QUESTIONS));
+        if new.is_empty() {
+            return None;
+        }
+        let own = sockets_of(self.proc, self.pid).ok()?;
+        new.into_iter().filter(|listener| own.contains(&listener.inode)).find(|listener| {
+            *self.known.entry(listener.inode).or_default() += 1;
+            listener.address.port() == self.expected || answers(network, *listener)
+        })
     }
-    let own = sockets_of(proc, pid).ok()?;
-    new.retain(|listener| own.contains(&listener.inode));
-    new.into_iter().find(|listener| seen.insert(listener.inode) && answers(network, *listener))
 }
 
 fn answers(network: &Network, listener: Listener) -> bool {

@@ -58,6 +58,11 @@ pub enum Refusal {
     /// The program would take the signal for its own.
     #[error("process {0} has a SIGUSR1 listener of its own: that would run, and no inspector would open")]
     OwnListener(u32),
+    /// Node's cluster passes the signal on, to processes that nobody has looked at.
+    #[error(
+        "process {0} is the primary of a cluster: it would signal its workers in turn, and could kill them"
+    )]
+    Primary(u32),
     /// It cannot be seen whether the program would.
     #[error("it cannot be seen whether process {pid} has a SIGUSR1 listener of its own: {why}")]
     Unseen {
@@ -159,6 +164,7 @@ impl Refusal {
             Self::Deadly(_) | Self::Ignored(_) | Self::Blocked(_) | Self::OwnListener(_) => {
                 or_inspect(BY_PERF)
             }
+            Self::Primary(_) => "record its workers, one after another".to_owned(),
             Self::Confined(_) => {
                 format!("{BY_PERF}; or start it with --allow-inspector (Node 24.12, 25.0 and later)")
             }

@@ -8,10 +8,10 @@ use formats::cpuprofile::{Joiner, Whose};
 use inspector::{Calls, Identity, Piece, Stall, ThreadInfo, Window};
 use profile::{Cost, Profile, Role};
 use symbols::{Disk, Files, source_maps};
-use target::Process;
 
 use super::super::progress::Progress;
 use super::super::spool::Spool;
+use super::process::Process;
 use crate::failure::Failure;
 
 /// A script's text is read up to this length: it is asked for the places of its functions.
@@ -46,9 +46,7 @@ impl Whom {
             pid: process.map(|process| process.pid),
             inner_pid: Some(identity.pid),
             name: short_title(identity),
-            container: process
-                .and_then(|process| process.container.as_ref())
-                .map(super::super::beside::name_of),
+            container: process.and_then(|process| process.container.clone()),
             node_version: identity.node.clone(),
         }
     }
@@ -97,7 +95,7 @@ impl Collector {
         let meta = self.joiner.meta();
         if is_first {
             meta.clock = Some("CLOCK_MONOTONIC".into());
-            meta.command = process.map(|process| process.command.clone());
+            meta.command = process.and_then(|process| process.command.clone());
             meta.v8_version = Some(identity.v8.clone());
             meta.node_version = node;
         } else if meta.node_version != node {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use inspector::{Address, Client, Ending, Error, Options, Recorder};
-use target::{Door, Opening, Process, Refusal};
+use target::{Door, Opening, Refusal};
 
-use super::super::proc;
 use super::collect::{Collector, Whom, short_title};
+use super::process::Process;
 use super::say;
 use crate::cli;
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub(super) struct Visit<'a> {
 /// Where the files of each process are, if not where ours are.
 pub(super) fn roots(places: &[Place]) -> BTreeMap<u32, PathBuf> {
     let root = |place: &Place| match place {
-        Place::Process(process) => Some((process.pid, proc::root(process.pid)?.0)),
+        Place::Process(process) => Some((process.pid, process.root.clone()?)),
         Place::Address(_) => None,
     };
     places.iter().filter_map(root).collect()
@@ -114,7 +114,7 @@ impl Visit<'_> {
             process.map_or(identity.pid, |process| process.pid)
         );
         say::start(&described, self.arguments.frequency, self.stay, self.arguments.way.calls);
-        let root = process.and_then(|process| proc::root(process.pid)).map(|(root, _)| root);
+        let root = process.and_then(|process| process.root.clone());
         let begun = recorder.start();
         let ended = begun.and_then(|()| self.stay(&mut recorder, collector, &whom, root.as_deref()));
         collector.take(recorder.take(), &whom, root.as_deref())?;

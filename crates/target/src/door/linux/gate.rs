@@ -20,6 +20,7 @@ use crate::command::Command;
 use crate::door::{Holder, Opening, Refusal, USUAL_PORTS};
 use crate::inspector::{Listener, listeners_beside, sockets_of, wanted_port};
 use crate::proc::Proc;
+use crate::role::Environment;
 use crate::status::{Stat, Status, TICKS_A_SECOND};
 
 /// A process that is Node, held so that it cannot become another.
@@ -65,6 +66,9 @@ impl Gate {
     /// Whether the port that it would open is free, and could be reached.
     pub(super) fn look_around(&self) -> Result<Network, Refusal> {
         let own = own_listeners(&self.proc, self.pid).map_err(|_| Refusal::Hidden(self.pid))?;
+        if self.has_workers() {
+            return Err(Refusal::Primary(self.pid));
+        }
         let again = self.process.try_clone().map_err(|error| Refusal::NoHandle { pid: self.pid, error })?;
         let network = Network::of(&self.proc, self.pid, again)?;
         network.check(self.port().max(1))?;
@@ -120,7 +124,7 @@ impl Gate {
     }
 
     /// Where it would listen, as far as its command line says.
-    fn port(&self) -> u16 {
+    pub(super) fn port(&self) -> u16 {
         wanted_port(&self.command).unwrap_or(*USUAL_PORTS.start())
     }
 
@@ -141,13 +145,24 @@ impl Gate {
         Some(pids.into_iter().find(has_it).map_or(Holder::Unknown, |pid| self.describe(pid)))
     }
 
-    fn describe(&self, pid: u32) -> Holder {
-        let parent = |pid: u32| {
-            let status = self.proc.text_of(pid, "status").ok();
-            status.and_then(|text| Status::parse(&text)).map_or(0, |status| status.parent)
+    /// Whether it is the primary of a cluster: when its inspector opens, it signals all its workers.
+    fn has_workers(&self) -> bool {
+        let is_worker = |pid: &u32| {
+            let environ = self.proc.bytes_of(*pid, "environ").unwrap_or_default();
+            Environment::parse(&environ).unique_id.is_some()
         };
+        let pids = self.proc.pids().unwrap_or_default();
+        pids.into_iter().filter(|pid| self.parent_of(*pid) == self.pid).any(|pid| is_worker(&pid))
+    }
+
+    fn parent_of(&self, pid: u32) -> u32 {
+        let status = self.proc.text_of(pid, "status").ok();
+        status.and_then(|text| Status::parse(&text)).map_or(0, |status| status.parent)
+    }
+
+    fn describe(&self, pid: u32) -> Holder {
         let name = self.proc.text_of(pid, "comm").unwrap_or_default().trim().to_owned();
-        let (ours, theirs) = (parent(self.pid), parent(pid));
+        let (ours, theirs) = (self.parent_of(self.pid), self.parent_of(pid));
         let is_kin =
             ours == pid || theirs == self.pid || ours == theirs && ours > 1 && self.runs_the_same(pid);
         Holder::Process { pid, name, is_kin }

@@ -1,0 +1,66 @@
+//! Recording on Linux: the processes are found, and the way to them is chosen.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use target::{InspectorWay, Places, Role};
+
+use super::beside::name_of;
+use super::inspect::{self, Process};
+use super::target::Target;
+use super::words::name_for;
+use super::{Showing, cgroup, perf, proc, via};
+use crate::cli::{self, Via};
+use crate::failure::Failure;
+
+/// Records what was meant.
+pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
+    let target = Target::find(arguments)?;
+    match via::choose(arguments, &target)? {
+        Via::Inspector => by_inspector(arguments, &target, showing),
+        Via::Auto | Via::Perf => perf::run(arguments, target, showing),
+    }
+}
+
+fn by_inspector(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
+    let processes = nodes(target)?;
+    cgroup::leave_room(target.pids())?;
+    let name = name_for(target.name(), processes[0].pid);
+    inspect::run(arguments, processes, &name, showing)
+}
+
+/// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors
+/// when its own is opened, and nobody would close those: it is left out, unless its port is open already.
+fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
+    let list = target::list(&Places::default(), Duration::from_millis(100))
+        .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
+    let is_worker = |process: &&target::Process| matches!(process.role, Role::Worker { .. });
+    let parents: BTreeSet<u32> = list.processes.iter().filter(is_worker).map(|one| one.parent_pid).collect();
+    let is_closed = |process: &target::Process| !matches!(process.ways.inspector, InspectorWay::Open { .. });
+    let pids = target.all_pids();
+    let found: Vec<target::Process> =
+        list.processes.into_iter().filter(|process| pids.contains(&process.pid)).collect();
+    let (primaries, mut others): (Vec<target::Process>, Vec<target::Process>) =
+        found.into_iter().partition(|process| parents.contains(&process.pid) && is_closed(process));
+    others.sort_by(|one, two| two.cpu_cores.total_cmp(&one.cpu_cores));
+    match primaries.first() {
+        _ if !others.is_empty() => Ok(others.into_iter().map(outside_of).collect()),
+        Some(primary) => Err(Failure::failed(format!(
+            "process {} is the primary of a cluster: opening its inspector would open those of its workers, too",
+            primary.pid
+        ))
+        .hint("record its workers: leave out --no-children, or name one of them")),
+        None => Err(Failure::failed(format!("{} is not Node, and has no inspector", target.describe()))
+            .hint("nodescope ps lists the Node processes")),
+    }
+}
+
+fn outside_of(process: target::Process) -> Process {
+    Process {
+        pid: process.pid,
+        inner_pid: process.inner_pid,
+        command: Some(process.command),
+        container: process.container.as_ref().map(name_of),
+        root: proc::root(process.pid).map(|(root, _)| root),
+    }
+}

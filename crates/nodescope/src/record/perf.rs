@@ -1,0 +1,208 @@
+//! Recording by perf events: the kernel samples, and the process does not notice.
+
+use std::fs::{self, File};
+use std::num::NonZero;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use capture::{AttachError, EventError, ExtraEvent, Options, Sampler, Scope};
+use profile::Profile;
+use symbols::{Namer, Sources};
+
+use super::account::Account;
+use super::beside::Beside;
+use super::names::Names;
+use super::progress::Progress;
+use super::spool::Spool;
+use super::target::Target;
+use super::words::name_for;
+use super::{Output, Showing, cgroup, deliver, limit};
+use crate::cli;
+use crate::failure::{Failure, warn};
+use crate::text::duration;
+use crate::{advice, export, input, invoked};
+
+/// How long the rings are left alone when nothing happens.
+pub(super) const LONGEST_ROUND: Duration = Duration::from_millis(50);
+/// How long they are left alone however much happens: the smallest ring of a deep stack lasts longer at 10,000
+/// samples a second.
+pub(super) const SHORTEST_ROUND: Duration = Duration::from_millis(8);
+
+/// Records by perf events.
+pub(super) fn run(arguments: &cli::Record, mut target: Target, showing: &Showing) -> Result<(), Failure> {
+    let limit = limit(arguments)?;
+    let out = Output::new(arguments, || default_name(&target))?;
+    let options = options(arguments, &target)?;
+    cgroup::leave_room(target.pids())?;
+    let mut sampler = attach(&target, &options)?;
+    let mut spool = Spool::create(&out.path, &capture::own::opening())?;
+    sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
+    say_start(&sampler, &target, arguments.frequency, limit);
+    if !target.is_command() {
+        sampler.enable().map_err(|error| explain(error, &target))?;
+    }
+    // What is mapped while the events are opened is known: the state is taken afterwards.
+    spool.write(&sampler.head())?;
+    let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
+    let mut names = if options.stack_bytes > 0 { Names::start(&sampler) } else { Names::none() };
+    let mut beside = Beside::new(&target, account, !names.is_reading());
+    target.let_go()?;
+    let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);
+    let sources = beside.sources();
+    let roots = sources.roots.clone();
+    let profile = import(&spool, sources, &target)?;
+    let profile = input::with_originals(profile, arguments.maps, None, &roots);
+    let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
+    export::write_whole(&profile, out.form, &out.path)?;
+    spool.remove();
+    recorded?;
+    deliver(&profile, arguments, &out, showing)?;
+    target.status()
+}
+
+/// The file's name, where none was given.
+fn default_name(target: &Target) -> PathBuf {
+    name_for(target.name(), target.pids().first().copied().unwrap_or(0))
+}
+
+fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure> {
+    let event = |name: &String| ExtraEvent::named(name).map_err(|error| explain_event(&error));
+    Ok(Options {
+        frequency: arguments.frequency,
+        on_exec: target.is_command(),
+        children: !arguments.no_children,
+        events: arguments.event.iter().map(event).collect::<Result<_, _>>()?,
+        stack_bytes: if arguments.no_heap || target.is_system() {
+            0
+        } else {
+            stack_bytes(arguments.frequency)
+        },
+    })
+}
+
+/// How much of a stack is copied: all of it that matters, as long as the rings can take it.
+fn stack_bytes(frequency: u32) -> u32 {
+    match frequency {
+        0..=1000 => 48 << 10,
+        1001..=4000 => 16 << 10,
+        _ => 8 << 10,
+    }
+}
+
+fn explain_event(error: &EventError) -> Failure {
+    let hint = match error {
+        EventError::Unknown(_) => {
+            let known: Vec<&str> = ExtraEvent::known().collect();
+            format!("{}, or a trace event of the kernel such as sched:sched_switch", known.join(", "))
+        }
+        EventError::NoTracing(..) => "trace events are root's: run nodescope with sudo".into(),
+    };
+    Failure::usage(error.to_string()).hint(hint)
+}
+
+/// Opens the events, and makes sure that they are those of the process that was meant.
+fn attach(target: &Target, options: &Options) -> Result<Sampler, Failure> {
+    let scope = match target.is_system() {
+        true => Scope::System(target.pids()),
+        false => Scope::Processes(target.pids()),
+    };
+    let sampler = Sampler::attach(scope, options).map_err(|error| explain(error, target))?;
+    match target.pids().iter().find(|pid| target.is_another(**pid) && !target.is_system()) {
+        None => Ok(sampler),
+        Some(pid) => Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
+            .hint("nodescope ps lists what runs here")),
+    }
+}
+
+/// Samples until the time is over, the target has ended or somebody pressed Ctrl-C.
+fn sample(
+    sampler: &mut Sampler,
+    target: &mut Target,
+    (beside, names): (&mut Beside, &mut Names),
+    limit: Option<Duration>,
+    spool: &mut Spool,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut progress = Progress::new(limit);
+    let mut bytes = Vec::new();
+    loop {
+        let round = Instant::now();
+        let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || sys::signals::ended();
+        let is_last = is_over || target.has_ended();
+        if is_last {
+            sampler.disable();
+        }
+        bytes.clear();
+        beside.look(is_last, &mut bytes);
+        if is_last {
+            names.finish(sampler, &mut bytes);
+        }
+        if names.is_reading() {
+            names.read(sampler, &mut bytes);
+        } else {
+            sampler.read(&mut bytes);
+        }
+        beside.take_in(capture::new_processes(&bytes));
+        spool.write(&bytes)?;
+        progress.show(start.elapsed(), sampler.samples());
+        if is_last {
+            progress.clear();
+            return Ok(());
+        }
+        let left =
+            |most: Duration| limit.map_or(most, |limit| limit.saturating_sub(start.elapsed()).min(most));
+        let most = left(LONGEST_ROUND).max(Duration::from_millis(1));
+        if names.is_reading() {
+            names.wait(most);
+        } else {
+            sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
+            std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
+        }
+    }
+}
+
+/// Names what was recorded.
+fn import(spool: &Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
+    let file =
+        File::open(&spool.path).map_err(|error| Failure::failed(error.to_string()).hint(spool.hint()))?;
+    let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    let mut namer = Namer::new(sources, "recorded by perf events");
+    formats::perf_data::read(file, threads, &mut namer);
+    let profile = namer.finish();
+    if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
+        spool.remove();
+        return Err(Failure::failed(format!(
+            "{} used no CPU meanwhile: there is nothing to show",
+            target.name()
+        ))
+        .hint("put load on it, or wait longer: -d 2m"));
+    }
+    Ok(profile)
+}
+
+fn explain(error: AttachError, target: &Target) -> Failure {
+    match error {
+        AttachError::Denied(_) if target.is_system() => {
+            Failure::failed("you may not sample the whole machine")
+                .hint(format!("with sudo: {} record --system", invoked::with_sudo()))
+        }
+        error => advice::explain(&error, &target.subject()),
+    }
+}
+
+fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
+    let time = limit.map_or_else(
+        || "until it ends".to_owned(),
+        |limit| format!("for {}", duration(limit.as_nanos() as u64)),
+    );
+    let kernel = match fs::metadata("/proc/self").map(|meta| meta.uid()) {
+        _ if sampler.sees_kernel() => "",
+        Ok(0) => ", without the kernel's time: root has no CAP_PERFMON here",
+        _ => ", without the kernel's time: you are not root",
+    };
+    warn(&format!(
+        "recording {} {time}, {frequency} times a second, by perf events{kernel}",
+        target.describe()
+    ));
+}
