@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 358e3c5258866ba16493e1732a6734f28db56c825eb75fa150dbec954437ee25
+// Made from page/src by `npm run build` in page: change it there. Sources: 0987f247950dd2977b0f8494ea4d51eaa96bc2a7c3a0c18d6b25d1f92873f32a
 "use strict";
 (() => {
 // src/model.ts
@@ -1048,6 +1048,15 @@ async function decode(file2) {
 	if (start2 + length < file2.length) throw new Error("this recording has several parts: nodescope export joins them");
 	return parse(await inflate(file2.subarray(start2, start2 + length)));
 }
+function crc32(bytes) {
+	const table2 = Uint32Array.from({ length: 256 }, (_, byte) => {
+		for (let bit = 0; bit < 8; bit++) byte = byte >>> 1 ^ 3988292384 & -(byte & 1);
+		return byte;
+	});
+	let crc = -1;
+	for (const byte of bytes) crc = crc >>> 8 ^ table2[(crc ^ byte) & 255];
+	return ~crc >>> 0;
+}
 async function inflate(stored) {
 	const stream = new Blob([stored]).stream().pipeThrough(new DecompressionStream("deflate"));
 	return new Response(stream).arrayBuffer();
@@ -1502,9 +1511,8 @@ var Derived = class {
 	}
 	otherLane(lane) {
 		const { lanes, other } = this.profile;
-		const own = lanes[lane];
-		const like = (same) => lanes.findIndex((candidate, at) => at >= other.lane && same(candidate));
-		return [like(({ name, unit }) => name === own?.name && unit === own.unit), like(({ unit }) => unit === own?.unit), other.lane].find((at) => at >= 0);
+		const same = lanes.findIndex(({ name }, at) => at >= other.lane && name === lanes[lane]?.name);
+		return same < 0 ? other.lane : same;
 	}
 	otherThreads(state) {
 		const { threads, other } = this.profile;
@@ -1906,8 +1914,9 @@ function heatPart(app) {
 		}
 		const width = Math.max(200, Math.floor(heatBox.clientWidth));
 		frame = frameOf(app, width);
-		drawImage(app, image, frame, `${width}|${app.isDark}|${imageKeyOf(app)}`, imageKey);
-		imageKey = `${width}|${app.isDark}|${imageKeyOf(app)}`;
+		const key = `${width}|${app.isDark}|${window.devicePixelRatio}|${keyOf2(app.state, "lane", "threads", "categories", "focus", "rows", "bands")}`;
+		if (key !== imageKey) drawImage(app, image, frame);
+		imageKey = key;
 		drawHeat(app, canvas, image, frame, width);
 		renderLegend(frame.heat);
 		renderStalls();
@@ -1915,7 +1924,10 @@ function heatPart(app) {
 		clearTimeout(tableTimer);
 		tableTimer = window.setTimeout(renderTable, 250);
 	};
-	const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${frame.heat.columnNs >= 1e9 ? `${frame.heat.columnNs / 1e9} s` : duration(frame.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
+	const selectionText2 = () => {
+		const { columnNs, rows } = frame.heat;
+		return `${duration(columnNs / rows)} a cell, ${columnNs < 1e9 ? duration(columnNs) : `${columnNs / 1e9} s`} a column. Drag, or click twice, to select a range.`;
+	};
 	const renderLegend = (heat) => {
 		const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
 		const bar = h("span", { class: "ramp" });
@@ -2057,9 +2069,6 @@ function heatPart(app) {
 	});
 	return [{ element, render }];
 }
-function imageKeyOf(app) {
-	return window.devicePixelRatio + keyOf2(app.state, "lane", "threads", "categories", "focus", "rows", "bands");
-}
 function frameOf(app, width) {
 	const bands = app.derived.bands(app.state);
 	const left = bands.length > 1 ? 150 : 52;
@@ -2070,8 +2079,7 @@ function frameOf(app, width) {
 	const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
 	return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
 }
-function drawImage(app, image, frame, key, lastKey) {
-	if (key === lastKey) return;
+function drawImage(app, image, frame) {
 	const { heat, columnWidth, rowHeight, bandHeight } = frame;
 	const context = sized(image, Math.ceil(heat.columns * columnWidth), bandHeight * heat.bands);
 	const colors = Array.from({ length: 65 }, (_, step) => css(ramp(step / 64, app.isDark)));
@@ -2316,6 +2324,8 @@ function table(lines, total, most2, wanted2) {
 
 // src/ui/topview.ts
 var FIRST_ROWS = 200;
+var IN_SIGHT = 40;
+var SETTLED_MS = 120;
 var VERDICTS = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" };
 function topTable(app) {
 	const filter = h("input", {
@@ -2329,17 +2339,22 @@ function topTable(app) {
 	const bar = h("span", { class: "row" });
 	const body = h("div", { class: "scroll" });
 	const element = h("div", { class: "picture-table contents" }, h("div", { class: "row" }, bar, filter), body);
-	let most2 = FIRST_ROWS;
+	let [most2, timer] = [FIRST_ROWS, 0];
 	const render = () => {
+		clearTimeout(timer);
+		timer = window.setTimeout(() => app.state.view === "top" && fill(most2), SETTLED_MS);
+		fill(body.scrollTop > 0 ? most2 : IN_SIGHT);
+	};
+	const fill = (count) => {
 		const { by, sort } = app.state;
 		if (document.activeElement !== filter) filter.value = app.state.filter;
 		refill(bar, choice("by", TOP_BY, by, (value) => app.update({ by: value })));
 		const { total } = app.derived.sums(app.state);
 		const rows = wanted(app, by).sort((a, b) => order(a, b, sort));
 		const columns = columnsOf(app, by, total);
-		const lines = rows.slice(0, most2).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
-		const rest = rows.length - lines.length;
-		const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => (most2 = Infinity, render()));
+		const lines = rows.slice(0, count).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
+		const rest = rows.length - most2;
+		const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => fill(most2 = Infinity));
 		const table2 = h("table", { id: "top", on: { keydown: (event) => event.key === "s" && event.target.closest("tr")?.querySelector(".to-source")?.click() } }, h("thead", {}, h("tr", {}, ...columns.map(({ head }) => head))), h("tbody", {}, ...lines));
 		refill(body, rows.length > 0 ? table2 : h("div", { class: "note" }, by === "package" ? "No npm package is in the selection." : by === "line" ? "This recording has no lines." : "Nothing is selected."), more);
 	};
@@ -2805,10 +2820,6 @@ function flamePart(app) {
 		const area = canvas.getBoundingClientRect();
 		const place = () => openMenu(box, area.left + Math.max(0, box.x) + 10, area.top + (box.row + 1) * ROW2 - scroll.scrollTop);
 		const actions = {
-			ArrowDown: () => moveTo(cursor ? neighbour(box, "ArrowDown") : box),
-			ArrowUp: () => moveTo(cursor ? neighbour(box, "ArrowUp") : box),
-			ArrowRight: () => moveTo(cursor ? neighbour(box, "ArrowRight") : box),
-			ArrowLeft: () => moveTo(cursor ? neighbour(box, "ArrowLeft") : box),
 			Enter: () => zoomTo(box),
 			" ": () => zoomTo(box),
 			Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
@@ -2819,7 +2830,7 @@ function flamePart(app) {
 			m: place,
 			ContextMenu: place
 		};
-		const action = actions[event.key];
+		const action = event.key.startsWith("Arrow") ? () => moveTo(cursor ? neighbour(box, event.key) : box) : actions[event.key];
 		if (!action) return;
 		event.preventDefault();
 		action();
@@ -2954,15 +2965,6 @@ async function file(header, columns) {
 	head.setBigUint64(24, BigInt(stored.length), true);
 	head.setBigUint64(32, BigInt(payload.length), true);
 	return new Blob([head.buffer, stored]);
-}
-function crc32(bytes) {
-	const table2 = Uint32Array.from({ length: 256 }, (_, byte) => {
-		for (let bit = 0; bit < 8; bit++) byte = byte >>> 1 ^ 3988292384 & -(byte & 1);
-		return byte;
-	});
-	let crc = -1;
-	for (let at = 0; at < bytes.length; at++) crc = crc >>> 8 ^ table2[(crc ^ bytes[at]) & 255];
-	return ~crc >>> 0;
 }
 
 // src/ui/head.ts
@@ -3162,7 +3164,7 @@ var App = class {
 		return this.library?.recordings.filter(({ id }) => id !== this.id) ?? [];
 	}
 	async compare(id) {
-		if (this.profile.other?.id === id || id === null && !this.profile.other) return;
+		if ((this.profile.other?.id ?? null) === id) return;
 		const found = this.others.find((other) => other.id === id);
 		try {
 			if (id !== null && !found) throw new Error("it is not in the list");

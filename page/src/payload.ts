@@ -77,6 +77,17 @@ export async function decode(file: Uint8Array): Promise<Payload> {
   return parse(await inflate(file.subarray(start, start + length)));
 }
 
+/** As zlib and gzip have it. */
+export function crc32(bytes: Uint8Array): number {
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+    for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
+    return byte;
+  });
+  let crc = -1;
+  for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 255];
+  return ~crc >>> 0;
+}
+
 async function inflate(stored: Uint8Array): Promise<ArrayBuffer> {
   const stream = new Blob([stored as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).arrayBuffer();

@@ -2,7 +2,7 @@
 // selected range. Texts of sources are left out: only an export that was asked for them carries them.
 
 import { type Profile, NONE } from "./model";
-import type { Header, Meta } from "./payload";
+import { type Header, type Meta, crc32 } from "./payload";
 import { type Selection, forEachRow } from "./selection";
 
 type Json = Record<string, unknown>;
@@ -111,14 +111,4 @@ async function file(header: Json, columns: { name: string; type: string; values:
   head.setBigUint64(24, BigInt(stored.length), true);
   head.setBigUint64(32, BigInt(payload.length), true);
   return new Blob([head.buffer, stored]);
-}
-
-function crc32(bytes: Uint8Array): number {
-  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
-    for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
-    return byte;
-  });
-  let crc = -1;
-  for (let at = 0; at < bytes.length; at++) crc = (crc >>> 8) ^ table[(crc ^ bytes[at]) & 255];
-  return ~crc >>> 0;
 }

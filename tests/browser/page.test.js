@@ -76,6 +76,12 @@ async function boxes(page) {
   return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
+/** The top table, once all of it is there: while things change it has the rows in sight only. */
+async function tableRows(page) {
+  await page.waitForTimeout(250);
+  return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+}
+
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
 async function close(page) {
@@ -223,7 +229,7 @@ describe("the page of a recording", () => {
   test("the top table is the report's, and can be sorted and filtered", async () => {
     const page = await show(HTTP, "#view=top&threads=all");
     const told = report(HTTP);
-    const rows = () => page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const rows = () => tableRows(page);
     const functions = (await rows()).slice(0, 30).map(([, self, , total, name]) => [name, Number(self), Number(total)]);
     assert.deepEqual(functions, told.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]));
     await page.screenshot({ path: join(pictures, "top.png") });
@@ -403,7 +409,7 @@ test("a recording is compared with another, in every view", async () => {
   await page.screenshot({ path: join(pictures, "against-inverted.png") });
   await page.keyboard.press("4");
   await drawn(page);
-  const rows = () => page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const rows = () => tableRows(page);
   const [self, , was, , verdict, , name] = (await rows())[0];
   assert.deepEqual([self, was], [digits(share(now, name)), digits(share(before, name))]);
   assert.match(verdict, /^(more|less|new|gone|within noise)$/);
