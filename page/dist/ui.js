@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 0987f247950dd2977b0f8494ea4d51eaa96bc2a7c3a0c18d6b25d1f92873f32a
+// Made from page/src by `npm run build` in page: change it there. Sources: 716146f6a02d90a865c97316d5835cabfdc8b5a3238bc227963ace25753e61a0
 "use strict";
 (() => {
 // src/model.ts
@@ -684,7 +684,7 @@ function columnStep(durationNs, width, least) {
 	return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
 }
 function autoRows(columnNs, intervalNs) {
-	return [50, 25, 20, 10].find((rows) => columnNs / rows >= 0.9 * intervalNs) ?? 5;
+	return [50, 25, 20, 10].find((rows) => columnNs / rows >= 1.8 * intervalNs) ?? 5;
 }
 function gridOf(durationNs, columnNs, rows) {
 	return { columnNs, rows, columns: Math.max(1, Math.ceil(durationNs / columnNs)), bands: 1, bandOf: null };
@@ -1329,6 +1329,67 @@ function shortPlace(place, most2) {
 	return place.length <= most2 ? place : `…${place.slice(place.length - most2 + 1)}`;
 }
 
+// src/timeorder.ts
+var LONGEST = 1.5;
+function timeOrder(profile, selection, thread, range, width, hidden) {
+	const lane = profile.lanes[selection.lane];
+	const spans = [];
+	if (!lane?.timed) return spans;
+	const interval = profile.meta.interval_ns ?? medianGap(profile, selection, thread);
+	const { parent, frame, category, function: functions } = profile.stacks;
+	const [first, end] = rowsIn(lane.time, range);
+	const pixel = (range[1] - range[0]) / Math.max(1, width);
+	let open = [];
+	let [lastPixel, lastTime2, length] = [-1, -1, interval];
+	const path = [];
+	const close = (from, at) => {
+		for (const span of open.splice(from)) span.end = Math.max(span.start, Math.min(at, range[1]));
+	};
+	for (let row = first; row < end; row++) {
+		const stack = lane.stack[row];
+		if (lane.thread[row] !== thread || selection.stacks && (stack === NONE || !selection.stacks[stack])) continue;
+		const time = lane.time[row];
+		const isGap = lastTime2 >= 0 && time - lastTime2 > LONGEST * length;
+		const column2 = Math.floor((time - range[0]) / pixel);
+		const last = length;
+		length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
+		if (column2 === lastPixel && !isGap) {
+			for (const span of open) span.samples++;
+			lastTime2 = time;
+			continue;
+		}
+		if (isGap) close(0, lastTime2 + last);
+		[lastPixel, lastTime2] = [column2, time];
+		path.length = 0;
+		for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
+		path.reverse();
+		let same = 0;
+		while (same < open.length && same < path.length && open[same].function === functions[path[same]]) open[same++].samples++;
+		close(same, time);
+		for (let depth = same; depth < path.length; depth++) {
+			const at = path[depth];
+			const tier = profile.frames.tier[frame[at]];
+			const span = { function: functions[at], category: category[at], tier, depth, start: time, end: time, samples: 1 };
+			open.push(span);
+			spans.push(span);
+		}
+	}
+	close(0, lastTime2 + length);
+	return spans;
+}
+function medianGap(profile, selection, thread) {
+	const lane = profile.lanes[selection.lane];
+	const gaps = [];
+	let last = -1;
+	for (let row = 0; row < lane.time.length && gaps.length < 1e4; row++) {
+		if (lane.thread[row] !== thread) continue;
+		if (last >= 0) gaps.push(lane.time[row] - last);
+		last = lane.time[row];
+	}
+	gaps.sort((a, b) => a - b);
+	return gaps[gaps.length >> 1] || 1e7;
+}
+
 // src/tree.ts
 function buildTree(profile, hidden, whole) {
 	const { parent: caller, frame, category, function: functions } = profile.stacks;
@@ -1653,67 +1714,6 @@ function bandsOf(bands, size) {
 	const of = new Int32Array(size).fill(-1);
 	bands.forEach(({ threads }, band) => threads.forEach((id) => of[id] = band));
 	return of;
-}
-
-// src/timeorder.ts
-var LONGEST = 1.5;
-function timeOrder(profile, selection, thread, range, width, hidden) {
-	const lane = profile.lanes[selection.lane];
-	const spans = [];
-	if (!lane?.timed) return spans;
-	const interval = profile.meta.interval_ns ?? medianGap(profile, selection, thread);
-	const { parent, frame, category, function: functions } = profile.stacks;
-	const [first, end] = rowsIn(lane.time, range);
-	const pixel = (range[1] - range[0]) / Math.max(1, width);
-	let open = [];
-	let [lastPixel, lastTime2, length] = [-1, -1, interval];
-	const path = [];
-	const close = (from, at) => {
-		for (const span of open.splice(from)) span.end = Math.max(span.start, Math.min(at, range[1]));
-	};
-	for (let row = first; row < end; row++) {
-		const stack = lane.stack[row];
-		if (lane.thread[row] !== thread || selection.stacks && (stack === NONE || !selection.stacks[stack])) continue;
-		const time = lane.time[row];
-		const isGap = lastTime2 >= 0 && time - lastTime2 > LONGEST * length;
-		const column2 = Math.floor((time - range[0]) / pixel);
-		const last = length;
-		length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
-		if (column2 === lastPixel && !isGap) {
-			for (const span of open) span.samples++;
-			lastTime2 = time;
-			continue;
-		}
-		if (isGap) close(0, lastTime2 + last);
-		[lastPixel, lastTime2] = [column2, time];
-		path.length = 0;
-		for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
-		path.reverse();
-		let same = 0;
-		while (same < open.length && same < path.length && open[same].function === functions[path[same]]) open[same++].samples++;
-		close(same, time);
-		for (let depth = same; depth < path.length; depth++) {
-			const at = path[depth];
-			const tier = profile.frames.tier[frame[at]];
-			const span = { function: functions[at], category: category[at], tier, depth, start: time, end: time, samples: 1 };
-			open.push(span);
-			spans.push(span);
-		}
-	}
-	close(0, lastTime2 + length);
-	return spans;
-}
-function medianGap(profile, selection, thread) {
-	const lane = profile.lanes[selection.lane];
-	const gaps = [];
-	let last = -1;
-	for (let row = 0; row < lane.time.length && gaps.length < 1e4; row++) {
-		if (lane.thread[row] !== thread) continue;
-		if (last >= 0) gaps.push(lane.time[row] - last);
-		last = lane.time[row];
-	}
-	gaps.sort((a, b) => a - b);
-	return gaps[gaps.length >> 1] || 1e7;
 }
 
 // src/picture.ts
@@ -3308,6 +3308,7 @@ var parts = {
 	sumStacks,
 	matchedWeight,
 	matching,
+	timeOrder,
 	linesOf,
 	START,
 	fromHash,

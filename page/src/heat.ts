@@ -35,9 +35,9 @@ export function columnStep(durationNs: number, width: number, least: number): nu
   return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
 }
 
-/** As many rows as the samples can fill: a cell is no shorter than the time between two. */
+/** As many rows as the samples can fill: with less than two to a cell a busy thread looks like a chequerboard. */
 export function autoRows(columnNs: number, intervalNs: number): number {
-  return [50, 25, 20, 10].find((rows) => columnNs / rows >= 0.9 * intervalNs) ?? 5;
+  return [50, 25, 20, 10].find((rows) => columnNs / rows >= 1.8 * intervalNs) ?? 5;
 }
 
 export function gridOf(durationNs: number, columnNs: number, rows: number): Grid {
