@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 716146f6a02d90a865c97316d5835cabfdc8b5a3238bc227963ace25753e61a0
+// Made from page/src by `npm run build` in page: change it there. Sources: 913f92568c8a16fc045ff91ad02916d47216934600403926a2515d73f338a933
 "use strict";
 (() => {
 // src/model.ts
@@ -122,6 +122,10 @@ function turnsOf(header, numbers2, bytes, doubles) {
 }
 function functionName(profile, id) {
 	return profile.strings[profile.functions.name[id]] ?? "";
+}
+function functionWords(profile, id) {
+	const name = functionName(profile, id) || "(anonymous)";
+	return name === "(anonymous)" ? `${name} ${functionPlace(profile, id).replace(/.*\//, "")}`.trim() : name;
 }
 function functionFile(profile, id) {
 	const { source, module, line } = profile.functions;
@@ -675,11 +679,11 @@ function changesOf(profile, before, now, things2) {
 
 // src/heat.ts
 var FINE = [500, 200, 100, 50, 20, 10, 5, 2, 1];
-var ENOUGH = 60;
+var ENOUGH = 45;
 var STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
 var ROW_CHOICES = [0, 10, 20, 25, 50, 100];
-function columnStep(durationNs, width, least) {
-	if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step) => durationNs > (ENOUGH - 1) * step * 1e6) ?? 1) * 1e6;
+function columnStep(durationNs, width, least, intervalNs) {
+	if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step, at) => durationNs > (ENOUGH - 1) * step * 1e6 || FINE[at + 1] * 1e6 < 5 * 0.9 * intervalNs) ?? 1) * 1e6;
 	const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
 	return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
 }
@@ -1635,10 +1639,11 @@ var Derived = class {
 	}
 	heat(state, width) {
 		const { durationNs } = this.profile;
-		const columnNs = columnStep(durationNs, width, 3);
+		const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
+		const columnNs = columnStep(durationNs, width, 3, interval);
 		const bands = this.bands(state);
 		return this.once("heat", columnNs + keyOf2(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
-			const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+			const auto = autoRows(columnNs, interval);
 			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
 			const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
 			return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
@@ -1961,7 +1966,7 @@ function heatPart(app) {
 		const what = loops.isWatched ? list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more" : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
 		const buttons = list.map((stretch, index) => {
 			const id = culprit(profile, stretch, derived.lane(app.state));
-			const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionName(profile, id)) || "(anonymous)"}`}`;
+			const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
 			const select2 = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
 			return button(words, `stall-${index}`, select2, { class: "link" });
 		});
@@ -2307,7 +2312,8 @@ function wordsOf({ derived, state }, source, lines, total) {
 	const without = inLines < file2.self ? `, of it ${percent(share(file2.self - inLines, total))} at no known line` : "";
 	return `self ${percent(share(file2.self, total))} (${thousands(file2.selfSamples)})${without} · total ${percent(share(file2.total, total))} (${thousands(file2.totalSamples)})`;
 }
-function table(lines, total, most2, wanted2) {
+function table(lines, total, most2, line) {
+	const wanted2 = lines.find(({ number: number2 }) => number2 >= line)?.number;
 	const number = (text) => h("td", { class: "number" }, text);
 	const rows = lines.flatMap(({ number: at, text, row, skipped }) => {
 		const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("	", "    ")));
@@ -2515,7 +2521,7 @@ function renderCompared(app, line) {
 	const words = sure.slice(0, MOST_CHANGES).map(({ change, id }, at) => {
 		const { verdict, before: before2, now: now2 } = change;
 		const size2 = verdict === "new" || verdict === "gone" ? `${verdict}, ${percent(verdict === "new" ? now2 : before2)}` : `${points(now2 - before2)} points, ${percent(before2)} → ${percent(now2)}`;
-		const open = button(shown(functionName(profile, id)) || "(anonymous)", `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
+		const open = button(shown(functionWords(profile, id)), `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
 		return h("span", {}, open, ` ${size2}`);
 	});
 	const most2 = words.length === 0 ? "no function changed by more than noise." : isUnknown ? "the largest changes, noise unknown:" : "the largest changes beyond noise:";

@@ -202,10 +202,11 @@ export class Derived {
   /** `width` is that of the picture, a column has at least three pixels. Idle time shows only when it is asked for. */
   heat(state: State, width: number): Heat {
     const { durationNs } = this.profile;
-    const columnNs = columnStep(durationNs, width, 3);
+    const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
+    const columnNs = columnStep(durationNs, width, 3, interval);
     const bands = this.bands(state);
     return this.once("heat", columnNs + keyOf(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
-      const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+      const auto = autoRows(columnNs, interval);
       const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
       const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
       return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });

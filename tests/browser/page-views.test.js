@@ -243,9 +243,9 @@ test("sums that follow a range are those of the range", async () => {
 });
 
 test("columns are finer in short recordings and coarser in long ones", () => {
-  const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3) / 1e9;
-  assert.deepEqual([0.01, 1, 3, 6, 10, 30, 59.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)), [0.001, 0.01, 0.05, 0.1, 0.1, 0.5, 1, 1, 1, 2, 60, 300]);
-  for (const seconds of [0.5, 3, 7, 29.9, 45, 61, 300]) assert.ok(seconds / step(seconds) > 59 && seconds / step(seconds) <= 333, `${seconds} s`);
+  const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3, 10_101_010) / 1e9;
+  assert.deepEqual([0.01, 1, 2.56, 3, 6, 10, 30, 44.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)), [0.05, 0.05, 0.05, 0.05, 0.1, 0.2, 0.5, 1, 1, 1, 2, 60, 300]);
+  for (const seconds of [2.5, 3, 7, 29.9, 45, 61, 300]) assert.ok(seconds / step(seconds) > 44 && seconds / step(seconds) <= 333, `${seconds} s`);
   assert.deepEqual([1e9, 5e8, 1e8, 5e7, 1e6].map((column) => autoRows(column, 10_101_010)), [50, 25, 5, 5, 5]);
 });
 

@@ -5,7 +5,7 @@ import { keyOf } from "../derive";
 import { CATEGORY_COLORS, css, ramp, themed } from "../colors";
 import { type Heat, ROW_CHOICES, cellAt, rangeOfCells } from "../heat";
 import { culprit } from "../loops";
-import { CATEGORIES, functionName } from "../model";
+import { CATEGORIES, functionWords } from "../model";
 import { amount, axisTime, clock, duration, percent, seconds, share, shown } from "../text";
 import type { App, Part } from "./app";
 import { button, h, picker, plainTable, quiet, refill, sized, swatch } from "./dom";
@@ -110,7 +110,7 @@ export function heatPart(app: App): Part[] {
     const what = loops.isWatched ? (list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more") : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
     const buttons = list.map((stretch, index) => {
       const id = culprit(profile, stretch, derived.lane(app.state));
-      const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionName(profile, id)) || "(anonymous)"}`}`;
+      const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
       const select = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
       return button(words, `stall-${index}`, select, { class: "link" });
     });
