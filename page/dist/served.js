@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: d7ca568d2f299ac29ff115948a5877db2ed963532f64dc8ad8f3fb42e8e4e68c
+// Made from page/src by `npm run build` in page: change it there. Sources: bdf78f94ecebf73ae8e8f7e271bf544ba774a464e1fb19bf4434493d4da4b49a
 "use strict";
 (() => {
 // src/ui/dom.ts

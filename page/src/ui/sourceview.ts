@@ -64,7 +64,8 @@ function wordsOf({ derived, state }: App, source: number, lines: readonly Source
   return `self ${percent(share(file.self, total))} (${thousands(file.selfSamples)})${without} · total ${percent(share(file.total, total))} (${thousands(file.totalSamples)})`;
 }
 
-function table(lines: readonly SourceLine[], total: number, most: number, wanted: number): HTMLElement {
+function table(lines: readonly SourceLine[], total: number, most: number, line: number): HTMLElement {
+  const wanted = lines.find(({ number }) => number >= line)?.number;
   const number = (text: string) => h("td", { class: "number" }, text);
   const rows = lines.flatMap(({ number: at, text, row, skipped }) => {
     const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("\t", "    ")));
