@@ -3,7 +3,9 @@
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both
+//   node bench/page.mjs 1000000 200000 100000  and so many samples beside FlameScope and speedscope (0: not at all)
 //
+// FLAMESCOPE     a checkout of Netflix/flamescope, to compare with
 // NODESCOPE_BIN  the program (default: target/release/nodescope)
 // CHROMIUM       the browser (default: /usr/bin/chromium)
 // It uses tests/browser's npm packages: (cd tests/browser && npm ci --ignore-scripts).
@@ -15,11 +17,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { deflateSync } from "node:zlib";
+import { comparePeers } from "./page-peers.mjs";
 
 const root = resolve(import.meta.dirname, "..");
-const { chromium } = createRequire(join(root, "tests/browser/package.json"))("playwright-core");
+const require = createRequire(join(root, "tests/browser/package.json"));
+const { chromium } = require("playwright-core");
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescope");
-const [samples, stacks] = [process.argv[2] ?? 1_000_000, process.argv[3] ?? 200_000].map(Number);
+const [samples, stacks, ofPeers] = [process.argv[2] ?? 1_000_000, process.argv[3] ?? 200_000, process.argv[4] ?? 100_000].map(Number);
 const FUNCTIONS = 8000;
 const THREADS = 6;
 const SECONDS = 600;
@@ -183,6 +187,7 @@ try {
     const paints = [];
     for (let round = 0; round < 5; round++) paints.push(await paint(tab, pathToFileURL(page).href + "#threads=all"));
     console.log(`first picture, one file:      ${summary(paints)}`);
+    /** A drag: each range a little later than the last. */
     const ranges = (size, more = "") => Array.from({ length: 40 }, (_, at) => `#threads=all&range=${at * 3}-${at * 3 + size}${more}`);
     const measure = async (title, hashes) => {
       await tab.evaluate(frames, hashes.slice(0, 3));
@@ -191,6 +196,8 @@ try {
     await measure("new range of 1.5 s:", ranges(1.5));
     await measure("new range of 60 s:", ranges(60));
     await measure("new range of 480 s:", ranges(480));
+    const jumps = Array.from({ length: 40 }, (_, at) => `#threads=all&range=${(at * 271) % 300}-${((at * 271) % 300) + (at % 2 ? 60 : 290)}`);
+    await measure("ranges far apart, 60–290 s:", jumps);
     await measure("inverted, 480 s:", ranges(480, "&view=inverted"));
     await measure("top table, 480 s:", ranges(480, "&view=top"));
     await measure("time order, 60 s:", ranges(60, "&view=time"));
@@ -213,6 +220,8 @@ try {
       return found;
     }, 40);
     console.log(`zoom by a click:              ${summary(zooms)}`);
+    await tab.close();
+    if (ofPeers > 0) await comparePeers({ browser, folder, program, frames, require, samples: ofPeers });
   } finally {
     await browser.close();
   }

@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: eaffbe0694acefe03723837917b07f4291b777d484fbca165fe7093059fd2cea
+// Made from page/src by `npm run build` in page: change it there. Sources: e0c087b0752927d9d503d6fc90cead46d5c5fa518c7384c30e6b1cbf84c574ab
 "use strict";
 (() => {
 // src/ui/dom.ts

@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: eaffbe0694acefe03723837917b07f4291b777d484fbca165fe7093059fd2cea
+// Made from page/src by `npm run build` in page: change it there. Sources: e0c087b0752927d9d503d6fc90cead46d5c5fa518c7384c30e6b1cbf84c574ab
 "use strict";
 (() => {
 // src/model.ts
@@ -122,6 +122,10 @@ function turnsOf(header, numbers2, bytes, doubles) {
 }
 function functionName(profile, id) {
 	return profile.strings[profile.functions.name[id]] ?? "";
+}
+function functionWords(profile, id) {
+	const name = functionName(profile, id) || "(anonymous)";
+	return name === "(anonymous)" ? `${name} ${functionPlace(profile, id).replace(/.*\//, "")}`.trim() : name;
 }
 function functionFile(profile, id) {
 	const { source, module, line } = profile.functions;
@@ -675,16 +679,16 @@ function changesOf(profile, before, now, things2) {
 
 // src/heat.ts
 var FINE = [500, 200, 100, 50, 20, 10, 5, 2, 1];
-var ENOUGH = 60;
+var ENOUGH = 45;
 var STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
 var ROW_CHOICES = [0, 10, 20, 25, 50, 100];
-function columnStep(durationNs, width, least) {
-	if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step) => durationNs > (ENOUGH - 1) * step * 1e6) ?? 1) * 1e6;
+function columnStep(durationNs, width, least, intervalNs) {
+	if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step, at) => durationNs > (ENOUGH - 1) * step * 1e6 || FINE[at + 1] * 1e6 < 5 * 0.9 * intervalNs) ?? 1) * 1e6;
 	const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
 	return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
 }
 function autoRows(columnNs, intervalNs) {
-	return [50, 25, 20, 10].find((rows) => columnNs / rows >= 0.9 * intervalNs) ?? 5;
+	return [50, 25, 20, 10].find((rows) => columnNs / rows >= 1.8 * intervalNs) ?? 5;
 }
 function gridOf(durationNs, columnNs, rows) {
 	return { columnNs, rows, columns: Math.max(1, Math.ceil(durationNs / columnNs)), bands: 1, bandOf: null };
@@ -1023,7 +1027,6 @@ function culprit(profile, { thread, start: start2, end }, lane) {
 }
 
 // src/payload.ts
-var MAGIC = "nodescop";
 var VERSION = 1;
 var FILE_HEADER = 16;
 var CHUNK_HEADER = 24;
@@ -1037,13 +1040,12 @@ function fromBase64(text) {
 }
 async function decode(file2) {
 	const view = new DataView(file2.buffer, file2.byteOffset, file2.byteLength);
-	const isWhole = file2.length >= FILE_HEADER + CHUNK_HEADER;
-	if (!isWhole || ascii(file2, 0, 8) !== MAGIC) throw new Error("this is not a recording of nodescope");
+	const start2 = FILE_HEADER + CHUNK_HEADER;
+	if (file2.length < start2 || ascii(file2, 0, 8) !== "nodescop") throw new Error("this is not a recording of nodescope");
 	const version = view.getUint32(8, true);
 	if (version > VERSION) throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
 	if (ascii(file2, FILE_HEADER, 4) !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
 	const length = Number(view.getBigUint64(FILE_HEADER + 8, true));
-	const start2 = FILE_HEADER + CHUNK_HEADER;
 	if (start2 + length > file2.length) throw new Error("the recording ends in the middle");
 	if (start2 + length < file2.length) throw new Error("this recording has several parts: nodescope export joins them");
 	const stored = file2.subarray(start2, start2 + length);
@@ -1334,6 +1336,67 @@ function shortPlace(place, most2) {
 	return place.length <= most2 ? place : `…${place.slice(place.length - most2 + 1)}`;
 }
 
+// src/timeorder.ts
+var LONGEST = 1.5;
+function timeOrder(profile, selection, thread, range, width, hidden) {
+	const lane = profile.lanes[selection.lane];
+	const spans = [];
+	if (!lane?.timed) return spans;
+	const interval = profile.meta.interval_ns ?? medianGap(profile, selection, thread);
+	const { parent, frame, category, function: functions } = profile.stacks;
+	const [first, end] = rowsIn(lane.time, range);
+	const pixel = (range[1] - range[0]) / Math.max(1, width);
+	let open = [];
+	let [lastPixel, lastTime2, length] = [-1, -1, interval];
+	const path = [];
+	const close = (from, at) => {
+		for (const span of open.splice(from)) span.end = Math.max(span.start, Math.min(at, range[1]));
+	};
+	for (let row = first; row < end; row++) {
+		const stack = lane.stack[row];
+		if (lane.thread[row] !== thread || selection.stacks && (stack === NONE || !selection.stacks[stack])) continue;
+		const time = lane.time[row];
+		const isGap = lastTime2 >= 0 && time - lastTime2 > LONGEST * length;
+		const column2 = Math.floor((time - range[0]) / pixel);
+		const last = length;
+		length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
+		if (column2 === lastPixel && !isGap) {
+			for (const span of open) span.samples++;
+			lastTime2 = time;
+			continue;
+		}
+		if (isGap) close(0, lastTime2 + last);
+		[lastPixel, lastTime2] = [column2, time];
+		path.length = 0;
+		for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
+		path.reverse();
+		let same = 0;
+		while (same < open.length && same < path.length && open[same].function === functions[path[same]]) open[same++].samples++;
+		close(same, time);
+		for (let depth = same; depth < path.length; depth++) {
+			const at = path[depth];
+			const tier = profile.frames.tier[frame[at]];
+			const span = { function: functions[at], category: category[at], tier, depth, start: time, end: time, samples: 1 };
+			open.push(span);
+			spans.push(span);
+		}
+	}
+	close(0, lastTime2 + length);
+	return spans;
+}
+function medianGap(profile, selection, thread) {
+	const lane = profile.lanes[selection.lane];
+	const gaps = [];
+	let last = -1;
+	for (let row = 0; row < lane.time.length && gaps.length < 1e4; row++) {
+		if (lane.thread[row] !== thread) continue;
+		if (last >= 0) gaps.push(lane.time[row] - last);
+		last = lane.time[row];
+	}
+	gaps.sort((a, b) => a - b);
+	return gaps[gaps.length >> 1] || 1e7;
+}
+
 // src/tree.ts
 function buildTree(profile, hidden, whole) {
 	const { parent: caller, frame, category, function: functions } = profile.stacks;
@@ -1516,9 +1579,8 @@ var Derived = class {
 	}
 	otherLane(lane) {
 		const { lanes, other } = this.profile;
-		const own = lanes[lane];
-		const like = (same) => lanes.findIndex((candidate, at) => at >= other.lane && same(candidate));
-		return [like(({ name, unit }) => name === own?.name && unit === own.unit), like(({ unit }) => unit === own?.unit), other.lane].find((at) => at >= 0);
+		const same = lanes.findIndex(({ name }, at) => at >= other.lane && name === lanes[lane]?.name);
+		return same < 0 ? other.lane : same;
 	}
 	otherThreads(state) {
 		const { threads, other } = this.profile;
@@ -1580,10 +1642,11 @@ var Derived = class {
 	}
 	heat(state, width) {
 		const { durationNs } = this.profile;
-		const columnNs = columnStep(durationNs, width, 3);
+		const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
+		const columnNs = columnStep(durationNs, width, 3, interval);
 		const bands = this.bands(state);
 		return this.once("heat", columnNs + keyOf2(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
-			const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+			const auto = autoRows(columnNs, interval);
 			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
 			const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
 			return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
@@ -1659,67 +1722,6 @@ function bandsOf(bands, size) {
 	const of = new Int32Array(size).fill(-1);
 	bands.forEach(({ threads }, band) => threads.forEach((id) => of[id] = band));
 	return of;
-}
-
-// src/timeorder.ts
-var LONGEST = 1.5;
-function timeOrder(profile, selection, thread, range, width, hidden) {
-	const lane = profile.lanes[selection.lane];
-	const spans = [];
-	if (!lane?.timed) return spans;
-	const interval = profile.meta.interval_ns ?? medianGap(profile, selection, thread);
-	const { parent, frame, category, function: functions } = profile.stacks;
-	const [first, end] = rowsIn(lane.time, range);
-	const pixel = (range[1] - range[0]) / Math.max(1, width);
-	let open = [];
-	let [lastPixel, lastTime2, length] = [-1, -1, interval];
-	const path = [];
-	const close = (from, at) => {
-		for (const span of open.splice(from)) span.end = Math.max(span.start, Math.min(at, range[1]));
-	};
-	for (let row = first; row < end; row++) {
-		const stack = lane.stack[row];
-		if (lane.thread[row] !== thread || selection.stacks && (stack === NONE || !selection.stacks[stack])) continue;
-		const time = lane.time[row];
-		const isGap = lastTime2 >= 0 && time - lastTime2 > LONGEST * length;
-		const column2 = Math.floor((time - range[0]) / pixel);
-		const last = length;
-		length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
-		if (column2 === lastPixel && !isGap) {
-			for (const span of open) span.samples++;
-			lastTime2 = time;
-			continue;
-		}
-		if (isGap) close(0, lastTime2 + last);
-		[lastPixel, lastTime2] = [column2, time];
-		path.length = 0;
-		for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
-		path.reverse();
-		let same = 0;
-		while (same < open.length && same < path.length && open[same].function === functions[path[same]]) open[same++].samples++;
-		close(same, time);
-		for (let depth = same; depth < path.length; depth++) {
-			const at = path[depth];
-			const tier = profile.frames.tier[frame[at]];
-			const span = { function: functions[at], category: category[at], tier, depth, start: time, end: time, samples: 1 };
-			open.push(span);
-			spans.push(span);
-		}
-	}
-	close(0, lastTime2 + length);
-	return spans;
-}
-function medianGap(profile, selection, thread) {
-	const lane = profile.lanes[selection.lane];
-	const gaps = [];
-	let last = -1;
-	for (let row = 0; row < lane.time.length && gaps.length < 1e4; row++) {
-		if (lane.thread[row] !== thread) continue;
-		if (last >= 0) gaps.push(lane.time[row] - last);
-		last = lane.time[row];
-	}
-	gaps.sort((a, b) => a - b);
-	return gaps[gaps.length >> 1] || 1e7;
 }
 
 // src/picture.ts
@@ -1920,8 +1922,9 @@ function heatPart(app) {
 		}
 		const width = Math.max(200, Math.floor(heatBox.clientWidth));
 		frame = frameOf(app, width);
-		drawImage(app, image, frame, `${width}|${app.isDark}|${imageKeyOf(app)}`, imageKey);
-		imageKey = `${width}|${app.isDark}|${imageKeyOf(app)}`;
+		const key = `${width}|${app.isDark}|${window.devicePixelRatio}|${keyOf2(app.state, "lane", "threads", "categories", "focus", "rows", "bands")}`;
+		if (key !== imageKey) drawImage(app, image, frame);
+		imageKey = key;
 		drawHeat(app, canvas, image, frame, width);
 		renderLegend(frame.heat);
 		renderStalls();
@@ -1929,7 +1932,10 @@ function heatPart(app) {
 		clearTimeout(tableTimer);
 		tableTimer = window.setTimeout(renderTable, 250);
 	};
-	const selectionText2 = () => `${duration(frame.heat.columnNs / frame.heat.rows)} a cell, ${frame.heat.columnNs >= 1e9 ? `${frame.heat.columnNs / 1e9} s` : duration(frame.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
+	const selectionText2 = () => {
+		const { columnNs, rows } = frame.heat;
+		return `${duration(columnNs / rows)} a cell, ${columnNs < 1e9 ? duration(columnNs) : `${columnNs / 1e9} s`} a column. Drag, or click twice, to select a range.`;
+	};
 	const renderLegend = (heat) => {
 		const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
 		const bar = h("span", { class: "ramp" });
@@ -1963,7 +1969,7 @@ function heatPart(app) {
 		const what = loops.isWatched ? list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more" : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
 		const buttons = list.map((stretch, index) => {
 			const id = culprit(profile, stretch, derived.lane(app.state));
-			const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionName(profile, id)) || "(anonymous)"}`}`;
+			const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
 			const select2 = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
 			return button(words, `stall-${index}`, select2, { class: "link" });
 		});
@@ -2071,9 +2077,6 @@ function heatPart(app) {
 	});
 	return [{ element, render }];
 }
-function imageKeyOf(app) {
-	return window.devicePixelRatio + keyOf2(app.state, "lane", "threads", "categories", "focus", "rows", "bands");
-}
 function frameOf(app, width) {
 	const bands = app.derived.bands(app.state);
 	const left = bands.length > 1 ? 150 : 52;
@@ -2084,8 +2087,7 @@ function frameOf(app, width) {
 	const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
 	return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
 }
-function drawImage(app, image, frame, key, lastKey) {
-	if (key === lastKey) return;
+function drawImage(app, image, frame) {
 	const { heat, columnWidth, rowHeight, bandHeight } = frame;
 	const context = sized(image, Math.ceil(heat.columns * columnWidth), bandHeight * heat.bands);
 	const colors = Array.from({ length: 65 }, (_, step) => css(ramp(step / 64, app.isDark)));
@@ -2297,7 +2299,7 @@ function sourceView(app) {
 		const lines = linesOf(rows, text, line);
 		const words = areFunctions ? "This recording knows no lines: functions, where they start" : wordsOf(app, row, lines, total);
 		refill(said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
-		const why = app.library && app.library.recordings.length > 1 ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
+		const why = app.library ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
 		const most2 = Math.max(...lines.map((one) => one.row?.self ?? 0), 1e-9);
 		refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most2, line));
 		const key = `${source}|${text === null}`;
@@ -2313,7 +2315,8 @@ function wordsOf({ derived, state }, source, lines, total) {
 	const without = inLines < file2.self ? `, of it ${percent(share(file2.self - inLines, total))} at no known line` : "";
 	return `self ${percent(share(file2.self, total))} (${thousands(file2.selfSamples)})${without} · total ${percent(share(file2.total, total))} (${thousands(file2.totalSamples)})`;
 }
-function table(lines, total, most2, wanted2) {
+function table(lines, total, most2, line) {
+	const wanted2 = lines.find(({ number: number2 }) => number2 >= line)?.number;
 	const number = (text) => h("td", { class: "number" }, text);
 	const rows = lines.flatMap(({ number: at, text, row, skipped }) => {
 		const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("	", "    ")));
@@ -2330,6 +2333,8 @@ function table(lines, total, most2, wanted2) {
 
 // src/ui/topview.ts
 var FIRST_ROWS = 200;
+var IN_SIGHT = 40;
+var SETTLED_MS = 120;
 var VERDICTS = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" };
 function topTable(app) {
 	const filter = h("input", {
@@ -2343,17 +2348,22 @@ function topTable(app) {
 	const bar = h("span", { class: "row" });
 	const body = h("div", { class: "scroll" });
 	const element = h("div", { class: "picture-table contents" }, h("div", { class: "row" }, bar, filter), body);
-	let most2 = FIRST_ROWS;
+	let [most2, timer] = [FIRST_ROWS, 0];
 	const render = () => {
+		clearTimeout(timer);
+		timer = window.setTimeout(() => app.state.view === "top" && fill(most2), SETTLED_MS);
+		fill(body.scrollTop > 0 ? most2 : IN_SIGHT);
+	};
+	const fill = (count) => {
 		const { by, sort } = app.state;
 		if (document.activeElement !== filter) filter.value = app.state.filter;
 		refill(bar, choice("by", TOP_BY, by, (value) => app.update({ by: value })));
 		const { total } = app.derived.sums(app.state);
 		const rows = wanted(app, by).sort((a, b) => order(a, b, sort));
 		const columns = columnsOf(app, by, total);
-		const lines = rows.slice(0, most2).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
-		const rest = rows.length - lines.length;
-		const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => (most2 = Infinity, render()));
+		const lines = rows.slice(0, count).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
+		const rest = rows.length - most2;
+		const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => fill(most2 = Infinity));
 		const table2 = h("table", { id: "top", on: { keydown: (event) => event.key === "s" && event.target.closest("tr")?.querySelector(".to-source")?.click() } }, h("thead", {}, h("tr", {}, ...columns.map(({ head }) => head))), h("tbody", {}, ...lines));
 		refill(body, rows.length > 0 ? table2 : h("div", { class: "note" }, by === "package" ? "No npm package is in the selection." : by === "line" ? "This recording has no lines." : "Nothing is selected."), more);
 	};
@@ -2514,7 +2524,7 @@ function renderCompared(app, line) {
 	const words = sure.slice(0, MOST_CHANGES).map(({ change, id }, at) => {
 		const { verdict, before: before2, now: now2 } = change;
 		const size2 = verdict === "new" || verdict === "gone" ? `${verdict}, ${percent(verdict === "new" ? now2 : before2)}` : `${points(now2 - before2)} points, ${percent(before2)} → ${percent(now2)}`;
-		const open = button(shown(functionName(profile, id)) || "(anonymous)", `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
+		const open = button(shown(functionWords(profile, id)), `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
 		return h("span", {}, open, ` ${size2}`);
 	});
 	const most2 = words.length === 0 ? "no function changed by more than noise." : isUnknown ? "the largest changes, noise unknown:" : "the largest changes beyond noise:";
@@ -2819,10 +2829,6 @@ function flamePart(app) {
 		const area = canvas.getBoundingClientRect();
 		const place = () => openMenu(box, area.left + Math.max(0, box.x) + 10, area.top + (box.row + 1) * ROW2 - scroll.scrollTop);
 		const actions = {
-			ArrowDown: () => moveTo(cursor ? neighbour(box, "ArrowDown") : box),
-			ArrowUp: () => moveTo(cursor ? neighbour(box, "ArrowUp") : box),
-			ArrowRight: () => moveTo(cursor ? neighbour(box, "ArrowRight") : box),
-			ArrowLeft: () => moveTo(cursor ? neighbour(box, "ArrowLeft") : box),
 			Enter: () => zoomTo(box),
 			" ": () => zoomTo(box),
 			Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
@@ -2833,7 +2839,7 @@ function flamePart(app) {
 			m: place,
 			ContextMenu: place
 		};
-		const action = actions[event.key];
+		const action = event.key.startsWith("Arrow") ? () => moveTo(cursor ? neighbour(box, event.key) : box) : actions[event.key];
 		if (!action) return;
 		event.preventDefault();
 		action();
@@ -3168,7 +3174,7 @@ var App = class {
 		return this.library?.recordings.filter(({ id }) => id !== this.id) ?? [];
 	}
 	async compare(id) {
-		if (this.profile.other?.id === id || id === null && !this.profile.other) return;
+		if ((this.profile.other?.id ?? null) === id) return;
 		const found = this.others.find((other) => other.id === id);
 		try {
 			if (id !== null && !found) throw new Error("it is not in the list");
@@ -3313,6 +3319,7 @@ var parts = {
 	sumStacks,
 	matchedWeight,
 	matching,
+	timeOrder,
 	linesOf,
 	START,
 	fromHash,

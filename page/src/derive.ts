@@ -5,7 +5,7 @@ import { type Change, type Side, type Things, basePieces, changesOf, sumPieces }
 import { type Graph, fromLeaves, fromRoots } from "./flame";
 import { type Heat, autoRows, columnStep, gridOf, heatOf } from "./heat";
 import { type Loops, loopsOf } from "./loops";
-import { type Lane, type Profile, IDLE, NONE, ROLES } from "./model";
+import { type Profile, IDLE, NONE, ROLES } from "./model";
 import { matching } from "./search";
 import { type Selection, type StackSums, hiddenStacks, keptStacks, sumStacks } from "./selection";
 import type { State } from "./state";
@@ -117,12 +117,11 @@ export class Derived {
     return { selection, pieces: basePieces(state.base, state.range, durationNs) };
   }
 
-  /** The lane of the other recording that is most like one of this. */
+  /** The lane of the other recording with the same event, or its main one. */
   private otherLane(lane: number): number {
     const { lanes, other } = this.profile;
-    const own = lanes[lane];
-    const like = (same: (candidate: Lane) => boolean) => lanes.findIndex((candidate, at) => at >= other!.lane && same(candidate));
-    return [like(({ name, unit }) => name === own?.name && unit === own.unit), like(({ unit }) => unit === own?.unit), other!.lane].find((at) => at >= 0)!;
+    const same = lanes.findIndex(({ name }, at) => at >= other!.lane && name === lanes[lane]?.name);
+    return same < 0 ? other!.lane : same;
   }
 
   /** The threads of the other recording that do the same as those shown: two recordings share no thread. */
@@ -203,10 +202,11 @@ export class Derived {
   /** `width` is that of the picture, a column has at least three pixels. Idle time shows only when it is asked for. */
   heat(state: State, width: number): Heat {
     const { durationNs } = this.profile;
-    const columnNs = columnStep(durationNs, width, 3);
+    const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
+    const columnNs = columnStep(durationNs, width, 3, interval);
     const bands = this.bands(state);
     return this.once("heat", columnNs + keyOf(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
-      const auto = autoRows(columnNs, this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS);
+      const auto = autoRows(columnNs, interval);
       const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
       const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
       return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });

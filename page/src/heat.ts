@@ -22,22 +22,23 @@ export interface Heat extends Grid {
 /** Milliseconds a column, from coarse to fine, in a recording that has too few seconds. */
 const FINE = [500, 200, 100, 50, 20, 10, 5, 2, 1];
 /** So many columns show a pattern. */
-const ENOUGH = 60;
+const ENOUGH = 45;
 /** Seconds a column, from fine to coarse: all divide into the rows that can be chosen. */
 const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
 
 export const ROW_CHOICES = [0, 10, 20, 25, 50, 100];
 
-/** The finest columns that fit, at least `least` pixels wide; finer than a second only where seconds are too few. */
-export function columnStep(durationNs: number, width: number, least: number): number {
-  if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step) => durationNs > (ENOUGH - 1) * step * 1e6) ?? 1) * 1e6;
+/** The finest columns that fit, at least `least` pixels wide; finer than a second only where seconds are too few, and not so fine that
+ * samples are too few. */
+export function columnStep(durationNs: number, width: number, least: number, intervalNs: number): number {
+  if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step, at) => durationNs > (ENOUGH - 1) * step * 1e6 || FINE[at + 1] * 1e6 < 5 * 0.9 * intervalNs) ?? 1) * 1e6;
   const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
   return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
 }
 
-/** As many rows as the samples can fill: a cell is no shorter than the time between two. */
+/** As many rows as the samples can fill: with less than two to a cell a busy thread looks like a chequerboard. */
 export function autoRows(columnNs: number, intervalNs: number): number {
-  return [50, 25, 20, 10].find((rows) => columnNs / rows >= 0.9 * intervalNs) ?? 5;
+  return [50, 25, 20, 10].find((rows) => columnNs / rows >= 1.8 * intervalNs) ?? 5;
 }
 
 export function gridOf(durationNs: number, columnNs: number, rows: number): Grid {

@@ -14,6 +14,7 @@ import { hiddenStacks, keptStacks, sumStacks } from "./selection";
 import { linesOf } from "./source";
 import { START, fromHash, toHash } from "./state";
 import { duration, percent, share, shown } from "./text";
+import { timeOrder } from "./timeorder";
 import { causedBy, kindsOf, ownKinds, topOf, topOfThreads } from "./top";
 import { buildTree, sumNodes } from "./tree";
 import { App, showError } from "./ui/app";
@@ -42,7 +43,7 @@ const parts = {
   basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp,
   calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf,
   autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf,
-  hiddenStacks, keptStacks, sumStacks, matchedWeight, matching,
+  hiddenStacks, keptStacks, sumStacks, matchedWeight, matching, timeOrder,
   linesOf, START, fromHash, toHash, duration, percent, share, shown,
   causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes,
 };

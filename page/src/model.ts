@@ -202,6 +202,12 @@ export function functionName(profile: Profile, id: number): string {
   return profile.strings[profile.functions.name[id]] ?? "";
 }
 
+/** Where many have no name, the place tells them apart. */
+export function functionWords(profile: Profile, id: number): string {
+  const name = functionName(profile, id) || "(anonymous)";
+  return name === "(anonymous)" ? `${name} ${functionPlace(profile, id).replace(/.*\//, "")}`.trim() : name;
+}
+
 /** The script or, for native code, the binary; as the report says it. */
 export function functionFile(profile: Profile, id: number): string {
   const { source, module, line } = profile.functions;

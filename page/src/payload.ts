@@ -1,7 +1,6 @@
 // The bytes of a recording → typed arrays. Knows the container (docs/file-format.md), not what the columns mean.
 // Columns of u64 become doubles: nanoseconds stay exact for 104 days.
 
-const MAGIC = "nodescop";
 const VERSION = 1;
 const FILE_HEADER = 16;
 const CHUNK_HEADER = 24;
@@ -66,13 +65,12 @@ export function fromBase64(text: string): Uint8Array {
 /** Reads a file of one chunk; `nodescope export` has joined what were several. */
 export async function decode(file: Uint8Array): Promise<Payload> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  const isWhole = file.length >= FILE_HEADER + CHUNK_HEADER;
-  if (!isWhole || ascii(file, 0, 8) !== MAGIC) throw new Error("this is not a recording of nodescope");
+  const start = FILE_HEADER + CHUNK_HEADER;
+  if (file.length < start || ascii(file, 0, 8) !== "nodescop") throw new Error("this is not a recording of nodescope");
   const version = view.getUint32(8, true);
   if (version > VERSION) throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
   if (ascii(file, FILE_HEADER, 4) !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
   const length = Number(view.getBigUint64(FILE_HEADER + 8, true));
-  const start = FILE_HEADER + CHUNK_HEADER;
   if (start + length > file.length) throw new Error("the recording ends in the middle");
   if (start + length < file.length) throw new Error("this recording has several parts: nodescope export joins them");
   const stored = file.subarray(start, start + length);

@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 vm.runInThisContext(readFileSync(pathTo(root, "page/dist/ui.js"), "utf8"), { filename: "ui.js" });
 const {
-  autoRows, columnStep, CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
+  autoRows, columnStep, timeOrder, CATEGORY_COLORS, TIER_COLORS, linesOf, GROUP, MATCH, colorOfChange, colorOfName, ramp, themed, basePieces, changesOf, sumPieces, thingsDown,
   thingsOfCallers, thingsUp, calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf, gridOf, heatOf,
   rangeOfCells, culprit, loopsOf, hiddenStacks, keptStacks, sumStacks, matchedWeight, matching, START, fromHash, toHash, duration,
   percent, share, shown, causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes, decode, profileOf,
@@ -196,6 +196,33 @@ for (const name of CASES) {
   });
 }
 
+test("in the order of time every sample is in a box, where it was taken", async () => {
+  const profile = await open("node24-workers");
+  const { time, thread, stack } = profile.lanes[0];
+  for (const id of [0, 1, 2]) {
+    const spans = timeOrder(profile, ALL, id, [0, profile.durationNs], 1e7, null);
+    const rows = [...time.keys()].filter((row) => thread[row] === id && stack[row] !== NONE);
+    assert.equal(spans.filter(({ depth }) => depth === 0).reduce((sum, { samples }) => sum + samples, 0), rows.length);
+    for (const row of rows) {
+      const leaf = profile.stacks.function[stack[row]];
+      assert.ok(spans.some((span) => span.function === leaf && span.start <= time[row] && time[row] <= span.end), `sample at ${time[row]}`);
+    }
+  }
+});
+
+test("a band of the heat map has the samples of its thread", async () => {
+  const profile = await open("node24-workers");
+  const told = report("node24-workers");
+  const bandOf = Int32Array.from(profile.threads, (_, id) => id);
+  const map = heatOf(profile, ALL, { ...gridOf(profile.durationNs, 5e7, 5), bands: profile.threads.length, bandOf });
+  const size = map.columns * map.rows;
+  for (const { tid, self } of told.threads) {
+    const own = profile.threads.flatMap((row, id) => (row.tid === tid ? [id] : []));
+    const sum = own.reduce((all, id) => all + map.cells.subarray(id * size, (id + 1) * size).reduce((a, b) => a + b, 0), 0);
+    assert.ok(Math.abs(sum / told.weight - self) < 1e-9, `thread ${tid}`);
+  }
+});
+
 test("sums that follow a range are those of the range", async () => {
   for (const name of ["node22-http", DEMO, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"]) {
     const profile = await open(name);
@@ -216,10 +243,10 @@ test("sums that follow a range are those of the range", async () => {
 });
 
 test("columns are finer in short recordings and coarser in long ones", () => {
-  const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3) / 1e9;
-  assert.deepEqual([0.01, 1, 3, 6, 10, 30, 59.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)), [0.001, 0.01, 0.05, 0.1, 0.1, 0.5, 1, 1, 1, 2, 60, 300]);
-  for (const seconds of [0.5, 3, 7, 29.9, 45, 61, 300]) assert.ok(seconds / step(seconds) > 59 && seconds / step(seconds) <= 333, `${seconds} s`);
-  assert.deepEqual([1e9, 5e8, 1e8, 5e7, 1e6].map((column) => autoRows(column, 10_101_010)), [50, 50, 10, 5, 5]);
+  const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3, 10_101_010) / 1e9;
+  assert.deepEqual([0.01, 1, 2.56, 3, 6, 10, 30, 44.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)), [0.05, 0.05, 0.05, 0.05, 0.1, 0.2, 0.5, 1, 1, 1, 2, 60, 300]);
+  for (const seconds of [2.5, 3, 7, 29.9, 45, 61, 300]) assert.ok(seconds / step(seconds) > 44 && seconds / step(seconds) <= 333, `${seconds} s`);
+  assert.deepEqual([1e9, 5e8, 1e8, 5e7, 1e6].map((column) => autoRows(column, 10_101_010)), [50, 25, 5, 5, 5]);
 });
 
 test("stalls and what caused them are those of the report", async () => {

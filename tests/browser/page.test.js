@@ -76,6 +76,12 @@ async function boxes(page) {
   return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
+/** The top table, once all of it is there: while things change it has the rows in sight only. */
+async function tableRows(page) {
+  await page.waitForTimeout(250);
+  return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+}
+
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
 async function close(page) {
@@ -150,7 +156,7 @@ describe("the page of a recording", () => {
     const { range } = await hashOf(page);
     const [from, to] = range.split("-").map(Number);
     assert.ok(from < 0.1 && to > 0.5, range);
-    assert.ok(Math.abs((to - from) / 0.005 - Math.round((to - from) / 0.005)) < 1e-6, "whole cells");
+    assert.ok(Math.abs((to - from) / 0.01 - Math.round((to - from) / 0.01)) < 1e-6, "whole cells");
     const told = report(HTTP, "--range", `${from}s..${to}s`);
     assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
     await page.keyboard.press("Escape");
@@ -223,7 +229,7 @@ describe("the page of a recording", () => {
   test("the top table is the report's, and can be sorted and filtered", async () => {
     const page = await show(HTTP, "#view=top&threads=all");
     const told = report(HTTP);
-    const rows = () => page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const rows = () => tableRows(page);
     const functions = (await rows()).slice(0, 30).map(([, self, , total, name]) => [name, Number(self), Number(total)]);
     assert.deepEqual(functions, told.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]));
     await page.screenshot({ path: join(pictures, "top.png") });
@@ -275,8 +281,8 @@ describe("the page of a recording", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Shift+ArrowUp");
     await drawn(page);
-    assert.equal((await hashOf(page)).range, "0.05-0.105", "the second column of 50 ms, and a cell of 5 ms");
-    const told = report(HTTP, "--thread", "main", "--range", "0.05s..0.105s");
+    assert.equal((await hashOf(page)).range, "0.05-0.11", "the second column of 50 ms, and a cell of 10 ms");
+    const told = report(HTTP, "--thread", "main", "--range", "0.05s..0.11s");
     assert.equal((await selected(page)).samples, told.samples);
     await page.keyboard.press("Escape");
     for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++) await page.keyboard.press("Tab");
@@ -403,7 +409,7 @@ test("a recording is compared with another, in every view", async () => {
   await page.screenshot({ path: join(pictures, "against-inverted.png") });
   await page.keyboard.press("4");
   await drawn(page);
-  const rows = () => page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const rows = () => tableRows(page);
   const [self, , was, , verdict, , name] = (await rows())[0];
   assert.deepEqual([self, was], [digits(share(now, name)), digits(share(before, name))]);
   assert.match(verdict, /^(more|less|new|gone|within noise)$/);
@@ -545,7 +551,7 @@ describe("the event loop", () => {
     const told = report(DEMO).stalls;
     const words = await page.locator("#stalls button").allTextContents();
     assert.equal(words.length, Math.min(10, told.length));
-    assert.ok(words[0].endsWith(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
+    assert.ok(words[0].includes(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
     await page.locator("#stalls button").first().click();
     await drawn(page);
     const [from, to] = (await hashOf(page)).range.split("-").map(Number);
@@ -560,9 +566,54 @@ describe("the event loop", () => {
   });
 });
 
+test("threads, roles and packages can be picked; the heat map has a band for each", async () => {
+  const WORKERS = join(root, "corpus/node24-workers/input.txt.gz");
+  const page = await show(WORKERS);
+  const told = report(WORKERS);
+  const samples = (role) => told.threads.filter((row) => row.role === role).reduce((sum, row) => sum + row.samples, 0);
+  await page.locator('[data-key="role-worker"]').click();
+  assert.equal((await selected(page)).samples, samples("worker"));
+  await page.locator('[data-key="role-all"]').click();
+  assert.equal((await selected(page)).samples, told.samples);
+  const high = async () => (await page.locator("#heat").boundingBox()).height;
+  const one = await high();
+  await page.locator('[data-key="heat map for-thread"]').click();
+  await drawn(page);
+  assert.equal((await hashOf(page)).bands, "thread");
+  assert.notEqual(await high(), one);
+  await page.screenshot({ path: join(pictures, "bands.png") });
+  await page.locator('[data-key="each"]').click();
+  const busiest = told.threads[0];
+  await page.locator('[data-key="role-worker"]').click();
+  await page.getByRole("button", { name: new RegExp(`^${busiest.name} ${busiest.tid} `) }).click();
+  assert.equal((await selected(page)).samples, samples("worker") - busiest.samples);
+  await close(page);
+
+  const other = await show(HTTP, "#view=top&by=package&threads=all");
+  const express = report(HTTP).packages.find(({ name }) => name === "express");
+  await other.locator('#top button:has-text("express")').first().click();
+  assert.equal((await selected(other)).samples, express.total_samples, "one package only");
+  await close(other);
+});
+
+test("idle time is in the heat map only when it is asked for", async () => {
+  const IDLE = join(root, "corpus/cpuprofile-node18-http/input.cpuprofile.gz");
+  const told = report(IDLE);
+  const idle = told.categories.find(({ name }) => name === "idle").self;
+  const units = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
+  for (const [hash, part] of [["#threads=all", 1 - idle], ["#threads=all&category=idle", idle]]) {
+    const page = await show(IDLE, hash);
+    await page.waitForTimeout(350);
+    const sums = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[1].textContent));
+    const sum = sums.reduce((all, text) => all + parseFloat(text) * units[text.split(" ")[1]], 0);
+    assert.ok(Math.abs(sum / told.weight - part) < 0.02, `${hash}: ${sum / told.weight}, not ${part}`);
+    await close(page);
+  }
+});
+
 test("a short recording has finer columns, and rows that can be chosen", async () => {
   const page = await show(HTTP, "#threads=all");
-  assert.match(await page.locator("#heat-hover").textContent(), /^5 ms a cell, 50 ms a column/);
+  assert.match(await page.locator("#heat-hover").textContent(), /^10 ms a cell, 50 ms a column/);
   await page.locator('select[aria-label="rows"]').selectOption("100");
   await drawn(page);
   assert.match(await page.locator("#heat-hover").textContent(), /^500 µs a cell, 50 ms a column/);

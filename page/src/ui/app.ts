@@ -68,7 +68,7 @@ export class App {
 
   /** Fetches what the state compares with, puts it behind this recording, and draws again. */
   private async compare(id: string | null): Promise<void> {
-    if (this.profile.other?.id === id || (id === null && !this.profile.other)) return;
+    if ((this.profile.other?.id ?? null) === id) return;
     const found = this.others.find((other) => other.id === id);
     try {
       if (id !== null && !found) throw new Error("it is not in the list");

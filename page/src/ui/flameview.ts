@@ -292,10 +292,6 @@ export function flamePart(app: App): Part[] {
     const area = canvas.getBoundingClientRect();
     const place = () => openMenu(box, area.left + Math.max(0, box.x) + 10, area.top + (box.row + 1) * ROW - scroll.scrollTop);
     const actions: Record<string, () => void> = {
-      ArrowDown: () => moveTo(cursor ? neighbour(box, "ArrowDown") : box),
-      ArrowUp: () => moveTo(cursor ? neighbour(box, "ArrowUp") : box),
-      ArrowRight: () => moveTo(cursor ? neighbour(box, "ArrowRight") : box),
-      ArrowLeft: () => moveTo(cursor ? neighbour(box, "ArrowLeft") : box),
       Enter: () => zoomTo(box),
       " ": () => zoomTo(box),
       Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
@@ -306,7 +302,7 @@ export function flamePart(app: App): Part[] {
       m: place,
       ContextMenu: place,
     };
-    const action = actions[event.key];
+    const action = event.key.startsWith("Arrow") ? () => moveTo(cursor ? neighbour(box, event.key) : box) : actions[event.key];
     if (!action) return;
     event.preventDefault();
     action();

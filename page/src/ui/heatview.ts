@@ -5,7 +5,7 @@ import { keyOf } from "../derive";
 import { CATEGORY_COLORS, css, ramp, themed } from "../colors";
 import { type Heat, ROW_CHOICES, cellAt, rangeOfCells } from "../heat";
 import { culprit } from "../loops";
-import { CATEGORIES, functionName } from "../model";
+import { CATEGORIES, functionWords } from "../model";
 import { amount, axisTime, clock, duration, percent, seconds, share, shown } from "../text";
 import type { App, Part } from "./app";
 import { button, h, picker, plainTable, quiet, refill, sized, swatch } from "./dom";
@@ -59,8 +59,9 @@ export function heatPart(app: App): Part[] {
     }
     const width = Math.max(200, Math.floor(heatBox.clientWidth));
     frame = frameOf(app, width);
-    drawImage(app, image, frame, `${width}|${app.isDark}|${imageKeyOf(app)}`, imageKey);
-    imageKey = `${width}|${app.isDark}|${imageKeyOf(app)}`;
+    const key = `${width}|${app.isDark}|${window.devicePixelRatio}|${keyOf(app.state, "lane", "threads", "categories", "focus", "rows", "bands")}`;
+    if (key !== imageKey) drawImage(app, image, frame);
+    imageKey = key;
     drawHeat(app, canvas, image, frame, width);
     renderLegend(frame.heat);
     renderStalls();
@@ -69,7 +70,10 @@ export function heatPart(app: App): Part[] {
     tableTimer = window.setTimeout(renderTable, 250);
   };
 
-  const selectionText = () => `${duration(frame!.heat.columnNs / frame!.heat.rows)} a cell, ${frame!.heat.columnNs >= 1e9 ? `${frame!.heat.columnNs / 1e9} s` : duration(frame!.heat.columnNs)} a column. Drag, or click twice, to select a range.`;
+  const selectionText = () => {
+    const { columnNs, rows } = frame!.heat;
+    return `${duration(columnNs / rows)} a cell, ${columnNs < 1e9 ? duration(columnNs) : `${columnNs / 1e9} s`} a column. Drag, or click twice, to select a range.`;
+  };
 
   const renderLegend = (heat: Heat) => {
     const steps = Array.from({ length: 12 }, (_, step) => css(ramp((step + 0.5) / 12, app.isDark)));
@@ -106,7 +110,7 @@ export function heatPart(app: App): Part[] {
     const what = loops.isWatched ? (list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more") : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
     const buttons = list.map((stretch, index) => {
       const id = culprit(profile, stretch, derived.lane(app.state));
-      const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionName(profile, id)) || "(anonymous)"}`}`;
+      const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
       const select = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
       return button(words, `stall-${index}`, select, { class: "link" });
     });
@@ -224,10 +228,6 @@ export function heatPart(app: App): Part[] {
   return [{ element, render }];
 }
 
-function imageKeyOf(app: App): string {
-  return window.devicePixelRatio + keyOf(app.state, "lane", "threads", "categories", "focus", "rows", "bands");
-}
-
 function frameOf(app: App, width: number): Frame {
   const bands = app.derived.bands(app.state);
   const left = bands.length > 1 ? 150 : 52;
@@ -240,8 +240,7 @@ function frameOf(app: App, width: number): Frame {
 }
 
 /** The cells alone: drawn once, not while dragging. */
-function drawImage(app: App, image: HTMLCanvasElement, frame: Frame, key: string, lastKey: string): void {
-  if (key === lastKey) return;
+function drawImage(app: App, image: HTMLCanvasElement, frame: Frame): void {
   const { heat, columnWidth, rowHeight, bandHeight } = frame;
   const context = sized(image, Math.ceil(heat.columns * columnWidth), bandHeight * heat.bands);
   const colors = Array.from({ length: 65 }, (_, step) => css(ramp(step / 64, app.isDark)));

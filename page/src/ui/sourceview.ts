@@ -46,7 +46,7 @@ export function sourceView(app: App): Part {
     const lines = linesOf(rows, text, line);
     const words = areFunctions ? "This recording knows no lines: functions, where they start" : wordsOf(app, row, lines, total);
     refill(said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
-    const why = app.library && app.library.recordings.length > 1 ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
+    const why = app.library ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
     const most = Math.max(...lines.map((one) => one.row?.self ?? 0), 1e-9);
     refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most, line));
     const key = `${source}|${text === null}`;
@@ -64,7 +64,8 @@ function wordsOf({ derived, state }: App, source: number, lines: readonly Source
   return `self ${percent(share(file.self, total))} (${thousands(file.selfSamples)})${without} · total ${percent(share(file.total, total))} (${thousands(file.totalSamples)})`;
 }
 
-function table(lines: readonly SourceLine[], total: number, most: number, wanted: number): HTMLElement {
+function table(lines: readonly SourceLine[], total: number, most: number, line: number): HTMLElement {
+  const wanted = lines.find(({ number }) => number >= line)?.number;
   const number = (text: string) => h("td", { class: "number" }, text);
   const rows = lines.flatMap(({ number: at, text, row, skipped }) => {
     const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("\t", "    ")));

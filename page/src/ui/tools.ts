@@ -2,7 +2,7 @@
 
 import type { Change } from "../diff";
 import { follow, pathOf } from "../flame";
-import { CATEGORIES, functionName } from "../model";
+import { CATEGORIES, functionName, functionWords } from "../model";
 import { threadInTime } from "../picture";
 import type { Item } from "../selection";
 import { COLOR_BY, type View } from "../state";
@@ -104,7 +104,7 @@ function renderCompared(app: App, line: HTMLElement): void {
   const words = sure.slice(0, MOST_CHANGES).map(({ change, id }, at) => {
     const { verdict, before, now } = change;
     const size = verdict === "new" || verdict === "gone" ? `${verdict}, ${percent(verdict === "new" ? now : before)}` : `${points(now - before)} points, ${percent(before)} → ${percent(now)}`;
-    const open = button(shown(functionName(profile, id)) || "(anonymous)", `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
+    const open = button(shown(functionWords(profile, id)), `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
     return h("span", {}, open, ` ${size}`);
   });
   const most = words.length === 0 ? "no function changed by more than noise." : isUnknown ? "the largest changes, noise unknown:" : "the largest changes beyond noise:";

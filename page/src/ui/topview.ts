@@ -10,8 +10,10 @@ import type { App, Part } from "./app";
 import { button, choice, h, refill, swatch } from "./dom";
 import { sourceOf } from "./sourceview";
 
-/** So many rows at first: a table of ten thousand is slow to draw and read by nobody. */
+/** So many rows: a table of ten thousand is slow to draw and read by nobody. While a range is dragged, as many as are in sight. */
 const FIRST_ROWS = 200;
+const IN_SIGHT = 40;
+const SETTLED_MS = 120;
 
 export const VERDICTS: Record<Verdict, string> = { more: "more", less: "less", new: "new", gone: "gone", noise: "within noise", unknown: "noise unknown" };
 
@@ -28,17 +30,22 @@ export function topTable(app: App): Part {
   const bar = h("span", { class: "row" });
   const body = h("div", { class: "scroll" });
   const element = h("div", { class: "picture-table contents" }, h("div", { class: "row" }, bar, filter), body);
-  let most = FIRST_ROWS;
+  let [most, timer] = [FIRST_ROWS, 0];
   const render = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => app.state.view === "top" && fill(most), SETTLED_MS);
+    fill(body.scrollTop > 0 ? most : IN_SIGHT);
+  };
+  const fill = (count: number) => {
     const { by, sort } = app.state;
     if (document.activeElement !== filter) filter.value = app.state.filter;
     refill(bar, choice("by", TOP_BY, by, (value) => app.update({ by: value })));
     const { total } = app.derived.sums(app.state);
     const rows = wanted(app, by).sort((a, b) => order(a, b, sort));
     const columns = columnsOf(app, by, total);
-    const lines = rows.slice(0, most).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
-    const rest = rows.length - lines.length;
-    const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => ((most = Infinity), render()));
+    const lines = rows.slice(0, count).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
+    const rest = rows.length - most;
+    const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => fill((most = Infinity)));
     const table = h("table", { id: "top", on: { keydown: (event) => event.key === "s" && (event.target as HTMLElement).closest("tr")?.querySelector<HTMLElement>(".to-source")?.click() } }, h("thead", {}, h("tr", {}, ...columns.map(({ head }) => head))), h("tbody", {}, ...lines));
     refill(body, rows.length > 0 ? table : h("div", { class: "note" }, by === "package" ? "No npm package is in the selection." : by === "line" ? "This recording has no lines." : "Nothing is selected."), more);
   };
