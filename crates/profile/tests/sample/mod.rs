@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Frame, FrameId, Function, LaneInfo, LineTick, Losses, Marker, MarkerKind, Meta,
+    Builder, Category, Cost, Frame, FrameId, Function, LaneInfo, LineTick, Losses, Marker, MarkerKind, Meta,
     ModuleId, NO_ADDRESS, Process, Profile, Role, Sample, SourceId, StackId, StringId, Thread, ThreadId,
     Tier, Unclosed, Unit,
 };
@@ -129,6 +129,7 @@ fn meta() -> Meta {
             notes: vec!["a thread has no names".into()],
             unclosed: None,
         },
+        cost: Some(Cost { start_ns: 11, windows: 2, total_cpu_ns: 13, ..Cost::default() }),
     }
 }
 
