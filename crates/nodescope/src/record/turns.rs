@@ -86,16 +86,18 @@ fn find_loop(program: File) -> Option<u64> {
     if counts { image.address_of_variable(LOOP) } else { None }
 }
 
-/// What is added to the addresses of a process's own program.
+/// What is added to the addresses of a process's own program. It is asked where the file begins: V8 maps a copy of its
+/// builtins near its code, which is from the same file.
 fn base(pid: u32) -> Option<u64> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let line = maps.lines().find(|line| line.ends_with(&*path.to_string_lossy()))?;
-    let mut words = line.split_whitespace();
-    let start = u64::from_str_radix(words.next()?.split('-').next()?, 16).ok()?;
-    let offset = u64::from_str_radix(words.nth(1)?, 16).ok()?;
+    let starts_file = |line: &&str| {
+        line.split_whitespace().nth(2).is_some_and(|offset| offset.bytes().all(|digit| digit == b'0'))
+    };
+    let line = maps.lines().filter(starts_file).find(|line| line.ends_with(&*path.to_string_lossy()))?;
+    let start = u64::from_str_radix(line.split('-').next()?, 16).ok()?;
     let file = Parts::new(File::open(format!("/proc/{pid}/exe")).ok()?).ok()?;
-    let address = Elf::parse(&file).ok()?.segments().address_of(offset)?;
+    let address = Elf::parse(&file).ok()?.segments().address_of(0)?;
     Some(start.wrapping_sub(address))
 }
 
