@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: e0c087b0752927d9d503d6fc90cead46d5c5fa518c7384c30e6b1cbf84c574ab
+// Made from page/src by `npm run build` in page: change it there. Sources: 251aa16c75b9992497d4697464d71c87492212f05ff16a748d73c4dedeae14d8
 "use strict";
 (() => {
 // src/ui/dom.ts

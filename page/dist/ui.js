@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: e0c087b0752927d9d503d6fc90cead46d5c5fa518c7384c30e6b1cbf84c574ab
+// Made from page/src by `npm run build` in page: change it there. Sources: 251aa16c75b9992497d4697464d71c87492212f05ff16a748d73c4dedeae14d8
 "use strict";
 (() => {
 // src/model.ts
@@ -172,12 +172,12 @@ function addRan(tree, sums, root) {
 	for (let id = 0; id <= last; id++) {
 		if (starts[id] === starts[id + 1]) continue;
 		const box = emptyNode(id, root);
-		let most2 = -1;
+		let most = -1;
 		for (let at = starts[id]; at < starts[id + 1]; at++) {
 			const node = members[at];
 			box.total += self[node];
 			box.totalSamples += selfSamples[node];
-			most2 = addLooks(tree, box, node, self[node], most2);
+			most = addLooks(tree, box, node, self[node], most);
 		}
 		[box.self, box.selfSamples] = [box.total, box.totalSamples];
 		root.children.push(box);
@@ -241,13 +241,13 @@ function onlyChildren(tree, sums, node) {
 function nodeOf(tree, parent, members, sums) {
 	const node = emptyNode(members.length > 0 ? tree.function[members[0]] : NONE, parent);
 	node.members = members;
-	let most2 = -1;
+	let most = -1;
 	for (const member of members) {
 		node.self += sums.self[member];
 		node.total += sums.total[member];
 		node.selfSamples += sums.selfSamples[member];
 		node.totalSamples += sums.totalSamples[member];
-		most2 = addLooks(tree, node, member, sums.total[member], most2);
+		most = addLooks(tree, node, member, sums.total[member], most);
 	}
 	return node;
 }
@@ -270,10 +270,10 @@ function upwards(tree, root) {
 			addMember(group, step, weights[index], samples[index], places);
 		}
 		for (const group of groups.values()) {
-			let most2 = -1;
+			let most = -1;
 			for (let index = 0; index < group.members.length; index++) {
 				places[group.members[index]] = 0;
-				most2 = addLooks(tree, group, group.members[index], group.weights[index], most2);
+				most = addLooks(tree, group, group.members[index], group.weights[index], most);
 			}
 		}
 		return node.children = sorted([...groups.values()]);
@@ -312,9 +312,9 @@ function emptyNode(id, parent) {
 		children: null
 	};
 }
-function addLooks(tree, node, member, weight, most2) {
+function addLooks(tree, node, member, weight, most) {
 	node.tiers |= tree.tiers[member];
-	if (weight <= most2) return most2;
+	if (weight <= most) return most;
 	node.category = tree.category[member];
 	node.tier = tree.tier[member];
 	return weight;
@@ -987,6 +987,11 @@ function addWhole(row, weight, samples) {
 function sortRows(rows) {
 	return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.key - b.key || a.line - b.line);
 }
+function hottest(weights) {
+	let best = null;
+	for (const row of weights) if (!best || row[1] > best[1]) best = row;
+	return best;
+}
 
 // src/loops.ts
 var SHORTEST_STALL_NS = 5e7;
@@ -1021,9 +1026,7 @@ function culprit(profile, { thread, start: start2, end }, lane) {
 	threads[thread] = 1;
 	const selection = { lane, range: [start2, end], threads, stacks: null };
 	const caused = causedBy(profile, sumStacks(profile, selection), [APP, DEPENDENCY], "function");
-	let [best, most2] = [-1, 0];
-	for (const [id, weight] of caused) if (weight > most2) [best, most2] = [id, weight];
-	return best;
+	return hottest(caused)?.[0] ?? -1;
 }
 
 // src/payload.ts
@@ -1332,8 +1335,8 @@ function clock(startMs, ns, withDate = false) {
 	const iso = new Date(startMs + ns / 1e6).toISOString();
 	return withDate ? `${iso.slice(0, 10)} ${iso.slice(11, 19)}` : iso.slice(11, 19);
 }
-function shortPlace(place, most2) {
-	return place.length <= most2 ? place : `…${place.slice(place.length - most2 + 1)}`;
+function shortPlace(place, most) {
+	return place.length <= most ? place : `…${place.slice(place.length - most + 1)}`;
 }
 
 // src/timeorder.ts
@@ -1947,10 +1950,10 @@ function heatPart(app) {
 		const { total } = derived.sumsOfAllCategories(app.state);
 		const rows = CATEGORIES.map(([, label], byte) => ({ label, byte, part: share(weights[byte], total) })).filter(({ part, byte }) => part > 0 || app.state.categories.includes(byte));
 		rows.sort((a, b) => b.part - a.part);
-		const most2 = Math.max(...rows.map(({ part }) => part), 1e-9);
+		const most = Math.max(...rows.map(({ part }) => part), 1e-9);
 		const buttons = rows.map(({ label, byte, part }) => {
 			const bar = h("span", { class: "bar" });
-			bar.style.width = `${Math.max(1, 58 * part / most2)}px`;
+			bar.style.width = `${Math.max(1, 58 * part / most)}px`;
 			const isIn = app.state.categories.includes(byte);
 			const click = () => app.update({ categories: isIn ? app.state.categories.filter((other) => other !== byte) : [...app.state.categories, byte], zoom: [] });
 			const element2 = button("", `category-${byte}`, click, { title: `Only ${label}`, "aria-pressed": String(isIn) });
@@ -1982,12 +1985,12 @@ function heatPart(app) {
 		const step = Math.max(1, Math.ceil(heat.columns / 120));
 		const rows = [];
 		for (let column2 = 0; column2 < heat.columns; column2 += step) {
-			let [sum, most2] = [0, 0];
+			let [sum, most] = [0, 0];
 			for (let band = 0; band < heat.bands; band++) {
 				const first = (band * heat.columns + column2) * heat.rows;
-				for (const cell of heat.cells.subarray(first, first + heat.rows * Math.min(step, heat.columns - column2))) [sum, most2] = [sum + cell, Math.max(most2, cell)];
+				for (const cell of heat.cells.subarray(first, first + heat.rows * Math.min(step, heat.columns - column2))) [sum, most] = [sum + cell, Math.max(most, cell)];
 			}
-			rows.push([`${seconds(column2 * heat.columnNs)} s`, amount(sum, unit), amount(most2, unit)]);
+			rows.push([`${seconds(column2 * heat.columnNs)} s`, amount(sum, unit), amount(most, unit)]);
 		}
 		table2.replaceChildren(plainTable("The heat map as a table", ["from", "sum", "hottest cell"], rows));
 	};
@@ -2287,10 +2290,11 @@ function sourceView(app) {
 		return null;
 	};
 	const render = () => {
-		const { source } = app.state;
+		const [own] = hottest(causedBy(app.profile, app.derived.sums(app.state), [APP], "function")) ?? [NONE];
+		const source = app.state.source ?? sourceOf(app, own);
 		if (!source || source[0] >= app.profile.sources.length) {
 			refill(said);
-			return refill(body, h("div", { class: "note" }, "Choose a function: press s on a box or on a row of the top table, or take it from the menu of a box."));
+			return refill(body, h("div", { class: "note" }, "Choose a function: press s on a box or a row."));
 		}
 		const [row, line] = source;
 		const text = textOf(row);
@@ -2300,8 +2304,8 @@ function sourceView(app) {
 		const words = areFunctions ? "This recording knows no lines: functions, where they start" : wordsOf(app, row, lines, total);
 		refill(said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
 		const why = app.library ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
-		const most2 = Math.max(...lines.map((one) => one.row?.self ?? 0), 1e-9);
-		refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most2, line));
+		const most = Math.max(...lines.map((one) => one.row?.self ?? 0), 1e-9);
+		refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most, line));
 		const key = `${source}|${text === null}`;
 		if (key !== last) body.querySelector(".wanted")?.scrollIntoView({ block: "center" });
 		last = key;
@@ -2315,14 +2319,14 @@ function wordsOf({ derived, state }, source, lines, total) {
 	const without = inLines < file2.self ? `, of it ${percent(share(file2.self - inLines, total))} at no known line` : "";
 	return `self ${percent(share(file2.self, total))} (${thousands(file2.selfSamples)})${without} · total ${percent(share(file2.total, total))} (${thousands(file2.totalSamples)})`;
 }
-function table(lines, total, most2, line) {
+function table(lines, total, most, line) {
 	const wanted2 = lines.find(({ number: number2 }) => number2 >= line)?.number;
 	const number = (text) => h("td", { class: "number" }, text);
 	const rows = lines.flatMap(({ number: at, text, row, skipped }) => {
 		const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("	", "    ")));
 		const bar = h("span", { class: "bar" });
-		bar.style.width = `${row ? Math.round(60 * row.self / most2) : 0}px`;
-		const kind = [row && row.self >= HOT * most2 ? "hot" : "", at === wanted2 ? "wanted" : ""].join(" ").trim();
+		bar.style.width = `${row ? Math.round(60 * row.self / most) : 0}px`;
+		const kind = [row && row.self >= HOT * most ? "hot" : "", at === wanted2 ? "wanted" : ""].join(" ").trim();
 		const cells = row ? [percent(share(row.self, total)), thousands(row.selfSamples), percent(share(row.total, total))] : ["", "", ""];
 		const own = h("tr", { class: kind, "data-line": String(at) }, ...cells.map(number), h("td", { class: "line" }, bar), number(String(at)), code);
 		return skipped > 0 ? [h("tr", {}, h("td", { class: "quiet", colspan: "6" }, `… ${thousands(skipped)} lines`)), own] : [own];
@@ -2348,11 +2352,11 @@ function topTable(app) {
 	const bar = h("span", { class: "row" });
 	const body = h("div", { class: "scroll" });
 	const element = h("div", { class: "picture-table contents" }, h("div", { class: "row" }, bar, filter), body);
-	let [most2, timer] = [FIRST_ROWS, 0];
+	let [most, timer] = [FIRST_ROWS, 0];
 	const render = () => {
 		clearTimeout(timer);
-		timer = window.setTimeout(() => app.state.view === "top" && fill(most2), SETTLED_MS);
-		fill(body.scrollTop > 0 ? most2 : IN_SIGHT);
+		timer = window.setTimeout(() => app.state.view === "top" && fill(most), SETTLED_MS);
+		fill(body.scrollTop > 0 ? most : IN_SIGHT);
 	};
 	const fill = (count) => {
 		const { by, sort } = app.state;
@@ -2362,8 +2366,8 @@ function topTable(app) {
 		const rows = wanted(app, by).sort((a, b) => order(a, b, sort));
 		const columns = columnsOf(app, by, total);
 		const lines = rows.slice(0, count).map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
-		const rest = rows.length - most2;
-		const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => fill(most2 = Infinity));
+		const rest = rows.length - most;
+		const more = rest > 0 && button(`${thousands(rest)} more`, "more", () => fill(most = Infinity));
 		const table2 = h("table", { id: "top", on: { keydown: (event) => event.key === "s" && event.target.closest("tr")?.querySelector(".to-source")?.click() } }, h("thead", {}, h("tr", {}, ...columns.map(({ head }) => head))), h("tbody", {}, ...lines));
 		refill(body, rows.length > 0 ? table2 : h("div", { class: "note" }, by === "package" ? "No npm package is in the selection." : by === "line" ? "This recording has no lines." : "Nothing is selected."), more);
 	};
@@ -2527,8 +2531,8 @@ function renderCompared(app, line) {
 		const open = button(shown(functionWords(profile, id)), `changed-${at}`, () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" }), { class: "link" });
 		return h("span", {}, open, ` ${size2}`);
 	});
-	const most2 = words.length === 0 ? "no function changed by more than noise." : isUnknown ? "the largest changes, noise unknown:" : "the largest changes beyond noise:";
-	refill(line, quiet(`Self time as shares: ${now} against ${before}; ${most2}`), ...words);
+	const most = words.length === 0 ? "no function changed by more than noise." : isUnknown ? "the largest changes, noise unknown:" : "the largest changes beyond noise:";
+	refill(line, quiet(`Self time as shares: ${now} against ${before}; ${most}`), ...words);
 }
 function crumbs(app) {
 	const { state, derived, profile } = app;
@@ -3061,23 +3065,18 @@ function saidPart(app) {
 	if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${(sums.total / profile.durationNs).toFixed(2)} cores busy`);
 	const ofGc = profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === GC ? sums.weight[stack] : 0), 0);
 	if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
-	const own = most(causedBy(profile, sums, [APP], "function"));
+	const own = hottest(causedBy(profile, sums, [APP], "function"));
 	if (own) {
 		const place = shortPlace(functionPlace(profile, own[0]), 48);
 		const name = functionName(profile, own[0]) || "(anonymous)";
 		const open = button(shown(name), "own", () => app.update({ view: "sandwich", function: own[0], threads: [] }), { class: "link" });
 		sentences.push(h("span", {}, "of your own code, ", open, ` ${shown(place)} caused most: ${percent(share(own[1], sums.total))}`));
 	}
-	const dependency = most(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
+	const dependency = hottest(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
 	if (dependency) sentences.push(`of the npm packages, ${shown(profile.strings[dependency[0]])} caused most: ${percent(share(dependency[1], sums.total))}`);
 	const element = h("p", { class: "said quiet", id: "said" }, ...sentences.map((sentence) => h("span", {}, sentence)));
 	return { element, render: () => {
 	} };
-}
-function most(weights) {
-	let best = null;
-	for (const row of weights) if (!best || row[1] > best[1]) best = row;
-	return best;
 }
 function threadsPart(app) {
 	const { profile, derived } = app;

@@ -3,7 +3,7 @@
 
 import { APP, DEPENDENCY, type Profile } from "./model";
 import { type Selection, forEachRow, sumStacks } from "./selection";
-import { causedBy } from "./top";
+import { causedBy, hottest } from "./top";
 
 const SHORTEST_STALL_NS = 50e6;
 
@@ -55,7 +55,5 @@ export function culprit(profile: Profile, { thread, start, end }: Stretch, lane:
   threads[thread] = 1;
   const selection: Selection = { lane, range: [start, end], threads, stacks: null };
   const caused = causedBy(profile, sumStacks(profile, selection), [APP, DEPENDENCY], "function");
-  let [best, most] = [-1, 0];
-  for (const [id, weight] of caused) if (weight > most) [best, most] = [id, weight];
-  return best;
+  return hottest(caused)?.[0] ?? -1;
 }

@@ -210,3 +210,10 @@ function addWhole(row: TopRow, weight: number, samples: number): void {
 function sortRows(rows: TopRow[]): TopRow[] {
   return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.key - b.key || a.line - b.line);
 }
+
+/** The row with the most weight. */
+export function hottest(weights: Map<number, number>): [number, number] | null {
+  let best: [number, number] | null = null;
+  for (const row of weights) if (!best || row[1] > best[1]) best = row;
+  return best;
+}

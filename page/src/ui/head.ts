@@ -2,7 +2,7 @@
 
 import { ADDON, APP, DEPENDENCY, GC, ROLES, functionName, functionPlace } from "../model";
 import { matchedShare } from "../picture";
-import { causedBy } from "../top";
+import { causedBy, hottest } from "../top";
 import { clock, duration, percent, plural, share, shortPlace, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { button, choice, h, picker, quiet, refill, toggle } from "./dom";
@@ -95,23 +95,17 @@ function saidPart(app: App): Part {
   if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${(sums.total / profile.durationNs).toFixed(2)} cores busy`);
   const ofGc = profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === GC ? sums.weight[stack] : 0), 0);
   if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
-  const own = most(causedBy(profile, sums, [APP], "function"));
+  const own = hottest(causedBy(profile, sums, [APP], "function"));
   if (own) {
     const place = shortPlace(functionPlace(profile, own[0]), 48);
     const name = functionName(profile, own[0]) || "(anonymous)";
     const open = button(shown(name), "own", () => app.update({ view: "sandwich", function: own[0], threads: [] }), { class: "link" });
     sentences.push(h("span", {}, "of your own code, ", open, ` ${shown(place)} caused most: ${percent(share(own[1], sums.total))}`));
   }
-  const dependency = most(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
+  const dependency = hottest(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
   if (dependency) sentences.push(`of the npm packages, ${shown(profile.strings[dependency[0]])} caused most: ${percent(share(dependency[1], sums.total))}`);
   const element = h("p", { class: "said quiet", id: "said" }, ...sentences.map((sentence) => h("span", {}, sentence)));
   return { element, render: () => {} };
-}
-
-function most(weights: Map<number, number>): [number, number] | null {
-  let best: [number, number] | null = null;
-  for (const row of weights) if (!best || row[1] > best[1]) best = row;
-  return best;
 }
 
 /** Roles as buttons; single threads behind "threads". */

@@ -1,7 +1,8 @@
 // A source with the weight of each line. Where the text cannot be had, the lines alone, and why.
 
-import { NONE } from "../model";
+import { APP, NONE } from "../model";
 import { type SourceLine, linesOf } from "../source";
+import { causedBy, hottest } from "../top";
 import { percent, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { h, quiet, refill } from "./dom";
@@ -34,10 +35,12 @@ export function sourceView(app: App): Part {
   };
 
   const render = () => {
-    const { source } = app.state;
+    // Where none was chosen: that of the function of yours that caused most.
+    const [own] = hottest(causedBy(app.profile, app.derived.sums(app.state), [APP], "function")) ?? [NONE];
+    const source = app.state.source ?? sourceOf(app, own);
     if (!source || source[0] >= app.profile.sources.length) {
       refill(said);
-      return refill(body, h("div", { class: "note" }, "Choose a function: press s on a box or on a row of the top table, or take it from the menu of a box."));
+      return refill(body, h("div", { class: "note" }, "Choose a function: press s on a box or a row."));
     }
     const [row, line] = source;
     const text = textOf(row);
