@@ -71,6 +71,23 @@ impl<S: Stream> Client<S> {
         }
     }
 
+    /// Waits until the other side ends the conversation, and agrees.
+    pub(crate) fn await_end(&mut self, limit: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.read(left) {
+                Ok(_) if left.is_zero() => return Err(Error::NoAnswer(limit)),
+                Ok(_) => {}
+                Err(Error::Closed) => {
+                    self.close();
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Ends the conversation.
     pub(crate) fn close(&mut self) {
         self.socket.close(LEAVING);

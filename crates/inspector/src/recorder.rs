@@ -195,14 +195,14 @@ impl<S: Stream> Recorder<S> {
 
     /// Leaves; closes the inspector if it was opened for us.
     pub fn leave(mut self) -> Result<(), Error> {
-        match self.ending {
-            Ending::NotYet if self.options.guarded => close_inspector(self.client, self.options.patience),
-            Ending::NotYet | Ending::Exiting => {
-                self.client.close();
-                Ok(())
-            }
-            Ending::Gone => Ok(()),
+        if let (Ending::NotYet, Some(guard)) = (self.ending, &self.guard) {
+            let params = json!({ "objectId": guard, "functionDeclaration": script::LEAVE });
+            self.client.call("Runtime.callFunctionOn", &params, self.options.patience)?;
         }
+        if self.ending != Ending::Gone {
+            self.client.close();
+        }
+        Ok(())
     }
 
     /// What has come since the last time.
@@ -450,11 +450,10 @@ impl<S: Stream> Recorder<S> {
     }
 }
 
-/// Leaves a target, and closes its inspector behind us.
+/// Closes the inspector of a target that did not close it by itself, or could not be recorded.
 pub fn close_inspector<S: Stream>(mut client: Client<S>, limit: Duration) -> Result<(), Error> {
-    let closed = evaluate(&mut client, &script::close(), true, limit).map(drop);
-    client.close();
-    closed
+    client.send(&Session::MAIN, "Runtime.evaluate", &evaluation(&script::close(), true))?;
+    client.await_end(limit)
 }
 
 fn plant<S: Stream>(client: &mut Client<S>, limit: Duration) -> Result<String, Error> {

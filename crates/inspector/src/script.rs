@@ -37,9 +37,16 @@ return timer;";
 /// For the guard, which is `this`: begin to wait anew.
 pub(crate) const RENEW: &str = "function nodescope() { this.refresh(); }\n//# sourceURL=nodescope:renew";
 
-/// Closes the inspector soon: when we have left. Node waits for those who are still connected.
+/// For the guard: it is not needed any more, and the inspector closes when we have left. Node waits for those who are
+/// still connected.
+pub(crate) const LEAVE: &str =
+    "function nodescope() { clearTimeout(this); setTimeout(() => process._debugEnd(), 100); }
+//# sourceURL=nodescope:leave";
+
+/// Closes the inspector at once, while we are connected: for a target whose loop is blocked, and runs no timer. There
+/// is no answer, only the end of the connection.
 pub(crate) fn close() -> String {
-    ours("close", "setTimeout(() => process._debugEnd(), 100);")
+    ours("close", "process._debugEnd();")
 }
 
 /// Begins a window of samples, ends the one before, and says what each of the two took: time and CPU time in ms. The

@@ -386,10 +386,10 @@ fn a_pegged_loop_is_recorded() {
             function step() { let sum = 0; for (let i = 0; i < 1e6; i++) sum += Math.sqrt(i); return sum; }
             function forever() { for (;;) 'a'.replace('a', step); }
             setTimeout(forever, 200);";
-        let target = Target::start(&scratch, &node, &[], text, &[]);
+        let mut target = Target::start(&scratch, &node, &[], text, &[]);
         let out = scratch.path("a.nodescope");
-        let output = nodescope(&words(&target.pid(), &out, &["-d", "2s"])).output().unwrap();
-        assert!(output.status.success(), "{release}: {}", stderr(&output));
+        record(&target.pid(), &out, &["-d", "2s"]);
+        assert!(target.is_as_before(), "{release}");
         let report = json(&["report", "--json", &out]);
         // Either may be inlined, and V8 does not know it of code that was there before.
         let is_it = |row: &&Value| row["name"] == "step" || row["name"] == "forever";

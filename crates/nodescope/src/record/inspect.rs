@@ -36,7 +36,7 @@ pub(super) fn run(
     default: &Path,
     showing: &Showing,
 ) -> Result<(), Failure> {
-    let places: Vec<Place> = processes.into_iter().map(Box::new).map(Place::Process).collect();
+    let places: Vec<Place> = processes.into_iter().map(Place::Process).collect();
     record(arguments, &places, default, showing)
 }
 

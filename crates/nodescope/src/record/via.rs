@@ -9,7 +9,7 @@ use target::{InspectorWay, Places, Process};
 use super::target::Target;
 use crate::cli::{self, Via};
 use crate::failure::{Failure, warn};
-use crate::invoked;
+use crate::{advice, invoked};
 
 /// Settles the way to a target.
 pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Failure> {
@@ -39,8 +39,11 @@ pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Fa
             true => Ok(Via::Inspector),
             false => Ok(Via::Perf),
         },
-        InspectorWay::CanBeOpened if !ways.perf.open => Err(Failure::failed(why)
-            .hint(format!("Node's own profiler works here: {}", again(arguments, process)))),
+        InspectorWay::CanBeOpened if !ways.perf.open => Err(Failure::failed(why).hint(format!(
+            "Node's own profiler works here: {}; for perf events: {}",
+            again(arguments, process),
+            perf_advice(target)
+        ))),
         InspectorWay::CanBeOpened => {
             warn(&format!("{why}; with names: {}", again(arguments, process)));
             Ok(Via::Perf)
@@ -48,6 +51,13 @@ pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Fa
         // What perf events say of themselves is the better advice.
         InspectorWay::Closed { .. } => Ok(Via::Perf),
     }
+}
+
+/// What would permit perf events.
+fn perf_advice(target: &Target) -> String {
+    let (limits, subject) = (advice::limits(), target.subject());
+    let obstacle = advice::refusal(&limits, subject.is_anothers);
+    advice::advise(obstacle, &io::ErrorKind::PermissionDenied.into(), &limits, &subject).fix
 }
 
 /// What the exact command is.

@@ -116,6 +116,14 @@ fn meta() -> Meta {
         node_version: text("22.1.0"),
         v8_version: text("12.4"),
         command: text("node server.js --port …"),
+        cost: Some(profile::Cost {
+            start_ns: 12_000_000,
+            start_cpu_ns: 11_000_000,
+            windows: 3,
+            window_ns: 900_000,
+            window_cpu_ns: 800_000,
+            total_cpu_ns: 13_000_000,
+        }),
         losses: Losses {
             cpu_ns: Some(5_000_000_000),
             lost: 7,

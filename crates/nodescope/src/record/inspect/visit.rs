@@ -20,8 +20,8 @@ const OPENING: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same for one that wants to exit: it must not be kept.
 const HURRY: Duration = Duration::from_millis(150);
-/// How long a port may take to close.
-const CLOSING: Duration = Duration::from_secs(1);
+/// How long a port may take to close: by a timer in the target, then by a call of its own.
+const CLOSING: Duration = Duration::from_millis(600);
 /// How long a port that opens too late is waited for, to close it.
 const LATE: Duration = Duration::from_secs(30);
 /// How often it is asked whether the time is over.
@@ -29,7 +29,7 @@ const ROUND: Duration = Duration::from_millis(50);
 
 /// Where a target is.
 pub(super) enum Place {
-    Process(Box<Process>),
+    Process(Process),
     Address(Address),
 }
 
