@@ -116,7 +116,7 @@ fn meta() -> Meta {
         node_version: text("22.1.0"),
         v8_version: text("12.4"),
         command: text("node server.js --port …"),
-        cost: Some(profile::Cost {
+        cost: Some(Cost {
             start_ns: 12_000_000,
             start_cpu_ns: 11_000_000,
             windows: 3,
@@ -137,7 +137,6 @@ fn meta() -> Meta {
             notes: vec!["a thread has no names".into()],
             unclosed: None,
         },
-        cost: Some(Cost { start_ns: 11, windows: 2, total_cpu_ns: 13, ..Cost::default() }),
     }
 }
 

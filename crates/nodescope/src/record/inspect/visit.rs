@@ -89,7 +89,7 @@ impl Visit<'_> {
         collector: &mut Collector,
     ) -> Result<bool, Failure> {
         let process = match self.place {
-            Place::Process(process) => Some(&**process),
+            Place::Process(process) => Some(process),
             Place::Address(_) => None,
         };
         let options = Options {
