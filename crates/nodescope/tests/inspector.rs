@@ -172,7 +172,7 @@ fn workers_are_recorded_and_late_ones_too() {
     let text = "
         const { Worker, isMainThread, workerData } = require('worker_threads');
         function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
-        function early() { spin(3e5); } function late() { spin(3e5); }
+        function early() { return spin(3e6) + 1; } function late() { return spin(3e6) + 2; }
         if (isMainThread) {
           new Worker(__filename, { workerData: 'early' });
           setTimeout(() => new Worker(__filename, { workerData: 'late' }), 2500);
