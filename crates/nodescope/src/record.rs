@@ -1,35 +1,13 @@
 //! `nodescope record`: samples a running process, or a command that it starts, and keeps what it saw whatever
 //! happens: while it records, everything goes to OUT.part, which `report` opens, too.
 
-#[cfg(target_os = "linux")]
-mod account;
-#[cfg(target_os = "linux")]
-mod beside;
-#[cfg(target_os = "linux")]
-mod cgroup;
-#[cfg(target_os = "linux")]
-pub(crate) mod choose;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
-#[cfg(target_os = "linux")]
-mod follow;
 mod inspect;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(target_os = "linux")]
-mod names;
-#[cfg(target_os = "linux")]
-mod perf;
-#[cfg(target_os = "linux")]
-pub(crate) mod proc;
 mod progress;
 mod spool;
-#[cfg(target_os = "linux")]
-mod target;
-#[cfg(target_os = "linux")]
-mod turns;
-#[cfg(target_os = "linux")]
-mod via;
 mod way;
 mod words;
 
@@ -49,9 +27,7 @@ use linux as here;
 use words::{say_few, say_next, say_written};
 
 #[cfg(target_os = "linux")]
-pub(crate) use names::read_names;
-#[cfg(target_os = "linux")]
-pub(crate) use target::stand_in;
+pub(crate) use linux::{choose, proc, read_names, stand_in};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {

@@ -1,17 +1,32 @@
 //! Recording on Linux: the processes are found, and the way to them is chosen.
 
+mod account;
+mod beside;
+mod cgroup;
+pub(crate) mod choose;
+mod follow;
+mod names;
+mod perf;
+pub(crate) mod proc;
+mod target;
+mod turns;
+mod via;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use target::{InspectorWay, Places, Role};
+use ::target::{InspectorWay, Places, Role};
 
-use super::beside::name_of;
+use self::target::Target;
+use super::Showing;
 use super::inspect::{self, Process};
-use super::target::Target;
 use super::words::name_for;
-use super::{Showing, cgroup, perf, proc, via};
 use crate::cli::{self, Via};
 use crate::failure::Failure;
+use beside::name_of;
+
+pub(crate) use self::target::stand_in;
+pub(crate) use names::read_names;
 
 /// Records what was meant.
 pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
@@ -32,15 +47,16 @@ fn by_inspector(arguments: &cli::Record, target: &Target, showing: &Showing) -> 
 /// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors
 /// when its own is opened, and nobody would close those: it is left out, unless its port is open already.
 fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
-    let list = target::list(&Places::default(), Duration::from_millis(100))
+    let list = ::target::list(&Places::default(), Duration::from_millis(100))
         .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
-    let is_worker = |process: &&target::Process| matches!(process.role, Role::Worker { .. });
+    let is_worker = |process: &&::target::Process| matches!(process.role, Role::Worker { .. });
     let parents: BTreeSet<u32> = list.processes.iter().filter(is_worker).map(|one| one.parent_pid).collect();
-    let is_closed = |process: &target::Process| !matches!(process.ways.inspector, InspectorWay::Open { .. });
+    let is_closed =
+        |process: &::target::Process| !matches!(process.ways.inspector, InspectorWay::Open { .. });
     let pids = target.all_pids();
-    let found: Vec<target::Process> =
+    let found: Vec<::target::Process> =
         list.processes.into_iter().filter(|process| pids.contains(&process.pid)).collect();
-    let (primaries, mut others): (Vec<target::Process>, Vec<target::Process>) =
+    let (primaries, mut others): (Vec<::target::Process>, Vec<::target::Process>) =
         found.into_iter().partition(|process| parents.contains(&process.pid) && is_closed(process));
     others.sort_by(|one, two| two.cpu_cores.total_cmp(&one.cpu_cores));
     match primaries.first() {
@@ -55,7 +71,7 @@ fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
     }
 }
 
-fn outside_of(process: target::Process) -> Process {
+fn outside_of(process: ::target::Process) -> Process {
     Process {
         pid: process.pid,
         inner_pid: process.inner_pid,

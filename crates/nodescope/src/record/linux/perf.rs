@@ -12,14 +12,15 @@ use symbols::{Namer, Sources};
 
 use super::account::Account;
 use super::beside::Beside;
+use super::cgroup;
 use super::names::Names;
-use super::progress::Progress;
-use super::spool::Spool;
 use super::target::Target;
-use super::words::name_for;
-use super::{Output, Showing, cgroup, deliver, limit};
 use crate::cli;
 use crate::failure::{Failure, warn};
+use crate::record::progress::Progress;
+use crate::record::spool::Spool;
+use crate::record::words::name_for;
+use crate::record::{Output, Showing, deliver, limit};
 use crate::text::duration;
 use crate::{advice, export, input, invoked};
 

@@ -75,7 +75,7 @@ fn ask(why: &str, process: &Process) -> Result<bool, Failure> {
     warn(&format!(
         "Node's own profiler works: SIGUSR1 opens the inspector of process {} for the time of the recording. Node writes that into the application's log, and meanwhile {}",
         process.pid,
-        super::inspect::WHO_CAN_ATTACH
+        crate::record::inspect::WHO_CAN_ATTACH
     ));
     let _ = write!(io::stderr().lock(), "nodescope: open it? [y/N] ");
     let mut answer = String::new();
