@@ -7,6 +7,7 @@
 mod program;
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -276,7 +277,32 @@ fn it_is_recorded_by_its_inspector(daemon: &Daemon, name: &str, pid: &str) {
         assert!((0.5..0.95).contains(&share), "{}", report["functions"]);
         assert_eq!(report["threads"][0]["pid"].to_string(), pid);
     }
+    it_asks_on_a_terminal(daemon, name, pid);
     its_inspector_could_be_opened(daemon, name, pid);
+}
+
+/// Under Docker's own filter there are no perf events: somebody is asked before a port is opened, and is obeyed.
+fn it_asks_on_a_terminal(daemon: &Daemon, name: &str, pid: &str) {
+    let typed = |answer: &str| {
+        let record = format!("docker exec -it {name} /nodescope record 1 -d 1s -o /tmp/asked.nodescope");
+        let mut command = Command::new("timeout");
+        command.args(["60", "script", "-qec", &record, "/dev/null"]).env("DOCKER_HOST", daemon.host());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // Whoever types has read the question; a terminal throws away what came before there was one.
+        std::thread::sleep(Duration::from_secs(1));
+        writeln!(stdin, "{answer}").unwrap();
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        (output.status.success(), stdout(&output))
+    };
+    let (is_done, said) = typed("n");
+    assert!(!is_done && said.contains("open it? [y/N]"), "{said}");
+    its_inspector_could_be_opened(daemon, name, pid);
+    let (is_done, said) = typed("y");
+    assert!(is_done && said.contains("asked.nodescope"), "{said}");
+    daemon.tell(&["exec", name, "/node", "-e", "fs.unlinkSync('/tmp/asked.nodescope')"]).unwrap();
 }
 
 /// As `kubectl exec` does it: recorded there, read here.
