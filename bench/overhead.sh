@@ -5,7 +5,7 @@
 # The three are run in turn, forth and back, and each is held against the runs alone before and after it: the machine's
 # own drift is larger than what is measured.
 #
-#   bench/overhead.sh [ROUNDS]     (default 40)
+#   [RATES=99] bench/overhead.sh [ROUNDS]     (default: 99 and 999 samples a second, 40 rounds)
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -41,12 +41,12 @@ ratios() {
 against() { awk -v a="$1" -v b="$2" -v c="$3" 'BEGIN { print 2 * c / (a + b) }'; }
 
 alone >/dev/null
-for rate in 99 999; do
+for rate in ${RATES:-99 999}; do
   : >ours; : >theirs; : >both
   before=$(alone)
   for ((round = 0; round < rounds; round++)); do
-    if ((round % 2)); then own=$(ours $rate) middle=$(alone) perf=$(theirs $rate) after=$(alone)
-    else perf=$(theirs $rate) middle=$(alone) own=$(ours $rate) after=$(alone); fi
+    if ((round % 2)); then own=$(ours "$rate") middle=$(alone) perf=$(theirs "$rate") after=$(alone)
+    else perf=$(theirs "$rate") middle=$(alone) own=$(ours "$rate") after=$(alone); fi
     if ((round % 2)); then own=$(against "$before" "$middle" "$own") perf=$(against "$middle" "$after" "$perf")
     else perf=$(against "$before" "$middle" "$perf") own=$(against "$middle" "$after" "$own"); fi
     echo "$own" >>ours; echo "$perf" >>theirs
@@ -57,24 +57,29 @@ for rate in 99 999; do
   printf '   perf record -g %s   nodescope against perf %s\n' "$(ratios theirs)" "$(ratios both)"
 done
 
-# One busy process: the recorder's own CPU time while it records (what a longer recording takes more than a shorter one),
-# at the start and the end, what it takes from the start to the first sample, and from the end of sampling to the file.
+# One busy process: the CPU time of the recorder and its reader while they record, by the kernel's own clock; what the start and
+# the end take beside that; and the time from the start to the first sample and from the end of sampling to the file.
 "${there[@]}" node -e 'const end = Date.now() + 120000; function busy() { while (Date.now() < end) for (let i = 0; i < 1e5; i++) Math.sqrt(i); } busy();' &
 busy=$!
 sleep 0.5
-# cost RATE SECONDS: CPU seconds of the recorder and its reader, wall seconds, megabytes, samples.
-cost() {
-  /usr/bin/time -f '%U %S %e %M' -o times "${here[@]}" "$nodescope" record $busy -F "$1" -d "$2s" -o "$work/s.nodescope" >said 2>&1
-  samples=$("$nodescope" report --json "$work/s.nodescope" | awk -F '[:,]' '/^  "samples"/ { print $2; exit }')
-  awk -v samples="$samples" '{ print $1 + $2, $3, $4 / 1024, samples }' times
-  rm -f "$work/s.nodescope"
+# cpu_ns PID: of all threads of a process and of those that it started.
+cpu_ns() {
+  local pid
+  for pid in "$1" $(cat "/proc/$1/task/$1/children"); do cat "/proc/$pid"/task/*/schedstat; done | awk '{ sum += $1 } END { printf "%.0f", sum }'
 }
-for rate in 99 999; do
-  cost $rate 1 >/dev/null
-  read -r short_cpu short_wall _ short_samples < <(cost $rate 2)
-  read -r long_cpu long_wall megabytes long_samples < <(cost $rate 12)
-  awk -v rate=$rate -v a="$short_cpu" -v b="$long_cpu" -v n="$((long_samples - short_samples))" -v w="$short_wall" -v v="$long_wall" -v m="$megabytes" 'BEGIN {
-    printf "recorder at %4s Hz: %.2f %% of a core while it records, %.0f µs a sample; %.0f ms of CPU at the start and the end, which take %.2f to %.2f s; %.0f MB\n", rate, (b - a) * 10, (b - a) * 1e6 / n, (a - (b - a) / 5) * 1000, w - 2, v - 12, m }'
+for rate in ${RATES:-99 999}; do
+  /usr/bin/time -f '%U %S %e %M' -o times "${here[@]}" "$nodescope" record $busy -F "$rate" -d 14s -o "$work/s.nodescope" >said 2>&1 &
+  timer=$!
+  sleep 2
+  recorder=$(cat "/proc/$timer/task/$timer/children")
+  from=$(cpu_ns "${recorder// /}")
+  sleep 10
+  to=$(cpu_ns "${recorder// /}")
+  wait $timer
+  samples=$("$nodescope" report --json "$work/s.nodescope" | awk -F '[:,]' '/^  "samples"/ { print $2; exit }')
+  awk -v rate="$rate" -v ns="$((to - from))" -v samples="$samples" '{
+    printf "recorder at %4s Hz: %.2f %% of a core while it records, %.0f µs a sample; %.0f ms of CPU at the start and the end, which take %.2f s together; %.0f MB\n", rate, ns / 1e8, ns / 1e3 / (samples * 10 / 14), ($1 + $2 - ns / 1e9 * 1.4) * 1000, $3 - 14, $4 / 1024 }' times
+  rm -f "$work/s.nodescope"
 done
 kill $busy 2>/dev/null || true
 wait $busy 2>/dev/null || true

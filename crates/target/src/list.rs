@@ -80,6 +80,8 @@ pub struct Places {
     pub pod_logs: PathBuf,
     /// Where containerd and CRI-O keep the configuration of what they run.
     pub bundles: Vec<PathBuf>,
+    /// Whether open inspectors are looked for: the kernel goes through all connections of the machine for that.
+    pub ports: bool,
 }
 
 /// A process as it was found.
@@ -133,7 +135,15 @@ impl Default for Places {
             sockets: typed.into_iter().chain(usual.map(PathBuf::from)).chain(rootless).collect(),
             pod_logs: "/var/log/containers".into(),
             bundles: BUNDLES.map(PathBuf::from).to_vec(),
+            ports: true,
         }
+    }
+}
+
+impl Places {
+    /// The usual ones, where nobody asks which inspectors are open.
+    pub fn without_ports() -> Self {
+        Self { ports: false, ..Self::default() }
     }
 }
 
@@ -247,12 +257,16 @@ impl<'a> Machinery<'a> {
             Program::Node { version } => (true, version),
             Program::Other | Program::Hidden => (false, None),
         };
+        let inspector_port = match self.places.ports {
+            true => self.listeners.inspector_port(proc, pid, &traits.command),
+            false => Ok(None),
+        };
         let facts = Facts {
             machine: &self.machine,
             status: &status,
             command: &traits.command,
             perf_map: map.as_ref().map(Option::as_ref).map_err(|hidden| *hidden),
-            inspector_port: self.listeners.inspector_port(proc, pid, &traits.command),
+            inspector_port,
             shares_network: network.map(|network| Some(network) == self.own_network),
             uptime_s,
             node_version: node_version.as_deref(),

@@ -63,6 +63,7 @@ impl Made {
             sockets: Vec::new(),
             pod_logs: self.folder.join("logs"),
             bundles: Vec::new(),
+            ports: true,
         };
         target::list(&places, Duration::ZERO).unwrap()
     }

@@ -144,7 +144,7 @@ impl Beside {
             return;
         }
         self.questions += 1;
-        let Ok(list) = target::list(&Places::default(), Duration::ZERO) else { return };
+        let Ok(list) = target::list(&Places::without_ports(), Duration::ZERO) else { return };
         for process in list.processes.iter().filter(|process| self.pids.contains(&process.pid)) {
             if self.known.insert(process.pid) {
                 let container = process.container.as_ref().map(name_of).unwrap_or_default();

@@ -43,7 +43,7 @@ pub(crate) fn pids(wanted: Wanted<'_>) -> Result<Vec<u32>, Failure> {
         return Ok(given);
     }
     let pattern = wanted.matching.map(pattern).transpose()?;
-    let list = target::list(&Places::default(), Duration::ZERO)
+    let list = target::list(&Places::without_ports(), Duration::ZERO)
         .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
     let words = wanted.target.filter(|_| typed.is_none());
     let is_meant = |process: &Process| {

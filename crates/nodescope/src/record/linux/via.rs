@@ -17,14 +17,10 @@ pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Fa
     if arguments.way.via != Via::Auto || target.is_command() || target.is_system() || asks_for_perf {
         return Ok(arguments.way.via);
     }
-    let Ok(list) = target::list(&Places::default(), Duration::ZERO) else { return Ok(Via::Perf) };
-    let pids = target.pids();
-    let meant: Vec<&Process> =
-        list.processes.iter().filter(|process| pids.contains(&process.pid) && process.is_certain).collect();
-    let Some(process) = meant.iter().find(|process| !process.ways.perf.open || !process.ways.names.open)
-    else {
+    if lacking(target, &Places::without_ports()).is_none() {
         return Ok(Via::Perf);
-    };
+    }
+    let Some(process) = lacking(target, &Places::default()) else { return Ok(Via::Perf) };
     let ways = &process.ways;
     let why = match ways.perf.open {
         false => format!("perf events are not permitted: {}", ways.perf.why),
@@ -35,22 +31,30 @@ pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Fa
             warn(&format!("{why}; its inspector is open on port {port}, and is used"));
             Ok(Via::Inspector)
         }
-        InspectorWay::CanBeOpened if can_ask() => match ask(&why, process)? {
+        InspectorWay::CanBeOpened if can_ask() => match ask(&why, &process)? {
             true => Ok(Via::Inspector),
             false => Ok(Via::Perf),
         },
         InspectorWay::CanBeOpened if !ways.perf.open => Err(Failure::failed(why).hint(format!(
             "Node's own profiler works here: {}; for perf events: {}",
-            again(arguments, process),
+            again(arguments, &process),
             perf_advice(target)
         ))),
         InspectorWay::CanBeOpened => {
-            warn(&format!("{why}; with names: {}", again(arguments, process)));
+            warn(&format!("{why}; with names: {}", again(arguments, &process)));
             Ok(Via::Perf)
         }
         // What perf events say of themselves is the better advice.
         InspectorWay::Closed { .. } => Ok(Via::Perf),
     }
+}
+
+/// The first process for which perf events do not tell everything.
+fn lacking(target: &Target, places: &Places) -> Option<Process> {
+    let lacks = |process: &Process| !process.ways.perf.open || !process.ways.names.open;
+    let is_meant = |process: &Process| target.pids().contains(&process.pid) && process.is_certain;
+    let list = target::list(places, Duration::ZERO).ok()?;
+    list.processes.into_iter().find(|process| is_meant(process) && lacks(process))
 }
 
 /// What would permit perf events.
