@@ -136,7 +136,6 @@ impl PerfMap {
             let number = |text: Option<&str>| u64::from_str_radix(text?, 16).ok();
             if let (Some(start), Some(size), Some(name)) =
                 (number(parts.next()), number(parts.next()), parts.next())
-                && !is_garbled(name)
             {
                 self.add(start, start + size, name.to_owned());
             }
@@ -161,18 +160,4 @@ impl PerfMap {
         let (_, (end, name)) = self.rows.range(..=address).next_back()?;
         (address < *end).then_some(name)
     }
-}
-
-/// Whether another line begins inside of a name: the workers of Node 18 write into the same map at the same time.
-fn is_garbled(name: &str) -> bool {
-    let words: Vec<&str> = name.split(' ').collect();
-    words.windows(3).any(|words| {
-        let ends_in_address = words[0].bytes().rev().take_while(u8::is_ascii_hexdigit).count() >= 6;
-        let is_size = !words[1].is_empty() && words[1].bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_kind = words[2].split_once(':').is_some_and(|(kind, _)| {
-            kind.starts_with(|letter: char| letter.is_ascii_uppercase())
-                && kind.chars().all(char::is_alphanumeric)
-        });
-        ends_in_address && is_size && is_kind
-    })
 }
