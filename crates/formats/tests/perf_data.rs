@@ -277,7 +277,7 @@ fn everything_is_told_in_the_order_of_time() {
         "sample 0 at 30 of (7, 8) period 1000 chain 8001k 1001u 1002u registers 2 stack 8",
         "sample 0 at 25 of (7, 8) period 1000 chain 1004u registers 2 stack 8",
         "Fork { time_ns: 31, pid: 0, tid: 0, parent_pid: 0, parent_tid: 0 }",
-        "Switch { time_ns: 32, pid: 7, tid: 8, out: true }",
+        "Switch { time_ns: 32, pid: 7, tid: 8, out: true, preempted: false }",
         "lost 5",
         "build id /usr/bin/node [9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9]",
         "about Some(\"web-3\") None",

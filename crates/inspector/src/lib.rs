@@ -21,4 +21,4 @@ pub use http::{Listed, list};
 pub use message::Session;
 pub use recorder::{Ending, Identity, Options, Recorder, close_inspector};
 pub use stream::Stream;
-pub use threads::{Calls, Piece, Stall, ThreadInfo, Window};
+pub use threads::{Calls, Moment, Piece, Stall, ThreadInfo, Window};

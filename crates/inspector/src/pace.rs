@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::threads::Stall;
+use crate::threads::{Moment, Stall};
 
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ impl Pace {
 
     /// What the last change of windows took.
     pub(crate) fn took(&mut self, stall: &Stall) {
-        if stall.is_first || stall.end_cpu_ms <= 0.0 {
+        if stall.moment != Moment::Change || stall.end_cpu_ms <= 0.0 {
             return;
         }
         let length_s = self.length.as_secs_f64();

@@ -15,7 +15,7 @@ use crate::message::{Body, Message, Session};
 use crate::pace::Pace;
 use crate::script;
 use crate::stream::Stream;
-use crate::threads::{Calls, Piece, Stall, ThreadInfo, Window};
+use crate::threads::{Calls, Moment, Piece, Stall, ThreadInfo, Window};
 
 /// The inspector is closed after this time without us: 15 s are promised.
 const GUARD: Duration = Duration::from_secs(14);
@@ -87,6 +87,8 @@ struct Thread {
     /// The number of the window that runs. A worker's first one is begun and ended by calls of the protocol: it may
     /// still set itself up, and code that is run in the middle of that has crashed it.
     window: u32,
+    /// Whether no other window follows.
+    is_last: bool,
     /// When its profiler was set up.
     is_set: Instant,
 }
@@ -116,7 +118,7 @@ enum Purpose {
     Nothing,
     Interval,
     Start,
-    Turn { is_first: bool },
+    Turn(Moment),
     Stop,
     End,
     Calls,
@@ -250,12 +252,12 @@ impl<S: Stream> Recorder<S> {
         }
         if session.is_main() {
             let text = script::window(Some(&self.name(0)), None);
-            self.evaluate_for(Purpose::Turn { is_first: true }, &session, &text)?;
+            self.evaluate_for(Purpose::Turn(Moment::Start), &session, &text)?;
         } else {
             self.send_for(Purpose::Start, &session, "Profiler.start", &json!({}))?;
         }
         let (state, pace, is_set) = (State::Starting, Pace::new(), Instant::now());
-        self.threads.insert(session, Thread { info, state, pace, window: 0, is_set });
+        self.threads.insert(session, Thread { info, state, pace, window: 0, is_last: false, is_set });
         Ok(())
     }
 
@@ -279,46 +281,59 @@ impl<S: Stream> Recorder<S> {
             .filter(|(_, thread)| is_due(thread))
             .map(|(session, _)| session.clone())
             .collect();
-        for session in due {
-            let Some(thread) = self.threads.get_mut(&session) else { continue };
-            thread.state = State::Turning;
-            let (window, is_plain) = (thread.window, thread.is_plain());
-            thread.window += 1;
-            let (next, last) = (self.name(window + 1), self.name(window));
-            let text = script::window(Some(&next), Some(&*last).filter(|_| !is_plain));
-            self.evaluate_for(Purpose::Turn { is_first: false }, &session, &text)?;
-            if is_plain {
-                self.send_for(Purpose::Stop, &session, "Profiler.stop", &json!({}))?;
-            }
+        due.iter().try_for_each(|session| self.change(session))
+    }
+
+    /// Begins the next window of a thread and ends the one that runs.
+    fn change(&mut self, session: &Session) -> Result<(), Error> {
+        let Some(thread) = self.threads.get_mut(session) else { return Ok(()) };
+        thread.state = State::Turning;
+        let (window, is_plain) = (thread.window, thread.is_plain());
+        thread.window += 1;
+        let (next, last) = (self.name(window + 1), self.name(window));
+        let text = script::window(Some(&next), Some(&*last).filter(|_| !is_plain));
+        self.evaluate_for(Purpose::Turn(Moment::Change), session, &text)?;
+        if is_plain {
+            self.send_for(Purpose::Stop, session, "Profiler.stop", &json!({}))?;
         }
         Ok(())
     }
 
-    /// Ends the last window wherever one runs. Those that are about to begin are ended when they have begun.
+    /// Takes the next step to the end wherever a window runs. Those that are about to begin are ended when they have
+    /// begun.
     fn end(&mut self) -> Result<(), Error> {
-        let running: Vec<(Session, u32, bool)> = self
+        let is_running = |thread: &Thread| matches!(thread.state, State::Running(_));
+        let running: Vec<Session> = self
             .threads
-            .iter_mut()
-            .filter(|(_, thread)| matches!(thread.state, State::Running(_)))
-            .map(|(session, thread)| {
-                thread.state = State::Ending;
-                (session.clone(), thread.window, thread.is_plain())
-            })
+            .iter()
+            .filter(|(_, thread)| is_running(thread))
+            .map(|(session, _)| session.clone())
             .collect();
-        for (session, window, is_plain) in running {
-            if self.options.calls {
-                self.send_for(Purpose::Calls, &session, "Profiler.takePreciseCoverage", &json!({}))?;
-                self.send(&session, "Profiler.stopPreciseCoverage", &json!({}))?;
-            }
-            if is_plain {
-                self.send_for(Purpose::Stop, &session, "Profiler.stop", &json!({}))?;
-                self.send_for(Purpose::End, &session, "Profiler.disable", &json!({}))?;
-            } else {
-                let text = script::window(None, Some(&self.name(window)));
-                self.evaluate_for(Purpose::End, &session, &text)?;
-            }
+        running.iter().try_for_each(|session| self.end_thread(session))
+    }
+
+    /// Ends in two steps, between which the thread can go on: the samples are handed over while a last window runs, and
+    /// with that window the profiler ends, which takes V8 as long as forgetting all of the code.
+    fn end_thread(&mut self, session: &Session) -> Result<(), Error> {
+        let Some(thread) = self.threads.get_mut(session) else { return Ok(()) };
+        let (window, is_plain) = (thread.window, thread.is_plain());
+        let is_last = std::mem::replace(&mut thread.is_last, true);
+        if is_last || is_plain {
+            thread.state = State::Ending;
         }
-        Ok(())
+        if self.options.calls && !is_last {
+            self.send_for(Purpose::Calls, session, "Profiler.takePreciseCoverage", &json!({}))?;
+            self.send(session, "Profiler.stopPreciseCoverage", &json!({}))?;
+        }
+        if is_plain {
+            self.send_for(Purpose::Stop, session, "Profiler.stop", &json!({}))?;
+            self.send_for(Purpose::End, session, "Profiler.disable", &json!({}))
+        } else if is_last {
+            let text = script::window(None, Some(&self.name(window)));
+            self.evaluate_for(Purpose::End, session, &text)
+        } else {
+            self.change(session)
+        }
     }
 
     fn renew(&mut self) -> Result<(), Error> {
@@ -384,7 +399,7 @@ impl<S: Stream> Recorder<S> {
             (Purpose::Start, Ok(_)) => {
                 let begin_ms = thread.is_set.elapsed().as_secs_f64() * 1e3;
                 thread.state = State::Running(Instant::now());
-                self.pieces.push(Piece::Stall(Stall { is_first: true, begin_ms, ..Stall::default() }));
+                self.pieces.push(Piece::Stall(Stall { moment: Moment::Start, begin_ms, ..Stall::default() }));
             }
             (Purpose::Start, Err(what)) => {
                 thread.state = State::Over;
@@ -398,7 +413,7 @@ impl<S: Stream> Recorder<S> {
                     self.pieces.push(Piece::Window(window));
                 }
             }
-            (Purpose::Turn { is_first }, result) => match stall_in(result, is_first) {
+            (Purpose::Turn(moment), result) => match stall_in(result, moment) {
                 Ok(stall) => {
                     thread.state = State::Running(Instant::now());
                     thread.pace.took(&stall);
@@ -412,7 +427,7 @@ impl<S: Stream> Recorder<S> {
             },
             (Purpose::End, result) => {
                 thread.state = State::Over;
-                self.pieces.extend(stall_in(result, false).ok().map(Piece::Stall));
+                self.pieces.extend(stall_in(result, Moment::End).ok().map(Piece::Stall));
             }
             (Purpose::Calls, Ok(text)) => {
                 let coverage = serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
@@ -490,10 +505,10 @@ fn remote_in(answer: &str) -> Result<Remote, String> {
     }
 }
 
-fn stall_in(answer: &Result<String, String>, is_first: bool) -> Result<Stall, String> {
+fn stall_in(answer: &Result<String, String>, moment: Moment) -> Result<Stall, String> {
     let remote = remote_in(answer.as_ref().map_err(Clone::clone)?)?;
     let text = remote.value.as_ref().and_then(Value::as_str).unwrap_or_default();
-    Stall::parse(text, is_first).ok_or_else(|| "its clocks are not Node's".to_owned())
+    Stall::parse(text, moment).ok_or_else(|| "its clocks are not Node's".to_owned())
 }
 
 #[derive(Deserialize)]

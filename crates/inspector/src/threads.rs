@@ -40,11 +40,23 @@ pub struct Calls {
     pub coverage: String,
 }
 
+/// When a thread stood still because of us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Moment {
+    /// Profiling began: V8 noted all code that there was.
+    Start,
+    /// A window ended after the next one had begun.
+    #[default]
+    Change,
+    /// Profiling ended: V8 forgot all code again.
+    End,
+}
+
 /// For how long a thread stood still because of us.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stall {
-    /// Whether profiling began with it: that takes longer, because V8 notes all code that there is.
-    pub is_first: bool,
+    /// When.
+    pub moment: Moment,
     /// Until the new window was there.
     pub begin_ms: f64,
     /// The same in CPU time.
@@ -56,17 +68,19 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// From what the target says: three moments, each as time and CPU time.
-    pub(crate) fn parse(text: &str, is_first: bool) -> Option<Self> {
+    /// From what the target says: three points in time, each also as CPU time. The kernel may count a thread's CPU time
+    /// by its ticks of some milliseconds: no thread uses more than the time that passes.
+    pub(crate) fn parse(text: &str, moment: Moment) -> Option<Self> {
         let times: Vec<f64> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
         let &[start, start_cpu, begun, begun_cpu, ended, ended_cpu] = &times[..] else { return None };
         let since = |later: f64, earlier: f64| (later - earlier).max(0.0);
+        let (begin_ms, end_ms) = (since(begun, start), since(ended, begun));
         Some(Self {
-            is_first,
-            begin_ms: since(begun, start),
-            begin_cpu_ms: since(begun_cpu, start_cpu),
-            end_ms: since(ended, begun),
-            end_cpu_ms: since(ended_cpu, begun_cpu),
+            moment,
+            begin_ms,
+            begin_cpu_ms: since(begun_cpu, start_cpu).min(begin_ms),
+            end_ms,
+            end_cpu_ms: since(ended_cpu, begun_cpu).min(end_ms),
         })
     }
 }

@@ -45,6 +45,9 @@ fn main() -> ExitCode {
     if let Some(result) = dump::look_for_dump() {
         return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
     }
+    if record::inherit() {
+        return ExitCode::SUCCESS;
+    }
     let cli = Cli::parse_from(cli::arguments(std::env::args_os()));
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,

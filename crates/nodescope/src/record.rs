@@ -26,6 +26,7 @@ use elsewhere as here;
 use linux as here;
 use words::{say_few, say_next, say_written};
 
+pub(crate) use inspect::inherit;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{choose, proc, read_names, stand_in};
 

@@ -42,8 +42,8 @@ pub struct Meta {
     pub cost: Option<Cost>,
 }
 
-/// For how long recorded threads stood still because of the recorder: once when it began, and a little whenever it was
-/// told what it had seen.
+/// For how long recorded threads stood still because of the recorder: once when it began, a little whenever it was told
+/// what it had seen, and once when it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cost {
@@ -57,7 +57,11 @@ pub struct Cost {
     pub window_ns: u64,
     /// The same in CPU time.
     pub window_cpu_ns: u64,
-    /// The CPU time of all beginnings and windows together.
+    /// The longest end, of all threads.
+    pub end_ns: u64,
+    /// The same in CPU time.
+    pub end_cpu_ns: u64,
+    /// The CPU time of all that together.
     pub total_cpu_ns: u64,
 }
 
@@ -69,6 +73,8 @@ impl Cost {
         self.windows = self.windows.saturating_add(other.windows);
         self.window_ns = self.window_ns.max(other.window_ns);
         self.window_cpu_ns = self.window_cpu_ns.max(other.window_cpu_ns);
+        self.end_ns = self.end_ns.max(other.end_ns);
+        self.end_cpu_ns = self.end_cpu_ns.max(other.end_cpu_ns);
         self.total_cpu_ns = self.total_cpu_ns.saturating_add(other.total_cpu_ns);
     }
 }

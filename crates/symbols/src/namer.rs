@@ -91,6 +91,7 @@ pub(crate) struct RawSwitch {
     pub(crate) time_ns: u64,
     pub(crate) thread: u32,
     pub(crate) out: bool,
+    pub(crate) preempted: bool,
 }
 
 /// What is known of a process.
@@ -299,8 +300,9 @@ impl Sink for Namer {
     }
 
     fn switch(&mut self, switch: &Switch) {
-        let thread = self.threads.current(Some(switch.pid), Some(switch.tid)).row;
-        self.switches.push(RawSwitch { time_ns: switch.time_ns, thread, out: switch.out });
+        let Switch { time_ns, pid, tid, out, preempted } = *switch;
+        let thread = self.threads.current(Some(pid), Some(tid)).row;
+        self.switches.push(RawSwitch { time_ns, thread, out, preempted });
     }
 
     fn turn(&mut self, turn: &Turn) {

@@ -86,16 +86,17 @@ fn add_turns(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>
         looks.entry(threads.id(builder, *thread)).or_default().push(*look);
     }
     let mut switches: BTreeMap<ThreadId, Switches> = BTreeMap::new();
-    for RawSwitch { time_ns, thread, out } in &namer.switches {
-        let Some(id) = threads.ids[*thread as usize].filter(|id| looks.contains_key(id)) else { continue };
-        let Switches { left, woken } = switches.entry(id).or_default();
-        if *out { left } else { woken }.push(*time_ns);
+    for switch in &namer.switches {
+        let id = threads.ids[switch.thread as usize].filter(|id| looks.contains_key(id));
+        if let Some(id) = id {
+            switches.entry(id).or_default().add(switch);
+        }
     }
     turns::add_markers(builder, &looks, &switches);
 }
 
 fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
-    let mut switch = |&RawSwitch { time_ns, thread, out }: &RawSwitch| CpuSwitch {
+    let mut switch = |&RawSwitch { time_ns, thread, out, .. }: &RawSwitch| CpuSwitch {
         thread: threads.id(builder, thread),
         time_ns,
         out,

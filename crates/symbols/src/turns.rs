@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use profile::{Builder, Marker, MarkerKind, StringId, ThreadId};
 
+use crate::namer::RawSwitch;
+
 /// Quick turns are told in stretches of at most so long.
 const LONGEST_STRETCH_NS: u64 = 1_000_000_000;
 
@@ -25,11 +27,26 @@ pub(crate) struct Stretch {
     pub(crate) turns: u64,
 }
 
-/// When a thread left a CPU, and when it came back.
+/// When a thread left a CPU to wait, and when it came back from that.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Switches {
-    pub(crate) left: Vec<u64>,
-    pub(crate) woken: Vec<u64>,
+    left: Vec<u64>,
+    woken: Vec<u64>,
+    is_preempted: bool,
+}
+
+impl Switches {
+    /// Adds the next one in the order of time.
+    pub(crate) fn add(&mut self, switch: &RawSwitch) {
+        if switch.out {
+            self.is_preempted = switch.preempted;
+        }
+        match (self.is_preempted, switch.out) {
+            (true, _) => {}
+            (false, true) => self.left.push(switch.time_ns),
+            (false, false) => self.woken.push(switch.time_ns),
+        }
+    }
 }
 
 /// Adds markers: a long turn each, and how many quick ones there were between them.
@@ -73,12 +90,13 @@ pub(crate) fn stretches(looks: &[Look], switches: &Switches) -> Vec<Stretch> {
             current = Some((since, true));
             continue;
         }
-        let stretch =
-            Stretch { start_ns: since, end_ns: now.time_ns, turns: now.count.saturating_sub(before.count) };
+        let turns = now.count.saturating_sub(before.count);
         if is_long {
-            found.push(Stretch { turns: 1, ..stretch });
+            // It may have waited since: what ran in between is then a part of the next turn.
+            let end_ns = first_within(&switches.left, between).unwrap_or(now.time_ns);
+            found.push(Stretch { start_ns: since, end_ns, turns: 1 });
         } else {
-            add_quick(&mut found, stretch);
+            add_quick(&mut found, Stretch { start_ns: since, end_ns: now.time_ns, turns });
         }
         current = Some((now.time_ns, false));
     }
@@ -123,7 +141,7 @@ mod tests {
     }
 
     fn found(rows: &[(u64, u64, bool)], woken: &[u64], left: &[u64]) -> Vec<(u64, u64, u64)> {
-        let switches = Switches { left: left.to_vec(), woken: woken.to_vec() };
+        let switches = Switches { left: left.to_vec(), woken: woken.to_vec(), is_preempted: false };
         let stretches = stretches(&looks(rows), &switches);
         stretches.iter().map(|stretch| (stretch.start_ns, stretch.end_ns, stretch.turns)).collect()
     }
@@ -143,7 +161,19 @@ mod tests {
         assert_eq!(found(&rows, &[], &[]), [(100, 120, 1)], "nobody told of switches");
         let rows = [(0, 3, true), (100, 3, false), (110, 3, false), (120, 4, false), (130, 4, true)];
         assert_eq!(found(&rows, &[7, 93], &[]), [(93, 120, 1)]);
+        assert_eq!(found(&rows, &[7, 93], &[114, 118]), [(93, 114, 1)], "it waited before it was looked at");
         assert_eq!(found(&[(0, 3, true), (50, 4, true), (100, 5, true)], &[7], &[8]), []);
+    }
+
+    #[test]
+    fn who_is_preempted_does_not_wait() {
+        let mut switches = Switches::default();
+        for (time_ns, out, preempted) in
+            [(1, true, false), (2, false, false), (3, true, true), (4, false, false), (5, true, false)]
+        {
+            switches.add(&RawSwitch { time_ns, thread: 0, out, preempted });
+        }
+        assert_eq!((switches.left, switches.woken), (vec![1, 5], vec![2]));
     }
 
     #[test]

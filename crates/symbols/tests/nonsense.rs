@@ -52,7 +52,7 @@ fn feed(namer: &mut Namer, random: &mut Random) {
     match random.below(9) {
         0 => namer.comm(&Comm { time_ns, pid, tid, name: path, exec: flag }),
         1 => namer.fork(&Fork { time_ns, pid, tid, parent_pid: random.below(4) as u32, parent_tid: 1 }),
-        2 => namer.switch(&Switch { time_ns, pid, tid, out: flag }),
+        2 => namer.switch(&Switch { time_ns, pid, tid, out: flag, preempted: pid % 2 == 0 }),
         3 => namer.build_id(path, BuildId(&path[..path.len().min(3)])),
         4 => namer.event(&Event {
             row: random.below(3) as u32,

@@ -319,7 +319,7 @@ fn lanes_threads_switches_and_losses() {
     namer.sample(&nobody);
     namer.sample(&Sample { event: 9, ..nobody });
     for (time_ns, out) in [(1_000_000_400, true), (1_000_000_450, false), (1_000_000_500, true)] {
-        namer.switch(&Switch { time_ns, pid: 7, tid: 7, out });
+        namer.switch(&Switch { time_ns, pid: 7, tid: 7, out, preempted: false });
     }
     namer.lost(3);
     namer.throttled();

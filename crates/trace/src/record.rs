@@ -104,6 +104,8 @@ pub struct Switch {
     pub tid: u32,
     /// Whether it left.
     pub out: bool,
+    /// Whether it left because others had their turn, not because it waited.
+    pub preempted: bool,
 }
 
 /// A process, as its recorder knows it beyond what the kernel tells.

@@ -47,6 +47,8 @@ pub(super) mod kind {
 const MISC_DATA: u16 = 1 << 13;
 const MISC_EXEC: u16 = 1 << 13;
 const MISC_OUT: u16 = 1 << 13;
+/// The same for one that would have gone on.
+const MISC_PREEMPTED: u16 = 1 << 14;
 const MISC_BUILD_ID: u16 = 1 << 14;
 
 /// In a mapping's protection.
@@ -244,7 +246,8 @@ impl<'a> Deliver<'a> {
                 let Trailer { time_ns, thread: Some((pid, tid)) } = self.events.trailer(&record)? else {
                     return Some(());
                 };
-                self.sink.switch(&Switch { time_ns, pid, tid, out: misc & MISC_OUT != 0 });
+                let (out, preempted) = (misc & MISC_OUT != 0, misc & MISC_PREEMPTED != 0);
+                self.sink.switch(&Switch { time_ns, pid, tid, out, preempted });
             }
             _ => {}
         }

@@ -1,6 +1,7 @@
 //! Recording by Node's own profiler, through its inspector: of one process, of several one after another or in turn, or
 //! of whatever listens at an address. What comes is written at once, as chunks of our own file.
 
+mod closing;
 mod collect;
 mod plan;
 mod process;
@@ -22,6 +23,7 @@ use collect::Collector;
 use plan::Plan;
 use visit::{Place, Visit};
 
+pub(crate) use closing::inherit;
 pub(super) use process::Process;
 #[cfg(target_os = "linux")]
 pub(super) use say::WHO_CAN_ATTACH;

@@ -153,12 +153,18 @@ fn sentences(report: &Report) -> Vec<String> {
 
 /// What the recorder did to the recorded.
 fn cost_sentence(cost: &Cost) -> String {
-    format!(
-        "Recording stopped it for {} when it began, and for at most {} at each of {}.",
-        duration(cost.start_ns),
-        duration(cost.window_ns),
-        plural(cost.windows, "window")
-    )
+    let (start, window) = (duration(cost.start_ns), duration(cost.window_ns));
+    let windows = plural(cost.windows, "window");
+    let moments = match cost.end_ns {
+        0 => format!("for {start} when it began, and for at most {window} at each of {windows}"),
+        end_ns => {
+            let end = duration(end_ns);
+            format!(
+                "for {start} when it began, at most {window} at each of {windows}, and {end} when it ended"
+            )
+        }
+    };
+    format!("Recording stopped it {moments}.")
 }
 
 /// Time that is in no table below.

@@ -122,7 +122,9 @@ fn meta() -> Meta {
             windows: 3,
             window_ns: 900_000,
             window_cpu_ns: 800_000,
-            total_cpu_ns: 13_000_000,
+            end_ns: 5_000_000,
+            end_cpu_ns: 4_000_000,
+            total_cpu_ns: 17_000_000,
         }),
         losses: Losses {
             cpu_ns: Some(5_000_000_000),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use formats::cpuprofile::{Joiner, Whose};
-use inspector::{Calls, Identity, Piece, Stall, ThreadInfo, Window};
+use inspector::{Calls, Identity, Moment, Piece, Stall, ThreadInfo, Window};
 use profile::{Cost, Profile, Role};
 use symbols::{Disk, Files, source_maps};
 
@@ -162,22 +162,12 @@ impl Collector {
 
 fn cost_of(stall: &Stall) -> Cost {
     let ns = |ms: f64| (ms * 1e6).clamp(0.0, 1e15) as u64;
-    let (whole_ns, whole_cpu_ns) =
-        (ns(stall.begin_ms + stall.end_ms), ns(stall.begin_cpu_ms + stall.end_cpu_ms));
-    match stall.is_first {
-        true => Cost {
-            start_ns: whole_ns,
-            start_cpu_ns: whole_cpu_ns,
-            total_cpu_ns: whole_cpu_ns,
-            ..Cost::default()
-        },
-        false => Cost {
-            windows: 1,
-            window_ns: whole_ns,
-            window_cpu_ns: whole_cpu_ns,
-            total_cpu_ns: whole_cpu_ns,
-            ..Cost::default()
-        },
+    let (time_ns, cpu_ns) = (ns(stall.begin_ms + stall.end_ms), ns(stall.begin_cpu_ms + stall.end_cpu_ms));
+    let cost = Cost { total_cpu_ns: cpu_ns, ..Cost::default() };
+    match stall.moment {
+        Moment::Start => Cost { start_ns: time_ns, start_cpu_ns: cpu_ns, ..cost },
+        Moment::Change => Cost { windows: 1, window_ns: time_ns, window_cpu_ns: cpu_ns, ..cost },
+        Moment::End => Cost { end_ns: time_ns, end_cpu_ns: cpu_ns, ..cost },
     }
 }
 

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use inspector::{Address, Client, Ending, Error, Options, Recorder};
-use target::{Door, Opening, Refusal};
+use target::{Opening, Refusal};
 
+use super::closing::OpenDoor;
 use super::collect::{Collector, Whom, short_title};
 use super::process::Process;
 use super::say;
@@ -20,10 +21,6 @@ const OPENING: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same for one that wants to exit: it must not be kept.
 const HURRY: Duration = Duration::from_millis(150);
-/// How long a port may take to close: by a timer in the target, then by a call of its own.
-const CLOSING: Duration = Duration::from_millis(600);
-/// How long a port that opens too late is waited for, to close it.
-const LATE: Duration = Duration::from_secs(30);
 /// How often it is asked whether the time is over.
 const ROUND: Duration = Duration::from_millis(50);
 
@@ -56,36 +53,21 @@ impl Visit<'_> {
         match self.place {
             Place::Address(address) => self.record(&|| connect(address), None, collector),
             Place::Process(process) => {
-                let door = self.open(process)?;
-                let recorded = self.record(&|| door.connect().map_err(Error::from), Some(&door), collector);
-                if door.opened_by_us() && !is_closed(&door) {
-                    shut(&door);
-                }
-                recorded
+                let door = self.open(process).map_err(|refusal| explain(&refusal))?;
+                self.record(&|| door.connect(), Some(&door), collector)
             }
         }
     }
 
-    fn open(&self, process: &Process) -> Result<Door, Failure> {
-        let pid = process.pid;
-        if let Some(door) = Door::find(pid).map_err(|refusal| explain(&refusal))? {
-            return Ok(door);
-        }
+    fn open(&self, process: &Process) -> Result<OpenDoor, Refusal> {
         let opening = Opening { within: OPENING, has_no_listener: self.arguments.way.no_sigusr1_listener };
-        Door::could_open(pid, &opening).map_err(|refusal| explain(&refusal))?;
-        say::opening(pid, self.stay);
-        Door::open(pid, &opening).map_err(|refusal| {
-            if matches!(refusal, Refusal::TimeLimit { .. }) {
-                shut_late(pid);
-            }
-            explain(&refusal)
-        })
+        OpenDoor::of(process.pid, &opening, || say::opening(process.pid, self.stay))
     }
 
     fn record(
         &self,
         connect: &dyn Fn() -> Result<TcpStream, Error>,
-        door: Option<&Door>,
+        door: Option<&OpenDoor>,
         collector: &mut Collector,
     ) -> Result<bool, Failure> {
         let process = match self.place {
@@ -95,7 +77,7 @@ impl Visit<'_> {
         let options = Options {
             interval: Duration::from_nanos(1_000_000_000 / u64::from(self.arguments.frequency)),
             calls: self.arguments.way.calls,
-            guarded: door.is_some_and(Door::opened_by_us),
+            guarded: door.is_some_and(OpenDoor::is_ours),
             patience: PATIENCE,
         };
         let explained = |error: Error| explain_error(&error, process);
@@ -104,6 +86,9 @@ impl Visit<'_> {
         let client = Client::connect(stream, &path, PATIENCE).map_err(explained)?;
         let pid = process.map(|process| process.inner_pid);
         let mut recorder = Recorder::meet(client, pid, options).map_err(explained)?;
+        if let Some(door) = door {
+            door.hand_over();
+        }
         let identity = recorder.identity().clone();
         collector.meet(&identity, process);
         let whom = Whom::new(&identity, process);
@@ -184,45 +169,6 @@ impl Visit<'_> {
 
 fn connect(address: &Address) -> Result<TcpStream, Error> {
     Ok(TcpStream::connect((address.host.as_str(), address.port))?)
-}
-
-/// Whether it closes in time.
-fn is_closed(door: &Door) -> bool {
-    let deadline = Instant::now() + CLOSING;
-    while !door.is_closed() {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    true
-}
-
-/// Closes an inspector by a conversation of its own; says so where it does not close.
-fn shut(door: &Door) {
-    let ask = || -> Result<(), Error> {
-        let listed = inspector::list(&mut door.connect()?, CLOSING)?;
-        let path = listed.first().map(|listed| format!("/{}", listed.id)).unwrap_or_default();
-        inspector::close_inspector(Client::connect(door.connect()?, &path, CLOSING)?, CLOSING)
-    };
-    if ask().is_err() || !is_closed(door) {
-        say::still_open(door.pid(), door.port());
-    }
-}
-
-/// Closes an inspector that opens too late: a signal cannot be taken back.
-fn shut_late(pid: u32) {
-    crate::failure::warn(&format!(
-        "process {pid} has not opened its inspector yet; waiting for it, to close it again (Ctrl-C leaves it to you)"
-    ));
-    let deadline = Instant::now() + LATE;
-    while Instant::now() < deadline && !sys::signals::ended() {
-        match Door::find(pid) {
-            Ok(Some(door)) => return shut(&door),
-            Ok(None) => std::thread::sleep(Duration::from_millis(100)),
-            Err(_) => return,
-        }
-    }
 }
 
 fn explain(refusal: &Refusal) -> Failure {

@@ -26,7 +26,7 @@ const RINGS: &str = "NODESCOPE_RINGS";
 /// or [`EVERYBODY`].
 const NUMBERS: &str = "NODESCOPE_NUMBERS";
 
-/// How long the reader may be silent while it does not run: it tells of every round, the empty ones, too.
+/// How long the reader may be silent and stand still: it tells of every round, the empty ones, too.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// How long it may take for its last words, as long as it runs: on a busy machine it may have just begun.
 const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -36,6 +36,8 @@ const MOST_STARTS: u32 = 5;
 const EVERYBODY: &str = "everybody";
 /// How many threads may block it before it is given up, too.
 const MOST_SHUNNED: usize = 4;
+/// A reader that has worked for so long was no mistake: those before it are forgotten.
+const STEADY: Duration = Duration::from_secs(10);
 
 /// The reader, as the recorder sees it.
 pub(super) struct Names {
@@ -43,6 +45,8 @@ pub(super) struct Names {
     starts: u32,
     /// The number of the next frame: those of a reader that was ended are taken.
     next_row: u32,
+    /// Whether a thread may have blocked a reader that only waited for a slow disk.
+    has_doubt: bool,
     /// The threads for which reading has never ended, and whether nothing is read at all.
     shunned: Vec<u32>,
     shuns_everybody: bool,
@@ -53,7 +57,11 @@ struct Reader {
     /// Its end is the end of the recording.
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
+    started: Instant,
     heard: Instant,
+    /// When it was last seen to go on without a word, and the kernel's account of its work at the last look.
+    moved: Instant,
+    account: Option<String>,
     /// The thread for which it began to read last, when it had not done so before.
     trying: u32,
     bytes: Vec<u8>,
@@ -74,15 +82,15 @@ const SHUNNED: &str =
 impl Names {
     /// Starts a reader; without one, samples have no JavaScript names.
     pub(super) fn start(sampler: &Sampler) -> Self {
-        let mut names =
-            Self { reader: None, starts: 0, next_row: 0, shunned: Vec::new(), shuns_everybody: false };
+        let mut names = Self { starts: 0, shuns_everybody: false, ..Self::none() };
         names.restart(sampler);
         names
     }
 
     /// Nobody reads.
     pub(super) fn none() -> Self {
-        Self { reader: None, starts: MOST_STARTS, next_row: 0, shunned: Vec::new(), shuns_everybody: true }
+        let (reader, shunned) = (None, Vec::new());
+        Self { reader, starts: MOST_STARTS, next_row: 0, has_doubt: true, shunned, shuns_everybody: true }
     }
 
     /// Whether somebody reads the rings.
@@ -108,8 +116,13 @@ impl Names {
         let is_stuck = reader.is_stuck();
         if !is_alive || is_stuck {
             let had_names = !self.shuns_everybody;
+            if reader.started.elapsed() > STEADY {
+                self.starts = self.starts.min(1);
+            }
             let trying = Some(reader.trying).filter(|tid| *tid != 0 && is_stuck);
-            if let Some(tid) = trying {
+            if let Some(tid) = trying
+                && !std::mem::take(&mut self.has_doubt)
+            {
                 // Whoever is known to block is no reason to give up, unless there are many.
                 self.shunned.push(tid);
                 self.starts = if self.shunned.len() > MOST_SHUNNED { MOST_STARTS } else { 1 };
@@ -167,7 +180,9 @@ impl Reader {
         let head = sampler.raw_head();
         stdin.write_all(&(head.len() as u32).to_ne_bytes())?;
         stdin.write_all(&head)?;
-        Ok(Self { child, stdin: Some(stdin), stdout, heard: Instant::now(), trying: 0, bytes: Vec::new() })
+        let (started, stdin, bytes) = (Instant::now(), Some(stdin), Vec::new());
+        let (heard, moved, account) = (started, started, None);
+        Ok(Self { child, stdin, stdout, started, heard, moved, account, trying: 0, bytes })
     }
 
     /// Waits for its last words; whether they came.
@@ -214,13 +229,19 @@ impl Reader {
         (samples, next_row)
     }
 
-    /// Silent for long, and not because others have the CPU.
-    fn is_stuck(&self) -> bool {
-        let runs = || {
-            let fields = proc::stat_fields(self.child.id());
-            fields.is_some_and(|fields| fields.first().is_some_and(|state| state.starts_with('R')))
-        };
-        self.heard.elapsed() > PATIENCE && !runs()
+    /// Silent for long, and neither because others have the CPU nor because a disk is slow: then it goes on in between.
+    fn is_stuck(&mut self) -> bool {
+        if self.heard.elapsed() <= PATIENCE / 2 {
+            self.account = None;
+            return false;
+        }
+        let account = proc::account(self.child.id());
+        let has_moved = self.account.is_some() && self.account != account;
+        if has_moved || proc::is_running(self.child.id()) {
+            self.moved = Instant::now();
+        }
+        self.account = account;
+        self.moved.max(self.heard).elapsed() > PATIENCE
     }
 }
 

@@ -34,6 +34,16 @@ pub(crate) fn stat_fields(pid: u32) -> Option<Vec<String>> {
     Some(rest.split(' ').map(str::to_owned).collect())
 }
 
+/// Whether a process runs, or would if it had a CPU.
+pub(super) fn is_running(pid: u32) -> bool {
+    stat_fields(pid).is_some_and(|fields| fields.first().is_some_and(|state| state.starts_with('R')))
+}
+
+/// The kernel's account of a process's work, which changes whenever it runs.
+pub(super) fn account(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()
+}
+
 /// Whether the process that began then has ended, even if its parent has not fetched it yet.
 pub(crate) fn is_over(pid: u32, born: u64) -> bool {
     let Some(fields) = stat_fields(pid) else { return true };
