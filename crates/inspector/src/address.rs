@@ -1,5 +1,6 @@
 //! Where an inspector is, as somebody types it: `HOST:PORT`, or the `ws://` address that Node prints.
 
+use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -19,6 +20,15 @@ pub struct Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("an inspector's address is HOST:PORT, or the ws://HOST:PORT/… that Node prints")]
 pub struct AddressError;
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
 
 impl FromStr for Address {
     type Err = AddressError;
@@ -55,6 +65,9 @@ mod tests {
         assert_eq!(parsed("ws://127.0.0.1:9229/ab-c"), Ok(("127.0.0.1".into(), 9229, Some("/ab-c".into()))));
         assert_eq!(parsed("[::1]:80"), Ok(("::1".into(), 80, None)));
         assert_eq!(parsed("http://a:1/"), Ok(("a".into(), 1, None)));
+        let written = |text: &str| text.parse::<Address>().map(|it| it.to_string());
+        assert_eq!(written("ws://[::1]:80/x"), Ok("[::1]:80".into()));
+        assert_eq!(written("localhost:9229"), Ok("localhost:9229".into()));
         for wrong in ["", "9229", "a", "a:", "a:0", "a:99999", "::1:80", "wss://a:1/x", "a b:1", ":9"] {
             assert_eq!(parsed(wrong), Err(AddressError), "{wrong}");
         }

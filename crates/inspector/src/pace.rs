@@ -14,27 +14,32 @@ const WORST_END_MS: f64 = 12.0;
 /// What the samples of a window may take in the target.
 const MOST_MEMORY: f64 = (64 << 20) as f64;
 /// V8 holds a node or a sample in a few times what it takes as text.
-const MEMORY_PER_BYTE: f64 = 4.0;
+const MEMORY_PER_BYTE: usize = 4;
+
+/// What the samples of a window take in the target, estimated from their text.
+pub(crate) fn memory_of(profile: &str) -> usize {
+    profile.len().saturating_mul(MEMORY_PER_BYTE)
+}
 
 /// The length of one thread's windows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     length: Duration,
-    bytes: usize,
+    memory: usize,
 }
 
 impl Pace {
     pub(crate) fn new() -> Self {
-        Self { length: SHORTEST, bytes: 0 }
+        Self { length: SHORTEST, memory: 0 }
     }
 
     pub(crate) fn length(&self) -> Duration {
         self.length
     }
 
-    /// The size of the last window's profile.
-    pub(crate) fn saw(&mut self, bytes: usize) {
-        self.bytes = bytes;
+    /// What the last window's samples took in the target.
+    pub(crate) fn saw(&mut self, memory: usize) {
+        self.memory = memory;
     }
 
     /// What the last change of windows took.
@@ -45,7 +50,7 @@ impl Pace {
         let length_s = self.length.as_secs_f64();
         let wanted = (stall.begin_cpu_ms + stall.end_cpu_ms) / 1e3 / SHARE;
         let bearable = length_s * WORST_END_MS / stall.end_cpu_ms;
-        let memory = length_s * MOST_MEMORY / (self.bytes as f64 * MEMORY_PER_BYTE).max(1.0);
+        let memory = length_s * MOST_MEMORY / (self.memory as f64).max(1.0);
         // Not much longer at once: the next one may be busier.
         let seconds = wanted.min(bearable).min(memory).min(2.0 * length_s);
         self.length = Duration::from_secs_f64(seconds.clamp(SHORTEST.as_secs_f64(), LONGEST.as_secs_f64()));
@@ -56,10 +61,10 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn after(end_cpu_ms: f64, bytes: usize, times: usize) -> f64 {
+    fn after(end_cpu_ms: f64, memory: usize, times: usize) -> f64 {
         let mut pace = Pace::new();
         for _ in 0..times {
-            pace.saw(bytes);
+            pace.saw(memory);
             pace.took(&Stall { end_cpu_ms, begin_cpu_ms: 0.2, ..Stall::default() });
         }
         pace.length().as_secs_f64()
@@ -75,7 +80,7 @@ mod tests {
     #[test]
     fn no_window_becomes_too_dear() {
         assert_eq!(after(30.0, 1_000_000, 9), 1.0, "it cannot be shorter");
-        assert_eq!(after(5.0, 16 << 20, 9), 1.0, "it would take too much memory");
+        assert_eq!(after(5.0, 64 << 20, 9), 1.0, "it would take too much memory");
         assert_eq!(after(0.0, 1, 3), 1.0, "nothing is known");
     }
 }

@@ -122,6 +122,7 @@ enum Purpose {
     Stop,
     End,
     Calls,
+    Renewal,
 }
 
 impl<S: Stream> Recorder<S> {
@@ -199,7 +200,8 @@ impl<S: Stream> Recorder<S> {
     pub fn leave(mut self) -> Result<(), Error> {
         if let (Ending::NotYet, Some(guard)) = (self.ending, &self.guard) {
             let params = json!({ "objectId": guard, "functionDeclaration": script::LEAVE });
-            self.client.call("Runtime.callFunctionOn", &params, self.options.patience)?;
+            let answer = self.client.call("Runtime.callFunctionOn", &params, self.options.patience)?;
+            remote_in(&answer).map_err(|what| Error::Refused { method: "leaving".into(), what })?;
         }
         if self.ending != Ending::Gone {
             self.client.close();
@@ -343,7 +345,7 @@ impl<S: Stream> Recorder<S> {
         }
         let params = json!({ "objectId": guard, "functionDeclaration": script::RENEW });
         self.renewed = Instant::now();
-        self.send(&Session::MAIN, "Runtime.callFunctionOn", &params)
+        self.send_for(Purpose::Renewal, &Session::MAIN, "Runtime.callFunctionOn", &params)
     }
 
     fn receive(&mut self, within: Duration) -> Result<(), Error> {
@@ -387,8 +389,8 @@ impl<S: Stream> Recorder<S> {
         let Ok(Finished { title, profile }) = serde_json::from_str::<Finished<'_>>(params) else { return };
         let is_ours = title.is_some_and(|title| title.starts_with(&self.title));
         if let Some(thread) = self.threads.get_mut(session).filter(|_| is_ours) {
-            thread.pace.saw(params.len());
-            let window = Window { thread: thread.info.clone(), profile: profile.get().to_owned() };
+            let window = Window::new(thread.info.clone(), profile.get());
+            thread.pace.saw(window.memory_bytes);
             self.pieces.push(Piece::Window(window));
         }
     }
@@ -408,8 +410,8 @@ impl<S: Stream> Recorder<S> {
             }
             (Purpose::Stop, Ok(text)) => {
                 if let Ok(Stopped { profile }) = serde_json::from_str::<Stopped<'_>>(text) {
-                    thread.pace.saw(text.len());
-                    let window = Window { thread: thread.info.clone(), profile: profile.get().to_owned() };
+                    let window = Window::new(thread.info.clone(), profile.get());
+                    thread.pace.saw(window.memory_bytes);
                     self.pieces.push(Piece::Window(window));
                 }
             }
@@ -440,6 +442,13 @@ impl<S: Stream> Recorder<S> {
             }
             (Purpose::Calls, Err(what)) => {
                 self.pieces.push(Piece::Loss(format!("calls were not counted: {what}")));
+            }
+            (Purpose::Renewal, result) => {
+                if let Err(what) = result.as_ref().map_err(Clone::clone).and_then(|answer| remote_in(answer))
+                {
+                    let sentence = format!("the timer that closes the inspector was not put off: {what}");
+                    self.pieces.push(Piece::Loss(sentence));
+                }
             }
             (Purpose::Nothing | Purpose::Stop, _) => {}
         }

@@ -34,14 +34,16 @@ const timer = setTimeout(close, AFTER);
 timer.unref();
 return timer;";
 
-/// For the guard, which is `this`: begin to wait anew.
-pub(crate) const RENEW: &str = "function nodescope() { this.refresh(); }\n//# sourceURL=nodescope:renew";
+/// For the guard, which is `this`: begin to wait anew. V8 puts brackets around a function that is called, so the comment
+/// needs a line of its own.
+pub(crate) const RENEW: &str = "function nodescope() { this.refresh(); }\n//# sourceURL=nodescope:renew\n";
 
 /// For the guard: it is not needed any more, and the inspector closes when we have left. Node waits for those who are
 /// still connected.
 pub(crate) const LEAVE: &str =
     "function nodescope() { clearTimeout(this); setTimeout(() => process._debugEnd(), 100); }
-//# sourceURL=nodescope:leave";
+//# sourceURL=nodescope:leave
+";
 
 /// Closes the inspector at once, while we are connected: for a target whose loop is blocked, and runs no timer. There
 /// is no answer, only the end of the connection.

@@ -1,5 +1,7 @@
 //! What a recording gives: threads, windows of samples, counts of calls, and what all that cost the target.
 
+use crate::pace::memory_of;
+
 /// A thread of the target that runs JavaScript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadInfo {
@@ -29,6 +31,14 @@ pub struct Window {
     pub thread: ThreadInfo,
     /// V8's profile, as JSON.
     pub profile: String,
+    /// What V8 had to keep for it in the target, estimated.
+    pub memory_bytes: usize,
+}
+
+impl Window {
+    pub(crate) fn new(thread: ThreadInfo, profile: &str) -> Self {
+        Self { thread, profile: profile.to_owned(), memory_bytes: memory_of(profile) }
+    }
 }
 
 /// Exact counts of calls in one thread.

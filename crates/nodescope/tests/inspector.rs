@@ -8,120 +8,18 @@ mod program;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{Running, function, nodes};
+use program::inspected::{
+    BUSY, Target, free_port, has, is_listening, is_open, lines, newest, record, send, share, wait_until,
+    words,
+};
+use program::running::function;
 use program::{Scratch, fails, json, nodescope, stderr, stdout};
 use serde_json::Value;
-
-/// Two functions of known work, in turns of an event loop.
-const BUSY: &str = "
-function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
-const about = (rounds) => rounds * (0.5 + Math.random());
-function heavy() { return spin(about(9e5)) + 1; }
-function light() { return spin(about(3e5)) + 2; }
-const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
-const limit = Number(process.argv[2] ?? Infinity);
-(function turn() { heavy(); light(); if (spent() < limit) setImmediate(turn); })();
-console.log('ready');
-";
-
-/// The last release of each line of Node.
-fn lines() -> Vec<(&'static str, PathBuf)> {
-    let is_last = |(release, _): &(&str, PathBuf)| !release.ends_with(".0.0");
-    nodes().into_iter().filter(is_last).collect()
-}
-
-/// The newest of them.
-fn newest() -> Option<PathBuf> {
-    lines().pop().map(|(_, path)| path)
-}
-
-/// A process that can be recorded: it has said that it runs, and is old enough to be signalled.
-struct Target {
-    running: Running,
-    port: u16,
-}
-
-impl Target {
-    fn start(scratch: &Scratch, node: &Path, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
-        let script = scratch.file("app.js", text.as_bytes());
-        let port = free_port();
-        let mut command = Command::new(node);
-        command.arg(format!("--inspect-port={port}")).args(flags).arg(script).args(arguments);
-        let log = fs::File::create(scratch.path("log")).unwrap();
-        let running = Running::start(command.current_dir(&scratch.0).stderr(log));
-        std::thread::sleep(Duration::from_millis(1100));
-        Self { running, port }
-    }
-
-    fn pid(&self) -> String {
-        self.running.pid()
-    }
-
-    fn signal(&self, signal: &str) {
-        send(signal, &self.pid());
-    }
-
-    /// It lives, and its port is closed.
-    fn is_as_before(&mut self) -> bool {
-        self.running.0.try_wait().unwrap().is_none() && !is_open(self.port)
-    }
-}
-
-fn send(signal: &str, pid: &str) {
-    assert!(Command::new("kill").args([&format!("-{signal}"), pid]).status().unwrap().success());
-}
-
-/// A port that nobody has; none of those that connections get by themselves, or one would be in the way.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 20_000 + (std::process::id() % 1000 * 10) as u16;
-    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
-    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
-}
-
-fn is_open(port: u16) -> bool {
-    is_listening(port) && TcpStream::connect(("127.0.0.1", port)).is_ok()
-}
-
-/// The same without a connection, which would keep it open.
-fn is_listening(port: u16) -> bool {
-    let wanted = format!(":{port:04X}");
-    let table = fs::read_to_string("/proc/net/tcp").unwrap();
-    table
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .any(|words| words.len() > 3 && words[1].ends_with(&wanted) && words[3] == "0A")
-}
-
-fn wait_until(what: &str, limit: Duration, is_so: impl Fn() -> bool) -> Duration {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < limit, "{what} did not happen in {limit:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    start.elapsed()
-}
-
-fn has(scratch: &Scratch, file: &str, text: &str) -> bool {
-    fs::read_to_string(scratch.path(file)).unwrap().contains(text)
-}
-
-fn words<'a>(pid: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["record", pid, "--via", "inspector", "-o", out], more].concat()
-}
-
-/// Records, and expects that it works.
-fn record(pid: &str, out: &str, more: &[&str]) -> Output {
-    let output = nodescope(&words(pid, out, more)).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    output
-}
 
 /// Begins to record; returns when the first samples are written.
 fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
@@ -131,49 +29,6 @@ fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
     let has_window = || fs::metadata(format!("{out}.part")).is_ok_and(|meta| meta.len() > 1000);
     wait_until("the first window", Duration::from_secs(30), has_window);
     recorder
-}
-
-fn share(report: &Value) -> (f64, f64) {
-    let total = |name: &str| function(report, name)["total"].as_f64().unwrap();
-    let samples = |name: &str| function(report, name)["total_samples"].as_f64().unwrap();
-    (total("heavy") / (total("heavy") + total("light")), samples("heavy") + samples("light"))
-}
-
-/// The same program, the same interval, the same profiler: once by Node itself, once from outside, in windows.
-#[test]
-fn shares_agree_with_cpu_prof() {
-    for (release, node) in lines() {
-        let scratch = Scratch::new(&format!("inspector-shares-{release}"));
-        let script = scratch.file("busy.js", BUSY.as_bytes());
-        let own = Command::new(&node)
-            .args(["--cpu-prof", "--cpu-prof-interval", "1000", "--cpu-prof-name", "own.cpuprofile"])
-            // Several times as many samples as ours: it is taken for the truth.
-            .args([&script, "9000"])
-            .current_dir(&scratch.0)
-            .output()
-            .unwrap();
-        assert!(own.status.success());
-        let (expected, n_own) = share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
-        let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
-        let out = scratch.path("a.nodescope");
-        record(&target.pid(), &out, &["-d", "3s", "-F", "1000"]);
-        assert!(target.is_as_before(), "{release}");
-        let report = json(&["report", "--json", &out]);
-        let (found, n) = share(&report);
-        println!(
-            "Node {release}: heavy is {expected:.4} of {n_own} by --cpu-prof, {found:.4} of {n} samples"
-        );
-        assert!(n >= 1000.0, "{release}: {n} samples");
-        let noise = (expected * (1.0 - expected) / n).sqrt();
-        assert!((found - expected).abs() <= 4.0 * noise, "{release}: {found}, not {expected}");
-        let cost = &report["cost"];
-        for part in ["start_ns", "windows", "window_ns", "end_ns"] {
-            assert!(cost[part].as_u64().unwrap() >= 1, "{release}, {part}: {cost}");
-        }
-        let ours = report["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "nodescope");
-        assert_eq!(ours.count(), 0, "{release}: our own code is no sample");
-        assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{release}");
-    }
 }
 
 #[test]
@@ -513,6 +368,13 @@ fn what_cannot_be_is_said() {
     fails(&words(&pid, &out, &["-e", "page-faults"]), 2, "--event needs perf events", "--via perf");
     fails(&["record", "--via", "inspector", "--", "true"], 2, "needs perf events", "--via perf");
     fails(&["record", "--connect", "nowhere"], 2, "HOST:PORT", "--connect localhost:9229");
+    let closed = format!("127.0.0.1:{}", free_port());
+    fails(
+        &["record", "--connect", &closed, "-o", &out],
+        1,
+        &format!("{closed}: the connection"),
+        "--connect",
+    );
     fails(&["record", &pid, "--connect", "localhost:9229"], 2, "which process is meant", "--connect");
     let own = std::process::id().to_string();
     fails(&words(&own, &out, &["--no-children"]), 1, "is not Node", "nodescope ps");

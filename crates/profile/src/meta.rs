@@ -63,6 +63,8 @@ pub struct Cost {
     pub end_cpu_ns: u64,
     /// The CPU time of all that together.
     pub total_cpu_ns: u64,
+    /// The most memory that samples took in a recorded process before they were handed over, estimated.
+    pub memory_bytes: u64,
 }
 
 impl Cost {
@@ -75,6 +77,7 @@ impl Cost {
         self.window_cpu_ns = self.window_cpu_ns.max(other.window_cpu_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
         self.end_cpu_ns = self.end_cpu_ns.max(other.end_cpu_ns);
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
         self.total_cpu_ns = self.total_cpu_ns.saturating_add(other.total_cpu_ns);
     }
 }

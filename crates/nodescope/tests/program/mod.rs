@@ -6,6 +6,7 @@
     reason = "each test file uses a part of it; a test says what it skips"
 )]
 
+pub mod inspected;
 pub mod running;
 pub mod shares;
 

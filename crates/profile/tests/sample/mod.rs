@@ -125,6 +125,7 @@ fn meta() -> Meta {
             end_ns: 5_000_000,
             end_cpu_ns: 4_000_000,
             total_cpu_ns: 17_000_000,
+            memory_bytes: 600_000,
         }),
         losses: Losses {
             cpu_ns: Some(5_000_000_000),

@@ -16,6 +16,8 @@ use super::say;
 const CLOSING: Duration = Duration::from_millis(600);
 /// How long a port that opens too late is waited for, to close it.
 const LATE: Duration = Duration::from_secs(30);
+/// How often it is looked at: the kernel goes through all connections of a machine to tell who listens.
+const LOOK_AGAIN: Duration = Duration::from_millis(30);
 /// Tells a copy of ourselves that it is an heir, and of which process.
 const HEIR: &str = "NODESCOPE_HEIR_OF";
 
@@ -142,7 +144,7 @@ fn is_closed(door: &Door) -> bool {
         if Instant::now() >= deadline {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(LOOK_AGAIN);
     }
     true
 }

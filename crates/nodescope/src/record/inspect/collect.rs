@@ -112,7 +112,8 @@ impl Collector {
     ) -> Result<(), Failure> {
         for piece in pieces {
             match piece {
-                Piece::Window(Window { thread, profile }) => {
+                Piece::Window(Window { thread, profile, memory_bytes }) => {
+                    self.cost.add(&Cost { memory_bytes: memory_bytes as u64, ..Cost::default() });
                     let part = self.joiner.window(&profile, &whom.thread(&thread));
                     self.samples += part.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
                     self.write(&part)?;

@@ -1,7 +1,7 @@
 //! One visit to a process: through an open inspector, or one that is opened for it and closed again, whatever happens.
 
 use std::collections::BTreeMap;
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -80,7 +80,7 @@ impl Visit<'_> {
             guarded: door.is_some_and(OpenDoor::is_ours),
             patience: PATIENCE,
         };
-        let explained = |error: Error| explain_error(&error, process);
+        let explained = |error: Error| explain_error(&error, self.place);
         let path = self.path(connect).map_err(explained)?;
         let stream = connect().map_err(explained)?;
         let client = Client::connect(stream, &path, PATIENCE).map_err(explained)?;
@@ -148,7 +148,7 @@ impl Visit<'_> {
                 Ok(false)
             }
             (Ok(()), _) => Ok(false),
-            (Err(error), _) if collector.is_empty() => Err(explain_error(&error, None)),
+            (Err(error), _) if collector.is_empty() => Err(explain_error(&error, self.place)),
             (Err(error), _) => {
                 collector.note(error.to_string());
                 Ok(false)
@@ -167,8 +167,16 @@ impl Visit<'_> {
     }
 }
 
+/// The first of a name's addresses that answers. Somebody who drops what he gets must not keep us for minutes.
 fn connect(address: &Address) -> Result<TcpStream, Error> {
-    Ok(TcpStream::connect((address.host.as_str(), address.port))?)
+    let mut failure = std::io::Error::other("the name has no address");
+    for place in (address.host.as_str(), address.port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&place, PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure.into())
 }
 
 fn explain(refusal: &Refusal) -> Failure {
@@ -180,17 +188,27 @@ fn explain(refusal: &Refusal) -> Failure {
     }
 }
 
-fn explain_error(error: &Error, process: Option<&Process>) -> Failure {
-    let failure = Failure::failed(error.to_string());
-    match (error, process) {
-        (Error::NoAnswer(_), Some(process)) => failure.hint(format!(
-            "if it is stopped: kill -CONT {}; if it computes, perf events see it: --via perf",
-            process.pid
-        )),
-        (Error::NoAnswer(_), None) => failure.hint("is it stopped, or at a breakpoint?"),
-        (Error::NotInspector(_) | Error::Io(_), None) => {
-            failure.hint("node --inspect prints its address: --connect HOST:PORT")
+fn explain_error(error: &Error, place: &Place) -> Failure {
+    match place {
+        Place::Process(process) => {
+            let failure = Failure::failed(error.to_string());
+            match error {
+                Error::NoAnswer(_) => failure.hint(format!(
+                    "if it is stopped: kill -CONT {}; if it computes, perf events see it: --via perf",
+                    process.pid
+                )),
+                _ => failure,
+            }
         }
-        _ => failure,
+        Place::Address(address) => {
+            let failure = Failure::failed(format!("{address}: {error}"));
+            match error {
+                Error::NoAnswer(_) => failure.hint("is it stopped, or at a breakpoint?"),
+                Error::NotInspector(_) | Error::Io(_) => {
+                    failure.hint("node --inspect prints its address: --connect HOST:PORT")
+                }
+                _ => failure,
+            }
+        }
     }
 }

@@ -1,0 +1,75 @@
+//! What `nodescope record --via inspector` tells agrees with what Node writes by itself with --cpu-prof. Nothing else runs
+//! beside this test.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it found")]
+
+mod program;
+
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+use program::inspected::{BUSY, Target, lines, record, share};
+use program::{Scratch, json};
+
+/// The same program, the same interval, the same profiler: once by Node itself, once from outside, in windows.
+#[test]
+fn shares_agree_with_cpu_prof() {
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-shares-{release}"));
+        let script = scratch.file("busy.js", BUSY.as_bytes());
+        undisturbed(|| {
+            let start = Instant::now();
+            let own = Command::new(&node)
+                .args(["--cpu-prof", "--cpu-prof-interval", "1000", "--cpu-prof-name", "own.cpuprofile"])
+                // Several times as many samples as ours: it is taken for the truth.
+                .args([&script, "16000"])
+                .current_dir(&scratch.0)
+                .output()
+                .unwrap();
+            assert!(own.status.success());
+            16.0 / start.elapsed().as_secs_f64()
+        });
+        let (expected, n_own) = share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
+        let out = scratch.path("a.nodescope");
+        undisturbed(|| {
+            let _ = fs::remove_file(&out);
+            let mut target = Target::start(&scratch, &node, &[], BUSY, &[]);
+            let (start, before_s) = (Instant::now(), target.cpu_s());
+            record(&target.pid(), &out, &["-d", "5s", "-F", "1000"]);
+            let cpu_share = (target.cpu_s() - before_s) / start.elapsed().as_secs_f64();
+            assert!(target.is_as_before(), "{release}");
+            cpu_share
+        });
+        let log = fs::read_to_string(scratch.path("log")).unwrap();
+        assert_eq!(log.matches("Debugger attached").count(), 1, "closed without another talk: {log}");
+        let report = json(&["report", "--json", &out]);
+        let (found, n) = share(&report);
+        println!(
+            "Node {release}: heavy is {expected:.4} of {n_own} by --cpu-prof, {found:.4} of {n} samples"
+        );
+        assert!(n >= 1000.0, "{release}: {n} samples");
+        let noise = (expected * (1.0 - expected) / n).sqrt();
+        assert!((found - expected).abs() <= 4.0 * noise, "{release}: {found}, not {expected}");
+        let cost = &report["cost"];
+        for part in ["start_ns", "windows", "window_ns", "end_ns", "memory_bytes"] {
+            assert!(cost[part].as_u64().unwrap() >= 1, "{release}, {part}: {cost}");
+        }
+        let ours = report["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "nodescope");
+        assert_eq!(ours.count(), 0, "{release}: our own code is no sample");
+        assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{release}");
+    }
+}
+
+/// Does something until the program that is measured had a CPU for most of the time, which it tells: samples of the clock
+/// are no independent draws where other programs have theirs in between.
+fn undisturbed(attempt: impl Fn() -> f64) {
+    for _ in 0..5 {
+        let cpu_share = attempt();
+        if cpu_share > 0.9 {
+            return;
+        }
+        println!("it had a CPU for {cpu_share:.2} of the time: once more");
+    }
+}

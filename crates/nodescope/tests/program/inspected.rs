@@ -1,0 +1,132 @@
+//! Processes that are recorded through their inspector, and whether they are as before.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::running::{Running, function, nodes};
+use super::{Scratch, nodescope, stderr};
+
+/// Two functions of known work, in turns of an event loop.
+pub const BUSY: &str = "
+function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
+const about = (rounds) => rounds * (0.5 + Math.random());
+function heavy() { return spin(about(9e5)) + 1; }
+function light() { return spin(about(3e5)) + 2; }
+const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+const limit = Number(process.argv[2] ?? Infinity);
+(function turn() { heavy(); light(); if (spent() < limit) setImmediate(turn); })();
+console.log('ready');
+";
+
+/// The last release of each line of Node.
+pub fn lines() -> Vec<(&'static str, PathBuf)> {
+    let is_last = |(release, _): &(&str, PathBuf)| !release.ends_with(".0.0");
+    nodes().into_iter().filter(is_last).collect()
+}
+
+/// The newest of them.
+pub fn newest() -> Option<PathBuf> {
+    lines().pop().map(|(_, path)| path)
+}
+
+/// A process that can be recorded: it has said that it runs, and is old enough to be signalled.
+pub struct Target {
+    pub running: Running,
+    pub port: u16,
+}
+
+impl Target {
+    pub fn start(scratch: &Scratch, node: &Path, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
+        let script = scratch.file("app.js", text.as_bytes());
+        let port = free_port();
+        let mut command = Command::new(node);
+        command.arg(format!("--inspect-port={port}")).args(flags).arg(script).args(arguments);
+        let log = fs::File::create(scratch.path("log")).unwrap();
+        let running = Running::start(command.current_dir(&scratch.0).stderr(log));
+        std::thread::sleep(Duration::from_millis(1100));
+        Self { running, port }
+    }
+
+    pub fn pid(&self) -> String {
+        self.running.pid()
+    }
+
+    pub fn signal(&self, signal: &str) {
+        send(signal, &self.pid());
+    }
+
+    /// The CPU time of its main thread.
+    pub fn cpu_s(&self) -> f64 {
+        let pid = self.pid();
+        let account = fs::read_to_string(format!("/proc/{pid}/task/{pid}/schedstat")).unwrap();
+        account.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
+    }
+
+    /// It lives, and its port is closed.
+    pub fn is_as_before(&mut self) -> bool {
+        self.running.0.try_wait().unwrap().is_none() && !is_open(self.port)
+    }
+}
+
+pub fn send(signal: &str, pid: &str) {
+    assert!(Command::new("kill").args([&format!("-{signal}"), pid]).status().unwrap().success());
+}
+
+/// A port that nobody has; none of those that connections get by themselves, or one would be in the way.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 1000 * 10) as u16;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
+pub fn is_open(port: u16) -> bool {
+    is_listening(port) && TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+/// The same without a connection, which would keep it open.
+pub fn is_listening(port: u16) -> bool {
+    let wanted = format!(":{port:04X}");
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .any(|words| words.len() > 3 && words[1].ends_with(&wanted) && words[3] == "0A")
+}
+
+pub fn wait_until(what: &str, limit: Duration, is_so: impl Fn() -> bool) -> Duration {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < limit, "{what} did not happen in {limit:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    start.elapsed()
+}
+
+pub fn has(scratch: &Scratch, file: &str, text: &str) -> bool {
+    fs::read_to_string(scratch.path(file)).unwrap().contains(text)
+}
+
+pub fn words<'a>(pid: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["record", pid, "--via", "inspector", "-o", out], more].concat()
+}
+
+/// Records, and expects that it works.
+pub fn record(pid: &str, out: &str, more: &[&str]) -> Output {
+    let output = nodescope(&words(pid, out, more)).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    output
+}
+
+/// The share of `heavy` in both functions of [`BUSY`], and the samples that say so.
+pub fn share(report: &Value) -> (f64, f64) {
+    let total = |name: &str| function(report, name)["total"].as_f64().unwrap();
+    let samples = |name: &str| function(report, name)["total_samples"].as_f64().unwrap();
+    (total("heavy") / (total("heavy") + total("light")), samples("heavy") + samples("light"))
+}
