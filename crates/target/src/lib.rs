@@ -19,6 +19,8 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
+mod loaded;
+#[cfg(target_os = "linux")]
 mod perf_map;
 #[cfg(target_os = "linux")]
 mod proc;
@@ -38,6 +40,8 @@ pub use door::{Door, Holder, Opening, Refusal};
 pub use limits::{Capability, Inside, Limits};
 #[cfg(target_os = "linux")]
 pub use list::{List, Places, Process, list};
+#[cfg(target_os = "linux")]
+pub use loaded::load_bias;
 #[cfg(target_os = "linux")]
 pub use perf_map::PerfMap;
 #[cfg(target_os = "linux")]

@@ -28,6 +28,8 @@ const NUMBERS: &str = "NODESCOPE_NUMBERS";
 
 /// How long the reader may be silent and stand still: it tells of every round, the empty ones, too.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// A silence that makes us look.
+const SILENCE: Duration = Duration::from_millis(200);
 /// How long it may take for its last words, as long as it runs: on a busy machine it may have just begun.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 /// How often it is started: for a target that blocks every reader, the last one walks stacks, and reads no memory.
@@ -231,16 +233,15 @@ impl Reader {
 
     /// Silent for long, and neither because others have the CPU nor because a disk is slow: then it goes on in between.
     fn is_stuck(&mut self) -> bool {
-        if self.heard.elapsed() <= PATIENCE / 2 {
+        if self.heard.elapsed() <= SILENCE {
             self.account = None;
             return false;
         }
-        let account = proc::account(self.child.id());
-        let has_moved = self.account.is_some() && self.account != account;
-        if has_moved || proc::is_running(self.child.id()) {
+        let account = proc::account(self.child.id()).unwrap_or_default();
+        let Some(before) = self.account.replace(account.clone()) else { return false };
+        if before != account || proc::is_running(self.child.id()) {
             self.moved = Instant::now();
         }
-        self.account = account;
         self.moved.max(self.heard).elapsed() > PATIENCE
     }
 }

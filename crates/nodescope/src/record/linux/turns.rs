@@ -86,19 +86,12 @@ fn find_loop(program: File) -> Option<u64> {
     if counts { image.address_of_variable(LOOP) } else { None }
 }
 
-/// What is added to the addresses of a process's own program. It is asked where the file begins: V8 maps a copy of its
-/// builtins near its code, which is from the same file.
+/// What is added to the addresses of a process's own program.
 fn base(pid: u32) -> Option<u64> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let starts_file = |line: &&str| {
-        line.split_whitespace().nth(2).is_some_and(|offset| offset.bytes().all(|digit| digit == b'0'))
-    };
-    let line = maps.lines().filter(starts_file).find(|line| line.ends_with(&*path.to_string_lossy()))?;
-    let start = u64::from_str_radix(line.split('-').next()?, 16).ok()?;
     let file = Parts::new(File::open(format!("/proc/{pid}/exe")).ok()?).ok()?;
-    let address = Elf::parse(&file).ok()?.segments().address_of(0)?;
-    Some(start.wrapping_sub(address))
+    target::load_bias(&maps, &path, Elf::parse(&file).ok()?.segments())
 }
 
 fn read_word(pid: u32, address: u64) -> io::Result<u64> {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use elf::{Elf, Parts};
 
+use crate::loaded::load_bias;
 use crate::proc::{Proc, open_regular};
 
 /// Where libuv's tree is in a process.
@@ -96,18 +97,7 @@ fn tree_in(proc: &Proc, pid: u32, maps: &str, path: &Path, is_program: bool) -> 
     let is_root =
         |name: &[u8]| name.strip_prefix(ROOT).is_some_and(|rest| rest.is_empty() || rest[0] == b'.');
     let address = image.address_of_variable_like(is_root)?;
-    // V8 maps a copy of its builtins wherever it likes; the start of the file is mapped once.
-    let of_file = maps.lines().filter(|line| line.ends_with(&*path.to_string_lossy()));
-    let (offset, start) = of_file.filter_map(place_of).min()?;
-    Some(address.wrapping_add(start.wrapping_sub(image.address_of(offset)?)))
-}
-
-/// A line of maps: which byte of the file is mapped, and where.
-fn place_of(line: &str) -> Option<(u64, u64)> {
-    let mut words = line.split_whitespace();
-    let start = u64::from_str_radix(words.next()?.split('-').next()?, 16).ok()?;
-    let offset = u64::from_str_radix(words.nth(1)?, 16).ok()?;
-    Some((offset, start))
+    Some(address.wrapping_add(load_bias(maps, path, image.segments())?))
 }
 
 /// Goes down from the root to where SIGUSR1 would be.
