@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 251aa16c75b9992497d4697464d71c87492212f05ff16a748d73c4dedeae14d8
+// Made from page/src by `npm run build` in page: change it there. Sources: d40e9e8eefa3c83b0a3702a8c89fb379086b5b478b49d68f80e8b1672dfeb7e6
 "use strict";
 (() => {
 // src/ui/dom.ts

@@ -105,9 +105,10 @@ function byName(profile: Profile): Map<string, number[]> {
   return groups;
 }
 
-/** The script; or the binary's file name without its version, because two releases of Node stand in different folders. */
+/** The script, which the inspector tells as an address; or the binary's file name without its version, because two releases of
+ * Node stand in different folders. */
 function placeOf({ functions, sources, modules }: Profile, id: number): string {
-  if (functions.source[id] !== NONE) return sources[functions.source[id]];
+  if (functions.source[id] !== NONE) return sources[functions.source[id]].replace("file://", "");
   const path = functions.module[id] === NONE ? "" : modules[functions.module[id]];
   return path.slice(path.lastIndexOf("/") + 1).replace(/\.so\b.*/, ".so").replace(/^perf-\d+\.map$/, "[JIT]");
 }

@@ -370,6 +370,10 @@ test("two recordings side by side: each keeps its numbers, and a function is the
   // A recording against itself: nothing new, nothing gone, nothing else.
   const twice = join(now, now, "c", "again");
   assert.equal(twice.functions.name.length, now.functions.name.length);
+  // Through the inspector, scripts have addresses instead of paths.
+  const addressed = now.sources.map((path) => (path.startsWith("/") ? `file://${path}` : path));
+  assert.notDeepEqual(addressed, now.sources);
+  assert.equal(join(now, { ...now, sources: addressed }, "d", "inspected").functions.name.length, now.functions.name.length);
   const same = kindsOf(twice, "function", null);
   const [a, b] = [0, twice.other.lane].map((lane) => ({ selection: { ...ALL, lane }, pieces: [[0, now.durationNs]] }));
   assert.deepEqual(new Set(changesOf(twice, a, b, ownKinds(twice, null, same)).map(({ verdict }) => verdict)), new Set(["noise"]));
