@@ -51,6 +51,8 @@ pub struct Identity {
     pub clock_us: f64,
     /// How much is in its heap: V8 looks through all of it for code when profiling begins.
     pub heap_bytes: f64,
+    /// Whether Node profiles it already: --cpu-prof, or NODE_V8_COVERAGE.
+    pub profiles_itself: bool,
 }
 
 /// How a recording stands.

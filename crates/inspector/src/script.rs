@@ -6,13 +6,17 @@ use std::time::Duration;
 /// The scheme of our scripts' names.
 pub(crate) const OURS: &str = "nodescope:";
 
-/// Who it is, and how much is in its heap.
+/// Who it is, how much is in its heap, and whether Node itself uses the profiler: it writes whatever it does not know, our
+/// windows, too, into the application's log.
 pub(crate) fn identity() -> String {
     ours(
         "identity",
-        "return JSON.stringify({ pid: process.pid, node: process.version, v8: process.versions.v8,
+        "const { NODE_OPTIONS, NODE_V8_COVERAGE } = process.env;
+         const flags = [...process.execArgv, ...String(NODE_OPTIONS ?? '').split(/\\s+/)];
+         return JSON.stringify({ pid: process.pid, node: process.version, v8: process.versions.v8,
            title: String(process.title), clock_us: Number(process.hrtime.bigint() / 1000n),
-           heap_bytes: process.memoryUsage().heapUsed });",
+           heap_bytes: process.memoryUsage().heapUsed,
+           profiles_itself: flags.includes('--cpu-prof') || Boolean(NODE_V8_COVERAGE) });",
     )
 }
 

@@ -112,7 +112,7 @@ pub(crate) struct WayIn {
     /// Inspector: also count every call of every function, exactly. That costs: V8 optimises nothing meanwhile
     #[arg(long)]
     pub(crate) calls: bool,
-    /// Inspector: also more than 1000 samples a second, which slow the target down
+    /// Inspector: also more than 1000 samples a second, which slow the target down; also a process that profiles itself
     #[arg(long)]
     pub(crate) force: bool,
     /// Inspector: the program never listens to SIGUSR1 itself. Only asked for where its memory does not tell

@@ -297,6 +297,22 @@ fn a_pegged_loop_is_recorded() {
     }
 }
 
+/// Node's own use of the profiler, which writes into the log what it hears of others.
+#[test]
+fn a_process_that_profiles_itself_is_left_alone() {
+    for (release, node) in lines() {
+        let scratch = Scratch::new(&format!("inspector-cpu-prof-{release}"));
+        let mut target = Target::start(&scratch, &node, &["--cpu-prof"], BUSY, &[]);
+        let out = scratch.path("a.nodescope");
+        let output = nodescope(&words(&target.pid(), &out, &["-d", "1s"])).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{release}: {said}");
+        assert!(said.contains("profiles itself") && said.contains("--force"), "{release}: {said}");
+        assert!(target.is_as_before(), "{release}");
+        assert!(!has(&scratch, "log", "Cannot retrieve"), "{release}");
+    }
+}
+
 /// Nobody answers from inside of one long call; perf events see it.
 #[test]
 fn a_long_native_call_is_for_perf() {

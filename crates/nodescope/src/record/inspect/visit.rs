@@ -90,6 +90,14 @@ impl Visit<'_> {
             door.hand_over();
         }
         let identity = recorder.identity().clone();
+        if identity.profiles_itself && !self.arguments.way.force {
+            let _ = recorder.leave();
+            return Err(Failure::failed(format!(
+                "process {} profiles itself (--cpu-prof, or NODE_V8_COVERAGE): Node would write all that we ask for into its log",
+                process.map_or(identity.pid, |process| process.pid)
+            ))
+            .hint("--via perf, or --force"));
+        }
         collector.meet(&identity, process);
         let whom = Whom::new(&identity, process);
         say::long_start(identity.heap_bytes);
