@@ -457,8 +457,15 @@ impl<S: Stream> Recorder<S> {
     }
 
     fn note_silence(&mut self, within: Duration) {
-        let silent = self.threads.values().filter(|thread| thread.state != State::Over);
+        // Who was only to end its profiler has handed over its samples.
+        let is_done = |thread: &Thread| {
+            thread.state == State::Over || (thread.state == State::Ending && !thread.is_plain())
+        };
+        let silent = self.threads.values().filter(|thread| !is_done(thread));
         let names: Vec<String> = silent.map(|thread| thread.info.name.clone()).collect();
+        if names.is_empty() {
+            return;
+        }
         self.pieces.push(Piece::Loss(format!(
             "{} did not answer for {:.1} s: the last samples are missing",
             names.join(", "),

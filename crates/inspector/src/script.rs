@@ -12,7 +12,7 @@ pub(crate) fn identity() -> String {
     ours(
         "identity",
         "const { NODE_OPTIONS, NODE_V8_COVERAGE } = process.env;
-         const flags = [...process.execArgv, ...String(NODE_OPTIONS ?? '').split(/\\s+/)];
+         const flags = [...process.execArgv, ...String(NODE_OPTIONS ?? '').split(/\\s+/)].map((flag) => flag.replaceAll('_', '-'));
          return JSON.stringify({ pid: process.pid, node: process.version, v8: process.versions.v8,
            title: String(process.title), clock_us: Number(process.hrtime.bigint() / 1000n),
            heap_bytes: process.memoryUsage().heapUsed,
@@ -22,20 +22,26 @@ pub(crate) fn identity() -> String {
 
 /// Closes the inspector by itself unless it is told not to: who opened it may be killed. The timer does not keep the
 /// process alive. Somebody who is connected and does not answer, because he is stopped, would make Node wait for ever
-/// when it closes: as long as a connection stands, the guard waits.
+/// when it closes: as long as a connection stands, the guard waits. An inspector that was opened anew since then has
+/// another address, and is not ours to close.
 pub(crate) fn guard(after: Duration) -> String {
     ours("guard", &GUARD.replace("AFTER", &after.as_millis().to_string()))
 }
 
 const GUARD: &str = "
 const load = typeof require === 'function' ? require : (name) => process.getBuiltinModule(name);
-const port = (() => { try { return Number(new URL(load('inspector').url()).port); } catch { return process.debugPort; } })();
+const inspector = (() => { try { return load('inspector'); } catch { return undefined; } })();
+const address = () => inspector?.url();
+const opened = address();
+const port = opened ? Number(new URL(opened).port) : process.debugPort;
 const ending = ':' + port.toString(16).toUpperCase().padStart(4, '0');
 const hasClient = (line) => { const words = line.trim().split(/\\s+/); return words[3] === '01' && words[1].endsWith(ending); };
 const isConnected = (file) => { try { return load('fs').readFileSync(file, 'latin1').split('\\n').some(hasClient); } catch { return false; } };
-const close = () => ['/proc/self/net/tcp', '/proc/self/net/tcp6'].some(isConnected) ? timer.refresh() : process._debugEnd();
+const end = () => { if (address() === opened) process._debugEnd(); };
+const close = () => ['/proc/self/net/tcp', '/proc/self/net/tcp6'].some(isConnected) ? timer.refresh() : end();
 const timer = setTimeout(close, AFTER);
 timer.unref();
+timer.leave = () => { clearTimeout(timer); setTimeout(end, 100); };
 return timer;";
 
 /// For the guard, which is `this`: begin to wait anew. V8 puts brackets around a function that is called, so the comment
@@ -44,10 +50,7 @@ pub(crate) const RENEW: &str = "function nodescope() { this.refresh(); }\n//# so
 
 /// For the guard: it is not needed any more, and the inspector closes when we have left. Node waits for those who are
 /// still connected.
-pub(crate) const LEAVE: &str =
-    "function nodescope() { clearTimeout(this); setTimeout(() => process._debugEnd(), 100); }
-//# sourceURL=nodescope:leave
-";
+pub(crate) const LEAVE: &str = "function nodescope() { this.leave(); }\n//# sourceURL=nodescope:leave\n";
 
 /// Closes the inspector at once, while we are connected: for a target whose loop is blocked, and runs no timer. There
 /// is no answer, only the end of the connection.

@@ -63,7 +63,7 @@ pub struct Cost {
     pub end_cpu_ns: u64,
     /// The CPU time of all that together.
     pub total_cpu_ns: u64,
-    /// The most memory that samples took in a recorded process before they were handed over, estimated.
+    /// The most memory that the samples of one thread took in its process before they were handed over, estimated.
     pub memory_bytes: u64,
 }
 

@@ -92,12 +92,14 @@ pub(crate) fn stretches(looks: &[Look], switches: &Switches) -> Vec<Stretch> {
         }
         let turns = now.count.saturating_sub(before.count);
         if is_long {
-            // It may have waited since: what ran in between is then a part of the next turn.
-            let end_ns = first_within(&switches.left, between).unwrap_or(now.time_ns);
-            found.push(Stretch { start_ns: since, end_ns, turns: 1 });
-        } else {
-            add_quick(&mut found, Stretch { start_ns: since, end_ns: now.time_ns, turns });
+            // It may have waited since: what ran after that is a part of another turn.
+            let end_ns = first_within(&switches.left, between);
+            let next_ns = end_ns.and(last_within(&switches.woken, between));
+            found.push(Stretch { start_ns: since, end_ns: end_ns.unwrap_or(now.time_ns), turns: 1 });
+            current = Some((next_ns.filter(|next| Some(*next) >= end_ns).unwrap_or(now.time_ns), false));
+            continue;
         }
+        add_quick(&mut found, Stretch { start_ns: since, end_ns: now.time_ns, turns });
         current = Some((now.time_ns, false));
     }
     // The recording ends within a turn.
@@ -163,6 +165,20 @@ mod tests {
         assert_eq!(found(&rows, &[7, 93], &[]), [(93, 120, 1)]);
         assert_eq!(found(&rows, &[7, 93], &[114, 118]), [(93, 114, 1)], "it waited before it was looked at");
         assert_eq!(found(&[(0, 3, true), (50, 4, true), (100, 5, true)], &[7], &[8]), []);
+    }
+
+    #[test]
+    fn a_turn_after_a_wait_begins_with_it() {
+        let rows = [
+            (0, 3, true),
+            (100, 3, false),
+            (110, 3, false),
+            (130, 5, false),
+            (140, 5, false),
+            (150, 6, false),
+        ];
+        assert_eq!(found(&rows, &[93, 125], &[118]), [(93, 118, 1), (125, 150, 1)]);
+        assert_eq!(found(&rows, &[93, 112], &[118]), [(93, 118, 1), (130, 150, 1)], "it woke before");
     }
 
     #[test]

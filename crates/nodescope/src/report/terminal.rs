@@ -166,7 +166,7 @@ fn cost_sentence(cost: &Cost) -> String {
     };
     let memory = match cost.memory_bytes {
         0..100_000 => String::new(),
-        bytes => format!("; samples took up to {:.1} MB of its memory", bytes as f64 / 1e6),
+        bytes => format!("; a thread's samples took up to {:.1} MB of its memory", bytes as f64 / 1e6),
     };
     format!("Recording stopped it {moments}{memory}.")
 }

@@ -21,6 +21,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(30);
 /// Tells a copy of ourselves that it is an heir, and of which process.
 const HEIR: &str = "NODESCOPE_HEIR_OF";
 
+/// Ctrl-C is not for it.
+#[cfg(windows)]
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
 pub(super) struct OpenDoor {
     door: Door,
@@ -37,7 +41,8 @@ impl OpenDoor {
         warn();
         let heir = Heir::appoint(pid);
         match Door::open(pid, opening) {
-            Ok(door) => Ok(Self { door, heir: Cell::new(heir) }),
+            // Somebody else may have opened it meanwhile.
+            Ok(door) => Ok(Self { heir: Cell::new(heir.filter(|_| door.opened_by_us())), door }),
             Err(refusal) => {
                 if matches!(refusal, Refusal::TimeLimit { .. }) && !shut_late(pid) {
                     heir.into_iter().for_each(Heir::take_over);
@@ -66,6 +71,8 @@ impl OpenDoor {
 impl Drop for OpenDoor {
     fn drop(&mut self) {
         if self.is_ours() && !is_closed(&self.door) && !shut(&self.door) {
+            // Where the target has no timer yet, the heir goes on.
+            self.heir.take().into_iter().for_each(Heir::take_over);
             say::still_open(self.door.pid(), self.door.port());
         }
     }
@@ -86,6 +93,8 @@ impl Heir {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        #[cfg(windows)]
+        std::os::windows::process::CommandExt::creation_flags(&mut command, CREATE_NEW_PROCESS_GROUP);
         Some(Self { child: command.spawn().ok()? })
     }
 
@@ -130,8 +139,8 @@ fn shut_when_open(pid: u32) -> bool {
     while Instant::now() < deadline && !sys::signals::ended() {
         match Door::find(pid) {
             Ok(Some(door)) if shut(&door) => return true,
-            Ok(_) => std::thread::sleep(Duration::from_millis(100)),
-            Err(_) => return true,
+            Err(Refusal::Ended(_) | Refusal::NoProcess(_)) => return true,
+            _ => std::thread::sleep(Duration::from_millis(100)),
         }
     }
     false

@@ -26,10 +26,10 @@ const RINGS: &str = "NODESCOPE_RINGS";
 /// or [`EVERYBODY`].
 const NUMBERS: &str = "NODESCOPE_NUMBERS";
 
-/// How long the reader may be silent and stand still: it tells of every round, the empty ones, too.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// A silence that makes us look.
-const SILENCE: Duration = Duration::from_millis(200);
+/// A silence that makes us look at the reader: it tells of every round, the empty ones, too.
+const SILENCE: Duration = Duration::from_millis(150);
+/// How long it may then stand still.
+const STANDSTILL: Duration = Duration::from_millis(150);
 /// How long it may take for its last words, as long as it runs: on a busy machine it may have just begun.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 /// How often it is started: for a target that blocks every reader, the last one walks stacks, and reads no memory.
@@ -118,7 +118,7 @@ impl Names {
         let is_stuck = reader.is_stuck();
         if !is_alive || is_stuck {
             let had_names = !self.shuns_everybody;
-            if reader.started.elapsed() > STEADY {
+            if reader.started.elapsed() > STEADY && !self.shuns_everybody {
                 self.starts = self.starts.min(1);
             }
             let trying = Some(reader.trying).filter(|tid| *tid != 0 && is_stuck);
@@ -238,11 +238,11 @@ impl Reader {
             return false;
         }
         let account = proc::account(self.child.id()).unwrap_or_default();
-        let Some(before) = self.account.replace(account.clone()) else { return false };
-        if before != account || proc::is_running(self.child.id()) {
+        let before = self.account.replace(account.clone());
+        if before != Some(account) || proc::is_running(self.child.id()) {
             self.moved = Instant::now();
         }
-        self.moved.max(self.heard).elapsed() > PATIENCE
+        self.moved.elapsed() > STANDSTILL
     }
 }
 
