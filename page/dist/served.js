@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: d40e9e8eefa3c83b0a3702a8c89fb379086b5b478b49d68f80e8b1672dfeb7e6
+// Made from page/src by `npm run build` in page: change it there. Sources: 2f9e8bdd215875029b40d502b0f5b95fdbe7df0029e3d3921a8cd3d2439bf16b
 "use strict";
 (() => {
 // src/ui/dom.ts

@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: d40e9e8eefa3c83b0a3702a8c89fb379086b5b478b49d68f80e8b1672dfeb7e6
+// Made from page/src by `npm run build` in page: change it there. Sources: 2f9e8bdd215875029b40d502b0f5b95fdbe7df0029e3d3921a8cd3d2439bf16b
 "use strict";
 (() => {
 // src/model.ts
@@ -1009,7 +1009,8 @@ function busy(profile, threads, lane) {
 	const open = new Map();
 	const found = [];
 	const keep = (stretch) => stretch.end - stretch.start >= SHORTEST_STALL_NS && found.push(stretch);
-	forEachRow(profile, { lane, range: null, threads: isLoop, stacks: null }, (row, { time, thread }) => {
+	const stacks = profile.stacks.category.map((byte) => Number(byte !== IDLE));
+	forEachRow(profile, { lane, range: null, threads: isLoop, stacks }, (row, { time, thread }) => {
 		const last = open.get(thread[row]);
 		if (last && time[row] - last.end < interval) {
 			last.end = time[row] + interval;
@@ -3049,9 +3050,9 @@ function factsOf({ profile, derived }) {
 	const spans = facts.filter(([, text]) => text).map(([key, text]) => h("span", { class: `fact-${key}` }, text));
 	const quality = [];
 	if (named !== null) quality.push([`${percent(named)} named`, 1 - named > 0.05, Object.entries(losses.unnamed ?? {}).map(([why, count]) => `${thousands(count)} ${why}`).join("\n")]);
-	quality.push([`${thousands(losses.lost ?? 0)} lost`, (losses.lost ?? 0) > WORTH_A_WARNING * samples, "Samples that the kernel had no room for"]);
-	if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, "The kernel throttled the sampling"]);
-	if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "CPU time in the kernel that this user may not sample"]);
+	quality.push([`${thousands(losses.lost ?? 0)} lost`, (losses.lost ?? 0) > WORTH_A_WARNING * samples, ""]);
+	if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, ""]);
+	if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "sudo would show it"]);
 	if (losses.skipped) quality.push([`${plural(losses.skipped, "line")} not understood`, true, ""]);
 	for (const sentence of [...losses.damage ?? [], ...losses.notes ?? []]) quality.push([sentence, true, ""]);
 	const words = quality.map(([text, isBad, title]) => h("span", { class: isBad ? "warn" : "fact-quality", title: shown(title) }, shown(text)));
@@ -3062,8 +3063,9 @@ function saidPart(app) {
 	const sums = derived.whole({ ...app.state, lane: 0 });
 	const sentences = [];
 	const lane = profile.lanes[0];
-	if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${(sums.total / profile.durationNs).toFixed(2)} cores busy`);
-	const ofGc = profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === GC ? sums.weight[stack] : 0), 0);
+	const timeOf = (category) => profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === category ? sums.weight[stack] : 0), 0);
+	if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((sums.total - timeOf(IDLE)) / profile.durationNs).toFixed(2)} cores busy`);
+	const ofGc = timeOf(GC);
 	if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
 	const own = hottest(causedBy(profile, sums, [APP], "function"));
 	if (own) {

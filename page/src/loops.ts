@@ -1,7 +1,7 @@
 // How event loops turned. A stall is one turn that took long, without waiting. Where nobody counted turns, samples one
 // right behind another say for how long a loop was busy at most, which is no stall.
 
-import { APP, DEPENDENCY, type Profile } from "./model";
+import { APP, DEPENDENCY, IDLE, type Profile } from "./model";
 import { type Selection, forEachRow, sumStacks } from "./selection";
 import { causedBy, hottest } from "./top";
 
@@ -28,7 +28,7 @@ export function loopsOf(profile: Profile, threads: Uint8Array | null, lane: numb
   return { isWatched: turns.length > 0, longest };
 }
 
-/** Stretches of a loop's thread in which every interval has a sample. */
+/** Stretches of a loop's thread in which every interval has a sample; the inspector's samples of waiting are none. */
 function busy(profile: Profile, threads: Uint8Array | null, lane: number): Stretch[] {
   const interval = profile.meta.interval_ns;
   if (!interval || !profile.lanes[lane]?.timed) return [];
@@ -36,7 +36,8 @@ function busy(profile: Profile, threads: Uint8Array | null, lane: number): Stret
   const open = new Map<number, Stretch>();
   const found: Stretch[] = [];
   const keep = (stretch: Stretch) => stretch.end - stretch.start >= SHORTEST_STALL_NS && found.push(stretch);
-  forEachRow(profile, { lane, range: null, threads: isLoop, stacks: null }, (row, { time, thread }) => {
+  const stacks = profile.stacks.category.map((byte) => Number(byte !== IDLE));
+  forEachRow(profile, { lane, range: null, threads: isLoop, stacks }, (row, { time, thread }) => {
     const last = open.get(thread[row]);
     if (last && time[row] - last.end < interval) {
       last.end = time[row] + interval;

@@ -433,3 +433,12 @@ test("a damaged recording is refused, wherever a bit has changed", async () => {
     await assert.rejects(decode(damaged), /damaged at byte 16: the checksum does not match/, `byte ${at}`);
   }
 });
+
+test("who waits is not busy", async () => {
+  const profile = { ...(await open("node24-http")), turns: [] };
+  const IDLE = 13; // as in docs/file-format.md
+  const category = profile.stacks.category.map(() => IDLE);
+  assert.deepEqual(loopsOf({ ...profile, stacks: { ...profile.stacks, category } }, null, 0).longest, []);
+  const busy = Uint8Array.from(profile.stacks.category, () => 0);
+  assert.ok(loopsOf({ ...profile, stacks: { ...profile.stacks, category: busy } }, null, 0).longest.length > 0);
+});

@@ -1,6 +1,6 @@
 // The top of the page: what was recorded and how good it is, what stands out, search, and whose samples are shown.
 
-import { ADDON, APP, DEPENDENCY, GC, ROLES, functionName, functionPlace } from "../model";
+import { ADDON, APP, DEPENDENCY, GC, IDLE, ROLES, functionName, functionPlace } from "../model";
 import { matchedShare } from "../picture";
 import { causedBy, hottest } from "../top";
 import { clock, duration, percent, plural, share, shortPlace, shown, thousands } from "../text";
@@ -77,9 +77,9 @@ function factsOf({ profile, derived }: App): HTMLElement {
   const spans = facts.filter(([, text]) => text).map(([key, text]) => h("span", { class: `fact-${key}` }, text));
   const quality: [string, boolean, string][] = [];
   if (named !== null) quality.push([`${percent(named)} named`, 1 - named > 0.05, Object.entries(losses.unnamed ?? {}).map(([why, count]) => `${thousands(count)} ${why}`).join("\n")]);
-  quality.push([`${thousands(losses.lost ?? 0)} lost`, (losses.lost ?? 0) > WORTH_A_WARNING * samples, "Samples that the kernel had no room for"]);
-  if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, "The kernel throttled the sampling"]);
-  if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "CPU time in the kernel that this user may not sample"]);
+  quality.push([`${thousands(losses.lost ?? 0)} lost`, (losses.lost ?? 0) > WORTH_A_WARNING * samples, ""]);
+  if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, ""]);
+  if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "sudo would show it"]);
   if (losses.skipped) quality.push([`${plural(losses.skipped, "line")} not understood`, true, ""]);
   for (const sentence of [...(losses.damage ?? []), ...(losses.notes ?? [])]) quality.push([sentence, true, ""]);
   const words = quality.map(([text, isBad, title]) => h("span", { class: isBad ? "warn" : "fact-quality", title: shown(title) }, shown(text)));
@@ -92,8 +92,9 @@ function saidPart(app: App): Part {
   const sums = derived.whole({ ...app.state, lane: 0 });
   const sentences: (HTMLElement | string)[] = [];
   const lane = profile.lanes[0];
-  if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${(sums.total / profile.durationNs).toFixed(2)} cores busy`);
-  const ofGc = profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === GC ? sums.weight[stack] : 0), 0);
+  const timeOf = (category: number) => profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === category ? sums.weight[stack] : 0), 0);
+  if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((sums.total - timeOf(IDLE)) / profile.durationNs).toFixed(2)} cores busy`);
+  const ofGc = timeOf(GC);
   if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
   const own = hottest(causedBy(profile, sums, [APP], "function"));
   if (own) {
