@@ -17,7 +17,7 @@ mod write;
 
 use std::io::Read;
 
-use profile::{Builder, Process, Profile, Role, StringId, Thread};
+use profile::{Builder, Process, Profile, Role, Thread};
 
 use crate::json::{self, outermost_keys};
 pub(crate) use add::{Added, add, settle_meta};
@@ -35,14 +35,7 @@ pub fn read(input: impl Read) -> Profile {
     let mut raw = RawProfile::default();
     let damage = parse::parse(&text, &mut raw);
     builder.meta().losses.damage.extend(broken.or(damage));
-    let none = StringId::NONE;
-    let process = builder.process(Process {
-        pid: None,
-        inner_pid: None,
-        name: none,
-        container: none,
-        node_version: none,
-    });
+    let process = builder.process(Process::default());
     let name = builder.string("main");
     let thread = builder.thread(Thread { process, tid: None, name, role: Role::MainLoop });
     let added = add(&raw, thread, &mut builder);

@@ -4,8 +4,8 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use profile::{
-    Builder, FrameId, LaneId, LaneInfo, ModuleId, Process, Profile, Role, Sample, StackId, StringId, Thread,
-    ThreadId, Unit,
+    Builder, FrameId, LaneId, LaneInfo, ModuleId, Process, Profile, Role, Sample, StackId, Thread, ThreadId,
+    Unit,
 };
 use rustc_hash::FxHashMap;
 
@@ -75,8 +75,7 @@ impl StackText {
     fn thread(&mut self, comm: &str, pid: Option<u32>) -> ThreadId {
         let builder = &mut self.builder;
         *self.threads.entry((comm.to_owned(), pid)).or_insert_with(|| {
-            let none = StringId::NONE;
-            let process = Process { pid, inner_pid: None, name: none, container: none, node_version: none };
+            let process = Process { pid, ..Process::default() };
             let process = builder.process(process);
             let name = builder.string(comm);
             builder.thread(Thread { process, tid: None, name, role: Role::Other })

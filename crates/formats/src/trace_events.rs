@@ -144,10 +144,10 @@ impl Names {
         let Recorded { pid, tid, .. } = *profile;
         let process = Process {
             pid,
-            inner_pid: None,
             name: builder.optional_string(self.processes.get(&pid).map(String::as_str)),
             container: StringId::NONE,
             node_version: builder.optional_string(self.node_versions.get(&pid).map(String::as_str)),
+            ..Process::default()
         };
         let name = self.threads.get(&(pid, tid)).map_or("", String::as_str);
         let known = || THREADS.iter().find(|(start, _)| name.starts_with(start)).map(|(_, role)| *role);

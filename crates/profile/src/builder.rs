@@ -19,7 +19,8 @@ use crate::model::Profile;
 use crate::originals::Originals;
 use crate::strings::Interner;
 use crate::tables::{
-    Frame, Function, Lane, LineTick, Marker, Module, Process, Sample, Samples, Source, Stack, Thread, Unit,
+    Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, Process, Sample, Samples, Second,
+    Source, Stack, Thread, Unit,
 };
 
 /// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that claims more would make every walk from
@@ -230,6 +231,21 @@ impl Builder {
         self.profile.markers.push(row)
     }
 
+    /// Adds an event loop, on the clock of the samples.
+    pub fn event_loop(&mut self, row: Loop) -> RowId {
+        self.profile.loops.push(row)
+    }
+
+    /// Adds a long turn of an event loop, on the clock of the samples.
+    pub fn long_turn(&mut self, row: LongTurn) -> RowId {
+        self.profile.long_turns.push(row)
+    }
+
+    /// Adds what the kernel counted for a process in a piece of time, on the clock of the samples.
+    pub fn second(&mut self, row: Second) -> RowId {
+        self.profile.seconds.push(row)
+    }
+
     /// Says which time is the start of the recording, where the first sample is not.
     pub fn set_origin_ns(&mut self, origin_ns: u64) {
         self.origin_ns = Some(origin_ns);
@@ -264,8 +280,7 @@ impl Builder {
             }
             sort_by_time(&mut lane.samples);
         }
-        let markers = &mut profile.markers;
-        for time in markers.start_ns.iter_mut().chain(&mut markers.end_ns) {
+        for time in spans_mut(&mut profile) {
             *time = time.saturating_sub(origin_ns);
         }
         if self.too_deep > 0 {
@@ -299,15 +314,29 @@ fn hash(key: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// The starts and ends of everything that lasts.
+fn spans_mut(profile: &mut Profile) -> impl Iterator<Item = &mut u64> {
+    let Profile { markers, loops, long_turns, seconds, .. } = profile;
+    let markers = markers.start_ns.iter_mut().chain(&mut markers.end_ns);
+    let loops = loops.start_ns.iter_mut().chain(&mut loops.end_ns);
+    let turns = long_turns.start_ns.iter_mut().chain(&mut long_turns.end_ns);
+    let seconds = seconds.start_ns.iter_mut().chain(&mut seconds.end_ns);
+    markers.chain(loops).chain(turns).chain(seconds)
+}
+
 fn earliest_ns(profile: &Profile) -> u64 {
+    let Profile { markers, loops, long_turns, seconds, .. } = profile;
     let lanes = profile.lanes.iter().filter(|lane| lane.timed);
     let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
-    samples.chain(profile.markers.start_ns.iter().min()).min().copied().unwrap_or(0)
+    let spans = [&markers.start_ns, &loops.start_ns, &long_turns.start_ns, &seconds.start_ns];
+    samples.chain(spans.into_iter().filter_map(|starts| starts.iter().min())).min().copied().unwrap_or(0)
 }
 
 fn latest_ns(profile: &Profile) -> u64 {
+    let Profile { markers, loops, long_turns, seconds, .. } = profile;
     let samples = profile.lanes.iter().filter_map(|lane| lane.samples.time_ns.last());
-    samples.chain(profile.markers.end_ns.iter().max()).max().copied().unwrap_or(0)
+    let spans = [&markers.end_ns, &loops.end_ns, &long_turns.end_ns, &seconds.end_ns];
+    samples.chain(spans.into_iter().filter_map(|ends| ends.iter().max())).max().copied().unwrap_or(0)
 }
 
 fn sort_by_time(samples: &mut Samples) {

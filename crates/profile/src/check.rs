@@ -41,9 +41,9 @@ pub enum CheckError {
         /// The sample.
         row: usize,
     },
-    /// A marker ends before it starts.
-    #[error("marker {0} ends before it starts")]
-    BackwardMarker(usize),
+    /// A marker, a loop, a long turn or a second ends before it starts.
+    #[error("{0} {1} ends before it starts")]
+    Backward(&'static str, usize),
 }
 
 impl Profile {
@@ -57,7 +57,8 @@ impl Profile {
         for (index, lane) in self.lanes.iter().enumerate() {
             self.check_lane(index, lane)?;
         }
-        self.check_marks()
+        self.check_marks()?;
+        self.check_loops()
     }
 
     fn check_columns(&self) -> Result<(), CheckError> {
@@ -67,6 +68,9 @@ impl Profile {
             ("stacks", self.stacks.columns_are_equally_long()),
             ("line ticks", self.line_ticks.columns_are_equally_long()),
             ("markers", self.markers.columns_are_equally_long()),
+            ("loops", self.loops.columns_are_equally_long()),
+            ("long turns", self.long_turns.columns_are_equally_long()),
+            ("seconds", self.seconds.columns_are_equally_long()),
             ("samples", self.lanes.iter().all(|lane| lane.samples.columns_are_equally_long())),
         ];
         match tables.iter().find(|(_, equal)| !equal) {
@@ -85,6 +89,9 @@ impl Profile {
         in_range("processes", "string", self.processes.iter().map(|row| row.name.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.container.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.node_version.0), strings)?;
+        in_range("processes", "string", self.processes.iter().map(|row| row.app.0), strings)?;
+        in_range("processes", "string", self.processes.iter().map(|row| row.command.0), strings)?;
+        in_range("processes", "string", self.processes.iter().map(|row| row.folder.0), strings)?;
         in_range("threads", "string", self.threads.iter().map(|row| row.name.0), strings)?;
         required("threads", "process", self.threads.iter().map(|row| row.process.0), self.processes.len())?;
         in_range("lanes", "string", self.lanes.iter().map(|lane| lane.name.0), strings)
@@ -132,11 +139,25 @@ impl Profile {
         required("line ticks", "stack", ticks.stack.iter().map(|id| id.0), self.stacks.len())?;
         required("markers", "thread", markers.thread.iter().map(|id| id.0), self.threads.len())?;
         in_range("markers", "string", markers.text.iter().map(|id| id.0), self.strings.len())?;
-        let spans = markers.start_ns.iter().zip(&markers.end_ns);
-        match spans.enumerate().position(|(_, (start, end))| start > end) {
-            Some(row) => Err(CheckError::BackwardMarker(row)),
-            None => Ok(()),
-        }
+        forwards("marker", &markers.start_ns, &markers.end_ns)
+    }
+
+    fn check_loops(&self) -> Result<(), CheckError> {
+        let (loops, turns, seconds) = (&self.loops, &self.long_turns, &self.seconds);
+        required("loops", "thread", loops.thread.iter().map(|id| id.0), self.threads.len())?;
+        in_range("loops", "string", loops.problem.iter().map(|id| id.0), self.strings.len())?;
+        required("long turns", "thread", turns.thread.iter().map(|id| id.0), self.threads.len())?;
+        required("seconds", "process", seconds.process.iter().map(|id| id.0), self.processes.len())?;
+        forwards("loop", &loops.start_ns, &loops.end_ns)?;
+        forwards("long turn", &turns.start_ns, &turns.end_ns)?;
+        forwards("second", &seconds.start_ns, &seconds.end_ns)
+    }
+}
+
+fn forwards(what: &'static str, starts: &[u64], ends: &[u64]) -> Result<(), CheckError> {
+    match starts.iter().zip(ends).position(|(start, end)| start > end) {
+        Some(row) => Err(CheckError::Backward(what, row)),
+        None => Ok(()),
     }
 }
 

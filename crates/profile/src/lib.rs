@@ -27,6 +27,7 @@ pub use model::Profile;
 pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;
 pub use tables::{
-    Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, Marker, MarkerKind, Markers, Module,
-    NO_ADDRESS, Process, Sample, Samples, Source, Stack, Stacks, Thread, Unit,
+    Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops, Marker,
+    MarkerKind, Markers, Module, NO_ADDRESS, Process, Sample, Samples, Second, Seconds, Source, Stack,
+    Stacks, Thread, TurnKind, UNKNOWN, Unit, WAITS_LANE,
 };

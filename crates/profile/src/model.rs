@@ -4,7 +4,8 @@ use crate::ids::{FrameId, LaneId, ModuleId, ProcessId, SourceId, StackId, String
 use crate::meta::Meta;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Function, Functions, Lane, LineTicks, Markers, Module, Process, Source, Stacks, Thread,
+    Frames, Function, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module, Process, Seconds,
+    Source, Stacks, Thread,
 };
 
 /// A finished recording. Made by [`crate::Builder`]; [`Profile::check`] holds for each one.
@@ -22,6 +23,9 @@ pub struct Profile {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) line_ticks: LineTicks,
     pub(crate) markers: Markers,
+    pub(crate) loops: Loops,
+    pub(crate) long_turns: LongTurns,
+    pub(crate) seconds: Seconds,
 }
 
 impl Profile {
@@ -99,6 +103,21 @@ impl Profile {
     /// Spans and points.
     pub fn markers(&self) -> &Markers {
         &self.markers
+    }
+
+    /// Event loops, watched or not.
+    pub fn loops(&self) -> &Loops {
+        &self.loops
+    }
+
+    /// Turns of event loops that took long.
+    pub fn long_turns(&self) -> &LongTurns {
+        &self.long_turns
+    }
+
+    /// What the kernel counted for each process, a second at a time.
+    pub fn seconds(&self) -> &Seconds {
+        &self.seconds
     }
 
     /// The path of a source, if there is one.

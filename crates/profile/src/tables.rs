@@ -26,7 +26,8 @@ pub struct Module {
 }
 
 /// A process that was recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Process {
     /// The pid on the host; `None` where the recording has only thread ids.
     pub pid: Option<u32>,
@@ -38,6 +39,16 @@ pub struct Process {
     pub container: StringId,
     /// Node's version in this process.
     pub node_version: StringId,
+    /// The application's name: that of the package.json in its working folder.
+    pub app: StringId,
+    /// The command line, with the values of its arguments redacted.
+    pub command: StringId,
+    /// The working folder.
+    pub folder: StringId,
+    /// The TCP ports that it listens on.
+    pub ports: Vec<u16>,
+    /// The CPU limit of its cgroup or of the nearest ancestor that has the lowest one, in thousandths of a CPU.
+    pub cpu_limit_millis: Option<u32>,
 }
 
 /// A thread under one name: a changed name opens a new row.
@@ -270,5 +281,102 @@ table! {
         end_ns: u64,
         /// Anything more to say of it.
         text: StringId,
+    }
+}
+
+/// Stands for "not known" in the columns of [`Loops`], [`LongTurns`] and [`Seconds`].
+pub const UNKNOWN: u64 = u64::MAX;
+
+/// The lane of sleeping stacks: what a thread waited in while a long turn of its event loop went on. The weight of a
+/// sample is the time off the CPU that it stands for, in nanoseconds.
+pub const WAITS_LANE: &str = "waits";
+
+table! {
+    /// The event loops of the recorded processes, watched or not.
+    Loops of
+    /// An event loop, and for how long it was watched.
+    Loop by RowId {
+        /// The thread that runs it.
+        thread: ThreadId,
+        /// When the watch began.
+        start_ns: u64,
+        /// When it ended.
+        end_ns: u64,
+        /// For how long in that span the loop waited in its own poll, or [`UNKNOWN`].
+        polled_ns: u64,
+        /// How many turns it made in that span, or [`UNKNOWN`].
+        turns: u64,
+        /// Why it was not watched, a part of a sentence; [`StringId::NONE`] where it was.
+        problem: StringId,
+    }
+}
+
+/// What a row of [`LongTurns`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnKind {
+    /// One turn of a loop that polls: a stall.
+    Turn,
+    /// Work before the loop's first poll: modules are loaded, top-level code runs. Not a stall: nothing waits yet.
+    Startup,
+    /// The process was stopped (SIGSTOP, a debugger, the cgroup's freezer): a gap in the recording.
+    Stopped,
+}
+
+impl TurnKind {
+    /// The kind of a byte column's entry.
+    pub fn from_u8(byte: u8) -> Option<Self> {
+        [Self::Turn, Self::Startup, Self::Stopped].get(usize::from(byte)).copied()
+    }
+}
+
+table! {
+    /// The turns of event loops that took 50 ms or more, and how that time was spent.
+    LongTurns of
+    /// A long turn. What was neither run nor ready was blocked, in what the samples of [`WAITS_LANE`] show.
+    LongTurn by RowId {
+        /// What it is.
+        kind: TurnKind,
+        /// The loop's thread.
+        thread: ThreadId,
+        /// Its start.
+        start_ns: u64,
+        /// Its end.
+        end_ns: u64,
+        /// The time that the thread ran, or [`UNKNOWN`].
+        run_ns: u64,
+        /// The time that it was ready to run and waited for a CPU (run delay), or [`UNKNOWN`].
+        ready_ns: u64,
+        /// The part of `ready_ns` in which the CPU limit held the thread back, or [`UNKNOWN`].
+        throttled_ns: u64,
+    }
+}
+
+table! {
+    /// What the kernel counted for each process, about a second at a time.
+    Seconds of
+    /// One such piece of time. Every value is the difference to the piece before.
+    Second by RowId {
+        /// The process.
+        process: ProcessId,
+        /// Its start.
+        start_ns: u64,
+        /// Its end.
+        end_ns: u64,
+        /// The CPU time of all threads.
+        run_ns: u64,
+        /// The time that the threads were ready to run and waited for a CPU, added up.
+        ready_ns: u64,
+        /// Periods of the CPU limit that came to pass, in the cgroup that was throttled most, or [`UNKNOWN`].
+        periods: u64,
+        /// Those of them that were throttled, or [`UNKNOWN`].
+        throttled_periods: u64,
+        /// The time for which the limit held the cgroup back, or [`UNKNOWN`].
+        throttled_ns: u64,
+        /// The time in which some task of the cgroup (or of the machine) waited for a CPU, or [`UNKNOWN`].
+        cpu_pressure_ns: u64,
+        /// The time in which some task waited for memory, or [`UNKNOWN`].
+        memory_pressure_ns: u64,
     }
 }

@@ -48,11 +48,19 @@ impl Profile {
     fn used_strings(&self) -> BTreeSet<StringId> {
         let sources = self.sources.iter().flat_map(|row| [row.path, row.text]);
         let modules = self.modules.iter().flat_map(|row| [row.name, row.build_id]);
-        let processes = self.processes.iter().flat_map(|row| [row.name, row.container, row.node_version]);
+        let processes = self
+            .processes
+            .iter()
+            .flat_map(|row| [row.name, row.container, row.node_version, row.app, row.command, row.folder]);
         let threads = self.threads.iter().map(|row| row.name);
         let lanes = self.lanes.iter().map(|row| row.name);
-        let columns =
-            [&self.functions.name, &self.functions.package, &self.frames.symbol, &self.markers.text];
+        let columns = [
+            &self.functions.name,
+            &self.functions.package,
+            &self.frames.symbol,
+            &self.markers.text,
+            &self.loops.problem,
+        ];
         let small = sources.chain(modules).chain(processes).chain(threads).chain(lanes);
         small.chain(columns.into_iter().flatten().copied()).collect()
     }

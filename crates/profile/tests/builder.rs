@@ -151,13 +151,7 @@ fn a_profile_appended_twice_has_each_row_once() {
 fn a_profile_can_start_later_under_another_name() {
     let run = || {
         let mut builder = Builder::new();
-        let process = builder.process(Process {
-            pid: None,
-            inner_pid: None,
-            name: StringId::NONE,
-            container: StringId::NONE,
-            node_version: StringId::NONE,
-        });
+        let process = builder.process(Process::default());
         let name = builder.string("main");
         let thread = builder.thread(Thread { process, tid: None, name, role: Role::MainLoop });
         let lane = builder.lane(LaneInfo { name: "cpu", unit: Unit::Ns, timed: true, counted: true });
@@ -177,8 +171,7 @@ fn a_profile_can_start_later_under_another_name() {
 }
 
 fn one_thread(builder: &mut Builder, name: &str) -> ThreadId {
-    let none = StringId::NONE;
-    let process = Process { pid: Some(1), inner_pid: None, name: none, container: none, node_version: none };
+    let process = Process { pid: Some(1), ..Process::default() };
     let process = builder.process(process);
     let name = builder.string(name);
     builder.thread(Thread { process, tid: Some(1), name, role: Role::MainLoop })

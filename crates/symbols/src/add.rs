@@ -77,13 +77,7 @@ pub struct Written<'a> {
 
 /// Adds a thread of a process of which only the pid is known.
 pub fn thread(builder: &mut Builder, pid: Option<u32>, tid: Option<u32>, name: &str) -> ThreadId {
-    let process = Process {
-        pid,
-        inner_pid: None,
-        name: StringId::NONE,
-        container: StringId::NONE,
-        node_version: StringId::NONE,
-    };
+    let process = Process { pid, ..Process::default() };
     thread_of(builder, process, tid, name)
 }
 

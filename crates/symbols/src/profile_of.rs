@@ -74,9 +74,9 @@ fn process_of(builder: &mut Builder, pid: Option<u32>, facts: Option<&ProcessFac
     Process {
         pid,
         inner_pid: facts.and_then(|facts| facts.inner_pid),
-        name: StringId::NONE,
         container: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.container)),
         node_version: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.node_version)),
+        ..Process::default()
     }
 }
 

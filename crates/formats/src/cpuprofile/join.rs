@@ -191,6 +191,7 @@ fn add_process(builder: &mut Builder, whose: &Whose) -> ProcessId {
         name: builder.string(&whose.process),
         container: builder.optional_string(whose.container.as_deref()),
         node_version: builder.optional_string(whose.node_version.as_deref()),
+        ..Process::default()
     };
     builder.process(row)
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use profile::{
-    Builder, DEEPEST_STACK, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, StringId,
-    Thread, ThreadId, Unit, classify,
+    Builder, DEEPEST_STACK, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, Thread,
+    ThreadId, Unit, classify,
 };
 use rustc_hash::FxHashMap;
 
@@ -222,8 +222,7 @@ impl<'a> Reader<'a> {
         let who = Who::of(message, &self.texts);
         let builder = &mut self.builder;
         let container = builder.optional_string(who.container.as_deref());
-        let none = StringId::NONE;
-        let process = Process { pid: who.pid, inner_pid: None, name: none, container, node_version: none };
+        let process = Process { pid: who.pid, container, ..Process::default() };
         let name = who.thread.as_deref().unwrap_or_default();
         let is_main = who.pid.and_then(|pid| Some(pid == who.tid?));
         let role = classify::role_of_thread(name, is_main).unwrap_or(Role::Other);

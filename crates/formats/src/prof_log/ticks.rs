@@ -1,7 +1,7 @@
 //! Ticks on their way into a profile: they wait until the interval is known, because V8 may write the first
 //! ones before it says so. Shared by the log and by its JSON.
 
-use profile::{Builder, LaneInfo, Process, Profile, Role, Sample, StringId, Thread, ThreadId, Unit};
+use profile::{Builder, LaneInfo, Process, Profile, Role, Sample, Thread, ThreadId, Unit};
 
 use super::stacks::{RawFrame, RawFrameId, RawStackId, RawStacks};
 use super::states::State;
@@ -97,8 +97,7 @@ impl Ticks {
 
 /// One thread for each isolate. The log does not tell processes apart.
 fn threads(builder: &mut Builder, isolates: &[Isolate]) -> Vec<ThreadId> {
-    let none = StringId::NONE;
-    let process = Process { pid: None, inner_pid: None, name: none, container: none, node_version: none };
+    let process = Process::default();
     let process = builder.process(process);
     let (mut mains, mut workers) = (0, 0);
     let mut thread = |isolate: &Isolate| {

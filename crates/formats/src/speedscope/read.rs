@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use profile::{
-    Builder, FrameId, LaneId, LaneInfo, NO_ADDRESS, Process, Profile, Role, Sample, StackId, StringId,
-    Thread, ThreadId, Unit, classify,
+    Builder, FrameId, LaneId, LaneInfo, NO_ADDRESS, Process, Profile, Role, Sample, StackId, Thread,
+    ThreadId, Unit, classify,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -306,9 +306,7 @@ fn add_frame(builder: &mut Builder, row: &FrameRow<'_>) -> FrameId {
 fn add_thread(builder: &mut Builder, name: &str) -> ThreadId {
     let (rest, tid) = split_number(name, "tid: ");
     let (comm, pid) = split_number(rest, "pid: ");
-    let none = StringId::NONE;
-    let process =
-        builder.process(Process { pid, inner_pid: None, name: none, container: none, node_version: none });
+    let process = builder.process(Process { pid, ..Process::default() });
     let is_main = pid.and_then(|pid| Some(pid == tid?));
     let role = classify::role_of_thread(comm, is_main).unwrap_or(Role::Other);
     let name = builder.string(comm);

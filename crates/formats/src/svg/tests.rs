@@ -38,14 +38,7 @@ fn profile_of(spec: &Spec<'_>, mut stack_of: impl FnMut(&mut Builder, &str) -> S
     builder.meta().duration_ns = 20_000_000_000;
     builder.set_origin_ns(0);
     let name = builder.string("node");
-    let none = StringId::NONE;
-    let process = builder.process(Process {
-        pid: Some(4140),
-        inner_pid: None,
-        name,
-        container: none,
-        node_version: none,
-    });
+    let process = builder.process(Process { pid: Some(4140), name, ..Process::default() });
     let thread = thread(&mut builder, process, spec.thread);
     let lane =
         builder.lane(LaneInfo { name: spec.lane, unit: spec.unit, timed: true, counted: spec.counted });

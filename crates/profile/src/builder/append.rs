@@ -7,7 +7,9 @@ use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, SourceId, StackId, St
 use crate::meta::{Losses, Unclosed};
 use crate::model::Profile;
 use crate::originals::{OriginalFunction, Originals};
-use crate::tables::{Frame, Function, LineTick, Marker, Module, Process, Sample, Source, Thread};
+use crate::tables::{
+    Frame, Function, LineTick, LongTurn, Loop, Marker, Module, Process, Sample, Second, Source, Thread,
+};
 
 /// Where each row of the other profile went.
 #[derive(Default)]
@@ -65,6 +67,7 @@ fn append_tables(
     append_code(builder, other, &mut moved, originals);
     append_threads(builder, other, &mut moved, joining.process_name);
     append_samples(builder, other, &moved, joining.later_ns);
+    append_loops(builder, other, &moved, joining.later_ns);
     append_line_ticks(builder, other, &moved, originals);
     moved
 }
@@ -160,6 +163,9 @@ fn append_threads(builder: &mut Builder, other: &Profile, moved: &mut Moved, nam
             name: if is_nameless { name } else { moved.string(row.name) },
             container: moved.string(row.container),
             node_version: moved.string(row.node_version),
+            app: moved.string(row.app),
+            command: moved.string(row.command),
+            folder: moved.string(row.folder),
             ..row.clone()
         };
         moved.processes.push(builder.process(row));
@@ -187,6 +193,25 @@ fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved, later_n
         let thread = moved.threads[row.thread.index()];
         let (start_ns, end_ns) = (row.start_ns.saturating_add(later_ns), row.end_ns.saturating_add(later_ns));
         builder.marker(Marker { thread, text: moved.string(row.text), start_ns, end_ns, ..row });
+    }
+}
+
+fn append_loops(builder: &mut Builder, other: &Profile, moved: &Moved, later_ns: u64) {
+    let later = |time_ns: u64| time_ns.saturating_add(later_ns);
+    for row in other.loops.ids().map(|id| other.loops.row(id)) {
+        let (start_ns, end_ns) = (later(row.start_ns), later(row.end_ns));
+        let (thread, problem) = (moved.threads[row.thread.index()], moved.string(row.problem));
+        builder.event_loop(Loop { thread, start_ns, end_ns, problem, ..row });
+    }
+    for row in other.long_turns.ids().map(|id| other.long_turns.row(id)) {
+        let (start_ns, end_ns) = (later(row.start_ns), later(row.end_ns));
+        let thread = moved.threads[row.thread.index()];
+        builder.long_turn(LongTurn { thread, start_ns, end_ns, ..row });
+    }
+    for row in other.seconds.ids().map(|id| other.seconds.row(id)) {
+        let (start_ns, end_ns) = (later(row.start_ns), later(row.end_ns));
+        let process = moved.processes[row.process.index()];
+        builder.second(Second { process, start_ns, end_ns, ..row });
     }
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ChunkError;
 use crate::category::{Category, Tier};
-use crate::ids::{FrameId, FunctionId, ModuleId, SourceId, StackId, StringId, ThreadId};
-use crate::tables::MarkerKind;
+use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, SourceId, StackId, StringId, ThreadId};
+use crate::tables::{MarkerKind, TurnKind};
 
 /// Where a column's bytes stand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ macro_rules! id_values {
         }
     )*};
 }
-id_values!(StringId, SourceId, ModuleId, FunctionId, FrameId, StackId, ThreadId);
+id_values!(StringId, SourceId, ModuleId, FunctionId, FrameId, StackId, ProcessId, ThreadId);
 
 macro_rules! byte_values {
     ($($type:ident),*) => {$(
@@ -100,7 +100,7 @@ macro_rules! byte_values {
         }
     )*};
 }
-byte_values!(Category, Tier, MarkerKind);
+byte_values!(Category, Tier, MarkerKind, TurnKind);
 
 impl Value for bool {
     const KIND: Kind = Kind::U8;
@@ -150,6 +150,11 @@ impl<'a> Reader<'a> {
             return Err(ChunkError::Directory);
         }
         Ok(Self { directory: directory.iter().map(|entry| (entry.name.as_str(), entry)).collect(), bytes })
+    }
+
+    /// Whether any column of a table is there: files of before it was invented have none.
+    pub(super) fn has_table(&self, prefix: &str) -> bool {
+        self.directory.keys().any(|name| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.')))
     }
 
     pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {

@@ -9,7 +9,8 @@ use crate::meta::Meta;
 use crate::model::Profile;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Functions, Lane, LineTicks, Markers, Module, Process, Samples, Source, Stacks, Thread, Unit,
+    Frames, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module, Process, Samples, Seconds, Source,
+    Stacks, Thread, Unit,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -55,6 +56,28 @@ table_columns!(write_stacks, read_stacks, Stacks { parent, frame, category });
 table_columns!(write_samples, read_samples, Samples { time_ns, thread, stack, weight });
 table_columns!(write_line_ticks, read_line_ticks, LineTicks { stack, line, ticks });
 table_columns!(write_markers, read_markers, Markers { kind, thread, start_ns, end_ns, text });
+table_columns!(write_loops, read_loops, Loops { thread, start_ns, end_ns, polled_ns, turns, problem });
+table_columns!(
+    write_long_turns,
+    read_long_turns,
+    LongTurns { kind, thread, start_ns, end_ns, run_ns, ready_ns, throttled_ns }
+);
+table_columns!(
+    write_seconds,
+    read_seconds,
+    Seconds {
+        process,
+        start_ns,
+        end_ns,
+        run_ns,
+        ready_ns,
+        periods,
+        throttled_periods,
+        throttled_ns,
+        cpu_pressure_ns,
+        memory_pressure_ns
+    }
+);
 
 pub(super) fn encode(profile: &Profile) -> serde_json::Result<Vec<u8>> {
     let mut writer = Writer::default();
@@ -66,6 +89,9 @@ pub(super) fn encode(profile: &Profile) -> serde_json::Result<Vec<u8>> {
     }
     write_line_ticks(&profile.line_ticks, "line_ticks", &mut writer);
     write_markers(&profile.markers, "markers", &mut writer);
+    write_loops(&profile.loops, "loops", &mut writer);
+    write_long_turns(&profile.long_turns, "long_turns", &mut writer);
+    write_seconds(&profile.seconds, "seconds", &mut writer);
     let header = serde_json::to_vec(&Header {
         meta: profile.meta.clone(),
         strings: profile.strings.iter().map(str::to_owned).collect(),
@@ -101,6 +127,9 @@ pub(super) fn decode(payload: &[u8]) -> Result<Profile, ChunkError> {
         lanes: read_lanes(&header.lanes, &reader)?,
         line_ticks: read_line_ticks("line_ticks", &reader)?,
         markers: read_markers("markers", &reader)?,
+        loops: read_newer("loops", &reader, read_loops)?,
+        long_turns: read_newer("long_turns", &reader, read_long_turns)?,
+        seconds: read_newer("seconds", &reader, read_seconds)?,
         meta: header.meta,
         strings,
         sources: header.sources,
@@ -108,6 +137,15 @@ pub(super) fn decode(payload: &[u8]) -> Result<Profile, ChunkError> {
         processes: header.processes,
         threads: header.threads,
     })
+}
+
+/// A table that older files do not have.
+fn read_newer<Table: Default>(
+    prefix: &str,
+    reader: &Reader<'_>,
+    read: impl Fn(&str, &Reader<'_>) -> Result<Table, ChunkError>,
+) -> Result<Table, ChunkError> {
+    if reader.has_table(prefix) { read(prefix, reader) } else { Ok(Table::default()) }
 }
 
 fn lane_header(lane: &Lane) -> LaneHeader {

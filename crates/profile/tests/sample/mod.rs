@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Cost, Frame, FrameId, Function, LaneInfo, LineTick, Losses, Marker, MarkerKind, Meta,
-    ModuleId, NO_ADDRESS, Process, Profile, Role, Sample, SourceId, StackId, StringId, Thread, ThreadId,
-    Tier, Unclosed, Unit,
+    Builder, Category, Cost, Frame, FrameId, Function, LaneInfo, LineTick, LongTurn, Loop, Losses, Marker,
+    MarkerKind, Meta, ModuleId, NO_ADDRESS, Process, Profile, Role, Sample, Second, SourceId, StackId,
+    StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN, Unclosed, Unit,
 };
 
 /// Three lanes, two processes, three threads, markers, line ticks, losses.
@@ -40,8 +40,36 @@ pub fn profile() -> Profile {
     ] {
         builder.marker(Marker { kind, thread: main, start_ns, end_ns, text });
     }
+    add_loops(&mut builder, main);
     builder.meta().losses.unclosed = Some(Unclosed { thread: other, stack: stacks[3], weight: 10 });
     builder.finish()
+}
+
+/// A loop that was watched, its stall and its start, and what the kernel counted.
+fn add_loops(builder: &mut Builder, thread: ThreadId) {
+    let problem = StringId::NONE;
+    builder.event_loop(Loop { thread, start_ns: 0, end_ns: 35, polled_ns: 12, turns: UNKNOWN, problem });
+    let problem = builder.string("this build of Node does not tell where its loop is");
+    builder.event_loop(Loop { thread, start_ns: 0, end_ns: 0, polled_ns: UNKNOWN, turns: UNKNOWN, problem });
+    for (kind, start_ns, end_ns, run_ns) in
+        [(TurnKind::Startup, 0, 4, 3), (TurnKind::Turn, 5, 20, 2), (TurnKind::Stopped, 21, 22, UNKNOWN)]
+    {
+        let (ready_ns, throttled_ns) = (1, UNKNOWN);
+        builder.long_turn(LongTurn { kind, thread, start_ns, end_ns, run_ns, ready_ns, throttled_ns });
+    }
+    let process = builder.so_far().thread(thread).process;
+    builder.second(Second {
+        process,
+        start_ns: 0,
+        end_ns: 30,
+        run_ns: 20,
+        ready_ns: 5,
+        periods: 3,
+        throttled_periods: 1,
+        throttled_ns: 4,
+        cpu_pressure_ns: 6,
+        memory_pressure_ns: UNKNOWN,
+    });
 }
 
 /// What the same recording could add a second later: the same threads and stacks, one new function.
@@ -150,9 +178,13 @@ fn threads(builder: &mut Builder) -> (ThreadId, ThreadId, ThreadId) {
         name: builder.string("api"),
         container: builder.string("web-3"),
         node_version: builder.string("22.1.0"),
+        app: builder.string("shop"),
+        command: builder.string("node server.js --port …"),
+        folder: builder.string("/srv"),
+        ports: vec![8080, 9090],
+        cpu_limit_millis: Some(300),
     };
-    let none = StringId::NONE;
-    let nameless = Process { pid: None, inner_pid: None, name: none, container: none, node_version: none };
+    let nameless = Process::default();
     let (process, nameless) = (builder.process(process), builder.process(nameless));
     let mut thread = |process, tid, name, role| {
         let name = builder.string(name);

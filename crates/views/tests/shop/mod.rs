@@ -4,7 +4,7 @@
 
 use profile::{
     Builder, Category, Frame, FrameId, Function, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Process, Profile,
-    Role, Sample, SourceId, StackId, StringId, Thread, ThreadId, Tier, Unit,
+    Role, Sample, SourceId, StackId, Thread, ThreadId, Tier, Unit,
 };
 use views::{CallTree, Label, NodeId, Selection, TopKey, TopRow};
 
@@ -66,9 +66,7 @@ pub fn shop() -> Profile {
 }
 
 fn thread(builder: &mut Builder, &(pid, tid, name, role): &(u32, u32, &str, Role)) -> ThreadId {
-    let none = StringId::NONE;
-    let process =
-        Process { pid: Some(pid), inner_pid: None, name: none, container: none, node_version: none };
+    let process = Process { pid: Some(pid), ..Process::default() };
     let process = builder.process(process);
     let name = builder.string(name);
     builder.thread(Thread { process, tid: Some(tid), name, role })
