@@ -6,7 +6,7 @@ mod sample;
 
 use profile::{
     Builder, Category, DEEPEST_STACK, Joining, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId,
-    StringId, Thread, ThreadId, Tier, Unit,
+    Thread, ThreadId, Tier, Unit,
 };
 use sample::{frame, function};
 
