@@ -101,9 +101,6 @@ mod tests {
 
     use super::*;
 
-    /// The most that the script may have: it is in every page.
-    const LARGEST_SCRIPT: usize = 150_000;
-
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -139,8 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_is_small_and_cannot_end_early() {
-        assert!(SCRIPT.len() <= LARGEST_SCRIPT, "{} bytes", SCRIPT.len());
+    fn the_script_cannot_end_early() {
         for text in [SCRIPT, SERVED_SCRIPT, STYLE] {
             let text = text.to_lowercase();
             for end in ["</script", "</style", "<!--", "<script", "http:", "https:", "innerhtml", "eval("] {
