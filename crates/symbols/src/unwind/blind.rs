@@ -83,7 +83,7 @@ impl Codes {
             let saved = (0..(slot - sp) / 8).rev().filter_map(|row| stack.read(sp + row * 8).ok());
             let mut pointers = std::iter::once(fp).chain(saved);
             let fp = pointers.find(|fp| *fp > slot && self.leads_on(search, *fp))?;
-            Some(Caller { pc, sp: slot + 8, fp })
+            Some(Caller { pc, sp: slot.checked_add(8)?, fp })
         })
     }
 
@@ -92,7 +92,7 @@ impl Codes {
     pub(super) fn caller_of_saved(&mut self, search: &Search<'_>, distance: i64) -> Option<Caller> {
         let home = module_at(search.moment, search.address);
         search.words().find_map(|(slot, pc)| {
-            let sp = slot + 8;
+            let sp = slot.checked_add(8)?;
             let fp = search.stack.read(sp.checked_add_signed(distance)?).ok()?;
             let is_call = match self.call_before(search.moment, pc) {
                 Call::No => false,
@@ -139,7 +139,8 @@ impl Codes {
         }
         *self.known.entry((module, offset)).or_insert_with(|| {
             let mut bytes = [0; LONGEST_CALL];
-            let start = (offset + 1).checked_sub(LONGEST_CALL as u64);
+            // The offset is of a mapping that a file may have made up.
+            let start = offset.checked_add(1).and_then(|end| end.checked_sub(LONGEST_CALL as u64));
             let module = &moment.modules.rows[module as usize];
             match start.is_some_and(|start| peek(moment, module, start, &mut bytes)) {
                 // A distance that looks like a direct call may stand before it.
