@@ -8,11 +8,14 @@ use std::time::Duration;
 use sys::perf::{Event, Ring, wait};
 
 use crate::sampler::REGISTERS;
-use crate::stream;
+use crate::stream::{self, own};
+use trace::Cut;
 
 /// The rings of a sampler that this program shares with the one that started it.
 pub struct Rings {
     rows: Vec<(Event, Ring)>,
+    /// Up to where each was read.
+    read: Vec<u64>,
 }
 
 impl Rings {
@@ -25,7 +28,7 @@ impl Rings {
             let ring = Ring::map(&event, number(bytes)? as usize)?;
             Ok::<_, io::Error>((event, ring))
         };
-        Ok(Self { rows: text.split(',').map(row).collect::<io::Result<_>>()? })
+        Ok(Self { rows: text.split(',').map(row).collect::<io::Result<_>>()?, read: Vec::new() })
     }
 
     /// Waits until there are samples, the time is over, or a descriptor has something or was closed; whether it was
@@ -36,11 +39,18 @@ impl Rings {
         wait(&files, most)
     }
 
-    /// Appends what was written since the last time. The room that the kernel keeps for a stack, and does not fill,
-    /// is left out: it is most of a sample.
-    pub fn read(&mut self, out: &mut Vec<u8>) {
-        for (_, ring) in &mut self.rows {
-            ring.take(|first, second| compact(first, second, out));
+    /// Appends what was written since the last time, and says up to where each ring was read. The room that the kernel
+    /// keeps for a stack, and does not fill, is left out: it is most of a sample.
+    pub fn read(&mut self, out: &mut Vec<u8>) -> &[u64] {
+        let rows = self.rows.iter_mut();
+        self.read = rows.map(|(_, ring)| ring.show(|first, second| compact(first, second, out))).collect();
+        &self.read
+    }
+
+    /// Gives the room of what was read back to the kernel: until then, another program can read it again.
+    pub fn release(&mut self) {
+        for ((_, ring), end) in self.rows.iter_mut().zip(self.read.drain(..)) {
+            ring.release(end);
         }
     }
 }
@@ -129,16 +139,27 @@ fn count(number: u64, size: usize) -> Option<usize> {
 /// In a sample: header, id, ip, thread, time, CPU, period; then the length of the chain.
 const CHAIN: usize = 7 * 8;
 
-/// Appends a sample without what stands behind its call chain: registers and stack.
-pub fn strip(sample: &[u8], out: &mut Vec<u8>) {
-    let length = sample.get(CHAIN..).and_then(<[u8]>::first_chunk).map(|bytes| u64::from_ne_bytes(*bytes));
-    let end = length
-        .and_then(|length| CHAIN.checked_add(8)?.checked_add(usize::try_from(length).ok()?.checked_mul(8)?));
-    let Some(short) = end.and_then(|end| sample.get(..end)) else { return };
-    let Ok(size) = u16::try_from(short.len()) else { return };
+/// Appends a sample without what stands behind its call chain: registers and stack. Where the chain has nothing of user
+/// space, it gets the instruction that ran there, and a frame that says that its callers are not known. Whether there
+/// was a sample.
+pub fn strip(sample: &[u8], out: &mut Vec<u8>) -> bool {
+    let written = Written { first: sample, second: &[] };
+    let count = written.word(CHAIN).and_then(|length| count(length, 8));
+    let Some(chain) = count.and_then(|bytes| sample.get(CHAIN + 8..CHAIN + 8 + bytes)) else { return false };
+    let end = CHAIN + 8 + chain.len();
+    let has_user = chain.as_chunks::<8>().0.iter().any(|word| u64::from_ne_bytes(*word) == own::USER);
+    let registers = written.word(end).filter(|kind| *kind != 0 && !has_user);
+    // The instruction pointer is the last of them.
+    let ip = registers.and_then(|_| written.word(end + REGISTERS.count_ones() as usize * 8));
+    let added = ip.map_or(Vec::new(), |ip| vec![own::USER, ip, own::CUT, Cut::NotWalked as u64]);
+    let words = chain.len() / 8 + added.len();
+    let Ok(size) = u16::try_from(end + added.len() * 8) else { return false };
     let start = out.len();
-    out.extend_from_slice(short);
+    out.extend_from_slice(&sample[..end]);
+    added.iter().for_each(|word| out.extend_from_slice(&word.to_ne_bytes()));
     out[start + 6..start + 8].copy_from_slice(&size.to_ne_bytes());
+    out[start + CHAIN..start + CHAIN + 8].copy_from_slice(&(words as u64).to_ne_bytes());
+    true
 }
 
 /// The processes that began, by what whole records say.
@@ -200,6 +221,29 @@ mod tests {
         }
     }
 
+    /// The sample has the kernel's part of a chain, registers and a stack: what is left says that there was more.
+    #[test]
+    fn a_sample_without_its_stack_has_the_instruction_and_no_root() {
+        let words = |bytes: &[u8]| {
+            let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
+            words.collect::<Vec<u64>>()
+        };
+        let mut out = Vec::new();
+        assert!(strip(&sample(64, 24), &mut out));
+        assert_eq!(words(&out)[7..], [6, 11, 12, own::USER, 24, own::CUT, Cut::NotWalked as u64]);
+        assert_eq!(
+            records(&out).map(|(is_sample, record)| (is_sample, record.len())).collect::<Vec<_>>(),
+            [(true, 112)]
+        );
+        // A chain that the kernel has taken down itself stays as it is.
+        let mut own_chain = sample(64, 24);
+        own_chain[64..72].copy_from_slice(&own::USER.to_ne_bytes());
+        out.clear();
+        assert!(strip(&own_chain, &mut out));
+        assert_eq!(words(&out)[7..], [2, own::USER, 12]);
+        assert!(!strip(&own_chain[..60], &mut out) && !strip(&[], &mut out));
+    }
+
     /// Paths and names stand where a sample would have its chain: nothing is computed from them.
     #[test]
     fn records_that_are_no_samples_are_taken_as_they_are() {
@@ -241,7 +285,7 @@ mod tests {
                 compact(first, second, &mut out);
                 assert!(out.len() <= mutant.len(), "byte {at} is {byte}");
                 let stripped = records(&out).filter(|(is_sample, _)| *is_sample);
-                stripped.for_each(|(_, record)| strip(record, &mut Vec::new()));
+                stripped.for_each(|(_, record)| drop(strip(record, &mut Vec::new())));
                 assert!(new_processes(&out).count() <= 5);
             }
         }

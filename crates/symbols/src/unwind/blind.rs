@@ -111,7 +111,7 @@ impl Codes {
         let Search { moment, stack, is_blind, .. } = *search;
         for _ in 0..LONG_CHAIN {
             let (Ok(above), Ok(pc)) = (stack.read(fp), stack.read(fp.saturating_add(8))) else {
-                return stack.is_cut() && (stack.end()..stack.end().saturating_add(MOST_STACK)).contains(&fp);
+                return stack.is_beyond(fp);
             };
             let call = pc.wrapping_sub(1);
             let is_call = match file_at(moment, call) {
@@ -151,9 +151,6 @@ impl Codes {
         })
     }
 }
-
-/// Stacks are not larger.
-const MOST_STACK: u64 = 8 << 20;
 
 impl Search<'_> {
     /// The words from the stack pointer on, and where they stand.
