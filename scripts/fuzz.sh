@@ -74,6 +74,25 @@ write_seeds() {
   done
 }
 
+# words NUMBER...: each as eight bytes, the lowest first.
+words() {
+  local number byte
+  for number in "$@"; do
+    for byte in 0 8 16 24 32 40 48 56; do printf '%b' "\\x$(printf %02x $((number >> byte & 255)))"; done
+  done
+}
+
+# A ring with a mapping and a sample of 64 bytes of stack, half of them filled.
+write_ring_seed() {
+  local code=0x555500000000 stack=0x7ffc00001000 thread=$((41 << 32 | 40))
+  {
+    printf '\0'
+    words $((112 << 48 | 2 << 32 | 10)) $thread $code 65536 0 0 0 0 $((2 << 32 | 5)) 0x6e6f6e612f2f $thread 1000 0 7
+    words $((192 << 48 | 2 << 32 | 9)) 7 $((code + 16)) $thread 1000 0 1 1 $((code + 16)) \
+      2 0 $((stack + 16)) $stack $((code + 16)) 64 1 2 $((stack + 32)) $((code + 32)) 0 $((code + 48)) 0 0 32
+  } | seed ring mapping-and-sample
+}
+
 # run TARGET: a row of the table; the log stands beside the artifacts.
 run() {
   local target=$1 log=fuzz/artifacts/$1.log status=0
@@ -102,6 +121,7 @@ cargo build --quiet --bin nodescope
 program=${CARGO_TARGET_DIR:-target}/debug/nodescope
 cargo +nightly fuzz build --sanitizer none >/dev/null 2>&1 || cargo +nightly fuzz build --sanitizer none
 write_seeds
+write_ring_seed
 failed=0
 printf '%-15s %12s %9s  %s\n' target runs coverage "$seconds s each"
 for target in "${targets[@]}"; do run "$target"; done

@@ -8,11 +8,14 @@ use std::time::Duration;
 use sys::perf::{Event, Ring, wait};
 
 use crate::sampler::REGISTERS;
-use crate::stream;
+use crate::stream::{self, own};
+use trace::Cut;
 
 /// The rings of a sampler that this program shares with the one that started it.
 pub struct Rings {
     rows: Vec<(Event, Ring)>,
+    /// Up to where each was read.
+    read: Vec<u64>,
 }
 
 impl Rings {
@@ -25,7 +28,7 @@ impl Rings {
             let ring = Ring::map(&event, number(bytes)? as usize)?;
             Ok::<_, io::Error>((event, ring))
         };
-        Ok(Self { rows: text.split(',').map(row).collect::<io::Result<_>>()? })
+        Ok(Self { rows: text.split(',').map(row).collect::<io::Result<_>>()?, read: Vec::new() })
     }
 
     /// Waits until there are samples, the time is over, or a descriptor has something or was closed; whether it was
@@ -36,64 +39,76 @@ impl Rings {
         wait(&files, most)
     }
 
-    /// Appends what was written since the last time. The room that the kernel keeps for a stack, and does not fill,
-    /// is left out: it is most of a sample.
-    pub fn read(&mut self, out: &mut Vec<u8>) {
-        for (_, ring) in &mut self.rows {
-            ring.take(|first, second| Written { first, second }.append_to(out));
+    /// Appends what was written since the last time, and says up to where each ring was read. The room that the kernel
+    /// keeps for a stack, and does not fill, is left out: it is most of a sample.
+    pub fn read(&mut self, out: &mut Vec<u8>) -> &[u64] {
+        let rows = self.rows.iter_mut();
+        self.read = rows.map(|(_, ring)| ring.show(|first, second| compact(first, second, out))).collect();
+        &self.read
+    }
+
+    /// Gives the room of what was read back to the kernel: until then, another program can read it again.
+    pub fn release(&mut self) {
+        for ((_, ring), end) in self.rows.iter_mut().zip(self.read.drain(..)) {
+            ring.release(end);
         }
     }
 }
 
-/// What a ring shows: two pieces, where it begins anew in between.
+/// Appends the records of what a ring shows: two pieces, where it begins anew in between. The room that the kernel kept
+/// for the stack of a sample, and did not fill, is left out. Any bytes are taken: what is no record ends it.
+pub fn compact(first: &[u8], second: &[u8], out: &mut Vec<u8>) {
+    let written = Written { first, second };
+    let mut at = 0;
+    while let Some(header) = written.word(at) {
+        let length = (header >> 48) as usize;
+        let end = at + length;
+        if length < 8 || end > first.len() + second.len() {
+            break;
+        }
+        // Only samples have a stack: what stands there in other records are paths and names.
+        let is_sample = header as u32 == stream::kind::SAMPLE;
+        match if is_sample { written.unfilled(at, end) } else { None } {
+            Some(unfilled) => written.append_filled(at, end, &unfilled, out),
+            None => written.append(at, end, out),
+        }
+        at = end;
+    }
+}
+
+/// What a ring shows.
 struct Written<'a> {
     first: &'a [u8],
     second: &'a [u8],
 }
 
 impl Written<'_> {
-    fn append_to(&self, out: &mut Vec<u8>) {
-        let mut at = 0;
-        while let Some(header) = self.word(at) {
-            let length = (header >> 48) as usize;
-            if length < 8 || at + length > self.first.len() + self.second.len() {
-                break;
-            }
-            let is_sample = header as u32 == stream::kind::SAMPLE;
-            match self.unfilled(at, length).filter(|_| is_sample) {
-                Some(unfilled) => self.append_filled(at, length, &unfilled, out),
-                None => self.append(at, length, out),
-            }
-            at += length;
-        }
-    }
-
     /// A sample without the room for its stack that was not filled.
-    fn append_filled(&self, at: usize, length: usize, unfilled: &Unfilled, out: &mut Vec<u8>) {
+    fn append_filled(&self, at: usize, end: usize, unfilled: &Unfilled, out: &mut Vec<u8>) {
         let start = out.len();
-        self.append(at, unfilled.end - unfilled.bytes - at, out);
-        self.append(unfilled.end, at + length - unfilled.end, out);
-        let size_at = start + unfilled.size_at - at;
-        out[start + 6..start + 8].copy_from_slice(&((length - unfilled.bytes) as u16).to_ne_bytes());
+        self.append(at, unfilled.start, out);
+        self.append(unfilled.end, end, out);
+        let length = (out.len() - start) as u16;
+        let size_at = start + (unfilled.size_at - at);
+        out[start + 6..start + 8].copy_from_slice(&length.to_ne_bytes());
         out[size_at..size_at + 8].copy_from_slice(&unfilled.kept.to_ne_bytes());
     }
 
-    /// The part of a sample that was kept for its stack and is not needed.
-    fn unfilled(&self, at: usize, length: usize) -> Option<Unfilled> {
-        let registers_at = at.checked_add(CHAIN + 8)?.checked_add(count(self.word(at + CHAIN)?, 8)?)?;
-        let registers = if self.word(registers_at)? == 0 { 0 } else { REGISTERS.count_ones() as usize };
+    /// The part of the sample from `at` to `record_end` that was kept for its stack and is not needed.
+    fn unfilled(&self, at: usize, record_end: usize) -> Option<Unfilled> {
+        let word = |place: usize| self.word(place).filter(|_| place + 8 <= record_end);
+        let registers_at = at + CHAIN + 8 + count(word(at + CHAIN)?, 8)?;
+        let registers = if word(registers_at)? == 0 { 0 } else { REGISTERS.count_ones() as usize };
         let size_at = registers_at + 8 + registers * 8;
-        let room = count(self.word(size_at)?, 1)?;
-        let end = (size_at + 8).checked_add(room)?;
-        let filled = count(self.word(end)?, 1)?;
-        let kept = filled.next_multiple_of(8);
-        let is_whole = end + 8 <= at + length && kept < room;
-        is_whole.then_some(Unfilled { size_at, end, bytes: room - kept, kept: kept as u64 })
+        let room = count(word(size_at)?, 1)?;
+        let end = size_at + 8 + room;
+        let kept = count(word(end)?, 1)?.next_multiple_of(8);
+        // A stack that fills its room leaves nothing out, and what says more than that is no sample of ours.
+        (kept < room).then(|| Unfilled { size_at, start: size_at + 8 + kept, end, kept: kept as u64 })
     }
 
-    fn append(&self, at: usize, length: usize, out: &mut Vec<u8>) {
+    fn append(&self, at: usize, end: usize, out: &mut Vec<u8>) {
         let middle = self.first.len();
-        let end = at + length;
         out.extend_from_slice(&self.first[at.min(middle)..end.min(middle)]);
         out.extend_from_slice(&self.second[at.saturating_sub(middle)..end.saturating_sub(middle)]);
     }
@@ -108,11 +123,11 @@ impl Written<'_> {
     }
 }
 
-/// Where a sample has the size of its stack, where the room for it ends, how much of that is not needed, and how much is.
+/// Where a sample has the size of its stack, from where to where the room for it is not needed, and how much of it is.
 struct Unfilled {
     size_at: usize,
+    start: usize,
     end: usize,
-    bytes: usize,
     kept: u64,
 }
 
@@ -124,16 +139,27 @@ fn count(number: u64, size: usize) -> Option<usize> {
 /// In a sample: header, id, ip, thread, time, CPU, period; then the length of the chain.
 const CHAIN: usize = 7 * 8;
 
-/// Appends a sample without what stands behind its call chain: registers and stack.
-pub fn strip(sample: &[u8], out: &mut Vec<u8>) {
-    let length = sample.get(CHAIN..).and_then(<[u8]>::first_chunk).map(|bytes| u64::from_ne_bytes(*bytes));
-    let end = length
-        .and_then(|length| CHAIN.checked_add(8)?.checked_add(usize::try_from(length).ok()?.checked_mul(8)?));
-    let Some(short) = end.and_then(|end| sample.get(..end)) else { return };
-    let Ok(size) = u16::try_from(short.len()) else { return };
+/// Appends a sample without what stands behind its call chain: registers and stack. Where the chain has nothing of user
+/// space, it gets the instruction that ran there, and a frame that says that its callers are not known. Whether there
+/// was a sample.
+pub fn strip(sample: &[u8], out: &mut Vec<u8>) -> bool {
+    let written = Written { first: sample, second: &[] };
+    let count = written.word(CHAIN).and_then(|length| count(length, 8));
+    let Some(chain) = count.and_then(|bytes| sample.get(CHAIN + 8..CHAIN + 8 + bytes)) else { return false };
+    let end = CHAIN + 8 + chain.len();
+    let has_user = chain.as_chunks::<8>().0.iter().any(|word| u64::from_ne_bytes(*word) == own::USER);
+    let registers = written.word(end).filter(|kind| *kind != 0 && !has_user);
+    // The instruction pointer is the last of them.
+    let ip = registers.and_then(|_| written.word(end + REGISTERS.count_ones() as usize * 8));
+    let added = ip.map_or(Vec::new(), |ip| vec![own::USER, ip, own::CUT, Cut::NotWalked as u64]);
+    let words = chain.len() / 8 + added.len();
+    let Ok(size) = u16::try_from(end + added.len() * 8) else { return false };
     let start = out.len();
-    out.extend_from_slice(short);
+    out.extend_from_slice(&sample[..end]);
+    added.iter().for_each(|word| out.extend_from_slice(&word.to_ne_bytes()));
     out[start + 6..start + 8].copy_from_slice(&size.to_ne_bytes());
+    out[start + CHAIN..start + CHAIN + 8].copy_from_slice(&(words as u64).to_ne_bytes());
+    true
 }
 
 /// The processes that began, by what whole records say.
@@ -171,7 +197,7 @@ mod tests {
         for middle in (0..=all.len()).step_by(8) {
             let (first, second) = all.split_at(middle);
             let mut out = Vec::new();
-            Written { first, second }.append_to(&mut out);
+            compact(first, second, &mut out);
             // Eight bytes at a time: what was in the room beside the filled part does not matter.
             let (out, expected) = (records(&out).collect::<Vec<_>>(), records(&short).collect::<Vec<_>>());
             assert_eq!(out.len(), expected.len());
@@ -190,7 +216,77 @@ mod tests {
             for at in (56..bytes.len() - 8).step_by(8) {
                 let mut bytes = bytes.clone();
                 bytes[at..at + 8].copy_from_slice(&u64::MAX.to_ne_bytes());
-                Written { first: &bytes, second: &[] }.append_to(&mut Vec::new());
+                compact(&bytes, &[], &mut Vec::new());
+            }
+        }
+    }
+
+    /// The sample has the kernel's part of a chain, registers and a stack: what is left says that there was more.
+    #[test]
+    fn a_sample_without_its_stack_has_the_instruction_and_no_root() {
+        let words = |bytes: &[u8]| {
+            let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
+            words.collect::<Vec<u64>>()
+        };
+        let mut out = Vec::new();
+        assert!(strip(&sample(64, 24), &mut out));
+        assert_eq!(words(&out)[7..], [6, 11, 12, own::USER, 24, own::CUT, Cut::NotWalked as u64]);
+        assert_eq!(
+            records(&out).map(|(is_sample, record)| (is_sample, record.len())).collect::<Vec<_>>(),
+            [(true, 112)]
+        );
+        // A chain that the kernel has taken down itself stays as it is.
+        let mut own_chain = sample(64, 24);
+        own_chain[64..72].copy_from_slice(&own::USER.to_ne_bytes());
+        out.clear();
+        assert!(strip(&own_chain, &mut out));
+        assert_eq!(words(&out)[7..], [2, own::USER, 12]);
+        assert!(!strip(&own_chain[..60], &mut out) && !strip(&[], &mut out));
+    }
+
+    /// Paths and names stand where a sample would have its chain: nothing is computed from them.
+    #[test]
+    fn records_that_are_no_samples_are_taken_as_they_are() {
+        let words = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        for kind in (0..=21).filter(|kind| *kind != stream::kind::SAMPLE) {
+            for length in (8..400).step_by(8) {
+                let path: Vec<u8> = (0..length).map(|at| b'a' + (at % 26) as u8).collect();
+                let mut all = stream::record(kind, 0, &path);
+                // As if it had an empty chain, no registers and a small room, of which more was filled than it has.
+                let mut like = vec![0; (CHAIN - 8) / 8];
+                like.extend([0, 0, 8, 7, length as u64]);
+                all.extend(stream::record(kind, 0, &words(&like)));
+                for middle in (0..=all.len()).step_by(8) {
+                    let (first, second) = all.split_at(middle);
+                    let mut out = Vec::new();
+                    compact(first, second, &mut out);
+                    assert_eq!(out, all, "kind {kind}, {length} bytes, cut at {middle}");
+                }
+            }
+        }
+    }
+
+    /// Cut off anywhere, and with any byte flipped, records are taken as far as they are whole.
+    #[test]
+    fn damaged_rings_are_read_as_far_as_they_are_whole() {
+        let mmap = stream::record(stream::kind::MMAP2, 0, &[b'/'; 100]);
+        let whole = [sample(64, 24), mmap.clone(), sample(128, 128), mmap, sample(64, 0)].concat();
+        let mut out = Vec::new();
+        for cut in 0..whole.len() {
+            let (first, second) = whole[..cut].split_at(cut / 3);
+            compact(first, second, &mut out);
+        }
+        for at in 0..whole.len() {
+            for byte in [0, 1, 7, 8, 9, 0x7f, 0x80, 0xff] {
+                let mut mutant = whole.clone();
+                mutant[at] = byte;
+                let (first, second) = mutant.split_at(whole.len() / 16 * 8);
+                out.clear();
+                compact(first, second, &mut out);
+                assert!(out.len() <= mutant.len(), "byte {at} is {byte}");
+                let stripped = records(&out).filter(|(is_sample, _)| *is_sample);
+                stripped.for_each(|(_, record)| drop(strip(record, &mut Vec::new())));
+                assert!(new_processes(&out).count() <= 5);
             }
         }
     }

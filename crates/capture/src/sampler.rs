@@ -224,6 +224,22 @@ impl Sampler {
         Ok((rows.join(","), numbers.join(",")))
     }
 
+    /// Processes that were started meanwhile: from now on, the head describes them, too.
+    pub fn know(&mut self, pids: impl IntoIterator<Item = u32>) {
+        for pid in pids {
+            if self.pids.len() < MOST_KNOWN && !self.pids.contains(&pid) {
+                self.pids.push(pid);
+            }
+        }
+    }
+
+    /// Goes on behind what another program has read of the rings, in the order in which they were shared.
+    pub fn go_on_from(&mut self, positions: &[u64]) {
+        for ((_, _, ring), end) in self.rings.iter_mut().zip(positions) {
+            ring.release(*end);
+        }
+    }
+
     /// Counts samples that another program has read.
     pub fn count(&mut self, samples: u64) {
         self.samples += samples;
@@ -300,7 +316,11 @@ impl Sampler {
         if self.groups[0].attribute.user_stack > 0 {
             let raw = out.split_off(start);
             for (is_sample, record) in records(&raw) {
-                if is_sample { strip(record, out) } else { out.extend_from_slice(record) }
+                if !is_sample {
+                    out.extend_from_slice(record);
+                } else if !strip(record, out) {
+                    self.samples = self.samples.saturating_sub(1);
+                }
             }
         }
         if out.len() > start {
@@ -347,6 +367,9 @@ impl Sampler {
         Ok(())
     }
 }
+
+/// Processes that a head describes.
+const MOST_KNOWN: usize = 1000;
 
 /// What the kernel takes for the pid of all processes.
 const EVERYBODY: i32 = -1;

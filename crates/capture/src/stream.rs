@@ -19,6 +19,7 @@ pub(crate) mod kind {
     pub(crate) const NOTE: u32 = 0x4e53_0005;
     pub(crate) const UNNAMED: u32 = 0x4e53_0006;
     pub(crate) const CHECKSUM: u32 = 0x4e53_0007;
+    pub(crate) const LOSS: u32 = 0x4e53_0020;
 }
 
 /// User code, in a record's flags.
@@ -94,7 +95,7 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 
 /// Records of our own, which perf does not have.
 pub mod own {
-    use trace::{Context, CpuTime, Facts, JavaScript, Sample, Turn};
+    use trace::{Context, CpuTime, Cut, Facts, JavaScript, Loss, Sample, Turn};
 
     use super::{MISC_USER, kind, record};
 
@@ -137,6 +138,14 @@ pub mod own {
         record(kind::UNNAMED, 0, &[&count.to_ne_bytes(), reason.as_bytes(), &[0]].concat())
     }
 
+    /// So many of the recorder's own losses.
+    pub fn loss(loss: Loss, count: u64) -> Vec<u8> {
+        record(kind::LOSS, 0, &[u64::from(loss as u32).to_ne_bytes(), count.to_ne_bytes()].concat())
+    }
+
+    /// What a record has room for: a sample that has more is cut, or it would be no sample at all.
+    const MOST_WORDS: usize = 8180;
+
     /// A sample of the clock, as one without registers and stack: `id` is one of its event's numbers.
     pub fn sample(id: u64, sample: &Sample<'_>, out: &mut Vec<u8>) {
         let unknown = u32::MAX;
@@ -147,6 +156,10 @@ pub mod own {
         let count = words.len() - 1;
         let mut context = None;
         for address in sample.chain {
+            if words.len() >= MOST_WORDS {
+                words.extend([marker(Context::Cut), Cut::DeeperThanCopy as u64]);
+                break;
+            }
             if context != Some(address.context) {
                 context = Some(address.context);
                 words.push(marker(address.context));
@@ -168,14 +181,17 @@ pub mod own {
 
     /// What stands in a call chain before the addresses of a context: the kernel's numbers, and one of our own.
     fn marker(context: Context) -> u64 {
-        let number: i64 = match context {
-            Context::Kernel => -128,
-            Context::User => -512,
-            Context::Elsewhere => -32,
-            Context::JavaScript => -3072,
-        };
-        number as u64
+        match context {
+            Context::Kernel => -128i64 as u64,
+            Context::User => USER,
+            Context::Elsewhere => -32i64 as u64,
+            Context::JavaScript => -3072i64 as u64,
+            Context::Cut => CUT,
+        }
     }
+
+    pub(crate) const USER: u64 = -512i64 as u64;
+    pub(crate) const CUT: u64 = -3328i64 as u64;
 
     /// What a recording starts with: from here on, its chunks are sealed.
     pub fn opening() -> Vec<u8> {

@@ -27,6 +27,7 @@ impl Sink for Told {
             Context::Kernel => 'k',
             Context::Elsewhere => '?',
             Context::JavaScript => 'j',
+            Context::Cut => '…',
         };
         let chain: Vec<String> =
             sample.chain.iter().map(|frame| format!("{:x}{}", frame.value, letter(frame.context))).collect();

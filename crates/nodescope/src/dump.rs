@@ -220,6 +220,13 @@ fn hints(pid: u32, look: &Look) -> Vec<Hint> {
             hint: format!("{} doctor {pid} tells why; with sudo: {} dump {pid}", invoked::name(), invoked::with_sudo()),
         });
     }
+    // A process that has just ended is no bug.
+    if let Some(cause) = look.crashes.first().filter(|_| threads::list(pid).is_ok()) {
+        hints.push(Hint {
+            what: format!("the part of nodescope that reads threads has crashed ({cause}): some stacks or names are missing"),
+            hint: format!("this is a bug of nodescope, please report it; try again: {} dump {pid}", invoked::name()),
+        });
+    }
     if look.was_blocked {
         hints.push(Hint {
             what: "reading the memory of this process took too long, and was given up".into(),

@@ -16,6 +16,8 @@ mod input;
 mod invoked;
 mod output;
 #[cfg(target_os = "linux")]
+mod own_process;
+#[cfg(target_os = "linux")]
 mod ps;
 mod record;
 mod report;

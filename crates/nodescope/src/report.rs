@@ -116,6 +116,12 @@ pub(crate) struct LossesRow {
     pub(crate) unnamed: std::collections::BTreeMap<String, u64>,
     pub(crate) skipped_lines: u64,
     pub(crate) ambiguous_addresses: u64,
+    /// Programs of nodescope's own that crashed while it recorded.
+    pub(crate) helper_crashes: u64,
+    /// Stacks deeper than the copy that was taken of them: those whose outer callers were read a moment later, and those
+    /// that end in a frame that says so.
+    pub(crate) stacks_read_later: u64,
+    pub(crate) stacks_cut: u64,
     pub(crate) damage: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -381,6 +387,9 @@ fn losses(profile: &Profile) -> LossesRow {
         unnamed: losses.unnamed.clone(),
         skipped_lines: losses.skipped,
         ambiguous_addresses: losses.ambiguous,
+        helper_crashes: losses.helper_crashes,
+        stacks_read_later: losses.stacks_read_later,
+        stacks_cut: losses.stacks_cut,
         damage: losses.damage.clone(),
         notes: losses.notes.clone(),
     }

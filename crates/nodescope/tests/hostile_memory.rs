@@ -11,7 +11,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{Running, SHARES, can_record, nodes};
+use program::running::{Running, SHARES, can_record, children_of, nodes};
 use program::{Scratch, json, nodescope, stderr};
 use serde_json::Value;
 
@@ -99,17 +99,6 @@ fn start(scratch: &Scratch, variables: &[(&str, &str)]) -> Option<Running> {
     Some(running)
 }
 
-/// Our own children and grandchildren, by their command lines.
-fn left_behind(pid: u32) -> Vec<u32> {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let is_its = |child: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)) == Some(&pid.to_string())
-    };
-    pids.filter(is_its).collect()
-}
-
 /// Records, and looks at the readers meanwhile.
 fn record(node: &Running, seconds: u64, out: &str) -> (String, usize) {
     let words = ["record", &node.pid(), "-d", &format!("{seconds}s"), "-F", "499", "-o", out];
@@ -117,7 +106,7 @@ fn record(node: &Running, seconds: u64, out: &str) -> (String, usize) {
     let mut child = nodescope(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut readers = BTreeSet::new();
     while child.try_wait().unwrap().is_none() {
-        readers.extend(left_behind(child.id()));
+        readers.extend(children_of(child.id()));
         std::thread::sleep(Duration::from_millis(20));
         assert!(begin.elapsed() < Duration::from_secs(20), "it hangs");
     }

@@ -5,6 +5,8 @@
 
 pub mod add;
 #[cfg(target_os = "linux")]
+mod deeper;
+#[cfg(target_os = "linux")]
 mod engine;
 mod files;
 pub mod finish;

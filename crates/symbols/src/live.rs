@@ -5,18 +5,22 @@ use std::io;
 use std::path::PathBuf;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{Address, Comm, Context, Event, Exit, Fork, JavaScript, Mmap, Sample, Sink};
+use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Sink};
 use v8::name::Tier;
 use v8::{Fault, Frame, FunctionId, JsFrame, Kind, Memory, Reader, Reason, Registers, Stack, Start};
 
+use crate::deeper::{Copied, Deeper};
 use crate::engine::Engines;
 use crate::places::Place;
 use crate::sources::Sources;
-use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, register::x86_64};
+use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, goes_on, register::x86_64};
 use crate::world::World;
 
 /// So few frames of native code have lost their callers: every thread has more.
 const FEW_STEPS: usize = 3;
+
+/// The kernel follows frame pointers so far, unless it was told otherwise.
+const KERNEL_FRAMES: usize = 127;
 
 /// What a walker found.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +70,12 @@ pub struct Walker<'a> {
     /// Whether the kernel has lost records, which may have been mappings.
     has_lost: bool,
     steps: Vec<Step>,
+    /// Whether the way of `steps` ends because the copy of the stack does.
+    is_cut: bool,
+    deeper: Deeper,
+    /// Stacks whose outer part was read later, and those where it is missing, since somebody asked.
+    read_later: u64,
+    cut: u64,
     chain: Vec<Address>,
     asked: FxHashSet<u32>,
     whereabouts: fn(u32) -> Whereabouts,
@@ -131,6 +141,10 @@ impl<'a> Walker<'a> {
             shunned: shunned.iter().copied().collect(),
             has_lost: false,
             steps: Vec::new(),
+            is_cut: false,
+            deeper: Deeper::default(),
+            read_later: 0,
+            cut: 0,
             chain: Vec::new(),
             asked: FxHashSet::default(),
             whereabouts,
@@ -150,6 +164,11 @@ impl<'a> Walker<'a> {
     pub fn leave_heap(&mut self) {
         self.leaves_heap = true;
         self.readers.clear();
+    }
+
+    /// From now on no file is opened: callers are found by frame pointers alone.
+    pub fn leave_files(&mut self) {
+        self.world.sources = Sources::nowhere();
     }
 
     /// Time has passed: what is known of objects is looked at again before it is believed.
@@ -175,6 +194,21 @@ impl<'a> Walker<'a> {
     /// Why frames of generated code got no name since the last time, and how many.
     pub fn take_unnamed(&mut self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.unnamed.drain().map(|(reason, count)| (reason.label(), count))
+    }
+
+    /// How many stacks were deeper than their copies since the last time, and what became of them.
+    pub fn take_losses(&mut self) -> impl Iterator<Item = (Loss, u64)> {
+        let read_later = (Loss::StackReadLater, std::mem::take(&mut self.read_later));
+        let cut = (Loss::StackCut, std::mem::take(&mut self.cut));
+        [read_later, cut].into_iter().filter(|(_, count)| *count > 0)
+    }
+
+    /// Reads what will be needed of the files of all processes that are known: their first samples need not wait for it.
+    pub fn prepare(&mut self) {
+        for row in 0..self.world.processes.rows.len() as u32 {
+            let moment = self.world.moment(row, Some(std::env::consts::ARCH));
+            self.unwinders.prepare(&moment);
+        }
     }
 
     /// Makes a reader for a process that has none, unless that cannot be.
@@ -207,15 +241,39 @@ impl<'a> Walker<'a> {
         if may_read {
             self.find_reader(row, pid, place_of(sample).map(|(_, sp)| sp));
         }
-        self.find_steps(sample, (row, pid), may_read);
-        self.name_steps(sample, (row, pid), may_read);
+        self.find_steps(sample, (row, pid), may_read, goes_on(sample.user_stack));
+        let deeper = if self.is_cut && may_read { self.read_deeper(sample, (row, pid)) } else { None };
+        self.read_later += u64::from(deeper.is_some());
+        let stack = deeper.as_deref().unwrap_or(sample.user_stack);
+        self.name_steps(&Sample { user_stack: stack, ..*sample }, (row, pid), may_read);
     }
 
-    /// Puts the way from the innermost frame to the root into `steps`.
-    fn find_steps(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32), may_read: bool) {
+    /// Goes on where the copy of the stack ends, in the memory of the thread, if that is still the same stack and the
+    /// way leads to its root. The whole stack then.
+    fn read_deeper(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32)) -> Option<Vec<u8>> {
+        let (_, sp) = place_of(sample)?;
+        let memory = sys::remote::Process::new(pid).ok()?;
+        let read = |address: u64, out: &mut [u8]| memory.read_first(address, out);
+        let copy = Copied { sp, bytes: sample.user_stack, time_ns: sample.time_ns };
+        let stack = self.deeper.read(copy, sys::clock::monotonic_ns(), &read)?;
+        let shallow = self.steps.clone();
+        self.find_steps(&Sample { user_stack: &stack, ..*sample }, (row, pid), true, true);
+        // Every step must be there again: what was found in the copy is what is gone on from.
+        let is_longer = self.steps.len() > shallow.len() && self.steps.starts_with(&shallow);
+        if !self.is_cut && is_longer && copy.holds(sys::clock::monotonic_ns(), &read) {
+            return Some(stack);
+        }
+        (self.steps, self.is_cut) = (shallow, true);
+        None
+    }
+
+    /// Puts the way from the innermost frame to the root into `steps`. `goes_on`: whether the stack is longer than what
+    /// the sample has of it.
+    fn find_steps(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32), may_read: bool, goes_on: bool) {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         self.unwinders.prepare(&moment);
         self.steps.clear();
+        self.is_cut = false;
         let Some((pc, sp)) = place_of(sample) else { return };
         if let Some(start) = start_of(sample) {
             let (unwinders, engines) = (&self.unwinders, &self.engines);
@@ -227,7 +285,7 @@ impl<'a> Walker<'a> {
                 let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
                 self.steps.extend(frames.iter().take(framed + 1).map(step_of));
             }
-            self.unwinders.steps(&moment, sample, &mut self.steps);
+            self.is_cut = self.unwinders.steps(&moment, sample, goes_on, &mut self.steps);
         }
         let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
         if is_lost || self.steps.is_empty() {
@@ -239,7 +297,7 @@ impl<'a> Walker<'a> {
             let mut steps = Vec::new();
             self.unwinders.sleeping_steps(&moment, &sleeper, &mut steps);
             if steps.len() > self.steps.len() {
-                self.steps = steps;
+                (self.steps, self.is_cut) = (steps, false);
             }
         }
     }
@@ -317,7 +375,10 @@ impl Sink for Walker<'_> {
         if self.chain.len() == kernel {
             return (self.found)(Found::Sample(*sample));
         }
-        self.add_rest(sample, pid);
+        if !self.add_rest(sample, pid) && self.is_cut {
+            self.cut += 1;
+            self.chain.push(Cut::DeeperThanCopy.address());
+        }
         let walked = Sample { chain: &self.chain, user_registers: None, user_stack: &[], ..*sample };
         (self.found)(Found::Sample(walked));
     }
@@ -367,16 +428,19 @@ impl Walker<'_> {
     }
 
     /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's as far as it
-    /// is code.
-    fn add_rest(&mut self, sample: &Sample<'_>, pid: u32) {
-        let Some(last) = self.steps.last() else { return };
+    /// is code. Whether it goes on to the end: the kernel's own limit is no end.
+    fn add_rest(&mut self, sample: &Sample<'_>, pid: u32) -> bool {
+        let Some(last) = self.steps.last() else { return false };
         let mut user = sample.chain.iter().filter(|address| address.context == Context::User);
-        if user.any(|address| address.value == last.pc) {
-            let row = self.world.processes.row(Some(pid));
-            let moment = self.world.moment(row, Some(std::env::consts::ARCH));
-            let call = |address: &Address| Address { value: address.value.wrapping_sub(1), ..*address };
-            self.chain.extend(user.map(call).take_while(|address| moment.is_code(address.value)));
+        if !user.any(|address| address.value == last.pc) {
+            return false;
         }
+        let row = self.world.processes.row(Some(pid));
+        let moment = self.world.moment(row, Some(std::env::consts::ARCH));
+        let call = |address: &Address| Address { value: address.value.wrapping_sub(1), ..*address };
+        let before = self.chain.len();
+        self.chain.extend(user.map(call).take_while(|address| moment.is_code(address.value)));
+        self.chain.len() > before && sample.chain.len() < KERNEL_FRAMES
     }
 }
 

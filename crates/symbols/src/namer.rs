@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use trace::{
-    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Measure, Mmap, Sample,
-    Sink, Switch, Turn,
+    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Loss, Measure, Mmap,
+    Sample, Sink, Switch, Turn,
 };
 
 use crate::jitdump::{self, Change, Jitdump};
@@ -63,6 +63,10 @@ pub(crate) struct Losses {
     pub(crate) notes: Vec<String>,
     /// Why frames of generated code got no name when they were seen.
     pub(crate) unnamed: BTreeMap<String, u64>,
+    /// Programs of the recorder's own that ended early, stacks that were read later, and stacks that are cut.
+    pub(crate) helper_crashes: u64,
+    pub(crate) stacks_read_later: u64,
+    pub(crate) stacks_cut: u64,
 }
 
 /// An event that was sampled.
@@ -179,7 +183,9 @@ impl Namer {
         let moment = self.world.moment(row, self.about.arch.as_deref());
         self.unwound.clear();
         self.unwound.extend_from_slice(sample.chain);
-        self.unwinders.get_or_insert_default().unwind(&moment, sample, &mut self.unwound);
+        let unwinders = self.unwinders.get_or_insert_default();
+        let is_cut = unwinders.unwind(&moment, sample, &mut self.unwound);
+        self.losses.stacks_cut += u64::from(is_cut);
     }
 
     fn read_dump(&mut self, process: u32, path: &[u8]) {
@@ -274,6 +280,7 @@ impl Sink for Namer {
             Context::JavaScript => {
                 frames.id(RawFrame { place: places.id(Place::JavaScript), address: address.value })
             }
+            Context::Cut => frames.id(RawFrame { place: places.id(Place::Cut), address: address.value }),
             Context::Elsewhere => {
                 frames.id(RawFrame { place: places.id(Place::Elsewhere), address: address.value })
             }
@@ -354,6 +361,15 @@ impl Sink for Namer {
 
     fn lost(&mut self, count: u64) {
         self.losses.lost = self.losses.lost.saturating_add(count);
+    }
+
+    fn loss(&mut self, loss: Loss, count: u64) {
+        let sum = match loss {
+            Loss::HelperCrash => &mut self.losses.helper_crashes,
+            Loss::StackReadLater => &mut self.losses.stacks_read_later,
+            Loss::StackCut => &mut self.losses.stacks_cut,
+        };
+        *sum = sum.saturating_add(count);
     }
 
     fn throttled(&mut self) {

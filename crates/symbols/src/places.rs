@@ -25,6 +25,8 @@ pub(crate) enum Place {
     File { module: u32, bias: u64, executable: bool },
     /// Nowhere in particular: a frame that was named when it was seen.
     JavaScript,
+    /// Nowhere: callers beyond are not known.
+    Cut,
     /// In a piece of generated code whose name is known (row of the codes).
     Code(u32),
 }

@@ -7,6 +7,7 @@ use std::thread;
 
 use profile::{Builder, Frame, FrameId, NO_ADDRESS, StringId};
 use rustc_hash::FxHashMap;
+use trace::Cut;
 
 use crate::add::{self, NamedSymbol};
 use crate::finish::WITHOUT_MAP;
@@ -20,6 +21,10 @@ use crate::places::Place;
 use crate::sources::given_for;
 
 const UNKNOWN: &str = "[unknown]";
+
+/// The outermost frame of a stack whose callers are missing: a leaf without callers would look like a root.
+const DEEPER_THAN_COPY: &str = "… deeper than the copy";
+const NOT_WALKED: &str = "… not walked";
 
 /// An address that wants a name, and the row of its frame. In a file it is the offset there, as `perf script`
 /// writes it, too: so the workers of a cluster share their frames wherever their libraries were loaded.
@@ -62,6 +67,7 @@ struct Name<'a> {
 struct Groups {
     kernel: Vec<Wanted>,
     elsewhere: Vec<Wanted>,
+    cut: Vec<Wanted>,
     modules: BTreeMap<u32, Vec<Wanted>>,
     /// For each process its addresses of generated code, and of nothing.
     processes: BTreeMap<u32, (Vec<Wanted>, Vec<Wanted>)>,
@@ -99,6 +105,13 @@ pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
     }
     for wanted in &groups.elsewhere {
         all.refuse(*wanted, UNKNOWN, None, Some("in a hypervisor or a guest"));
+    }
+    for wanted in &groups.cut {
+        let symbol = match Cut::of(wanted.0) {
+            Cut::DeeperThanCopy => DEEPER_THAN_COPY,
+            Cut::NotWalked => NOT_WALKED,
+        };
+        all.give((NO_ADDRESS, wanted.1), Name { symbol, module: UNKNOWN, build_id: None });
     }
     all.note_ambiguity();
     all.done
@@ -228,6 +241,7 @@ impl Groups {
             match namer.world.places.rows[frame.place.0 as usize] {
                 Place::Kernel => groups.kernel.push(wanted),
                 Place::Elsewhere => groups.elsewhere.push(wanted),
+                Place::Cut => groups.cut.push(wanted),
                 Place::File { module, bias, .. } => {
                     let offset = frame.address.wrapping_add(bias);
                     groups.modules.entry(module).or_default().push((offset, row as u32));

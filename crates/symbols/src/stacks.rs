@@ -66,8 +66,9 @@ impl Call {
             Context::Kernel => 1,
             Context::Elsewhere => 2,
             Context::JavaScript => 3,
+            Context::Cut => 4,
         };
-        generation << 2 | context
+        generation << 3 | context
     }
 }
 

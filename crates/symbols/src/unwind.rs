@@ -13,7 +13,7 @@ use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAa
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
 use rustc_hash::FxHashMap;
-use trace::{Address, Context, Registers, Sample};
+use trace::{Address, Context, Cut, Registers, Sample};
 
 use crate::images::{self, Tables};
 use crate::places::{Module, Modules, Place, PlaceId, Places};
@@ -86,8 +86,11 @@ enum Machine {
     Aarch64(UnwinderAarch64<Arc<[u8]>>),
 }
 
-/// More frames than real programs have in the 64 KB of stack that perf copies at most.
-const MOST_FRAMES: usize = 512;
+/// More frames than a copy of 64 KB has, as large as perf makes them, and a recursion that is shown as a whole.
+pub(crate) const MOST_FRAMES: usize = 1 << 12;
+
+/// Stacks are not larger.
+const MOST_STACK: u64 = 8 << 20;
 
 /// Processes beyond these begin anew: a made-up recording has millions.
 const MOST_PROCESSES: usize = 64;
@@ -154,12 +157,20 @@ impl Step {
 }
 
 impl Unwinders {
-    /// Appends the user frames of a sample, the leaf first: where it was, then the calls.
-    pub(crate) fn unwind(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, chain: &mut Vec<Address>) {
+    /// Appends the user frames of a sample, the leaf first: where it was, then the calls. Whether the stack goes on
+    /// where the copy of it ends: then the last frame says so.
+    pub(crate) fn unwind(
+        &mut self,
+        moment: &Moment<'_>,
+        sample: &Sample<'_>,
+        chain: &mut Vec<Address>,
+    ) -> bool {
         let mut steps = Vec::new();
-        self.steps(moment, sample, &mut steps);
+        let is_cut = self.steps(moment, sample, goes_on(sample.user_stack), &mut steps);
         let user = |step: &Step| Address { value: step.instruction(), context: Context::User };
         chain.extend(steps.iter().map(user));
+        chain.extend(is_cut.then(|| Cut::DeeperThanCopy.address()));
+        is_cut
     }
 
     /// Makes ready for a process: from then on it is known where tables lead the way.
@@ -174,24 +185,34 @@ impl Unwinders {
     }
 
     /// Appends the frames of user space, the leaf first. Somebody who knows better than the tables what the innermost
-    /// frames are has put them there already.
-    pub(crate) fn steps(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, steps: &mut Vec<Step>) {
-        let Some(registers) = sample.user_registers else { return };
+    /// frames are has put them there already. `goes_on`: whether there is more of the stack than these bytes. Whether
+    /// the way led there, or is too long.
+    pub(crate) fn steps(
+        &mut self,
+        moment: &Moment<'_>,
+        sample: &Sample<'_>,
+        goes_on: bool,
+        steps: &mut Vec<Step>,
+    ) -> bool {
+        let Some(registers) = sample.user_registers else { return false };
         let is_arm = moment.arch.map_or_else(
             || get(registers, register::aarch64::PC).is_some(),
             |arch| ["aarch64", "arm64"].contains(&arch),
         );
         self.settle(moment, is_arm);
-        let Some(process) = self.by_row.get(&moment.row) else { return };
+        let Some(process) = self.by_row.get(&moment.row) else { return false };
         let (codes, has_missed) = (&mut self.codes, &mut self.has_missed);
-        let stack = sample.user_stack;
+        let (bytes, is_beyond) = (sample.user_stack, false);
         match &process.machine {
             Machine::X86_64(unwinder) => {
                 use register::x86_64::{BP, IP, SP};
-                let Some(ip) = get(registers, IP) else { return };
+                let Some(ip) = get(registers, IP) else { return false };
                 let mut leaf = Step { pc: ip, fp: get(registers, BP), is_return_address: false };
-                let (Some(sp), Some(bp)) = (get(registers, SP), leaf.fp) else { return steps.push(leaf) };
-                let stack = Stack { start: sp, bytes: stack };
+                let (Some(sp), Some(bp)) = (get(registers, SP), leaf.fp) else {
+                    steps.push(leaf);
+                    return false;
+                };
+                let stack = Stack { start: sp, bytes, goes_on };
                 if let Some(last) = steps.last() {
                     leaf = *last;
                 } else {
@@ -203,23 +224,23 @@ impl Unwinders {
                     steps.push(leaf);
                 }
                 let sp = sp.wrapping_add(8 * (steps.len() as u64 - 1));
-                let mut walk =
-                    Walk { unwinder, cache: &mut self.x86_64, moment, stack, process, codes, has_missed };
-                walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(bp)), steps);
+                let cache = &mut self.x86_64;
+                let mut walk = Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
+                walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(bp)), steps)
             }
             Machine::Aarch64(unwinder) => {
                 use register::aarch64::{FP, LR, PC, SP};
-                let Some(pc) = get(registers, PC) else { return };
+                let Some(pc) = get(registers, PC) else { return false };
                 let leaf = Step { pc, fp: get(registers, FP), is_return_address: false };
                 steps.push(leaf);
                 let (Some(lr), Some(sp), Some(fp)) = (get(registers, LR), get(registers, SP), leaf.fp) else {
-                    return;
+                    return false;
                 };
-                let stack = Stack { start: sp, bytes: stack };
-                let mut walk =
-                    Walk { unwinder, cache: &mut self.aarch64, moment, stack, process, codes, has_missed };
+                let stack = Stack { start: sp, bytes, goes_on };
+                let cache = &mut self.aarch64;
+                let mut walk = Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
                 let regs = UnwindRegsAarch64::new_with_ptr_auth_mask(AARCH64_ADDRESS, lr, sp, fp);
-                walk.callers(leaf, regs, steps);
+                walk.callers(leaf, regs, steps)
             }
         }
     }
@@ -433,6 +454,8 @@ struct Walk<'a, U: Unwinder> {
     process: &'a ProcessUnwinder,
     codes: &'a mut Codes,
     has_missed: &'a mut bool,
+    /// Whether the last step wanted to read what stands behind the copy.
+    is_beyond: bool,
 }
 
 /// The registers that matter to an unwinder.
@@ -472,28 +495,29 @@ impl<U: Unwinder> Walk<'_, U>
 where
     U::UnwindRegs: FrameOf,
 {
-    /// Goes on until the end of the stack, or of what was copied of it. What is no code calls nobody: there the
-    /// frame pointer was used for something else.
-    fn callers(&mut self, leaf: Step, mut regs: U::UnwindRegs, steps: &mut Vec<Step>) {
-        let stack = self.stack;
-        if stack.start < PAGE {
-            return;
+    /// Goes on until the end of the stack, or of what was copied of it: whether it was that. What is no code calls
+    /// nobody: there the frame pointer was used for something else.
+    fn callers(&mut self, leaf: Step, mut regs: U::UnwindRegs, steps: &mut Vec<Step>) -> bool {
+        if self.stack.start < PAGE {
+            return false;
         }
         let innermost = FrameAddress::from_instruction_pointer(leaf.pc);
         let mut at = match leaf.is_return_address {
             true => FrameAddress::from_return_address(leaf.pc).unwrap_or(innermost),
             false => innermost,
         };
-        for _ in 0..MOST_FRAMES {
-            let Some(caller) = self.caller(at, &mut regs) else { return };
-            let Some(next) = FrameAddress::from_return_address(caller) else { return };
+        while steps.len() < MOST_FRAMES {
+            self.is_beyond = false;
+            let Some(caller) = self.caller(at, &mut regs) else { return self.is_beyond };
+            let Some(next) = FrameAddress::from_return_address(caller) else { return false };
             if !self.moment.is_code(next.address_for_lookup()) {
                 *self.has_missed = true;
-                return;
+                return false;
             }
             steps.push(Step { pc: caller, fp: Some(regs.frame_pointer()), is_return_address: true });
             at = next;
         }
+        true
     }
 
     fn caller(&mut self, at: FrameAddress, regs: &mut U::UnwindRegs) -> Option<u64> {
@@ -513,9 +537,19 @@ where
                 return Some(caller.pc);
             }
         }
-        let mut read = |address| stack.read(address);
+        let is_beyond = &mut self.is_beyond;
+        let mut read = |address| {
+            let word = stack.read(address);
+            *is_beyond |= word.is_err() && stack.is_beyond(address);
+            word
+        };
         self.unwinder.unwind_frame(at, regs, self.cache, &mut read).ok()?
     }
+}
+
+/// Whether there was more to copy: whoever asks for a copy asks for a round number of bytes.
+pub(crate) fn goes_on(copy: &[u8]) -> bool {
+    !copy.is_empty() && copy.len().is_multiple_of(1024)
 }
 
 /// The copy of a stack.
@@ -523,6 +557,8 @@ where
 struct Stack<'a> {
     start: u64,
     bytes: &'a [u8],
+    /// Whether there is more of it.
+    goes_on: bool,
 }
 
 impl Stack<'_> {
@@ -532,9 +568,10 @@ impl Stack<'_> {
         Ok(u64::from_le_bytes(*word))
     }
 
-    /// Whether there was more to copy: whoever asks for a copy asks for a round number of bytes.
-    fn is_cut(self) -> bool {
-        self.bytes.len().is_multiple_of(1024)
+    /// Whether an address is of a part of the stack that is not here.
+    fn is_beyond(self, address: u64) -> bool {
+        let end = self.end().saturating_sub(7);
+        self.goes_on && (end..end.saturating_add(MOST_STACK)).contains(&address)
     }
 
     /// Behind the last byte of the copy.

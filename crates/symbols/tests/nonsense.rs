@@ -77,9 +77,9 @@ fn feed(namer: &mut Namer, random: &mut Random) {
 }
 
 fn feed_sample(namer: &mut Namer, random: &mut Random, time_ns: u64, pid: u32, tid: u32) {
-    let contexts = [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript];
+    let contexts = [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript, Context::Cut];
     let chain: Vec<Address> = (0..random.below(8))
-        .map(|_| Address { value: random.number(), context: contexts[random.below(3) as usize] })
+        .map(|_| Address { value: random.number(), context: contexts[random.below(5) as usize] })
         .collect();
     namer.sample(&Sample {
         event: random.below(4) as u32,

@@ -1,4 +1,5 @@
-//! Opening files in a root that is not ours: whatever links they hold, the kernel itself keeps us inside.
+//! Files that std does not open: in a root that is not ours, where the kernel itself keeps us inside whatever links they
+//! hold; in memory; and those that a program shares with one that it starts.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -46,6 +47,26 @@ pub fn open_trace_events() -> io::Result<OwnedFd> {
     }
 }
 
+/// A file in memory, without a name: it is gone with its last descriptor.
+pub fn memory_file() -> io::Result<File> {
+    // SAFETY: a fixed text and a number go in.
+    own(libc::c_long::from(unsafe { libc::memfd_create(c"nodescope".as_ptr(), libc::MFD_CLOEXEC) }))
+}
+
+/// Lets programs that this process starts from now on have a file, under the same number.
+pub fn share(file: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: changes a flag of a descriptor that its owner has lent us.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFD, 0) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A file that was shared with this program when it was started. From now on it is this program's alone.
+pub fn inherited<T: FromRawFd>(number: i32) -> io::Result<T> {
+    // SAFETY: sets a flag of a descriptor by its number, which fails where there is none.
+    let result = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { own(libc::c_long::from(number)) }
+}
+
 fn text(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
@@ -55,6 +76,6 @@ fn own<T: FromRawFd>(result: libc::c_long) -> io::Result<T> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
+    // SAFETY: the kernel or whoever started us has given us this descriptor, and nobody else has it.
     Ok(unsafe { T::from_raw_fd(result as libc::c_int) })
 }

@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 pub use ring::Ring;
 
+use crate::files;
+
 /// The version of the attribute that every kernel since 4.4 knows.
 pub const ATTRIBUTE_BYTES: u32 = 112;
 
@@ -114,20 +116,12 @@ impl Event {
 
     /// Lets programs that this process starts from now on have the event, under the same number.
     pub fn share(&self) -> io::Result<()> {
-        // SAFETY: changes a flag of a descriptor that is ours.
-        let result = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETFD, 0) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        files::share(&self.file)
     }
 
     /// An event that was shared with this program when it was started. From now on it is this program's alone.
     pub fn inherited(number: i32) -> io::Result<Self> {
-        // SAFETY: asks for and sets a flag of a descriptor by its number, which fails where there is none.
-        let result = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: it is open, and was given to this program for this purpose only.
-        Ok(Self { file: unsafe { OwnedFd::from_raw_fd(number) } })
+        Ok(Self { file: files::inherited(number)? })
     }
 
     /// Lets the event count.

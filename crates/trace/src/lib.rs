@@ -5,7 +5,7 @@ mod record;
 mod sink;
 
 pub use record::{
-    About, Address, BuildId, Comm, Context, CpuTime, Event, Exit, Facts, Fork, JavaScript, Measure, Mmap,
-    Registers, Sample, Switch, Turn,
+    About, Address, BuildId, Comm, Context, CpuTime, Cut, Event, Exit, Facts, Fork, JavaScript, Loss,
+    Measure, Mmap, Registers, Sample, Switch, Turn,
 };
 pub use sink::Sink;

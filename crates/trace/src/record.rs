@@ -204,6 +204,49 @@ pub enum Context {
     Elsewhere,
     /// JavaScript that was named when it was seen: the value is the row of a [`JavaScript`] frame.
     JavaScript,
+    /// Nobody's: the callers beyond are not known. The value is the number of a [`Cut`].
+    Cut,
+}
+
+/// Why the outer callers of a stack are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The stack is deeper than the copy of it that was taken.
+    DeeperThanCopy = 0,
+    /// The stack was not walked: the program that should have done so had ended.
+    NotWalked = 1,
+}
+
+impl Cut {
+    /// The outermost frame of a stack that is cut.
+    pub fn address(self) -> Address {
+        Address { value: self as u64, context: Context::Cut }
+    }
+
+    /// What an address of [`Context::Cut`] means.
+    pub fn of(value: u64) -> Self {
+        if value == Self::NotWalked as u64 { Self::NotWalked } else { Self::DeeperThanCopy }
+    }
+}
+
+/// Something that a recorder counts because a recording lacks it, or got it in another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// A program of the recorder's own ended before it should.
+    HelperCrash = 0,
+    /// A stack was deeper than its copy, and its outer callers were read later.
+    StackReadLater = 1,
+    /// A stack was deeper than its copy, and its outer callers are missing.
+    StackCut = 2,
+}
+
+impl Loss {
+    /// What a number in a recording means.
+    pub fn of(number: u32) -> Option<Self> {
+        [Self::HelperCrash, Self::StackReadLater, Self::StackCut]
+            .into_iter()
+            .find(|loss| *loss as u32 == number)
+    }
 }
 
 /// Registers, as perf writes them: one value for each bit that is set, the lowest first.

@@ -1,7 +1,7 @@
 //! Where a recording goes while it is read or made.
 
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Mmap, Sample, Switch, Turn,
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sample, Switch, Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
@@ -52,6 +52,9 @@ pub trait Sink {
 
     /// That many samples were lost.
     fn lost(&mut self, count: u64);
+
+    /// The recorder counted so many of its own losses.
+    fn loss(&mut self, _loss: Loss, _count: u64) {}
 
     /// The kernel sampled less for a while, to protect the machine.
     fn throttled(&mut self) {}

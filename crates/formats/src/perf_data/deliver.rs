@@ -1,7 +1,7 @@
 //! Records, in the order of their times, to the sink.
 
 use trace::{
-    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Mmap, Sink, Switch, Turn,
+    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sink, Switch, Turn,
 };
 
 use super::attributes::{Attribute, Attributes, part};
@@ -41,6 +41,7 @@ pub(super) mod kind {
     pub(in super::super) const NOTE: u32 = 0x4e53_0005;
     pub(in super::super) const UNNAMED: u32 = 0x4e53_0006;
     pub(in super::super) const CHECKSUM: u32 = 0x4e53_0007;
+    pub(in super::super) const LOSS: u32 = 0x4e53_0020;
 }
 
 /// Flags whose meaning depends on the record.
@@ -352,6 +353,10 @@ impl<'a> Deliver<'a> {
             kind::UNNAMED => {
                 let count = body.u64()?;
                 self.sink.unnamed(until_nul(body.rest()), count);
+            }
+            kind::LOSS => {
+                let (number, count) = (u32::try_from(body.u64()?).ok()?, body.u64()?);
+                self.sink.loss(Loss::of(number)?, count);
             }
             kind::CPU_TIME => {
                 self.sink.cpu_time(&CpuTime { used_ns: body.u64()?, hidden_kernel_ns: body.u64()? });

@@ -17,6 +17,9 @@ const CONTEXT_GUEST_USER: u64 = -2560i64 as u64;
 /// Our own: the next ones are rows of frames that were named when they were seen.
 const CONTEXT_JAVASCRIPT: u64 = -3072i64 as u64;
 
+/// Our own, too: the stack goes on, but nobody knows how.
+const CONTEXT_CUT: u64 = -3328i64 as u64;
+
 const READ_ENABLED: u64 = 1 << 0;
 const READ_RUNNING: u64 = 1 << 1;
 const READ_ID: u64 = 1 << 2;
@@ -121,6 +124,7 @@ fn read_chain(order: Order, words: &[u8], mut context: Context, chain: &mut Vec<
                 CONTEXT_KERNEL => Context::Kernel,
                 CONTEXT_USER => Context::User,
                 CONTEXT_JAVASCRIPT => Context::JavaScript,
+                CONTEXT_CUT => Context::Cut,
                 CONTEXT_HYPERVISOR | CONTEXT_GUEST | CONTEXT_GUEST_KERNEL | CONTEXT_GUEST_USER => {
                     Context::Elsewhere
                 }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsRawFd;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use capture::{Options, Sampler, Scope, records};
@@ -18,10 +18,14 @@ use trace::{Address, Context, Registers, Sample, Sink};
 use super::threads::{self, Thread, Whereabouts};
 use crate::advice::{self, Subject};
 use crate::failure::Failure;
+use crate::own_process::{self, LastWords};
 use crate::record::proc;
 
 /// Tells the looker the process, and what it may do.
 const PROCESS: &str = "NODESCOPE_DUMP";
+
+/// In a test: whether it crashes.
+const PANIC: &str = "NODESCOPE_TEST_PANIC_IN_DUMP";
 
 /// How long the looker may be silent while it does not run: it tells of every round.
 const PATIENCE: Duration = Duration::from_millis(600);
@@ -100,7 +104,8 @@ pub(super) struct Hint {
     pub(super) hint: String,
 }
 
-const CONTEXTS: [Context; 4] = [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript];
+const CONTEXTS: [Context; 5] =
+    [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript, Context::Cut];
 
 /// Everything that was found.
 #[derive(Debug, Default)]
@@ -110,6 +115,8 @@ pub(super) struct Look {
     pub(super) hints: Vec<Hint>,
     /// Whether reading the heap had to be given up.
     pub(super) was_blocked: bool,
+    /// Why lookers ended before they should: that is a bug of ours.
+    pub(super) crashes: Vec<String>,
     /// Who told of each thread: what the same looker says later is better.
     told_by: BTreeMap<u32, Depth>,
 }
@@ -129,11 +136,11 @@ pub(super) fn look(pid: u32, name: &str) -> io::Result<Look> {
     let mut look = Look::default();
     for depth in [Depth::Heap, Depth::Stacks, Depth::Nothing] {
         let mut looker = Looker::start(pid, name, depth, look.next_row())?;
-        let is_done = looker.listen(end, &mut look)?;
-        if is_done {
-            break;
+        match looker.listen(end, &mut look)? {
+            Ended::Done => break,
+            Ended::Silent => look.was_blocked = true,
+            Ended::Crashed(cause) => look.crashes.push(cause),
         }
-        look.was_blocked = true;
     }
     Ok(look)
 }
@@ -163,28 +170,41 @@ struct Looker {
     depth: Depth,
     child: Child,
     stdout: ChildStdout,
+    last_words: Option<LastWords>,
     bytes: Vec<u8>,
+}
+
+/// How a looker came to its end.
+enum Ended {
+    Done,
+    /// It was silent for too long, or the time is over.
+    Silent,
+    /// It ended by itself, because of this.
+    Crashed(String),
 }
 
 impl Looker {
     fn start(pid: u32, name: &str, depth: Depth, next_row: u32) -> io::Result<Self> {
         let order = Order { pid, name: name.to_owned(), depth, next_row };
+        let last_words = LastWords::new().ok();
+        let stderr = last_words.as_ref().and_then(|words| words.stdio().ok());
         let mut child = Command::new(std::env::current_exe()?)
             .env(PROCESS, serde_json::to_string(&order)?)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(stderr.unwrap_or_else(Stdio::inherit))
             .spawn()?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { depth, child, stdout, bytes: Vec::new() })
+        Ok(Self { depth, child, stdout, last_words, bytes: Vec::new() })
     }
 
-    /// Takes in what is sent; whether the looker came to its end.
-    fn listen(&mut self, end: Instant, look: &mut Look) -> io::Result<bool> {
+    /// Takes in what is sent, until there is no more.
+    fn listen(&mut self, end: Instant, look: &mut Look) -> io::Result<Ended> {
         let mut heard = Instant::now();
         loop {
             let now = Instant::now();
             if now >= end || heard.elapsed() > PATIENCE && !self.runs() {
-                return Ok(false);
+                return Ok(Ended::Silent);
             }
             if !sys::perf::wait(&[self.stdout.as_raw_fd()], (end - now).min(Duration::from_millis(50)))? {
                 continue;
@@ -192,7 +212,8 @@ impl Looker {
             let mut piece = [0; 1 << 16];
             let read = self.stdout.read(&mut piece)?;
             if read == 0 {
-                return Ok(self.child.wait()?.success());
+                let status = self.child.wait()?;
+                return Ok(if status.success() { Ended::Done } else { Ended::Crashed(self.cause(status)) });
             }
             heard = Instant::now();
             self.bytes.extend_from_slice(&piece[..read]);
@@ -201,6 +222,10 @@ impl Looker {
                 look.take(serde_json::from_str(&line)?, self.depth);
             }
         }
+    }
+
+    fn cause(&self, status: ExitStatus) -> String {
+        self.last_words.as_ref().map_or_else(|| status.to_string(), |words| words.cause(Some(status)))
     }
 
     fn runs(&self) -> bool {
@@ -234,6 +259,9 @@ pub(crate) fn look_for_dump() -> Option<Result<(), Failure>> {
 
 fn serve(order: &Order) -> io::Result<()> {
     let pid = order.pid;
+    if order.depth == Depth::Heap {
+        own_process::crash_if_asked(PANIC);
+    }
     let all = threads::list(pid)?;
     let found: RefCell<Vec<Line>> = RefCell::new(Vec::new());
     let mut walker = Walker::new(order.next_row, &[], proc::whereabouts, |one| {

@@ -139,6 +139,8 @@ fn sentences(report: &Report) -> Vec<String> {
     }
     sentences.extend(hidden_kernel(report));
     sentences.extend(unsampled(report));
+    sentences.extend(crashes(report));
+    sentences.extend(deep_stacks(report));
     sentences.extend(missing_map(report));
     if report.samples < 100 && report.counted {
         sentences.push(format!("Only {}: the shares below are rough.", plural(report.samples, "sample")));
@@ -210,6 +212,30 @@ fn quality(report: &Report) -> String {
         }
     }
     text
+}
+
+/// What is our own fault.
+fn crashes(report: &Report) -> Option<String> {
+    let times = match report.losses.helper_crashes {
+        0 => return None,
+        1 => "once".to_owned(),
+        count => format!("{} times", thousands(count)),
+    };
+    Some(format!(
+        "The part of nodescope that reads names crashed {times} while it recorded: some samples have no callers, and no names."
+    ))
+}
+
+/// Stacks of which only a part was copied.
+fn deep_stacks(report: &Report) -> Option<String> {
+    let LossesRow { stacks_read_later, stacks_cut, .. } = report.losses;
+    let all = stacks_read_later.saturating_add(stacks_cut);
+    (all > 0).then(|| {
+        let (stacks, share) = (plural(all, "stack"), percent(stacks_read_later as f64 / all as f64));
+        format!(
+            "{stacks} went deeper than the copy taken with the sample: {share} were completed by reading later, the rest end in “… deeper than the copy”."
+        )
+    })
 }
 
 /// The most common reason for nameless JavaScript has a remedy.

@@ -87,8 +87,24 @@ pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// What was said. A program of our own that crashed fails every test but those that want it: these look at the bytes.
 pub fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.contains(CRASHED), "a program of nodescope's own has crashed: {said}");
+    said
+}
+
+/// What every report of a crash of ours has.
+pub const CRASHED: &str = "has crashed (";
+
+/// In a scratch folder, says that crashes are wanted.
+const WANTS_CRASHES: &str = "wants-crashes";
+
+/// How often a program of our own has crashed in a recording; `None` where that is none, or is damaged.
+fn crashes(path: &Path) -> Option<u64> {
+    let is_ours = path.extension().is_some_and(|ending| ending == "nodescope");
+    let bytes = is_ours.then(|| fs::read(path).ok()).flatten()?;
+    Some(profile::file::read(&bytes).ok()?.meta().losses.helper_crashes)
 }
 
 pub fn without_colours(text: &str) -> String {
@@ -134,8 +150,24 @@ impl Scratch {
     }
 }
 
+impl Scratch {
+    /// A test that lets programs of ours crash.
+    pub fn want_crashes(&self) {
+        self.file(WANTS_CRASHES, b"");
+    }
+}
+
 impl Drop for Scratch {
+    /// Looks at every recording before it goes: one in which a program of ours has crashed fails the test.
     fn drop(&mut self) {
+        let paths = fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
+        let paths: Vec<PathBuf> = paths.collect();
+        let wants = paths.iter().any(|path| path.ends_with(WANTS_CRASHES));
+        let crashed: Vec<PathBuf> =
+            paths.into_iter().filter(|path| crashes(path).is_some_and(|count| count > 0)).collect();
         let _ = fs::remove_dir_all(&self.0);
+        if !std::thread::panicking() && !wants {
+            assert!(crashed.is_empty(), "a program of nodescope's own has crashed in {crashed:?}");
+        }
     }
 }

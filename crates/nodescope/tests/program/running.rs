@@ -247,3 +247,14 @@ pub fn installed_node() -> Option<String> {
     let node = Command::new("node").args(["-p", "process.execPath"]).output().ok()?;
     Some(String::from_utf8_lossy(&node.stdout).trim().to_owned())
 }
+
+/// The processes that a process has started.
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_its = |child: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)) == Some(&pid.to_string())
+    };
+    pids.filter(is_its).collect()
+}

@@ -253,6 +253,9 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
         ambiguous,
         damage,
         notes,
+        helper_crashes,
+        stacks_read_later,
+        stacks_cut,
         unclosed: _,
     } = &other.meta.losses;
     losses.lost = losses.lost.saturating_add(*lost);
@@ -271,5 +274,8 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     }
     losses.damage.extend(damage.iter().cloned());
     losses.notes.extend(notes.iter().cloned());
+    losses.helper_crashes = losses.helper_crashes.saturating_add(*helper_crashes);
+    losses.stacks_read_later = losses.stacks_read_later.saturating_add(*stacks_read_later);
+    losses.stacks_cut = losses.stacks_cut.saturating_add(*stacks_cut);
     mine.losses = losses;
 }

@@ -83,7 +83,7 @@ impl Codes {
             let saved = (0..(slot - sp) / 8).rev().filter_map(|row| stack.read(sp + row * 8).ok());
             let mut pointers = std::iter::once(fp).chain(saved);
             let fp = pointers.find(|fp| *fp > slot && self.leads_on(search, *fp))?;
-            Some(Caller { pc, sp: slot + 8, fp })
+            Some(Caller { pc, sp: slot.checked_add(8)?, fp })
         })
     }
 
@@ -92,7 +92,7 @@ impl Codes {
     pub(super) fn caller_of_saved(&mut self, search: &Search<'_>, distance: i64) -> Option<Caller> {
         let home = module_at(search.moment, search.address);
         search.words().find_map(|(slot, pc)| {
-            let sp = slot + 8;
+            let sp = slot.checked_add(8)?;
             let fp = search.stack.read(sp.checked_add_signed(distance)?).ok()?;
             let is_call = match self.call_before(search.moment, pc) {
                 Call::No => false,
@@ -111,7 +111,7 @@ impl Codes {
         let Search { moment, stack, is_blind, .. } = *search;
         for _ in 0..LONG_CHAIN {
             let (Ok(above), Ok(pc)) = (stack.read(fp), stack.read(fp.saturating_add(8))) else {
-                return stack.is_cut() && (stack.end()..stack.end().saturating_add(MOST_STACK)).contains(&fp);
+                return stack.is_beyond(fp);
             };
             let call = pc.wrapping_sub(1);
             let is_call = match file_at(moment, call) {
@@ -139,7 +139,8 @@ impl Codes {
         }
         *self.known.entry((module, offset)).or_insert_with(|| {
             let mut bytes = [0; LONGEST_CALL];
-            let start = (offset + 1).checked_sub(LONGEST_CALL as u64);
+            // The offset is of a mapping that a file may have made up.
+            let start = offset.checked_add(1).and_then(|end| end.checked_sub(LONGEST_CALL as u64));
             let module = &moment.modules.rows[module as usize];
             match start.is_some_and(|start| peek(moment, module, start, &mut bytes)) {
                 // A distance that looks like a direct call may stand before it.
@@ -150,9 +151,6 @@ impl Codes {
         })
     }
 }
-
-/// Stacks are not larger.
-const MOST_STACK: u64 = 8 << 20;
 
 impl Search<'_> {
     /// The words from the stack pointer on, and where they stand.

@@ -51,7 +51,7 @@ impl Unwinders {
         steps.push(Step { pc: sleeper.pc, fp: None, is_return_address: false });
         let Some(process) = self.by_row.get(&moment.row) else { return };
         let Machine::X86_64(unwinder) = &process.machine else { return };
-        let stack = Stack { start: sleeper.sp, bytes: sleeper.stack };
+        let stack = Stack { start: sleeper.sp, bytes: sleeper.stack, goes_on: false };
         let search = Search { moment, process, stack, read_code: sleeper.read_code };
         let mut regs = UnwindRegsX86_64::new(sleeper.pc, sleeper.sp, UNKNOWN);
         let mut at = FrameAddress::from_instruction_pointer(sleeper.pc);

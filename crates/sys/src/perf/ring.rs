@@ -61,9 +61,15 @@ impl Ring {
         });
     }
 
-    /// Shows what the kernel has written since the last time, and gives the room back. Where it reaches the ring's end,
-    /// it goes on in a second piece.
-    pub fn take(&mut self, mut show: impl FnMut(&[u8], &[u8])) {
+    /// Shows what the kernel has written since the last time, and gives the room back.
+    pub fn take(&mut self, show: impl FnMut(&[u8], &[u8])) {
+        let end = self.show(show);
+        self.release(end);
+    }
+
+    /// Shows what the kernel has written since room was given back, and says up to which position. Where it reaches the
+    /// ring's end, it goes on in a second piece.
+    pub fn show(&mut self, mut show: impl FnMut(&[u8], &[u8])) -> u64 {
         let head = self.position(HEAD).load(Ordering::Acquire);
         let tail = self.position(TAIL).load(Ordering::Relaxed);
         let mask = self.data_bytes as u64 - 1;
@@ -78,7 +84,16 @@ impl Ring {
                 std::slice::from_raw_parts(data, length - first),
             );
         }
-        self.position(TAIL).store(head, Ordering::Release);
+        head
+    }
+
+    /// Gives the room back up to a position, unless that was done, or nothing is written there.
+    pub fn release(&mut self, end: u64) {
+        let head = self.position(HEAD).load(Ordering::Acquire);
+        let tail = self.position(TAIL).load(Ordering::Relaxed);
+        if end.wrapping_sub(tail) <= head.wrapping_sub(tail) {
+            self.position(TAIL).store(end, Ordering::Release);
+        }
     }
 
     fn position(&self, offset: usize) -> &AtomicU64 {

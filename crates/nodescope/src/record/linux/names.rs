@@ -6,32 +6,22 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use capture::{Rings, Sampler, mappings, own, records};
 use formats::perf_data::Live;
 use symbols::{Found, Note, Walker};
+use trace::Loss;
 
+use super::journal::Journal;
 use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
 use super::proc;
+use super::reader::{MESSAGE_HEAD, NUMBERS, RINGS, Reader};
 use super::turns::Loops;
 use crate::advice;
 use crate::failure::Failure;
 
-/// Tells the reader which rings there are.
-const RINGS: &str = "NODESCOPE_RINGS";
-/// The numbers that the samples of each event carry, that of the first frame, and the threads for which nothing is read,
-/// or [`EVERYBODY`].
-const NUMBERS: &str = "NODESCOPE_NUMBERS";
-
-/// A silence that makes us look at the reader: it tells of every round, the empty ones, too.
-const SILENCE: Duration = Duration::from_millis(150);
-/// How long it may then stand still.
-const STANDSTILL: Duration = Duration::from_millis(150);
-/// How long it may take for its last words, as long as it runs: on a busy machine it may have just begun.
-const LAST_WORDS: Duration = Duration::from_secs(10);
 /// How often it is started: for a target that blocks every reader, the last one walks stacks, and reads no memory.
 const MOST_STARTS: u32 = 5;
 /// In place of the threads for which nothing is read.
@@ -52,31 +42,22 @@ pub(super) struct Names {
     /// The threads for which reading has never ended, and whether nothing is read at all.
     shunned: Vec<u32>,
     shuns_everybody: bool,
-}
-
-struct Reader {
-    child: Child,
-    /// Its end is the end of the recording.
-    stdin: Option<ChildStdin>,
-    stdout: ChildStdout,
-    started: Instant,
-    heard: Instant,
-    /// When it was last seen to go on without a word, and the kernel's account of its work at the last look.
-    moved: Instant,
-    account: Option<String>,
-    /// The thread for which it began to read last, when it had not done so before.
-    trying: u32,
-    bytes: Vec<u8>,
+    /// What readers had read and not sent when they ended.
+    journal: Option<Journal>,
+    /// How many have crashed.
+    crashes: u32,
+    /// What was mapped while a reader begins, for whom it is kept.
+    meanwhile: Vec<u8>,
 }
 
 /// So much is sent at once, even if it was just done.
 const MOST_UNSENT: usize = 48 << 10;
 
-/// What a message starts with: its length, how many samples it has, the number of the next frame, and the thread for
-/// which memory will be read for the first time.
-const MESSAGE_HEAD: usize = 16;
+/// A recording tells of so many crashes: more say nothing new.
+const MOST_CRASHES: u32 = 1000;
 
 /// What a recorder says when it gives up.
+const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has names only from a perf map";
 const BLOCKED: &str = "the memory of the target blocks whoever reads it: from then on, JavaScript has names only from a perf map";
 const SHUNNED: &str =
     "a thread of the target blocks whoever reads the memory that it runs in: it has no names";
@@ -84,76 +65,150 @@ const SHUNNED: &str =
 impl Names {
     /// Starts a reader; without one, samples have no JavaScript names.
     pub(super) fn start(sampler: &Sampler) -> Self {
-        let mut names = Self { starts: 0, shuns_everybody: false, ..Self::none() };
-        names.restart(sampler);
+        let journal = Journal::new().ok();
+        let mut names = Self { journal, starts: 0, shuns_everybody: false, ..Self::none() };
+        names.restart(sampler, true);
         names
     }
 
     /// Nobody reads.
     pub(super) fn none() -> Self {
-        let (reader, shunned) = (None, Vec::new());
-        Self { reader, starts: MOST_STARTS, next_row: 0, has_doubt: true, shunned, shuns_everybody: true }
+        Self {
+            reader: None,
+            journal: None,
+            starts: MOST_STARTS,
+            crashes: 0,
+            next_row: 0,
+            has_doubt: true,
+            shunned: Vec::new(),
+            shuns_everybody: true,
+            meanwhile: Vec::new(),
+        }
     }
 
-    /// Whether somebody reads the rings.
+    /// Whether there is a reader, even one that has just begun.
     pub(super) fn is_reading(&self) -> bool {
         self.reader.is_some()
+    }
+
+    /// Whether a reader reads the rings: nobody else may do so meanwhile.
+    pub(super) fn has_rings(&self) -> bool {
+        self.reader.as_ref().is_some_and(|reader| reader.has_rings)
     }
 
     /// Waits for the reader's next words.
     pub(super) fn wait(&self, most: Duration) {
         if let Some(reader) = &self.reader {
-            // What is wrong with it shows when it is read.
-            let _ = sys::perf::wait(&[reader.stdout.as_raw_fd()], most);
+            reader.wait(most);
         }
     }
 
-    /// Appends what the reader has read. Where it hangs, it is replaced.
+    /// Appends what was sampled. A reader that hangs or has ended is replaced; until the next one is ready, the rings
+    /// are read here, without names.
     pub(super) fn read(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
+        self.listen(sampler, out);
+        if self.has_rings() {
+            return;
+        }
+        let start = out.len();
+        sampler.read(out);
+        let Some(reader) = &mut self.reader else { return };
+        // The next reader must know of everything that is mapped while it begins.
+        let changes = records(&out[start..]).filter(|(is_sample, _)| !is_sample);
+        changes.for_each(|(_, record)| self.meanwhile.extend_from_slice(record));
+        if reader.is_ready {
+            reader.give_rings(&std::mem::take(&mut self.meanwhile));
+        }
+    }
+
+    fn listen(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
         let Some(reader) = &mut self.reader else { return };
         let is_alive = reader.listen(Duration::ZERO).unwrap_or(false);
+        let is_stuck = is_alive && reader.is_stuck();
+        self.take(sampler, out);
+        if is_alive && !is_stuck {
+            return;
+        }
+        let Some(reader) = self.reader.take() else { return };
+        let had_names = !self.shuns_everybody;
+        if reader.started.elapsed() > STEADY && had_names {
+            self.starts = self.starts.min(1);
+        }
+        let trying = self.end(reader, is_stuck, sampler, out);
+        if let Some(tid) = trying
+            && !std::mem::take(&mut self.has_doubt)
+        {
+            // Whoever is known to block is no reason to give up, unless there are many.
+            self.shunned.push(tid);
+            self.starts = if self.shunned.len() > MOST_SHUNNED { MOST_STARTS } else { 1 };
+            out.extend(own::note(SHUNNED));
+        }
+        self.restart(sampler, false);
+        if had_names && self.shuns_everybody {
+            out.extend(own::note(if is_stuck { BLOCKED } else { GIVEN_UP }));
+        }
+    }
+
+    /// Appends what the reader has sent.
+    fn take(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
+        let Some(reader) = &mut self.reader else { return };
         let (samples, next_row) = reader.take(out);
         sampler.count(samples);
         self.next_row = self.next_row.max(next_row);
-        let is_stuck = reader.is_stuck();
-        if !is_alive || is_stuck {
-            let had_names = !self.shuns_everybody;
-            if reader.started.elapsed() > STEADY && !self.shuns_everybody {
-                self.starts = self.starts.min(1);
-            }
-            let trying = Some(reader.trying).filter(|tid| *tid != 0 && is_stuck);
-            if let Some(tid) = trying
-                && !std::mem::take(&mut self.has_doubt)
-            {
-                // Whoever is known to block is no reason to give up, unless there are many.
-                self.shunned.push(tid);
-                self.starts = if self.shunned.len() > MOST_SHUNNED { MOST_STARTS } else { 1 };
-                out.extend(own::note(SHUNNED));
-            }
-            self.restart(sampler);
-            if had_names && self.shuns_everybody {
-                out.extend(own::note(BLOCKED));
-            }
+    }
+
+    /// Ends a reader: takes what it has sent, and what it had read and not sent. The thread for which it was reading when
+    /// it hung, if it did; else it has crashed, which is told.
+    fn end(
+        &mut self,
+        mut reader: Reader,
+        is_stuck: bool,
+        sampler: &mut Sampler,
+        out: &mut Vec<u8>,
+    ) -> Option<u32> {
+        let trying = Some(reader.trying).filter(|tid| *tid != 0 && is_stuck);
+        let status = reader.end();
+        self.reader = Some(reader);
+        self.take(sampler, out);
+        let reader = self.reader.take()?;
+        if let Some(rest) = self.journal.as_ref().and_then(|journal| journal.rest(reader.taken)) {
+            sampler.count(records(&rest.records).filter(|(is_sample, _)| *is_sample).count() as u64);
+            sampler.go_on_from(&rest.positions);
+            out.extend_from_slice(&rest.records);
+            out.extend(own::finished_round());
         }
+        if !is_stuck && self.crashes < MOST_CRASHES {
+            self.crashes += 1;
+            out.extend(own::loss(Loss::HelperCrash, 1));
+            out.extend(own::note(&crashed(&reader.cause(status))));
+        }
+        trying
     }
 
     /// Lets the reader read what is left, and takes it. Where it cannot, another one does without names.
     pub(super) fn finish(&mut self, sampler: &mut Sampler, out: &mut Vec<u8>) {
         while let Some(mut reader) = self.reader.take() {
-            let is_done = reader.finish();
-            let (samples, next_row) = reader.take(out);
-            sampler.count(samples);
-            self.next_row = self.next_row.max(next_row);
-            drop(reader);
-            if !is_done {
+            if !reader.has_rings {
+                // It has nothing yet: what is left is read here.
+                return;
+            }
+            let (is_done, is_stuck) = reader.finish();
+            if is_done {
+                self.reader = Some(reader);
+                self.take(sampler, out);
+                self.reader = None;
+            } else {
+                self.end(reader, is_stuck, sampler, out);
                 self.starts = MOST_STARTS;
-                self.restart(sampler);
+                self.restart(sampler, true);
             }
         }
     }
 
-    fn restart(&mut self, sampler: &Sampler) {
+    /// Starts the next reader, at once with the rings, or when it has asked for them.
+    fn restart(&mut self, sampler: &Sampler, has_rings: bool) {
         self.reader = None;
+        self.meanwhile.clear();
         let shunned = if self.starts < MOST_STARTS {
             self.starts += 1;
             self.shunned.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
@@ -162,96 +217,19 @@ impl Names {
         } else {
             return;
         };
-        self.reader = Reader::start(sampler, self.next_row, &shunned).ok();
+        let journal = self.journal.as_mut().and_then(|journal| journal.share().ok());
+        self.reader = Reader::start(sampler, self.next_row, &shunned, journal).ok();
+        if let Some(reader) = self.reader.as_mut().filter(|_| has_rings) {
+            reader.give_rings(&[]);
+        }
     }
 }
 
-impl Reader {
-    fn start(sampler: &Sampler, next_row: u32, shunned: &str) -> io::Result<Self> {
-        let (rings, events) = sampler.share()?;
-        let numbers = format!("{events}:{next_row}:{shunned}");
-        let mut child = Command::new(std::env::current_exe()?)
-            .env(RINGS, rings)
-            .env(NUMBERS, numbers)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let mut stdin = child.stdin.take().ok_or_else(gone)?;
-        let stdout = child.stdout.take().ok_or_else(gone)?;
-        let head = sampler.raw_head();
-        stdin.write_all(&(head.len() as u32).to_ne_bytes())?;
-        stdin.write_all(&head)?;
-        let (started, stdin, bytes) = (Instant::now(), Some(stdin), Vec::new());
-        let (heard, moved, account) = (started, started, None);
-        Ok(Self { child, stdin, stdout, started, heard, moved, account, trying: 0, bytes })
-    }
-
-    /// Waits for its last words; whether they came.
-    fn finish(&mut self) -> bool {
-        self.stdin = None;
-        let end = Instant::now() + LAST_WORDS;
-        while Instant::now() < end && !self.is_stuck() {
-            match self.listen(LONGEST_ROUND) {
-                Ok(true) => {}
-                ended => return ended.is_ok(),
-            }
-        }
-        false
-    }
-
-    /// Takes in what was sent; whether there may be more.
-    fn listen(&mut self, most: Duration) -> io::Result<bool> {
-        if !sys::perf::wait(&[self.stdout.as_raw_fd()], most)? {
-            return Ok(true);
-        }
-        let mut piece = [0; 1 << 16];
-        let read = self.stdout.read(&mut piece)?;
-        self.bytes.extend_from_slice(&piece[..read]);
-        self.heard = Instant::now();
-        Ok(read > 0)
-    }
-
-    /// Appends the whole messages; tells how many samples they have, and the number of the next frame.
-    fn take(&mut self, out: &mut Vec<u8>) -> (u64, u32) {
-        let (mut at, mut samples, mut next_row) = (0, 0, 0);
-        while let Some(head) = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<MESSAGE_HEAD>) {
-            let word = |from: usize| {
-                u32::from_ne_bytes([head[from], head[from + 1], head[from + 2], head[from + 3]])
-            };
-            let start = at + MESSAGE_HEAD;
-            let Some(body) = self.bytes.get(start..start + word(0) as usize) else { break };
-            out.extend_from_slice(body);
-            samples += u64::from(word(4));
-            next_row = word(8);
-            self.trying = word(12);
-            at = start + body.len();
-        }
-        self.bytes.drain(..at);
-        (samples, next_row)
-    }
-
-    /// Silent for long, and neither because others have the CPU nor because a disk is slow: then it goes on in between.
-    fn is_stuck(&mut self) -> bool {
-        if self.heard.elapsed() <= SILENCE {
-            self.account = None;
-            return false;
-        }
-        let account = proc::account(self.child.id()).unwrap_or_default();
-        let before = self.account.replace(account.clone());
-        if before != Some(account) || proc::is_running(self.child.id()) {
-            self.moved = Instant::now();
-        }
-        self.moved.elapsed() > STANDSTILL
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        // It has ended, or shall.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// What is said when a reader has crashed.
+fn crashed(cause: &str) -> String {
+    format!(
+        "the part of nodescope that reads names has crashed ({cause}): sampling went on, for a moment without names. This is a bug of nodescope: please report it"
+    )
 }
 
 /// Reads rings, if that is what this program was started for. Returns when the recording is over.
@@ -267,19 +245,23 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     let bad = || io::Error::from(io::ErrorKind::InvalidInput);
     let mut numbers = numbers.split(':');
     let mut number = || numbers.next().ok_or_else(bad);
-    let (events, next_row, shunned) = (number()?, number()?, number()?);
+    let (events, next_row, shunned, journal) = (number()?, number()?, number()?, number()?);
+    let mut journal = journal.parse().ok().and_then(|number| Journal::inherited(number).ok());
     let next_row: u32 = next_row.parse().map_err(|_| bad())?;
     let events = events.split(',').map(|number| number.parse::<u64>().map_err(|_| bad()));
     let events = events.collect::<io::Result<Vec<u64>>>()?;
     let shuns_everybody = shunned == EVERYBODY;
     let shunned: Vec<u32> = shunned.split(',').filter_map(|tid| tid.parse().ok()).collect();
     let mut rings = Rings::inherited(rings)?;
-    let head = read_head()?;
+    let mut stdin = io::stdin().lock();
+    let Some(head) = read_records(&mut stdin)? else { return Ok(()) };
     let message = RefCell::new(Message {
         bytes: Vec::new(),
         samples: 0,
         next_row,
         trying: 0,
+        current: 0,
+        taken: 0,
         ran: BTreeSet::new(),
         sent: Instant::now(),
         out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
@@ -292,20 +274,34 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     }
     let mut live = Live::default();
     live.take(&head, &mut walker);
+    // The rings are ours when the recorder says so: until then it reads them.
+    walker.prepare();
+    message.borrow_mut().send(true)?;
+    let Some(meanwhile) = read_records(&mut stdin)? else { return Ok(()) };
+    live.take(&meanwhile, &mut walker);
     let mut loops = Loops::default();
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
         raw.clear();
-        rings.read(&mut raw);
-        walker.begin_round();
+        let positions = rings.read(&mut raw);
         // What is mapped in this round may be needed for its samples.
-        for record in changes(&raw) {
-            live.take(record, &mut walker);
-            message.borrow_mut().bytes.extend_from_slice(record);
+        let (changes, samples) = (changes(&raw), records(&raw).filter(|(is_sample, _)| *is_sample));
+        let samples: Vec<&[u8]> = samples.map(|(_, record)| record).collect();
+        if let Some(journal) = journal.as_mut().filter(|_| !raw.is_empty()) {
+            journal.add(&[&changes[..], &samples].concat(), positions)?;
         }
-        for (_, record) in records(&raw).filter(|(is_sample, _)| *is_sample) {
+        rings.release();
+        walker.begin_round();
+        for record in changes {
             live.take(record, &mut walker);
+            message.borrow_mut().hand_over(record);
+        }
+        for record in samples {
+            panic_if_asked(&message);
+            message.borrow_mut().current += 1;
+            live.take(record, &mut walker);
+            message.borrow_mut().settle();
         }
         if round >= next_scan {
             next_scan = round + SCAN;
@@ -322,8 +318,14 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         for (reason, count) in walker.take_unnamed() {
             message.borrow_mut().bytes.extend(own::unnamed(reason, count));
         }
+        for (loss, count) in walker.take_losses() {
+            message.borrow_mut().bytes.extend(own::loss(loss, count));
+        }
         message.borrow_mut().look_at(&mut loops);
-        message.borrow_mut().send(is_last)?;
+        let is_sent = message.borrow_mut().send(is_last)?;
+        if let Some(journal) = journal.as_mut().filter(|_| is_sent) {
+            journal.forget(message.borrow().taken)?;
+        }
         if is_last {
             return Ok(());
         }
@@ -353,14 +355,30 @@ fn changes(raw: &[u8]) -> Vec<&[u8]> {
 /// How often new processes are looked for.
 const SCAN: Duration = Duration::from_millis(500);
 
-fn read_head() -> io::Result<Vec<u8>> {
-    let mut stdin = io::stdin().lock();
+/// Records that the recorder tells; none where it has ended instead.
+fn read_records(stdin: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
-    stdin.read_exact(&mut length)?;
-    let mut head = Vec::new();
-    stdin.take(u64::from(u32::from_ne_bytes(length))).read_to_end(&mut head)?;
-    Ok(head)
+    match stdin.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        result => result?,
+    }
+    let length = u64::from(u32::from_ne_bytes(length));
+    let mut records = Vec::new();
+    stdin.take(length).read_to_end(&mut records)?;
+    Ok((records.len() as u64 == length).then_some(records))
 }
+
+/// For tests of what happens then: crashes after so many samples. Programs that are released do not know of it.
+fn panic_if_asked(message: &RefCell<Message>) {
+    if cfg!(debug_assertions)
+        && let Some(after) = std::env::var(PANIC_AFTER).ok().and_then(|text| text.parse::<u64>().ok())
+    {
+        assert!(message.borrow().current < after, "a test wants it");
+    }
+}
+
+/// After how many records a reader crashes, in a test.
+const PANIC_AFTER: &str = "NODESCOPE_TEST_PANIC_AFTER";
 
 /// What is sent at once.
 struct Message {
@@ -368,6 +386,9 @@ struct Message {
     samples: u32,
     next_row: u32,
     trying: u32,
+    /// The number of the record that is worked on, and how many are in what was sent or will be.
+    current: u64,
+    taken: u64,
     /// The processes whose main thread was seen running since the last look.
     ran: BTreeSet<u32>,
     sent: Instant,
@@ -386,6 +407,7 @@ impl Message {
                 let Some(id) = events.get(sample.event as usize) else { return };
                 own::sample(*id, sample, &mut self.bytes);
                 self.samples += 1;
+                self.settle();
                 self.ran.extend(sample.pid.filter(|_| sample.pid == sample.tid));
                 if std::mem::take(&mut self.trying) != 0 {
                     let _ = self.send(true);
@@ -400,15 +422,27 @@ impl Message {
         }
     }
 
+    /// A record that is no sample.
+    fn hand_over(&mut self, record: &[u8]) {
+        self.bytes.extend_from_slice(record);
+        self.current += 1;
+        self.settle();
+    }
+
+    /// The record that was worked on is in the message.
+    fn settle(&mut self) {
+        self.taken = self.current;
+    }
+
     fn look_at(&mut self, loops: &mut Loops) {
         let ran = std::mem::take(&mut self.ran);
         loops.look(sys::clock::monotonic_ns(), &ran, |turn| self.bytes.extend(own::turn(turn)));
     }
 
-    /// Sends, unless it was just done: whoever listens need not wake up for each sample.
-    fn send(&mut self, at_once: bool) -> io::Result<()> {
+    /// Sends, unless it was just done: whoever listens need not wake up for each sample. Whether it was sent.
+    fn send(&mut self, at_once: bool) -> io::Result<bool> {
         if self.sent.elapsed() < LONGEST_ROUND && self.bytes.len() < MOST_UNSENT && !at_once {
-            return Ok(());
+            return Ok(false);
         }
         self.sent = Instant::now();
         if !self.bytes.is_empty() {
@@ -418,9 +452,11 @@ impl Message {
         for word in [self.bytes.len() as u32, self.samples, self.next_row, self.trying] {
             head.extend_from_slice(&word.to_ne_bytes());
         }
+        head.extend_from_slice(&self.taken.to_ne_bytes());
         head.append(&mut self.bytes);
         self.samples = 0;
-        self.out.write_all(&head)
+        self.out.write_all(&head)?;
+        Ok(true)
     }
 }
 

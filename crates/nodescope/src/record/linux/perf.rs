@@ -139,11 +139,8 @@ fn sample(
         if is_last {
             names.finish(sampler, &mut bytes);
         }
-        if names.is_reading() {
-            names.read(sampler, &mut bytes);
-        } else {
-            sampler.read(&mut bytes);
-        }
+        names.read(sampler, &mut bytes);
+        sampler.know(capture::new_processes(&bytes));
         beside.take_in(capture::new_processes(&bytes));
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
@@ -154,7 +151,7 @@ fn sample(
         let left =
             |most: Duration| limit.map_or(most, |limit| limit.saturating_sub(start.elapsed()).min(most));
         let most = left(LONGEST_ROUND).max(Duration::from_millis(1));
-        if names.is_reading() {
+        if names.has_rings() {
             names.wait(most);
         } else {
             sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
