@@ -9,6 +9,7 @@ use sys::perf::{Event, Ring, wait};
 
 use crate::sampler::REGISTERS;
 use crate::stream;
+use crate::switches;
 
 /// The rings of a sampler that this program shares with the one that started it.
 pub struct Rings {
@@ -39,9 +40,11 @@ impl Rings {
     /// Appends what was written since the last time. The room that the kernel keeps for a stack, and does not fill,
     /// is left out: it is most of a sample.
     pub fn read(&mut self, out: &mut Vec<u8>) {
+        let start = out.len();
         for (_, ring) in &mut self.rows {
             ring.take(|first, second| Written { first, second }.append_to(out));
         }
+        switches::thin(out, start);
     }
 }
 

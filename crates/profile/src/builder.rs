@@ -19,7 +19,8 @@ use crate::model::Profile;
 use crate::originals::Originals;
 use crate::strings::Interner;
 use crate::tables::{
-    Frame, Function, Lane, LineTick, Marker, Module, Process, Sample, Samples, Source, Stack, Thread, Unit,
+    Frame, Function, Lane, LineTick, Marker, Module, OffCpuTime, OffCpuTimes, Process, Sample, Samples,
+    Source, Stack, Thread, Unit,
 };
 
 /// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that claims more would make every walk from
@@ -230,6 +231,11 @@ impl Builder {
         self.profile.markers.push(row)
     }
 
+    /// Adds a time off the CPU, on the clock of the samples.
+    pub fn off_cpu_time(&mut self, row: OffCpuTime) -> RowId {
+        self.profile.off_cpu.push(row)
+    }
+
     /// Says which time is the start of the recording, where the first sample is not.
     pub fn set_origin_ns(&mut self, origin_ns: u64) {
         self.origin_ns = Some(origin_ns);
@@ -268,6 +274,7 @@ impl Builder {
         for time in markers.start_ns.iter_mut().chain(&mut markers.end_ns) {
             *time = time.saturating_sub(origin_ns);
         }
+        settle_off_cpu(&mut profile.off_cpu, origin_ns);
         if self.too_deep > 0 {
             let sentence =
                 format!("stacks have more than {DEEPEST_STACK} frames: {} are left out", self.too_deep);
@@ -302,12 +309,34 @@ fn hash(key: &impl Hash) -> u64 {
 fn earliest_ns(profile: &Profile) -> u64 {
     let lanes = profile.lanes.iter().filter(|lane| lane.timed);
     let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
-    samples.chain(profile.markers.start_ns.iter().min()).min().copied().unwrap_or(0)
+    let others =
+        profile.markers.start_ns.iter().min().into_iter().chain(profile.off_cpu.start_ns.iter().min());
+    samples.chain(others).min().copied().unwrap_or(0)
 }
 
 fn latest_ns(profile: &Profile) -> u64 {
     let samples = profile.lanes.iter().filter_map(|lane| lane.samples.time_ns.last());
-    samples.chain(profile.markers.end_ns.iter().max()).max().copied().unwrap_or(0)
+    let off_cpu = profile.off_cpu.start_ns.iter().zip(&profile.off_cpu.length_ns);
+    let latest = samples.chain(profile.markers.end_ns.iter().max()).max().copied().unwrap_or(0);
+    off_cpu.map(|(start_ns, length_ns)| start_ns.saturating_add(*length_ns)).max().unwrap_or(0).max(latest)
+}
+
+/// Moves the times, sorts them, and leaves whole microseconds.
+fn settle_off_cpu(rows: &mut OffCpuTimes, origin_ns: u64) {
+    let mut all: Vec<OffCpuTime> = rows.ids().map(|id| rows.row(id)).collect();
+    for row in &mut all {
+        row.start_ns = whole_us(row.start_ns.saturating_sub(origin_ns));
+        row.length_ns = whole_us(row.length_ns);
+    }
+    all.sort_by_key(|row| row.start_ns);
+    *rows = OffCpuTimes::default();
+    for row in all {
+        rows.push(row);
+    }
+}
+
+fn whole_us(ns: u64) -> u64 {
+    ns / 1000 * 1000
 }
 
 fn sort_by_time(samples: &mut Samples) {

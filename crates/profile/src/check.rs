@@ -67,6 +67,7 @@ impl Profile {
             ("stacks", self.stacks.columns_are_equally_long()),
             ("line ticks", self.line_ticks.columns_are_equally_long()),
             ("markers", self.markers.columns_are_equally_long()),
+            ("off-CPU times", self.off_cpu.columns_are_equally_long()),
             ("samples", self.lanes.iter().all(|lane| lane.samples.columns_are_equally_long())),
         ];
         match tables.iter().find(|(_, equal)| !equal) {
@@ -131,6 +132,7 @@ impl Profile {
         let (markers, ticks) = (&self.markers, &self.line_ticks);
         required("line ticks", "stack", ticks.stack.iter().map(|id| id.0), self.stacks.len())?;
         required("markers", "thread", markers.thread.iter().map(|id| id.0), self.threads.len())?;
+        required("off-CPU times", "thread", self.off_cpu.thread.iter().map(|id| id.0), self.threads.len())?;
         in_range("markers", "string", markers.text.iter().map(|id| id.0), self.strings.len())?;
         let spans = markers.start_ns.iter().zip(&markers.end_ns);
         match spans.enumerate().position(|(_, (start, end))| start > end) {

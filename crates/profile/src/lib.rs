@@ -28,5 +28,5 @@ pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;
 pub use tables::{
     Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, Marker, MarkerKind, Markers, Module,
-    NO_ADDRESS, Process, Sample, Samples, Source, Stack, Stacks, Thread, Unit,
+    NO_ADDRESS, OffCpuTime, OffCpuTimes, Process, Sample, Samples, Source, Stack, Stacks, Thread, Unit,
 };

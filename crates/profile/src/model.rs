@@ -4,7 +4,8 @@ use crate::ids::{FrameId, LaneId, ModuleId, ProcessId, SourceId, StackId, String
 use crate::meta::Meta;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Function, Functions, Lane, LineTicks, Markers, Module, Process, Source, Stacks, Thread,
+    Frames, Function, Functions, Lane, LineTicks, Markers, Module, OffCpuTimes, Process, Source, Stacks,
+    Thread,
 };
 
 /// A finished recording. Made by [`crate::Builder`]; [`Profile::check`] holds for each one.
@@ -22,6 +23,7 @@ pub struct Profile {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) line_ticks: LineTicks,
     pub(crate) markers: Markers,
+    pub(crate) off_cpu: OffCpuTimes,
 }
 
 impl Profile {
@@ -99,6 +101,11 @@ impl Profile {
     /// Spans and points.
     pub fn markers(&self) -> &Markers {
         &self.markers
+    }
+
+    /// When threads were off the CPU.
+    pub fn off_cpu(&self) -> &OffCpuTimes {
+        &self.off_cpu
     }
 
     /// The path of a source, if there is one.

@@ -19,6 +19,7 @@ mod live;
 mod maps;
 mod namer;
 pub mod naming;
+pub mod off_cpu;
 mod perf_map;
 mod places;
 mod processes;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use trace::{
     About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Measure, Mmap, Sample,
-    Sink, Switch, Turn,
+    ShortWaits, Sink, Switch, Turn,
 };
 
 use crate::jitdump::{self, Change, Jitdump};
@@ -43,6 +43,8 @@ pub struct Namer {
     pub(crate) events: FxHashMap<u32, RawEvent>,
     pub(crate) samples: Vec<RawSample>,
     pub(crate) switches: Vec<RawSwitch>,
+    /// Times off the CPU that the recorder summed up, and the rows of their threads.
+    pub(crate) short_waits: Vec<(u32, ShortWaits)>,
     /// Looks at event loops, and the rows of their threads.
     pub(crate) looks: Vec<(u32, Look)>,
     /// What is known of processes, by pid.
@@ -149,6 +151,7 @@ impl Namer {
             events: FxHashMap::default(),
             samples: Vec::new(),
             switches: Vec::new(),
+            short_waits: Vec::new(),
             looks: Vec::new(),
             facts: FxHashMap::default(),
             javascript: FxHashMap::default(),
@@ -303,6 +306,11 @@ impl Sink for Namer {
         let Switch { time_ns, pid, tid, out, preempted } = *switch;
         let thread = self.threads.current(Some(pid), Some(tid)).row;
         self.switches.push(RawSwitch { time_ns, thread, out, preempted });
+    }
+
+    fn short_waits(&mut self, waits: &ShortWaits) {
+        let thread = self.threads.current(Some(waits.pid), Some(waits.tid)).row;
+        self.short_waits.push((thread, *waits));
     }
 
     fn turn(&mut self, turn: &Turn) {

@@ -152,6 +152,10 @@ impl<'a> Reader<'a> {
         Ok(Self { directory: directory.iter().map(|entry| (entry.name.as_str(), entry)).collect(), bytes })
     }
 
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.directory.contains_key(name)
+    }
+
     pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {
         self.find(name).ok_or_else(|| ChunkError::Column(name.to_owned()))
     }
