@@ -15,6 +15,7 @@ mod generate;
 mod input;
 mod invoked;
 mod output;
+mod owners;
 #[cfg(target_os = "linux")]
 mod ps;
 mod record;

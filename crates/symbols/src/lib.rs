@@ -20,6 +20,7 @@ mod maps;
 mod namer;
 pub mod naming;
 pub mod off_cpu;
+mod owners;
 mod perf_map;
 mod places;
 mod processes;
@@ -39,4 +40,5 @@ pub use images::{Library, NoNames, name_library};
 #[cfg(target_os = "linux")]
 pub use live::{Found, Note, Walker, Whereabouts};
 pub use namer::Namer;
+pub use owners::Owners;
 pub use sources::{ForProcess, KernelNames, Sources};

@@ -197,6 +197,12 @@ impl Namer {
                 inside.map_or_else(|| files.open(None, &path), Ok)
             }
         };
+        if given.is_none()
+            && let Ok(dump) = &opened
+            && let Err(stranger) = self.world.sources.owners.check(pid, dump.as_ref())
+        {
+            return self.note(stranger.sentence(&format!("the jitdump {}", path_of(path).display())));
+        }
         match opened.and_then(jitdump::read) {
             Ok(dump) => self.take_dump(process, dump),
             Err(error) => {
