@@ -70,6 +70,8 @@ function summary(chunk) {
   for (const [table, column] of Object.entries({ functions: "name", frames: "function", stacks: "frame", markers: "kind" })) {
     tables[table] = columns[`${table}.${column}`].length;
   }
+  // Older files have these times as markers.
+  tables.off_cpu = columns["off_cpu.thread"]?.length ?? 0;
   const lanes = header.lanes.map(({ name, unit }, lane) => ({
     name: header.strings[name],
     unit,

@@ -11,6 +11,8 @@ mod sampler;
 mod state;
 #[cfg(target_os = "linux")]
 mod stream;
+#[cfg(target_os = "linux")]
+mod switches;
 
 #[cfg(target_os = "linux")]
 pub use events::{EventError, ExtraEvent};

@@ -12,6 +12,7 @@ use sys::perf::{ATTRIBUTE_BYTES, Attribute, Event, Ring, raise_file_limit, wait}
 use crate::rings::{records, strip};
 use crate::state;
 use crate::stream;
+use crate::switches;
 
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
@@ -311,6 +312,7 @@ impl Sampler {
         for (_, _, ring) in &mut self.rings {
             ring.read(out);
         }
+        switches::thin(out, fresh);
         let is_sample = |kind: &u32| *kind == stream::kind::SAMPLE;
         self.samples += stream::kinds(&out[fresh..]).filter(is_sample).count() as u64;
         if self.groups[0].attribute.user_stack > 0 {

@@ -8,6 +8,8 @@ pub(crate) mod kind {
     pub(crate) const FORK: u32 = 7;
     pub(crate) const SAMPLE: u32 = 9;
     pub(crate) const MMAP2: u32 = 10;
+    pub(crate) const SWITCH: u32 = 14;
+    pub(crate) const SWITCH_CPU_WIDE: u32 = 15;
     pub(crate) const ATTRIBUTE: u32 = 64;
     pub(crate) const FINISHED_ROUND: u32 = 68;
     pub(crate) const EVENT_UPDATE: u32 = 78;
@@ -20,6 +22,7 @@ pub(crate) mod kind {
     pub(crate) const UNNAMED: u32 = 0x4e53_0006;
     pub(crate) const CHECKSUM: u32 = 0x4e53_0007;
     pub(crate) const LOSS: u32 = 0x4e53_0020;
+    pub(crate) const SHORT_WAITS: u32 = 0x4e53_0010;
 }
 
 /// User code, in a record's flags.
@@ -29,7 +32,7 @@ pub(crate) const MISC_USER: u16 = 2;
 const MOST_IDS: usize = 8000;
 
 /// A record's header.
-const HEADER_BYTES: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 8;
 
 /// The first sixteen bytes of the pipe form.
 fn magic() -> Vec<u8> {
@@ -95,7 +98,7 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 
 /// Records of our own, which perf does not have.
 pub mod own {
-    use trace::{Context, CpuTime, Cut, Facts, JavaScript, Loss, Sample, Turn};
+    use trace::{Context, CpuTime, Cut, Facts, JavaScript, Loss, Sample, ShortWaits, Turn};
 
     use super::{MISC_USER, kind, record};
 
@@ -115,6 +118,15 @@ pub mod own {
         body.extend_from_slice(&turn.time_ns.to_ne_bytes());
         body.extend_from_slice(&turn.count.to_ne_bytes());
         record(kind::TURN, u16::from(turn.waiting), &body)
+    }
+
+    /// A thread was off the CPU several times, each time for a moment.
+    pub fn short_waits(waits: &ShortWaits) -> Vec<u8> {
+        let mut body = [waits.pid.to_ne_bytes(), waits.tid.to_ne_bytes()].concat();
+        for number in [waits.time_ns, waits.count, waits.total_ns] {
+            body.extend_from_slice(&number.to_ne_bytes());
+        }
+        record(kind::SHORT_WAITS, 0, &body)
     }
 
     /// A frame that was named when it was seen.

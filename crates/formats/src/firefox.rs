@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use profile::{Category, Lane, MarkerKind, Profile, Role, ThreadId, Tier, Unit};
+use profile::{Category, Lane, Marker, MarkerKind, Profile, Role, StringId, ThreadId, Tier, Unit};
 use serde::Serialize;
 use serde_json::{Value, json};
 use views::{Selection, selected_rows};
@@ -174,7 +174,17 @@ fn markers(tables: &mut Tables<'_>, thread: ThreadId) -> Markers {
     const INTERVAL: u8 = 1;
     let rows = tables.profile.markers();
     let mut markers = Markers::default();
-    for marker in rows.ids().map(|id| rows.row(id)).filter(|marker| marker.thread == thread) {
+    let off_cpu = tables.profile.off_cpu();
+    // A row that sums up several times is no span.
+    let off_cpu = off_cpu.ids().map(|id| off_cpu.row(id)).filter(|row| row.times == 1).map(|row| Marker {
+        kind: MarkerKind::OffCpu,
+        thread: row.thread,
+        start_ns: row.start_ns,
+        end_ns: row.start_ns.saturating_add(row.length_ns),
+        text: StringId::NONE,
+    });
+    let all = rows.ids().map(|id| rows.row(id)).chain(off_cpu);
+    for marker in all.filter(|marker| marker.thread == thread) {
         let (name, category) = match marker.kind {
             MarkerKind::LoopTurn => ("event loop turn", Category::Libuv),
             MarkerKind::GcPause => ("GC pause", Category::Gc),

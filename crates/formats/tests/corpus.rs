@@ -174,7 +174,7 @@ fn lanes(text: &mut String, profile: &Profile) {
         profile.functions().len(),
         profile.frames().len(),
         profile.stacks().len(),
-        profile.markers().len()
+        profile.markers().len() + profile.off_cpu().len()
     );
     for lane in profile.lanes() {
         let unit = match lane.unit {

@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::record::choose::{self, Wanted};
 use crate::record::proc;
 use crate::style::Style;
-use crate::{invoked, output};
+use crate::{invoked, output, owners};
 use look::{Hint, Look, Seen};
 use threads::Thread;
 
@@ -257,6 +257,8 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
     let mut sources = Sources::default();
     sources.roots.extend(proc::root(pid).map(|(root, _)| (pid, root)));
     sources.inner_pids.extend(proc::inner_pid(pid).map(|inner| (pid, inner)));
+    sources.owners = owners::default_owners();
+    sources.owners.add(pid, &owners::of_process(pid));
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     if let Ok(path) = fs::read_link(&program)
         && path.as_os_str().as_bytes().ends_with(b" (deleted)")

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use formats::{ImportError, ImportOptions};
 use profile::{Builder, Joining, Profile};
 use symbols::source_maps::{self, MapPlaces, TextLimits};
-use symbols::{Disk, ForProcess, KernelNames, Sources};
+use symbols::{Disk, ForProcess, KernelNames, Owners, Sources};
 
 use crate::cli::{Input, Names, Reading, SourceMaps};
 use crate::failure::{Failure, warn};
+use crate::owners;
 use crate::text::{plural, thousands};
 
 /// Files from this size on are worth some preparation.
@@ -126,6 +127,7 @@ fn sources(names: &Names) -> Result<Sources, Failure> {
         there(&map.path, "--perf-map FILE[:PID]")?;
     }
     Ok(Sources {
+        owners: owners_in(names.root.as_deref()),
         root: names.root.clone(),
         kernel: names.kallsyms.clone().map_or(KernelNames::Running, KernelNames::File),
         perf_maps,
@@ -133,6 +135,19 @@ fn sources(names: &Names) -> Result<Sources, Failure> {
         demangle: !names.no_demangle,
         ..Sources::default()
     })
+}
+
+/// Whose perf maps are believed. The root of a process is compared with that process; in another folder that the user
+/// names, every file is what the user meant.
+fn owners_in(root: Option<&Path>) -> Owners {
+    let Some(root) = root else { return owners::default_owners() };
+    let parts: Vec<&str> = root.components().filter_map(|part| part.as_os_str().to_str()).collect();
+    match parts[..] {
+        ["/", "proc", pid, "root"] => {
+            Owners::of_users(pid.parse().map(owners::of_process).unwrap_or_default())
+        }
+        _ => Owners::default(),
+    }
 }
 
 /// `FILE:PID`, or `FILE` for all processes.

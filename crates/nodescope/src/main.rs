@@ -17,6 +17,7 @@ mod invoked;
 mod output;
 #[cfg(target_os = "linux")]
 mod own_process;
+mod owners;
 #[cfg(target_os = "linux")]
 mod ps;
 mod record;

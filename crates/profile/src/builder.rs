@@ -19,8 +19,8 @@ use crate::model::Profile;
 use crate::originals::Originals;
 use crate::strings::Interner;
 use crate::tables::{
-    Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, Process, Sample, Samples, Second,
-    Source, Stack, Thread, Unit,
+    Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, OffCpuTimes, Process,
+    Sample, Samples, Second, Source, Stack, Thread, Unit,
 };
 
 /// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that claims more would make every walk from
@@ -246,6 +246,11 @@ impl Builder {
         self.profile.seconds.push(row)
     }
 
+    /// Adds a time off the CPU, on the clock of the samples.
+    pub fn off_cpu_time(&mut self, row: OffCpuTime) -> RowId {
+        self.profile.off_cpu.push(row)
+    }
+
     /// Says which time is the start of the recording, where the first sample is not.
     pub fn set_origin_ns(&mut self, origin_ns: u64) {
         self.origin_ns = Some(origin_ns);
@@ -283,6 +288,7 @@ impl Builder {
         for time in spans_mut(&mut profile) {
             *time = time.saturating_sub(origin_ns);
         }
+        settle_off_cpu(&mut profile.off_cpu, origin_ns);
         if self.too_deep > 0 {
             let sentence =
                 format!("stacks have more than {DEEPEST_STACK} frames: {} are left out", self.too_deep);
@@ -325,10 +331,11 @@ fn spans_mut(profile: &mut Profile) -> impl Iterator<Item = &mut u64> {
 }
 
 fn earliest_ns(profile: &Profile) -> u64 {
-    let Profile { markers, loops, long_turns, seconds, .. } = profile;
+    let Profile { markers, off_cpu, loops, long_turns, seconds, .. } = profile;
     let lanes = profile.lanes.iter().filter(|lane| lane.timed);
     let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
-    let spans = [&markers.start_ns, &loops.start_ns, &long_turns.start_ns, &seconds.start_ns];
+    let spans =
+        [&markers.start_ns, &off_cpu.start_ns, &loops.start_ns, &long_turns.start_ns, &seconds.start_ns];
     samples.chain(spans.into_iter().filter_map(|starts| starts.iter().min())).min().copied().unwrap_or(0)
 }
 
@@ -336,7 +343,27 @@ fn latest_ns(profile: &Profile) -> u64 {
     let Profile { markers, loops, long_turns, seconds, .. } = profile;
     let samples = profile.lanes.iter().filter_map(|lane| lane.samples.time_ns.last());
     let spans = [&markers.end_ns, &loops.end_ns, &long_turns.end_ns, &seconds.end_ns];
-    samples.chain(spans.into_iter().filter_map(|ends| ends.iter().max())).max().copied().unwrap_or(0)
+    let ends = samples.chain(spans.into_iter().filter_map(|ends| ends.iter().max())).copied();
+    let off_cpu = profile.off_cpu.start_ns.iter().zip(&profile.off_cpu.length_ns);
+    ends.chain(off_cpu.map(|(start_ns, length_ns)| start_ns.saturating_add(*length_ns))).max().unwrap_or(0)
+}
+
+/// Moves the times, sorts them, and leaves whole microseconds.
+fn settle_off_cpu(rows: &mut OffCpuTimes, origin_ns: u64) {
+    let mut all: Vec<OffCpuTime> = rows.ids().map(|id| rows.row(id)).collect();
+    for row in &mut all {
+        row.start_ns = whole_us(row.start_ns.saturating_sub(origin_ns));
+        row.length_ns = whole_us(row.length_ns);
+    }
+    all.sort_by_key(|row| row.start_ns);
+    *rows = OffCpuTimes::default();
+    for row in all {
+        rows.push(row);
+    }
+}
+
+fn whole_us(ns: u64) -> u64 {
+    ns / 1000 * 1000
 }
 
 fn sort_by_time(samples: &mut Samples) {

@@ -71,6 +71,7 @@ impl Profile {
             ("loops", self.loops.columns_are_equally_long()),
             ("long turns", self.long_turns.columns_are_equally_long()),
             ("seconds", self.seconds.columns_are_equally_long()),
+            ("off-CPU times", self.off_cpu.columns_are_equally_long()),
             ("samples", self.lanes.iter().all(|lane| lane.samples.columns_are_equally_long())),
         ];
         match tables.iter().find(|(_, equal)| !equal) {
@@ -138,6 +139,7 @@ impl Profile {
         let (markers, ticks) = (&self.markers, &self.line_ticks);
         required("line ticks", "stack", ticks.stack.iter().map(|id| id.0), self.stacks.len())?;
         required("markers", "thread", markers.thread.iter().map(|id| id.0), self.threads.len())?;
+        required("off-CPU times", "thread", self.off_cpu.thread.iter().map(|id| id.0), self.threads.len())?;
         in_range("markers", "string", markers.text.iter().map(|id| id.0), self.strings.len())?;
         forwards("marker", &markers.start_ns, &markers.end_ns)
     }

@@ -28,6 +28,6 @@ pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;
 pub use tables::{
     Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops, Marker,
-    MarkerKind, Markers, Module, NO_ADDRESS, Process, Sample, Samples, Second, Seconds, Source, Stack,
-    Stacks, Thread, TurnKind, UNKNOWN, Unit, WAITS_LANE,
+    MarkerKind, Markers, Module, NO_ADDRESS, OffCpuTime, OffCpuTimes, Process, Sample, Samples, Second,
+    Seconds, Source, Stack, Stacks, Thread, TurnKind, UNKNOWN, Unit, WAITS_LANE,
 };

@@ -4,8 +4,8 @@ use crate::ids::{FrameId, LaneId, ModuleId, ProcessId, SourceId, StackId, String
 use crate::meta::Meta;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Function, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module, Process, Seconds,
-    Source, Stacks, Thread,
+    Frames, Function, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module, OffCpuTimes, Process,
+    Seconds, Source, Stacks, Thread,
 };
 
 /// A finished recording. Made by [`crate::Builder`]; [`Profile::check`] holds for each one.
@@ -26,6 +26,7 @@ pub struct Profile {
     pub(crate) loops: Loops,
     pub(crate) long_turns: LongTurns,
     pub(crate) seconds: Seconds,
+    pub(crate) off_cpu: OffCpuTimes,
 }
 
 impl Profile {
@@ -118,6 +119,11 @@ impl Profile {
     /// What the kernel counted for each process, a second at a time.
     pub fn seconds(&self) -> &Seconds {
         &self.seconds
+    }
+
+    /// When threads were off the CPU.
+    pub fn off_cpu(&self) -> &OffCpuTimes {
+        &self.off_cpu
     }
 
     /// The path of a source, if there is one.

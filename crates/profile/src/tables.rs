@@ -253,7 +253,7 @@ pub enum MarkerKind {
     LoopTurn,
     /// A pause for garbage collection.
     GcPause,
-    /// The thread left the CPU; the span lasts until it came back.
+    /// The thread was off the CPU. Older files have such markers; reading moves them to [`OffCpuTimes`].
     OffCpu,
     /// The kernel throttled the sampling.
     Throttled,
@@ -378,5 +378,21 @@ table! {
         cpu_pressure_ns: u64,
         /// The time in which some task waited for memory, or [`UNKNOWN`].
         memory_pressure_ns: u64,
+    }
+}
+
+table! {
+    /// When threads were off the CPU, by their starts; whole microseconds, as files keep them.
+    OffCpuTimes of
+    /// One time off the CPU, or several short ones of one thread within a second.
+    OffCpuTime by RowId {
+        /// The thread.
+        thread: ThreadId,
+        /// Its start, nanoseconds since the start of the recording; of several the first one's.
+        start_ns: u64,
+        /// How long it took; of several the sum.
+        length_ns: u64,
+        /// How many times this row stands for.
+        times: u32,
     }
 }

@@ -225,11 +225,44 @@ fn lies_are_refused() {
         ("marker 0 ends before it starts", |chunk| {
             chunk.bytes_of("markers.start_ns")[..8].copy_from_slice(&u64::MAX.to_le_bytes());
         }),
+        ("row 1 of off-CPU times refers to thread 1000", |chunk| chunk.set_u32("off_cpu.thread", 1, 1000)),
+        ("the columns of off-CPU times differ in length", |chunk| {
+            chunk.column("off_cpu.length_us")["length"] = json!(1);
+        }),
+        ("column off_cpu.times is missing", |chunk| chunk.column("off_cpu.times")["name"] = json!("x")),
     ];
     for (sentence, lie) in rows {
         let error = edited(&whole_model(), *lie).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.starts_with(&format!("damaged at byte 16: {sentence}")), "{sentence}: got {error:?}");
     }
+}
+
+/// Files of earlier versions have times off the CPU among their markers, in nanoseconds.
+#[test]
+fn an_old_file_has_its_times_off_the_cpu() {
+    let read = edited(&whole_model(), |chunk| {
+        let columns = chunk.header["columns"].as_array_mut().unwrap();
+        columns.retain(|column| !column["name"].as_str().unwrap().starts_with("off_cpu."));
+        chunk.bytes_of("markers.kind")[1] = 2;
+        chunk.bytes_of("markers.kind")[2] = 2;
+    });
+    let read = read.unwrap();
+    assert_eq!(read.markers().len(), whole_model().markers().len() - 2);
+    let found = read.off_cpu();
+    let rows: Vec<_> = found.ids().map(|id| found.row(id)).collect();
+    let rows: Vec<_> = rows.iter().map(|row| (row.start_ns, row.length_ns, row.times)).collect();
+    assert_eq!(rows, [(12, 3, 1), (25, 15, 1)]);
+}
+
+/// Distances that add up to more than a number holds end at the largest one.
+#[test]
+fn distances_do_not_overflow() {
+    let read = edited(&whole_model(), |chunk| {
+        chunk.bytes_of("off_cpu.delta_us")[..16].fill(0xff);
+        chunk.bytes_of("off_cpu.length_us")[..8].fill(0xff);
+    });
+    let read = read.unwrap();
+    assert_eq!((read.off_cpu().start_ns[1], read.off_cpu().length_ns[0]), (u64::MAX, u64::MAX));
 }
 
 /// Id 0 of a table without rows leads nowhere, too.

@@ -28,9 +28,21 @@ pub trait Files: Send + Sync {
 }
 
 /// A file that is read from its start, or here and there.
-pub trait OpenFile: Read + Seek {}
+pub trait OpenFile: Read + Seek {
+    /// The user that owns it, where there are users.
+    fn owner(&self) -> Option<u32> {
+        None
+    }
+}
 
-impl<T: Read + Seek> OpenFile for T {}
+impl OpenFile for File {
+    #[cfg(unix)]
+    fn owner(&self) -> Option<u32> {
+        self.metadata().ok().map(|meta| std::os::unix::fs::MetadataExt::uid(&meta))
+    }
+}
+
+impl<T: AsRef<[u8]>> OpenFile for Cursor<T> {}
 
 /// The files of this machine.
 #[derive(Clone, Copy, Debug, Default)]

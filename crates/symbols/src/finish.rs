@@ -1,12 +1,10 @@
-//! What every importer of named stacks does at the end: tell what each thread is for from what it ran, pair
-//! context switches, settle the clock, and count the frames that have no name.
+//! What every importer of named stacks does at the end: tell what each thread is for from what it ran, settle the
+//! clock, and count the frames that have no name.
 
 use std::collections::BTreeMap;
 
 use profile::classify::{self, Home, home_of};
-use profile::{
-    Builder, Category, FrameId, FunctionId, Marker, MarkerKind, Profile, Role, StringId, ThreadId, Unit,
-};
+use profile::{Builder, Category, FrameId, FunctionId, Profile, Role, ThreadId, Unit};
 use rustc_hash::FxHashMap;
 
 /// Why JavaScript has no name when perf found no map.
@@ -54,30 +52,6 @@ pub fn infer_roles(builder: &mut Builder) {
     }
 }
 
-/// A thread left a CPU or came back.
-#[derive(Clone, Copy, Debug)]
-pub struct CpuSwitch {
-    /// The thread.
-    pub thread: ThreadId,
-    /// When, on the clock of the samples.
-    pub time_ns: u64,
-    /// Whether it left.
-    pub out: bool,
-}
-
-/// Pairs each thread's leaving of a CPU with its return.
-pub fn add_off_cpu_markers(builder: &mut Builder, switches: impl IntoIterator<Item = CpuSwitch>) {
-    let mut left_at: FxHashMap<ThreadId, u64> = FxHashMap::default();
-    for CpuSwitch { thread, time_ns, out } in switches {
-        if out {
-            left_at.insert(thread, time_ns);
-        } else if let Some(start_ns) = left_at.remove(&thread).filter(|start_ns| *start_ns <= time_ns) {
-            let (kind, text) = (MarkerKind::OffCpu, StringId::NONE);
-            builder.marker(Marker { kind, thread, start_ns, end_ns: time_ns, text });
-        }
-    }
-}
-
 /// The clock at time 0, and the interval of a sampling by time.
 pub fn settle_clock(builder: &mut Builder) {
     let lanes = builder.so_far().lanes();
@@ -88,11 +62,12 @@ pub fn settle_clock(builder: &mut Builder) {
     builder.meta().interval_ns = interval_ns;
 }
 
-/// The time that becomes 0: that of the first sample or marker.
+/// The time that becomes 0: that of the first sample, marker or time off the CPU.
 pub(crate) fn first_ns(profile: &Profile) -> Option<u64> {
     let lanes = profile.lanes().iter().filter(|lane| lane.timed);
     let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
-    samples.chain(profile.markers().start_ns.iter().min()).min().copied()
+    let others = [profile.markers().start_ns.iter().min(), profile.off_cpu().start_ns.iter().min()];
+    samples.chain(others.into_iter().flatten()).min().copied()
 }
 
 fn median(weights: &[u64]) -> Option<u64> {

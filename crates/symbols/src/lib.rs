@@ -21,6 +21,8 @@ mod live;
 mod maps;
 mod namer;
 pub mod naming;
+pub mod off_cpu;
+mod owners;
 mod perf_map;
 mod places;
 mod processes;
@@ -40,4 +42,5 @@ pub use images::{Library, NoNames, name_library};
 #[cfg(target_os = "linux")]
 pub use live::{Found, Note, Walker, Whereabouts};
 pub use namer::Namer;
+pub use owners::Owners;
 pub use sources::{ForProcess, KernelNames, Sources};

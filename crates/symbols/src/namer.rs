@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use trace::{
     About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Loss, Measure, Mmap,
-    Sample, Sink, Switch, Turn,
+    Sample, ShortWaits, Sink, Switch, Turn,
 };
 
 use crate::jitdump::{self, Change, Jitdump};
@@ -43,6 +43,8 @@ pub struct Namer {
     pub(crate) events: FxHashMap<u32, RawEvent>,
     pub(crate) samples: Vec<RawSample>,
     pub(crate) switches: Vec<RawSwitch>,
+    /// Times off the CPU that the recorder summed up, and the rows of their threads.
+    pub(crate) short_waits: Vec<(u32, ShortWaits)>,
     /// Looks at event loops, and the rows of their threads.
     pub(crate) looks: Vec<(u32, Look)>,
     /// What is known of processes, by pid.
@@ -153,6 +155,7 @@ impl Namer {
             events: FxHashMap::default(),
             samples: Vec::new(),
             switches: Vec::new(),
+            short_waits: Vec::new(),
             looks: Vec::new(),
             facts: FxHashMap::default(),
             javascript: FxHashMap::default(),
@@ -200,6 +203,12 @@ impl Namer {
                 inside.map_or_else(|| files.open(None, &path), Ok)
             }
         };
+        if given.is_none()
+            && let Ok(dump) = &opened
+            && let Err(stranger) = self.world.sources.owners.check(pid, dump.as_ref())
+        {
+            return self.note(stranger.sentence(&format!("the jitdump {}", path_of(path).display())));
+        }
         match opened.and_then(jitdump::read) {
             Ok(dump) => self.take_dump(process, dump),
             Err(error) => {
@@ -310,6 +319,11 @@ impl Sink for Namer {
         let Switch { time_ns, pid, tid, out, preempted } = *switch;
         let thread = self.threads.current(Some(pid), Some(tid)).row;
         self.switches.push(RawSwitch { time_ns, thread, out, preempted });
+    }
+
+    fn short_waits(&mut self, waits: &ShortWaits) {
+        let thread = self.threads.current(Some(waits.pid), Some(waits.tid)).row;
+        self.short_waits.push((thread, *waits));
     }
 
     fn turn(&mut self, turn: &Turn) {

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Builder, LaneId, LaneInfo, Process, Profile, Sample, StackId, StringId, ThreadId, Unit};
+use profile::{
+    Builder, LaneId, LaneInfo, OffCpuTime, Process, Profile, Sample, StackId, StringId, ThreadId, Unit,
+};
 use rustc_hash::FxHashMap;
-use trace::CpuTime;
+use trace::{CpuTime, ShortWaits};
 
 use crate::add;
-use crate::finish::{
-    CpuSwitch, WITHOUT_MAP, add_off_cpu_markers, first_ns, infer_roles, settle_clock, settle_quality_with,
-};
+use crate::finish::{WITHOUT_MAP, first_ns, infer_roles, settle_clock, settle_quality_with};
 use crate::namer::{Namer, ProcessFacts, RawEvent, RawSwitch};
+use crate::off_cpu::{CpuSwitch, add_off_cpu_times};
 use crate::resolve::resolve;
 use crate::stacks::{NONE, RawStack};
 use crate::threads::NamedThread;
@@ -102,7 +103,14 @@ fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<
         out,
     };
     let switches: Vec<CpuSwitch> = namer.switches.iter().map(&mut switch).collect();
-    add_off_cpu_markers(builder, switches);
+    let mut sum = |(thread, waits): &(u32, ShortWaits)| OffCpuTime {
+        thread: threads.id(builder, *thread),
+        start_ns: waits.time_ns,
+        length_ns: waits.total_ns,
+        times: u32::try_from(waits.count).unwrap_or(u32::MAX),
+    };
+    let sums: Vec<OffCpuTime> = namer.short_waits.iter().map(&mut sum).collect();
+    add_off_cpu_times(builder, switches, sums);
 }
 
 fn add_samples(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>, stacks: &[StackId]) {

@@ -25,6 +25,8 @@ const UNKNOWN: &str = "[unknown]";
 /// The outermost frame of a stack whose callers are missing: a leaf without callers would look like a root.
 const DEEPER_THAN_COPY: &str = "… deeper than the copy";
 const NOT_WALKED: &str = "… not walked";
+/// Why JavaScript has no name when its map could have been written by anybody.
+const ANOTHER_USERS_MAP: &str = "generated code whose perf map belongs to another user";
 
 /// An address that wants a name, and the row of its frame. In a file it is the offset there, as `perf script`
 /// writes it, too: so the workers of a cluster share their frames wherever their libraries were loaded.
@@ -163,7 +165,13 @@ impl Resolver<'_> {
         let (found, why) = match read_perf_maps(namer, pid, &addresses) {
             Ok(Some(found)) => (Some(found), "not in the perf map".to_owned()),
             Ok(None) => (None, WITHOUT_MAP.to_owned()),
-            Err(sentence) => (None, sentence),
+            Err(NoMap::Failed(sentence)) => (None, sentence),
+            Err(NoMap::Refused(sentence)) => {
+                if !generated.is_empty() {
+                    self.builder.meta().losses.notes.push(sentence);
+                }
+                (None, ANOTHER_USERS_MAP.to_owned())
+            }
         };
         if let Some(found) = &found {
             self.ambiguous += found.ambiguous;
@@ -258,12 +266,21 @@ impl Groups {
     }
 }
 
+/// Why a perf map that is there is not used, as a sentence.
+enum NoMap {
+    /// It cannot be read.
+    Failed(String),
+    /// It belongs to another user.
+    Refused(String),
+}
+
 /// What the perf maps of a process say of ascending addresses; `None` where it has no map.
-fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<Option<Found>, String> {
+fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<Option<Found>, NoMap> {
     let sources = &namer.world.sources;
     let mut given = given_for(&sources.perf_maps, pid).peekable();
-    let sentence =
-        |path: &PathBuf, error: io::Error| format!("the perf map {} cannot be read: {error}", path.display());
+    let failed = |path: &PathBuf, error: io::Error| {
+        NoMap::Failed(format!("the perf map {} cannot be read: {error}", path.display()))
+    };
     if given.peek().is_none() {
         let Some(pid) = pid else { return Ok(None) };
         let inner = sources.inner_pids.get(&pid).unwrap_or(&pid);
@@ -271,17 +288,22 @@ fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<
         let root = sources.root_of(Some(pid));
         let inside = root.and_then(|root| sources.files.open_unlinked(Some(root), &path).ok());
         let opened = inside.map_or_else(|| sources.files.open_unlinked(None, &path), Ok);
+        if let Ok(map) = &opened {
+            let refused = sources.owners.check(Some(pid), map.as_ref());
+            let name = || format!("the perf map {}", path.display());
+            refused.map_err(|stranger| NoMap::Refused(stranger.sentence(&name())))?;
+        }
         return match opened.and_then(|map| perf_map::find(map, addresses)) {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(sentence(&path, error)),
+            Err(error) => Err(failed(&path, error)),
         };
     }
     let mut all = Found { names: vec![None; addresses.len()], ambiguous: 0 };
     for path in given {
         let map = sources.files.open(None, path);
         let found =
-            map.and_then(|map| perf_map::find(map, addresses)).map_err(|error| sentence(path, error))?;
+            map.and_then(|map| perf_map::find(map, addresses)).map_err(|error| failed(path, error))?;
         all.ambiguous += found.ambiguous;
         for (name, new) in all.names.iter_mut().zip(found.names) {
             *name = new.or(name.take());

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::{Disk, Files, OpenFile};
+use crate::owners::Owners;
 
 /// Where names may come from.
 pub struct Sources {
@@ -25,6 +26,8 @@ pub struct Sources {
     pub inner_pids: BTreeMap<u32, u32>,
     /// Jitdumps that were given, beside those that the recording mentions.
     pub jitdumps: Vec<ForProcess>,
+    /// Whose perf maps and jitdumps are believed, unless they were given.
+    pub owners: Owners,
     /// Where perf keeps copies of files by their build ids: `~/.debug`.
     pub build_id_cache: Option<PathBuf>,
     /// Whether C++ and Rust names are shown as their authors wrote them.
@@ -63,6 +66,7 @@ impl Default for Sources {
             perf_maps: Vec::new(),
             inner_pids: BTreeMap::new(),
             jitdumps: Vec::new(),
+            owners: Owners::default(),
             build_id_cache: None,
             demangle: true,
         }

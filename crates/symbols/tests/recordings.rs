@@ -2,7 +2,7 @@
 //! source, and why it gets none.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it measured")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,9 +10,11 @@ use std::io::{self, Cursor};
 use std::path::Path;
 
 use elf::Elf;
-use profile::{Category, MarkerKind, Profile, Tier, Unit};
+use profile::{Category, Profile, Tier, Unit};
 use symbols::{Files, ForProcess, KernelNames, Namer, OpenFile, Sources};
-use trace::{About, Address, BuildId, Comm, Context, Event, Fork, Measure, Mmap, Sample, Sink, Switch};
+use trace::{
+    About, Address, BuildId, Comm, Context, Event, Fork, Measure, Mmap, Sample, ShortWaits, Sink, Switch,
+};
 
 /// Files that exist only here, by path; those of a root begin with it.
 #[derive(Default)]
@@ -318,8 +320,11 @@ fn lanes_threads_switches_and_losses() {
     };
     namer.sample(&nobody);
     namer.sample(&Sample { event: 9, ..nobody });
-    for (time_ns, out) in [(1_000_000_400, true), (1_000_000_450, false), (1_000_000_500, true)] {
+    for (time_ns, out) in [(1_000_100_100, true), (1_002_100_150, false), (1_003_000_100, true)] {
         namer.switch(&Switch { time_ns, pid: 7, tid: 7, out, preempted: false });
+    }
+    for time_ns in [1_000_040_100, 1_000_050_100] {
+        namer.short_waits(&ShortWaits { time_ns, pid: 7, tid: 7, count: 3, total_ns: 20_000 });
     }
     namer.lost(3);
     namer.throttled();
@@ -334,14 +339,48 @@ fn lanes_threads_switches_and_losses() {
     assert_eq!(profile.lanes()[1].samples.weight, [1]);
     let threads: Vec<_> = profile.threads().iter().map(|thread| profile.strings().get(thread.name)).collect();
     assert_eq!(threads, ["node", "web", ""]);
-    let markers = profile.markers();
+    let off_cpu = profile.off_cpu();
     assert_eq!(
-        (&markers.kind[..], &markers.start_ns[..], &markers.end_ns[..]),
-        (&[MarkerKind::OffCpu][..], &[300][..], &[350][..])
+        (&off_cpu.start_ns[..], &off_cpu.length_ns[..], &off_cpu.times[..]),
+        (&[40_000, 100_000][..], &[40_000, 2_000_000][..], &[6, 1][..])
     );
     let meta = profile.meta();
     assert_eq!((meta.host.as_deref(), meta.system.as_deref()), (Some("web-3"), Some("Linux 6.1")));
     assert_eq!(meta.start_unix_ns.as_deref(), Some("1700000000000000100"));
     assert_eq!((meta.format.as_str(), meta.interval_ns), ("perf.data", Some(1_000_000)));
     assert_eq!((meta.losses.lost, meta.losses.throttled, meta.losses.damage.len()), (3, 1, 1));
+}
+
+/// 1,000 samples beside 131,054 context switches, as of a server that was recorded for ten seconds.
+#[test]
+fn context_switches_do_not_fill_the_file() {
+    let mut namer = Namer::new(Sources::nowhere(), "perf.data");
+    namer.comm(&Comm { time_ns: 0, pid: 7, tid: 7, name: b"node", exec: false });
+    // Lengths without a pattern, from 20 µs to 2 ms.
+    let mut noise: u64 = 1;
+    let mut next = |most: u64| {
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (noise >> 33) % most
+    };
+    let (mut time_ns, mut off_ns) = (1_000_000_000, 0);
+    for row in 0..65_527u64 {
+        let (ran_ns, most_ns) = (next(100_000), next(2_000_000) + 1);
+        let waited_ns = 20_000 + next(most_ns);
+        if row % 65 == 0 {
+            let (leaf, caller) = (0x1000 + next(500), 0x2000 + next(50));
+            user(&mut namer, time_ns, 7, &[leaf, caller]);
+        }
+        for (after_ns, out) in [(ran_ns, true), (waited_ns, false)] {
+            time_ns += after_ns;
+            namer.switch(&Switch { time_ns, pid: 7, tid: 7, out, preempted: false });
+        }
+        off_ns += waited_ns;
+    }
+    let profile = namer.finish();
+    let mut bytes = Vec::new();
+    profile::file::write(&profile, &mut bytes).unwrap();
+    println!("{} KB, {} rows", bytes.len() / 1000, profile.off_cpu().len());
+    assert!(bytes.len() <= 100_000, "{} bytes", bytes.len());
+    let kept_ns: u64 = profile.off_cpu().length_ns.iter().sum();
+    assert!(off_ns - kept_ns < 20_000_000, "{kept_ns} of {off_ns}: whole microseconds, and no more is lost");
 }

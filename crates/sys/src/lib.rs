@@ -15,3 +15,4 @@ pub mod pidfd;
 #[cfg(target_os = "linux")]
 pub mod remote;
 pub mod signals;
+pub mod users;

@@ -108,6 +108,21 @@ pub struct Switch {
     pub preempted: bool,
 }
 
+/// Times off the CPU that were too short for records of their own, together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortWaits {
+    /// When the first one began.
+    pub time_ns: u64,
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// How many there were.
+    pub count: u64,
+    /// How long they took together.
+    pub total_ns: u64,
+}
+
 /// A process, as its recorder knows it beyond what the kernel tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts<'a> {

@@ -1,7 +1,8 @@
 //! Where a recording goes while it is read or made.
 
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sample, Switch, Turn,
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sample, ShortWaits,
+    Switch, Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
@@ -27,6 +28,9 @@ pub trait Sink {
 
     /// A thread left a CPU or came back.
     fn switch(&mut self, _switch: &Switch) {}
+
+    /// A thread was off the CPU several times, each time for a moment.
+    fn short_waits(&mut self, _waits: &ShortWaits) {}
 
     /// An event loop was looked at.
     fn turn(&mut self, _turn: &Turn) {}

@@ -79,8 +79,9 @@ fn note_what_is_lost(profile: &Profile, notes: &mut Vec<String>) {
                 .into(),
         );
     }
-    if !profile.markers().is_empty() {
-        notes.push(format!("{} markers (context switches, pauses) are left out", profile.markers().len()));
+    let markers = profile.markers().len() + profile.off_cpu().len();
+    if markers > 0 {
+        notes.push(format!("{markers} markers (context switches, pauses) are left out"));
     }
 }
 

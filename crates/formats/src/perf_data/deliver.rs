@@ -1,7 +1,8 @@
 //! Records, in the order of their times, to the sink.
 
 use trace::{
-    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sink, Switch, Turn,
+    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Loss, Mmap, ShortWaits, Sink,
+    Switch, Turn,
 };
 
 use super::attributes::{Attribute, Attributes, part};
@@ -42,6 +43,7 @@ pub(super) mod kind {
     pub(in super::super) const UNNAMED: u32 = 0x4e53_0006;
     pub(in super::super) const CHECKSUM: u32 = 0x4e53_0007;
     pub(in super::super) const LOSS: u32 = 0x4e53_0020;
+    pub(in super::super) const SHORT_WAITS: u32 = 0x4e53_0010;
 }
 
 /// Flags whose meaning depends on the record.
@@ -341,6 +343,11 @@ impl<'a> Deliver<'a> {
             kind::TURN => {
                 let (pid, tid, time_ns, count) = (body.u32()?, body.u32()?, body.u64()?, body.u64()?);
                 self.sink.turn(&Turn { time_ns, pid, tid, count, waiting: misc != 0 });
+            }
+            kind::SHORT_WAITS => {
+                let (pid, tid, time_ns) = (body.u32()?, body.u32()?, body.u64()?);
+                let (count, total_ns) = (body.u64()?, body.u64()?);
+                self.sink.short_waits(&ShortWaits { time_ns, pid, tid, count, total_ns });
             }
             kind::JAVASCRIPT => {
                 let (row, line, column) = (body.u32()?, body.u32()?, body.u32()?);

@@ -15,7 +15,8 @@ use rustc_hash::FxHashMap;
 use super::comments;
 use super::rows::{ChunkData, NONE, RawSample, RawStack, RawSwitch, RawSymbol, RawThread, Rows};
 use symbols::add::{self, NamedSymbol};
-use symbols::finish::{CpuSwitch, add_off_cpu_markers, infer_roles, settle_clock, settle_quality};
+use symbols::finish::{infer_roles, settle_clock, settle_quality};
+use symbols::off_cpu::{CpuSwitch, add_off_cpu_times};
 
 /// A chunk's data and the reader whose tables it refers to.
 pub(super) struct Part {
@@ -155,7 +156,7 @@ impl Joined {
             builder.meta().losses.damage.push(format!("damaged after line {lines}: {error}"));
         }
         let switch = |(thread, RawSwitch { time_ns, out, .. })| CpuSwitch { thread, time_ns, out };
-        add_off_cpu_markers(&mut builder, switches.into_iter().map(switch));
+        add_off_cpu_times(&mut builder, switches.into_iter().map(switch), []);
         infer_roles(&mut builder);
         settle_quality(&mut builder);
         settle_clock(&mut builder);

@@ -328,7 +328,7 @@ fn notes(profile: &Profile, selection: &Selection) -> Vec<String> {
     if selection.lane_in(profile).is_some_and(|lane| profile.lane(lane).timed) {
         notes.push("pprof has no times: equal stacks are added up".into());
     }
-    if !profile.markers().is_empty() {
+    if !profile.markers().is_empty() || !profile.off_cpu().is_empty() {
         notes.push("pprof has no markers: pauses and context switches are left out".into());
     }
     notes

@@ -224,7 +224,7 @@ fn notes(profile: &Profile, lane: &Lane) -> Vec<String> {
     if lane.unit == Unit::Event {
         notes.push(format!("speedscope has no unit for {}: its weights have none", profile.text(lane.name)));
     }
-    if !profile.markers().is_empty() {
+    if !profile.markers().is_empty() || !profile.off_cpu().is_empty() {
         notes.push("speedscope has no markers: pauses and context switches are left out".into());
     }
     notes

@@ -164,6 +164,11 @@ pub fn function<'a>(report: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {name} in {functions:#?}"))
 }
 
+/// Whether a function is in a report.
+pub fn has_function(report: &Value, name: &str) -> bool {
+    report["functions"].as_array().unwrap().iter().any(|row| row["name"] == name)
+}
+
 /// Whether a recorder said that the kernel's part is not for this user.
 pub fn is_without_kernel(output: &Output) -> bool {
     stderr(output).contains("without the kernel's time")

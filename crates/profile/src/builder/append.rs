@@ -8,7 +8,8 @@ use crate::meta::{Losses, Unclosed};
 use crate::model::Profile;
 use crate::originals::{OriginalFunction, Originals};
 use crate::tables::{
-    Frame, Function, LineTick, LongTurn, Loop, Marker, Module, Process, Sample, Second, Source, Thread,
+    Frame, Function, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, Process, Sample, Second, Source,
+    Thread,
 };
 
 /// Where each row of the other profile went.
@@ -193,6 +194,12 @@ fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved, later_n
         let thread = moved.threads[row.thread.index()];
         let (start_ns, end_ns) = (row.start_ns.saturating_add(later_ns), row.end_ns.saturating_add(later_ns));
         builder.marker(Marker { thread, text: moved.string(row.text), start_ns, end_ns, ..row });
+    }
+    for id in other.off_cpu.ids() {
+        let row = other.off_cpu.row(id);
+        let thread = moved.threads[row.thread.index()];
+        let start_ns = row.start_ns.saturating_add(later_ns);
+        builder.off_cpu_time(OffCpuTime { thread, start_ns, ..row });
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Entry, Reader, Writer};
-use super::{ChunkError, u64_at};
+use super::{ChunkError, off_cpu, u64_at};
 use crate::ids::StringId;
 use crate::meta::Meta;
 use crate::model::Profile;
@@ -92,6 +92,7 @@ pub(super) fn encode(profile: &Profile) -> serde_json::Result<Vec<u8>> {
     write_loops(&profile.loops, "loops", &mut writer);
     write_long_turns(&profile.long_turns, "long_turns", &mut writer);
     write_seconds(&profile.seconds, "seconds", &mut writer);
+    off_cpu::write(&profile.off_cpu, &mut writer);
     let header = serde_json::to_vec(&Header {
         meta: profile.meta.clone(),
         strings: profile.strings.iter().map(str::to_owned).collect(),
@@ -120,16 +121,19 @@ pub(super) fn decode(payload: &[u8]) -> Result<Profile, ChunkError> {
     for text in &header.strings {
         strings.push(text);
     }
+    let mut markers = read_markers("markers", &reader)?;
+    let off_cpu = off_cpu::read(&reader, &mut markers)?;
     Ok(Profile {
         functions: read_functions("functions", &reader)?,
         frames: read_frames("frames", &reader)?,
         stacks: read_stacks("stacks", &reader)?,
         lanes: read_lanes(&header.lanes, &reader)?,
         line_ticks: read_line_ticks("line_ticks", &reader)?,
-        markers: read_markers("markers", &reader)?,
         loops: read_newer("loops", &reader, read_loops)?,
         long_turns: read_newer("long_turns", &reader, read_long_turns)?,
         seconds: read_newer("seconds", &reader, read_seconds)?,
+        markers,
+        off_cpu,
         meta: header.meta,
         strings,
         sources: header.sources,

@@ -4,8 +4,8 @@
 
 use profile::{
     Builder, Category, Cost, Frame, FrameId, Function, LaneInfo, LineTick, LongTurn, Loop, Losses, Marker,
-    MarkerKind, Meta, ModuleId, NO_ADDRESS, Process, Profile, Role, Sample, Second, SourceId, StackId,
-    StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN, Unclosed, Unit,
+    MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Process, Profile, Role, Sample, Second, SourceId,
+    StackId, StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN, Unclosed, Unit,
 };
 
 /// Three lanes, two processes, three threads, markers, line ticks, losses.
@@ -35,12 +35,14 @@ pub fn profile() -> Profile {
     for (kind, start_ns, end_ns, text) in [
         (MarkerKind::LoopTurn, 0, 20, StringId::NONE),
         (MarkerKind::GcPause, 12, 15, text),
-        (MarkerKind::OffCpu, 20, 20, StringId::NONE),
         (MarkerKind::Throttled, 25, 40, StringId::NONE),
     ] {
         builder.marker(Marker { kind, thread: main, start_ns, end_ns, text });
     }
     add_loops(&mut builder, main);
+    for (thread, start_ns, length_ns, times) in [(pool, 30_000, 7_000, 1), (main, 20_000, 1_000_000, 12)] {
+        builder.off_cpu_time(OffCpuTime { thread, start_ns, length_ns, times });
+    }
     builder.meta().losses.unclosed = Some(Unclosed { thread: other, stack: stacks[3], weight: 10 });
     builder.finish()
 }
@@ -93,7 +95,7 @@ pub fn second_part() -> Profile {
     builder.sample(clock, Sample { time_ns: 1_010, thread: main, stack: stacks[1], weight: 10 });
     builder.line_tick(LineTick { stack: new, line: 1, ticks: 1 });
     let (kind, text) = (MarkerKind::GcPause, StringId::NONE);
-    builder.marker(Marker { kind, thread: main, start_ns: 1_000, end_ns: 1_001, text });
+    builder.marker(Marker { kind, thread: main, start_ns: 1_000, end_ns: 2_000_000, text });
     builder.finish()
 }
 

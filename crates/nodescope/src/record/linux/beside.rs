@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use capture::own;
-use symbols::Sources;
+use symbols::{Owners, Sources};
 use target::{Container, Places};
 use trace::Facts;
 
@@ -17,6 +17,7 @@ use super::follow::Follower;
 use super::proc;
 use super::target::Target;
 use super::turns::Loops;
+use crate::owners;
 
 /// How soon it is asked what processes are after the start, and how often later.
 const FIRST_SCAN: Duration = Duration::from_millis(100);
@@ -37,6 +38,8 @@ pub(super) struct Beside {
     account: Option<Account>,
     kept: Kept,
     pids: BTreeSet<u32>,
+    /// The users of the processes, whose perf maps are believed.
+    owners: Owners,
     /// Processes of which is known what they are, and how often that was asked.
     known: BTreeSet<u32>,
     questions: u32,
@@ -67,6 +70,7 @@ impl Beside {
             account,
             kept: Kept::default(),
             pids: BTreeSet::new(),
+            owners: owners::default_owners(),
             known: BTreeSet::new(),
             questions: 0,
             next_scan: now,
@@ -113,6 +117,7 @@ impl Beside {
             inner_pids: self.kept.inner_pids.clone(),
             roots: self.kept.roots.clone(),
             kept: self.kept.programs.clone(),
+            owners: self.owners.clone(),
             ..Sources::default()
         }
     }
@@ -120,6 +125,10 @@ impl Beside {
     fn scan(&mut self, out: &mut Vec<u8>) {
         if let Some(loops) = &mut self.loops {
             self.pids.iter().for_each(|pid| loops.add(*pid));
+        }
+        // A process may change its user, and a command does when it becomes another program.
+        for pid in &self.pids {
+            self.owners.add(*pid, &owners::of_process(*pid));
         }
         self.tell_facts(out);
         if let Some(account) = &self.account {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use symbols::{Disk, Files, ForProcess, OpenFile};
 
-use crate::output;
+use crate::{output, owners};
 
 /// What is read of a map at once.
 const PIECE_BYTES: u64 = 4 << 20;
@@ -77,6 +77,12 @@ impl Follower {
 
     fn open(&self) -> Option<Box<dyn OpenFile>> {
         let mut file = Disk.open_unlinked(self.root.as_deref(), &self.map).ok()?;
+        // Another user's map is not followed; when names are looked up, it is refused once more, and that is said.
+        let mut believed = owners::default_owners();
+        believed.add(self.pid, &owners::of_process(self.pid));
+        if !believed.believes(self.pid, file.as_ref()) {
+            return None;
+        }
         let length = file.seek(io::SeekFrom::End(0)).ok()?;
         if length <= LONGEST_PAST {
             file.rewind().ok()?;
