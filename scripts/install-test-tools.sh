@@ -8,7 +8,7 @@
 #   - two of them built for musl, from PyPI, with musl itself by apt (as root)
 #   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
-#   - the npm packages of tests/browser
+#   - the npm packages of tests/browser, and those of tests/packages, which the tests of `record` profile
 #   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
@@ -155,6 +155,17 @@ install_packages() {
   (cd "$browser_tests" && quiet npm ci --no-audit --no-fund --ignore-scripts) && touch "$browser_tests/node_modules/.package-lock.json"
 }
 
+# The packages that tests record: installed beside the Nodes, so that a clone stays clean.
+install_recorded_packages() {
+  local folder=$cache/packages lock=$root/tests/packages/package-lock.json
+  cmp -s "$lock" "$folder/package-lock.json" && [ -e "$folder/node_modules/.package-lock.json" ] && return
+  has_npm || return 1
+  say "npm ci into $folder"
+  mkdir -p "$folder" && cp "$root"/tests/packages/package.json "$root"/tests/packages/.npmrc "$folder" &&
+    cp "$lock" "$folder/package-lock.json" && (cd "$folder" && quiet npm ci --no-audit --no-fund --ignore-scripts) ||
+    rm -f "$folder/package-lock.json"
+}
+
 find_browser() {
   local name
   for name in chromium google-chrome google-chrome-stable; do
@@ -209,6 +220,7 @@ PATH=$tools:$PATH
 install_nodes
 install_docker
 install_packages
+install_recorded_packages
 install_browser
 install_pprof
 command -v chromium >/dev/null || { browser=$(find_browser) && ln -sf "$browser" "$tools/chromium"; }

@@ -88,6 +88,7 @@ const SCRIPT_STARTS: &[&str] = &[
     "evalmachine.",
     "[eval",
     "native ",
+    "(generated ",
 ];
 
 /// How the file of a script ends.

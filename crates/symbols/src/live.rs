@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use profile::classify;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Sink};
 use v8::name::Tier;
@@ -482,7 +483,8 @@ fn symbol(function: &v8::Function, tier: Tier) -> String {
         Tier::Turbofan => "*",
         _ => "",
     };
-    let script = function.script.as_deref().unwrap_or_default();
+    let generator = function.generator.as_deref().and_then(classify::generated_by);
+    let script = function.script.as_deref().or(generator.as_deref()).unwrap_or_default();
     let name = function.display_name();
     format!("JS:{mark}{name} {script}:{}:{}", function.line, function.column)
 }

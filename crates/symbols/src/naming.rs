@@ -3,7 +3,10 @@
 //! keeps no rule of its own about either. The symbol as written is the frame's, not this module's.
 
 use profile::category::{Category, Tier};
-use profile::classify::{Code, CodeKind, Home, classify, home_of, is_meta, is_unknown, module_file_name};
+use profile::classify::{
+    Code, CodeKind, GENERATED_CODE, Home, classify, home_of, is_generated, is_meta, is_unknown,
+    module_file_name,
+};
 use std::borrow::Cow;
 use v8::name::{self as v8_name, CodeName};
 
@@ -12,7 +15,7 @@ use v8::name::{self as v8_name, CodeName};
 pub struct Named<'a> {
     /// The function, without V8's tag and marker.
     pub function: Cow<'a, str>,
-    /// The script's path or URL.
+    /// The script's path or URL, or a text that says what generated the code.
     pub source: Option<&'a str>,
     /// The function's line, from 1; 0 unknown.
     pub line: u32,
@@ -73,6 +76,7 @@ pub fn name_call_frame<'a>(
     };
     let tier = if kind == CodeKind::JavaScript { tier } else { Tier::None };
     let name = readable(function, source, starts_script(line, column));
+    let source = script_of(kind, source);
     Named { source, line, column, tier, ..classified(kind, Cow::Borrowed(name), function, source) }
 }
 
@@ -180,6 +184,7 @@ fn name_function<'a>(parts: &CodeName<'a>) -> Named<'a> {
     let kind = if script.is_none() && line == 0 { CodeKind::Builtin } else { CodeKind::JavaScript };
     let tier = tier_of(parts.tier, Tier::Unmarked);
     let name = readable(function, script, starts_script(line, column));
+    let script = script_of(kind, script);
     Named { source: script, line, column, tier, ..classified(kind, Cow::Borrowed(name), function, script) }
 }
 
@@ -187,6 +192,7 @@ fn name_top_level<'a>(parts: &CodeName<'a>) -> Named<'a> {
     let CodeName { function, script, line, column, .. } = *parts;
     let tier = tier_of(parts.tier, Tier::Unmarked);
     let name = readable(function, script, true);
+    let script = script_of(CodeKind::JavaScript, script);
     Named {
         source: script,
         line,
@@ -194,6 +200,11 @@ fn name_top_level<'a>(parts: &CodeName<'a>) -> Named<'a> {
         tier,
         ..classified(CodeKind::JavaScript, Cow::Borrowed(name), function, script)
     }
+}
+
+/// JavaScript without a script was generated at run time.
+fn script_of(kind: CodeKind, script: Option<&str>) -> Option<&str> {
+    script.or((kind == CodeKind::JavaScript).then_some(GENERATED_CODE))
 }
 
 /// A nameless function that starts where its script starts is the script itself: Node compiles a CommonJS
@@ -205,6 +216,7 @@ fn starts_script(line: u32, column: u32) -> bool {
 fn readable<'a>(function: &'a str, source: Option<&str>, is_top_level: bool) -> &'a str {
     match (function, source) {
         ("", None) if is_top_level => EVAL,
+        ("", Some(source)) if is_top_level && is_generated(source) => EVAL,
         ("", Some(_)) if is_top_level => TOP_LEVEL,
         ("", _) => ANONYMOUS,
         _ => function,

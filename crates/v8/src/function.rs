@@ -14,6 +14,9 @@ pub struct Function {
     pub inferred_name: Arc<str>,
     /// The script's path or URL; `None` for code from `eval` and `new Function`.
     pub script: Option<Arc<str>>,
+    /// Of code from `eval` and `new Function`: the script of the function that made it, or, where that was made in
+    /// the same way, of the one that made that.
+    pub generator: Option<Arc<str>>,
     /// The line of its start, from 1; 0 unknown.
     pub line: u32,
     /// The column of its start, from 1; 0 unknown.

@@ -98,6 +98,7 @@ pub(crate) struct Offsets {
     pub(crate) script_column_offset: usize,
     pub(crate) script_id: u64,
     pub(crate) script_line_ends: usize,
+    pub(crate) script_eval_from: u64,
     pub(crate) debug_info_script: Option<u64>,
     pub(crate) interpreter_data_bytecode: u64,
     pub(crate) bytecode_data: u64,
@@ -271,6 +272,13 @@ const UNCOMPILED: [&str; 4] = [
     "type_UncompiledDataWithoutPreparseData__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_TYPE",
 ];
 
+/// The function that called `eval` or `new Function`.
+const EVAL_FROM: [&str; 3] = [
+    "class_Script__eval_from_shared_or_wrapped_arguments__Tagged_Object_",
+    "class_Script__eval_from_shared_or_wrapped_arguments__Object",
+    "class_Script__eval_from_shared_or_wrapped_arguments_or_sfi_table__Object",
+];
+
 const ARRAYS: [&str; 6] = [
     "type_FixedArray__FIXED_ARRAY_TYPE",
     "type_WeakFixedArray__WEAK_FIXED_ARRAY_TYPE",
@@ -328,6 +336,7 @@ fn offsets(numbers: &Numbers<'_>) -> Result<Offsets, Unsupported> {
         script_column_offset: numbers.table_offset(Field::ScriptColumnOffset)?,
         script_id: numbers.of_table(Field::ScriptId)? as u64,
         script_line_ends: numbers.offset(&["class_Script__line_ends__Object"])?,
+        script_eval_from: numbers.either(&EVAL_FROM, Field::ScriptEvalFrom)? as u64,
         debug_info_script: numbers.of_table(Field::DebugInfoScript).ok().map(|value| value as u64),
         interpreter_data_bytecode: numbers.of_table(Field::InterpreterDataBytecode)? as u64,
         bytecode_data: numbers.named("class_BytecodeArray__data__uintptr_t")? as u64,

@@ -78,6 +78,9 @@ const MOST_FUNCTIONS: usize = 1 << 20;
 /// Maps seldom die: their types are kept for so many batches.
 const BATCHES_PER_MAPS: u64 = 64;
 
+/// Code that generates code that generates code: after so many, no generator is found.
+const MOST_GENERATORS: usize = 16;
+
 const LONGEST_BYTECODE: u64 = 1 << 22;
 
 impl Reader {
@@ -134,22 +137,28 @@ impl Reader {
             Some(script) => self.state.script(memory, &self.layout, script)?.name.clone(),
             None => None,
         };
+        let generator = match (script, &name) {
+            (Some(script), None) => self.state.generator(memory, &self.layout, script),
+            _ => Ok(None),
+        };
         let place = match (script, names.start) {
             (Some(script), Some(start)) => self.state.place(memory, &self.layout, script, start),
             _ => None,
         };
         let (line, column) = place.unwrap_or((0, 0));
+        let has_generator = generator.is_ok();
         let function = Function {
             name: names.name.into(),
             inferred_name: names.inferred.into(),
             script: name,
+            generator: generator.unwrap_or_default(),
             line,
             column,
         };
         let function = self.add(function)?;
         let entry = Shared { words, function, script, script_id };
-        // A place that could not be read may be readable next time.
-        if place.is_some() || script.is_none() || names.start.is_none() {
+        // What could not be read may be readable next time.
+        if has_generator && (place.is_some() || script.is_none() || names.start.is_none()) {
             self.state.shared.insert(shared.address, entry);
         }
         Ok(entry)
@@ -212,6 +221,25 @@ impl State {
             self.scripts.insert(script.address, (read, self.batch));
         }
         self.scripts.get_mut(&script.address).map(|(script, _)| script).ok_or(Reason::Unreadable)
+    }
+
+    /// The name of the script that generated a nameless one, through scripts that were generated themselves. `None`
+    /// where V8 does not know which function did.
+    fn generator(
+        &mut self,
+        memory: &dyn Memory,
+        layout: &Layout,
+        mut script: Object,
+    ) -> Result<Option<Arc<str>>, Reason> {
+        for _ in 0..MOST_GENERATORS {
+            let mut heap = Heap { memory, layout, kept: &mut self.kept };
+            let Some(outer) = heap.script_that_evaluates(script)? else { return Ok(None) };
+            script = outer;
+            if let Some(name) = &self.script(memory, layout, script)?.name {
+                return Ok(Some(name.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// The line and column of a character of a script.

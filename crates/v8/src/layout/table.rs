@@ -34,6 +34,7 @@ pub(super) enum Field {
     ScriptLineOffset,
     ScriptColumnOffset,
     ScriptId,
+    ScriptEvalFrom,
     DebugInfoScript,
     InterpreterDataBytecode,
     BytecodePositions,
@@ -100,6 +101,7 @@ pub(super) const ROWS: &[Row] = &[
     row(Field::ScriptLineOffset, SCRIPT, "line_offset", all(24)),
     row(Field::ScriptColumnOffset, SCRIPT, "column_offset", all(32)),
     row(Field::ScriptId, SCRIPT, "id", all(64)),
+    row(Field::ScriptEvalFrom, SCRIPT, "eval_from_shared_or_wrapped_arguments", all(72)),
     row(
         Field::DebugInfoScript,
         "src/objects/debug-objects.tq",
