@@ -2,6 +2,7 @@
 //! knowing how it will look.
 
 mod calls;
+mod inlined;
 mod terminal;
 
 use std::cmp::Ordering;
@@ -16,6 +17,7 @@ use crate::failure::Failure;
 use crate::style::Style;
 use crate::{input, output, select};
 use calls::CallsRow;
+use inlined::InlinedRow;
 
 /// How many rows the tables of a short report have.
 const SHORT_ROWS: usize = 5;
@@ -116,6 +118,7 @@ pub(crate) struct LossesRow {
     pub(crate) unnamed: std::collections::BTreeMap<String, u64>,
     pub(crate) skipped_lines: u64,
     pub(crate) ambiguous_addresses: u64,
+    pub(crate) inlined: InlinedRow,
     pub(crate) damage: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -381,6 +384,7 @@ fn losses(profile: &Profile) -> LossesRow {
         unnamed: losses.unnamed.clone(),
         skipped_lines: losses.skipped,
         ambiguous_addresses: losses.ambiguous,
+        inlined: inlined::row(profile),
         damage: losses.damage.clone(),
         notes: losses.notes.clone(),
     }

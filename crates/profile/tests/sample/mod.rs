@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Cost, Frame, FrameId, Function, LaneInfo, LineTick, Losses, Marker, MarkerKind, Meta,
+    Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, Losses, Marker, MarkerKind, Meta,
     ModuleId, NO_ADDRESS, Process, Profile, Role, Sample, SourceId, StackId, StringId, Thread, ThreadId,
     Tier, Unclosed, Unit,
 };
@@ -119,6 +119,8 @@ fn meta() -> Meta {
         cost: Some(Cost {
             start_ns: 12_000_000,
             start_cpu_ns: 11_000_000,
+            list_ns: 2_000_000,
+            list_cpu_ns: 1_000_000,
             windows: 3,
             window_ns: 900_000,
             window_cpu_ns: 800_000,
@@ -136,6 +138,7 @@ fn meta() -> Meta {
             frames: 100,
             skipped: 2,
             ambiguous: 3,
+            inlined: Inlined { found: 4, uncertain: 5, unchecked: 6 },
             damage: vec!["line 12 was not understood: “漢字 \u{1b}[31m”".into()],
             notes: vec!["a thread has no names".into()],
             unclosed: None,
