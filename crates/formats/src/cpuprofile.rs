@@ -8,8 +8,12 @@
 
 mod add;
 mod coverage;
+mod functions;
 mod head;
+mod inlined;
 mod join;
+mod layout;
+mod lines;
 mod parse;
 mod raw;
 mod times;

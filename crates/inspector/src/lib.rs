@@ -3,6 +3,7 @@
 //! closed is not decided here, and `Debugger.enable` is never sent: a `debugger;` statement would pause the target.
 
 mod address;
+mod answers;
 mod client;
 mod error;
 mod http;
@@ -21,4 +22,4 @@ pub use http::{Listed, list};
 pub use message::Session;
 pub use recorder::{Ending, Identity, Options, Recorder, close_inspector};
 pub use stream::Stream;
-pub use threads::{Calls, Moment, Piece, Stall, ThreadInfo, Window};
+pub use threads::{Calls, Functions, Moment, Piece, Stall, ThreadInfo, Window};

@@ -7,6 +7,8 @@ use crate::threads::{Moment, Stall};
 
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(10);
+/// A list of functions is this old before another one is asked for; twice as old each time, because some code is in no list.
+const LIST_AGE: Duration = Duration::from_secs(3);
 /// A change of windows may take this share of the time.
 const SHARE: f64 = 0.004;
 /// And no longer than this, of which half is left for bad luck.
@@ -26,15 +28,29 @@ pub(crate) fn memory_of(profile: &str) -> usize {
 pub(crate) struct Pace {
     length: Duration,
     memory: usize,
+    list_ms: f64,
+    lists: u32,
 }
 
 impl Pace {
     pub(crate) fn new() -> Self {
-        Self { length: SHORTEST, memory: 0 }
+        Self { length: SHORTEST, memory: 0, list_ms: 0.0, lists: 0 }
     }
 
     pub(crate) fn length(&self) -> Duration {
         self.length
+    }
+
+    /// The time between two lists of functions.
+    pub(crate) fn between_lists(&self) -> Duration {
+        let age = LIST_AGE.saturating_mul(1 << self.lists.min(6));
+        Duration::try_from_secs_f64(self.list_ms / 1e3 / SHARE).unwrap_or(Duration::MAX).max(age)
+    }
+
+    /// What the last list of functions took.
+    pub(crate) fn listed(&mut self, stall: &Stall) {
+        self.list_ms = stall.begin_ms;
+        self.lists = self.lists.saturating_add(1);
     }
 
     /// What the last window's samples took in the target.
@@ -75,6 +91,14 @@ mod tests {
         assert_eq!(after(0.3, 3000, 9), 1.0);
         assert_eq!(after(5.8, 100_000, 1), 1.5);
         assert_eq!(after(8.0, 100_000, 1), 1.5);
+    }
+
+    #[test]
+    fn lists_that_take_long_are_rare() {
+        let mut pace = Pace::new();
+        assert_eq!(pace.between_lists(), LIST_AGE);
+        pace.listed(&Stall { begin_ms: 100.0, ..Stall::default() });
+        assert_eq!(pace.between_lists(), Duration::from_secs(25));
     }
 
     #[test]

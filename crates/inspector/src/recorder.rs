@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::answers::{Attached, Detached, Finished, Remote, Stopped, Taken, remote_in, stall_in, text_in};
 use crate::client::Client;
 use crate::error::Error;
 use crate::message::{Body, Message, Session};
 use crate::pace::Pace;
 use crate::script;
 use crate::stream::Stream;
-use crate::threads::{Calls, Moment, Piece, Stall, ThreadInfo, Window};
+use crate::threads::{Calls, Functions, Moment, Piece, Stall, ThreadInfo, Window};
 
 /// The inspector is closed after this time without us: 15 s are promised.
 const GUARD: Duration = Duration::from_secs(14);
@@ -93,6 +93,9 @@ struct Thread {
     is_last: bool,
     /// When its profiler was set up.
     is_set: Instant,
+    /// When its functions were listed last, and the target's clocks before that.
+    listed: Option<Instant>,
+    clocks: String,
 }
 
 impl Thread {
@@ -123,6 +126,9 @@ enum Purpose {
     Turn(Moment),
     Stop,
     End,
+    Clocks,
+    Functions,
+    Listed,
     Calls,
     Renewal,
 }
@@ -261,8 +267,32 @@ impl<S: Stream> Recorder<S> {
             self.send_for(Purpose::Start, &session, "Profiler.start", &json!({}))?;
         }
         let (state, pace, is_set) = (State::Starting, Pace::new(), Instant::now());
-        self.threads.insert(session, Thread { info, state, pace, window: 0, is_last: false, is_set });
-        Ok(())
+        let (listed, clocks) = (None, String::new());
+        let thread = Thread { info, state, pace, window: 0, is_last: false, is_set, listed, clocks };
+        self.threads.insert(session.clone(), thread);
+        if session.is_main() { self.list_functions(&session) } else { Ok(()) }
+    }
+
+    /// Asks where the functions stand that a thread has run, and what that takes. V8 looks through its heap for them and
+    /// changes nothing: no feedback is allocated, nothing is deoptimised.
+    fn list_functions(&mut self, session: &Session) -> Result<(), Error> {
+        let Some(thread) = self.threads.get_mut(session).filter(|_| !self.options.calls) else {
+            return Ok(());
+        };
+        thread.listed = Some(Instant::now());
+        self.evaluate_for(Purpose::Clocks, session, &script::clocks())?;
+        self.send_for(Purpose::Functions, session, "Profiler.getBestEffortCoverage", &json!({}))?;
+        self.evaluate_for(Purpose::Listed, session, &script::clocks())
+    }
+
+    /// Asks once more, because a thread runs code that is newer than its list: not often, and less often where it takes long.
+    pub fn list_functions_again(&mut self, worker: Option<u32>) -> Result<(), Error> {
+        let session = Session(worker.map(|worker| worker.to_string()));
+        let is_due = |thread: &Thread| {
+            let is_old = thread.listed.is_none_or(|listed| listed.elapsed() >= thread.pace.between_lists());
+            is_old && matches!(thread.state, State::Running(_)) && !thread.is_plain() && !thread.is_last
+        };
+        if self.threads.get(&session).is_some_and(is_due) { self.list_functions(&session) } else { Ok(()) }
     }
 
     fn name(&self, window: u32) -> String {
@@ -295,6 +325,9 @@ impl<S: Stream> Recorder<S> {
         let (window, is_plain) = (thread.window, thread.is_plain());
         thread.window += 1;
         let (next, last) = (self.name(window + 1), self.name(window));
+        if is_plain {
+            self.list_functions(session)?;
+        }
         let text = script::window(Some(&next), Some(&*last).filter(|_| !is_plain));
         self.evaluate_for(Purpose::Turn(Moment::Change), session, &text)?;
         if is_plain {
@@ -330,6 +363,9 @@ impl<S: Stream> Recorder<S> {
             self.send(session, "Profiler.stopPreciseCoverage", &json!({}))?;
         }
         if is_plain {
+            if !self.options.calls {
+                self.send_for(Purpose::Functions, session, "Profiler.getBestEffortCoverage", &json!({}))?;
+            }
             self.send_for(Purpose::Stop, session, "Profiler.stop", &json!({}))?;
             self.send_for(Purpose::End, session, "Profiler.disable", &json!({}))
         } else if is_last {
@@ -433,6 +469,20 @@ impl<S: Stream> Recorder<S> {
                 thread.state = State::Over;
                 self.pieces.extend(stall_in(result, Moment::End).ok().map(Piece::Stall));
             }
+            (Purpose::Clocks, result) => thread.clocks = text_in(result).unwrap_or_default(),
+            (Purpose::Functions, Ok(text)) => {
+                let coverage = serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
+                let thread = thread.info.clone();
+                let functions = coverage.map(|coverage| Functions { thread, coverage });
+                self.pieces.extend(functions.ok().map(Piece::Functions));
+            }
+            (Purpose::Listed, result) => {
+                let clocks = text_in(result).unwrap_or_default();
+                if let Some(stall) = Stall::of_list(&thread.clocks, &clocks) {
+                    thread.pace.listed(&stall);
+                    self.pieces.push(Piece::Stall(stall));
+                }
+            }
             (Purpose::Calls, Ok(text)) => {
                 let coverage = serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
                 let thread = thread.info.clone();
@@ -452,7 +502,7 @@ impl<S: Stream> Recorder<S> {
                     self.pieces.push(Piece::Loss(sentence));
                 }
             }
-            (Purpose::Nothing | Purpose::Stop, _) => {}
+            (Purpose::Nothing | Purpose::Stop | Purpose::Functions, _) => {}
         }
     }
 
@@ -509,81 +559,4 @@ fn evaluate<S: Stream>(
     let method = "Runtime.evaluate";
     let answer = client.call(method, &evaluation(text, by_value), limit)?;
     remote_in(&answer).map_err(|what| Error::Refused { method: method.to_owned(), what })
-}
-
-/// What an evaluation gave, or the exception that it threw.
-fn remote_in(answer: &str) -> Result<Remote, String> {
-    let evaluated: Evaluated = serde_json::from_str(answer).map_err(|error| error.to_string())?;
-    match evaluated.exception_details {
-        Some(details) => {
-            let thrown = details.exception.and_then(|thrown| thrown.description).unwrap_or(details.text);
-            Err(thrown.lines().next().unwrap_or_default().to_owned())
-        }
-        None => Ok(evaluated.result),
-    }
-}
-
-fn stall_in(answer: &Result<String, String>, moment: Moment) -> Result<Stall, String> {
-    let remote = remote_in(answer.as_ref().map_err(Clone::clone)?)?;
-    let text = remote.value.as_ref().and_then(Value::as_str).unwrap_or_default();
-    Stall::parse(text, moment).ok_or_else(|| "its clocks are not Node's".to_owned())
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Evaluated {
-    result: Remote,
-    exception_details: Option<ExceptionDetails>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Remote {
-    value: Option<Value>,
-    object_id: Option<String>,
-    description: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ExceptionDetails {
-    #[serde(default)]
-    text: String,
-    exception: Option<Remote>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attached {
-    session_id: String,
-    worker_info: WorkerInfo,
-}
-
-#[derive(Deserialize)]
-struct WorkerInfo {
-    title: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Detached {
-    session_id: String,
-}
-
-#[derive(Deserialize)]
-struct Finished<'a> {
-    title: Option<String>,
-    #[serde(borrow)]
-    profile: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Stopped<'a> {
-    #[serde(borrow)]
-    profile: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Taken<'a> {
-    #[serde(borrow)]
-    result: &'a RawValue,
 }

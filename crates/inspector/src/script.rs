@@ -68,15 +68,22 @@ pub(crate) fn window(begin: Option<&str>, end: Option<&str>) -> String {
     ours(
         "window",
         &format!(
-            "const cpu = () => {{ const used = (process.threadCpuUsage ?? process.cpuUsage).call(process);
-               return (used.user + used.system) / 1000; }};
-             const times = [];
-             const note = () => times.push(performance.now(), cpu());
-             note(); {begin} note(); {end} note();
+            "{CLOCKS} note(); {begin} note(); {end} note();
              return times.join();"
         ),
     )
 }
+
+/// Time and CPU time in ms.
+pub(crate) fn clocks() -> String {
+    ours("clocks", &format!("{CLOCKS} note(); return times.join();"))
+}
+
+const CLOCKS: &str = "
+const cpu = () => { const used = (process.threadCpuUsage ?? process.cpuUsage).call(process);
+  return (used.user + used.system) / 1000; };
+const times = [];
+const note = () => times.push(performance.now(), cpu());";
 
 fn ours(name: &str, body: &str) -> String {
     format!("(function nodescope() {{ {body} }})()\n//# sourceURL={OURS}{name}")

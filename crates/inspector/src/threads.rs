@@ -16,6 +16,8 @@ pub struct ThreadInfo {
 pub enum Piece {
     /// Samples of a while.
     Window(Window),
+    /// Where functions stand in their scripts.
+    Functions(Functions),
     /// How often functions were called.
     Calls(Calls),
     /// What a change of windows took.
@@ -41,6 +43,15 @@ impl Window {
     }
 }
 
+/// The functions that one thread has run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Functions {
+    /// Whose.
+    pub thread: ThreadInfo,
+    /// V8's best-effort coverage, as JSON: the list of scripts.
+    pub coverage: String,
+}
+
 /// Exact counts of calls in one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
@@ -55,6 +66,8 @@ pub struct Calls {
 pub enum Moment {
     /// Profiling began: V8 noted all code that there was.
     Start,
+    /// V8 listed the functions that have run.
+    List,
     /// A window ended after the next one had begun.
     #[default]
     Change,
@@ -92,5 +105,10 @@ impl Stall {
             end_ms,
             end_cpu_ms: since(ended_cpu, begun_cpu).min(end_ms),
         })
+    }
+
+    /// From the clocks before V8 listed functions and after it, each time and CPU time.
+    pub(crate) fn of_list(before: &str, after: &str) -> Option<Self> {
+        Self::parse(&format!("{before},{after},{after}"), Moment::List)
     }
 }

@@ -2,6 +2,7 @@
 //! knowing how it will look.
 
 mod calls;
+mod inlined;
 mod terminal;
 
 use std::cmp::Ordering;
@@ -16,6 +17,7 @@ use crate::failure::Failure;
 use crate::style::Style;
 use crate::{input, output, select};
 use calls::CallsRow;
+use inlined::InlinedRow;
 
 /// How many rows the tables of a short report have.
 const SHORT_ROWS: usize = 5;
@@ -122,6 +124,7 @@ pub(crate) struct LossesRow {
     /// that end in a frame that says so.
     pub(crate) stacks_read_later: u64,
     pub(crate) stacks_cut: u64,
+    pub(crate) inlined: InlinedRow,
     pub(crate) damage: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -390,6 +393,7 @@ fn losses(profile: &Profile) -> LossesRow {
         helper_crashes: losses.helper_crashes,
         stacks_read_later: losses.stacks_read_later,
         stacks_cut: losses.stacks_cut,
+        inlined: inlined::row(profile),
         damage: losses.damage.clone(),
         notes: losses.notes.clone(),
     }

@@ -22,7 +22,7 @@ pub use check::CheckError;
 pub use ids::{
     FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
 };
-pub use meta::{Cost, Losses, Meta, Unclosed};
+pub use meta::{Cost, Inlined, Losses, Meta, Unclosed};
 pub use model::Profile;
 pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;

@@ -51,6 +51,10 @@ pub struct Cost {
     pub start_ns: u64,
     /// The same in CPU time.
     pub start_cpu_ns: u64,
+    /// The longest time that it took to list the functions of a thread.
+    pub list_ns: u64,
+    /// The same in CPU time.
+    pub list_cpu_ns: u64,
     /// How often samples were handed over.
     pub windows: u64,
     /// The longest time that this took.
@@ -72,6 +76,8 @@ impl Cost {
     pub fn add(&mut self, other: &Self) {
         self.start_ns = self.start_ns.max(other.start_ns);
         self.start_cpu_ns = self.start_cpu_ns.max(other.start_cpu_ns);
+        self.list_ns = self.list_ns.max(other.list_ns);
+        self.list_cpu_ns = self.list_cpu_ns.max(other.list_cpu_ns);
         self.windows = self.windows.saturating_add(other.windows);
         self.window_ns = self.window_ns.max(other.window_ns);
         self.window_cpu_ns = self.window_cpu_ns.max(other.window_cpu_ns);
@@ -102,6 +108,8 @@ pub struct Losses {
     pub skipped: u64,
     /// Addresses of generated code that had several names in the course of time, where only the last is known.
     pub ambiguous: u64,
+    /// Samples whose function may be another one, because the compiler had inlined it.
+    pub inlined: Inlined,
     /// What is wrong with the input, a sentence each.
     pub damage: Vec<String>,
     /// What else people should know of it: why there are no names, a sentence each.
@@ -114,6 +122,27 @@ pub struct Losses {
     pub stacks_cut: u64,
     /// The last sample of the main lane, where the input ended inside it.
     pub unclosed: Option<Unclosed>,
+}
+
+/// Samples of functions that were inlined, where the profiler names the caller: V8's does, and tells the right line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Inlined {
+    /// Their function was found by its lines. How many there are is certain, when they ran is estimated.
+    pub found: u64,
+    /// The line is not the caller's own, or not its alone: the sample counts as the caller's.
+    pub uncertain: u64,
+    /// The script's text or its functions are not known: the sample counts as the caller's.
+    pub unchecked: u64,
+}
+
+impl Inlined {
+    /// Adds what another part of the recording has.
+    pub fn add(&mut self, other: &Self) {
+        self.found = self.found.saturating_add(other.found);
+        self.uncertain = self.uncertain.saturating_add(other.uncertain);
+        self.unchecked = self.unchecked.saturating_add(other.unchecked);
+    }
 }
 
 /// A sample that nothing closes: it may lack callers. stackcollapse-perf.pl leaves it out, so folded output

@@ -28,6 +28,9 @@ pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder)
     let parents = parents(raw, &rows, builder);
     let stacks = stacks(raw, &parents, builder);
     add_line_ticks(raw, &rows, &stacks, builder);
+    let elsewhere = ticks_elsewhere(raw, &rows);
+    let inlined = &mut builder.meta().losses.inlined;
+    inlined.uncertain = inlined.uncertain.saturating_add(elsewhere);
     match times(raw) {
         _ if raw.samples.is_empty() => add_hits(raw, &stacks, thread, builder),
         Some(times) => add_timed(raw, &times, &Target { rows: &rows, stacks: &stacks, thread }, builder),
@@ -163,6 +166,15 @@ pub(super) fn is_root(call: &Call<'_>) -> bool {
 }
 
 pub(super) fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
+    frame(call, false, builder)
+}
+
+/// Adds the frame of a call that was compiled into its caller.
+pub(super) fn add_inlined_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
+    frame(call, true, builder)
+}
+
+fn frame(call: &Call<'_>, inlined: bool, builder: &mut Builder) -> FrameId {
     let Call { name, url, line, column } = call;
     let named = name_call_frame(&name.0, &url.0, *line, *column, Tier::Unmarked);
     let symbol = match (named.line, named.column) {
@@ -172,16 +184,11 @@ pub(super) fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
         (line, 0) => format!("{} {}:{line}", named.function, url.0),
         (line, column) => format!("{} {}:{line}:{column}", named.function, url.0),
     };
-    add::frame(builder, &named, ModuleId::NONE, &Written { symbol: &symbol, inlined: false })
+    add::frame(builder, &named, ModuleId::NONE, &Written { symbol: &symbol, inlined })
 }
 
 /// Nodes count their own lines; samples of a trace name theirs.
-pub(super) fn add_line_ticks(
-    raw: &RawProfile<'_>,
-    rows: &NodeRows,
-    stacks: &[StackId],
-    builder: &mut Builder,
-) {
+fn add_line_ticks(raw: &RawProfile<'_>, rows: &NodeRows, stacks: &[StackId], builder: &mut Builder) {
     let mut add = |stack: StackId, line: u32, ticks: u32| {
         if stack.some().is_some() && line > 0 && ticks > 0 {
             builder.line_tick(LineTick { stack, line, ticks });
@@ -205,6 +212,24 @@ pub(super) fn add_line_ticks(
     for same in by_line.chunk_by(|one, two| one == two) {
         add(same[0].0, same[0].1, u32::try_from(same.len()).unwrap_or(u32::MAX));
     }
+}
+
+/// Samples on lines before the function that they are said to be in: V8 had inlined another one there. Behind its end there
+/// may be more, but a file does not tell where that is.
+fn ticks_elsewhere(raw: &RawProfile<'_>, rows: &NodeRows) -> u64 {
+    let is_before = |row: usize, line: u32| {
+        let call = &raw.calls[raw.nodes[row].call as usize];
+        line > 0 && line < call.line && !call.url.0.is_empty()
+    };
+    let (mut start, mut sum) = (0, 0u64);
+    for (row, node) in raw.nodes.iter().enumerate() {
+        let end = node.ticks_end as usize;
+        let before = raw.ticks[start..end].iter().filter(|(line, _)| is_before(row, *line));
+        sum = before.fold(sum, |sum, (_, ticks)| sum.saturating_add((*ticks).into()));
+        start = end;
+    }
+    let lines = raw.samples.iter().zip(&raw.lines).filter_map(|(id, line)| Some((rows.row(*id)?, *line)));
+    sum.saturating_add(lines.filter(|(row, line)| is_before(*row, *line)).count() as u64)
 }
 
 /// What samples become rows of.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::lines::Lines;
 use super::raw::Call;
 use crate::json::Text;
 
@@ -32,24 +33,24 @@ pub(super) struct Counted {
 }
 
 #[derive(Deserialize)]
-struct Script {
-    url: String,
-    functions: Vec<Function>,
+pub(super) struct Script {
+    pub(super) url: String,
+    pub(super) functions: Vec<Function>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Function {
-    function_name: String,
-    ranges: Vec<Range>,
+pub(super) struct Function {
+    pub(super) function_name: String,
+    pub(super) ranges: Vec<Range>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Range {
-    start_offset: u64,
-    end_offset: u64,
-    count: u64,
+pub(super) struct Range {
+    pub(super) start_offset: u64,
+    pub(super) end_offset: u64,
+    pub(super) count: u64,
 }
 
 impl SeenFunctions {
@@ -124,40 +125,6 @@ fn innermost(script: &Script, name: &str, offset: u64) -> Option<u64> {
         .filter(|range| range.start_offset <= offset && offset < range.end_offset)
         .map(|range| range.start_offset)
         .max()
-}
-
-/// Where the lines of a text begin, in UTF-16 units, and where it ends.
-struct Lines {
-    starts: Vec<u64>,
-    end: u64,
-}
-
-impl Lines {
-    fn new(text: &str) -> Self {
-        let (mut starts, mut at, mut last) = (vec![0], 0, '\0');
-        for letter in text.chars() {
-            at += letter.len_utf16() as u64;
-            match letter {
-                '\n' if last == '\r' => *starts.last_mut().unwrap_or(&mut 0) = at,
-                '\n' | '\r' | '\u{2028}' | '\u{2029}' => starts.push(at),
-                _ => {}
-            }
-            last = letter;
-        }
-        Self { starts, end: at }
-    }
-
-    fn offset(&self, line: u32, column: u32) -> Option<u64> {
-        let start = self.starts.get(line.checked_sub(1)? as usize)?;
-        Some(start + u64::from(column.saturating_sub(1)))
-    }
-
-    /// Line and column, both from 1.
-    fn place(&self, offset: u64) -> Option<(u32, u32)> {
-        let line = self.starts.partition_point(|start| *start <= offset);
-        let column = offset - self.starts.get(line.checked_sub(1)?)?;
-        (offset < self.end).then_some((u32::try_from(line).ok()?, u32::try_from(column + 1).ok()?))
-    }
 }
 
 #[cfg(test)]

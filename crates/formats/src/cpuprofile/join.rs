@@ -16,6 +16,8 @@ use symbols::finish::settle_quality;
 
 use super::add::{self, NodeRows};
 use super::coverage::{self, SeenFunctions};
+use super::functions::{Functions, TextOf};
+use super::inlined::Shares;
 use super::parse;
 use super::raw::{Call, RawProfile};
 use crate::json::Text;
@@ -39,6 +41,8 @@ pub struct Joiner {
     to_unix_ns: Option<i128>,
     origin_ns: Option<u64>,
     threads: HashMap<Whose, Seen>,
+    /// The functions of each process, by its two pids.
+    functions: HashMap<(Option<u32>, Option<u32>), Functions>,
 }
 
 /// A thread of a process.
@@ -78,6 +82,8 @@ struct Held {
     time_ns: u64,
     /// The root first.
     calls: Vec<Call<'static>>,
+    /// The function that was inlined in the last of them.
+    inlined: Option<Call<'static>>,
 }
 
 /// A sample that counts.
@@ -91,7 +97,8 @@ impl Joiner {
     pub fn new(interval_ns: u64) -> Self {
         let (format, way_in) = (FORMAT.into(), WAY_IN.into());
         let meta = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
-        Self { meta, interval_ns, to_unix_ns: None, origin_ns: None, threads: HashMap::new() }
+        let (threads, functions) = (HashMap::new(), HashMap::new());
+        Self { meta, interval_ns, to_unix_ns: None, origin_ns: None, threads, functions }
     }
 
     /// What is known of the recording as a whole, in all windows from now on.
@@ -104,8 +111,24 @@ impl Joiner {
         self.to_unix_ns = i128::try_from(unix_ns).ok().map(|unix_ns| unix_ns - i128::from(clock_ns));
     }
 
-    /// A window of a thread, as V8 wrote it.
-    pub fn window(&mut self, text: &str, whose: &Whose) -> Profile {
+    /// Where the functions of a process stand, as V8's coverage lists them; returns what is wrong with the list.
+    pub fn functions(&mut self, coverage: &str, whose: &Whose) -> Option<String> {
+        self.functions.entry((whose.pid, whose.inner_pid)).or_default().note(coverage)
+    }
+
+    /// Whether a process has run code since the last time that is in no list of its functions.
+    pub fn lacks_functions(&mut self, whose: &Whose) -> bool {
+        self.functions.get_mut(&(whose.pid, whose.inner_pid)).is_some_and(Functions::take_lack)
+    }
+
+    /// A window of a thread, as V8 wrote it. `text_of` gives a script's text, where it can be had: the lines of its functions
+    /// tell what V8 had inlined.
+    pub fn window(
+        &mut self,
+        text: &str,
+        whose: &Whose,
+        mut text_of: impl FnMut(&str) -> Option<String>,
+    ) -> Profile {
         let mut raw = RawProfile::default();
         let damage = parse::parse(text, &mut raw);
         let (start_ns, times_ns) = (bound_ns(raw.start), times_ns(&raw));
@@ -116,7 +139,8 @@ impl Joiner {
         let seen = self.threads.entry(whose.clone()).or_default();
         let end_ns = bound_ns(raw.end).max(start_ns);
         builder.meta().losses.lost = lost(&times_ns, self.interval_ns);
-        add_samples(&raw, &times_ns, (thread, seen), &mut builder);
+        let functions = self.functions.entry((whose.pid, whose.inner_pid)).or_default();
+        add_samples(&raw, &times_ns, (thread, seen), (functions, &mut text_of), &mut builder);
         seen.until_ns = seen.until_ns.max(end_ns);
         builder.meta().duration_ns = end_ns.saturating_sub(origin_ns);
         settle_quality(&mut builder);
@@ -215,12 +239,13 @@ fn add_samples(
     raw: &RawProfile<'_>,
     times_ns: &[u64],
     (thread, seen): (ThreadId, &mut Seen),
+    (functions, text_of): (&mut Functions, &mut TextOf<'_>),
     builder: &mut Builder,
 ) {
     let rows = NodeRows::new(raw);
     let parents = add::parents(raw, &rows, builder);
     let stacks = add::stacks(raw, &parents, builder);
-    add::add_line_ticks(raw, &rows, &stacks, builder);
+    let mut shares = Shares::new(raw, &stacks, functions, text_of, builder);
     seen.functions.note(&raw.calls);
     let kept = kept(raw, times_ns, seen.until_ns, |id| rows.row(id), &parents);
     let lane = builder.lane(LANE);
@@ -229,18 +254,24 @@ fn add_samples(
         add_held(&held, kept[0].time_ns, thread, builder);
     }
     for (place, sample) in before.iter().enumerate() {
-        let stack = sample.row.map_or(StackId::NONE, |row| stacks[row]);
+        let stack = sample.row.map_or(StackId::NONE, |row| shares.next(row).stack);
         let weight = kept[place + 1].time_ns - sample.time_ns;
         builder.sample(lane, Sample { time_ns: sample.time_ns, thread, stack, weight });
     }
     let calls = last.row.map(|row| calls_to(raw, &parents, row)).unwrap_or_default();
-    seen.held = Some(Held { time_ns: last.time_ns, calls });
+    let inlined = last.row.and_then(|row| shares.next(row).inlined.cloned());
+    seen.held = Some(Held { time_ns: last.time_ns, calls, inlined });
+    builder.meta().losses.inlined = shares.counts;
 }
 
 /// Adds a sample that was held back, now that its end is known.
 fn add_held(held: &Held, end_ns: u64, thread: ThreadId, builder: &mut Builder) {
     let stack = held.calls.iter().fold(StackId::NONE, |stack, call| {
         let frame = add::add_frame(call, builder);
+        builder.stack(stack, frame)
+    });
+    let stack = held.inlined.as_ref().map_or(stack, |call| {
+        let frame = add::add_inlined_frame(call, builder);
         builder.stack(stack, frame)
     });
     let weight = end_ns.saturating_sub(held.time_ns);

@@ -121,10 +121,14 @@ fn window(start: u64, end: u64, samples: &[(u32, i64)]) -> String {
 #[test]
 fn windows_join_without_a_seam() {
     let mut joiner = Joiner::new(10_000_000);
-    let first = joiner.window(&window(5000, 36_000, &[(3, 10), (2, 10_000), (2, 10_000)]), &whose());
+    let first =
+        joiner.window(&window(5000, 36_000, &[(3, 10), (2, 10_000), (2, 10_000)]), &whose(), |_| None);
     // Begins before the first has ended; what both saw counts once, and our own code not at all.
-    let second = joiner
-        .window(&window(35_000, 60_000, &[(3, 10), (2, 500), (1, 4490), (3, 1000), (2, 9000)]), &whose());
+    let second = joiner.window(
+        &window(35_000, 60_000, &[(3, 10), (2, 500), (1, 4490), (3, 1000), (2, 9000)]),
+        &whose(),
+        |_| None,
+    );
     let mut joined = Builder::new();
     let last = joiner.finish(Vec::new(), profile::Cost::default());
     for part in [&first, &second, &last] {
@@ -146,9 +150,10 @@ fn windows_join_without_a_seam() {
 #[test]
 fn gaps_between_samples_are_losses() {
     let mut joiner = Joiner::new(10_000_000);
-    let profile = joiner.window(&window(0, 90_000, &[(2, 10_000), (2, 10_400), (2, 41_000)]), &whose());
+    let profile =
+        joiner.window(&window(0, 90_000, &[(2, 10_000), (2, 10_400), (2, 41_000)]), &whose(), |_| None);
     assert_eq!(profile.meta().losses.lost, 3);
-    let empty = joiner.window(&window(80_000, 90_000, &[]), &whose());
+    let empty = joiner.window(&window(80_000, 90_000, &[]), &whose(), |_| None);
     assert_eq!(empty.check(), Ok(()));
     assert_eq!(weights(&empty), Vec::<u64>::new());
     let last = joiner.finish(vec!["a part is missing".into()], profile::Cost::default());

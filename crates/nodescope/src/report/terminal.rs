@@ -5,7 +5,7 @@ use std::fmt::Write;
 use profile::{Category, Cost, Role};
 
 use super::calls::CallsRow;
-use super::{FunctionRow, LineRow, LossesRow, NamedRow, Report, StallRow, ThreadRow, Times};
+use super::{FunctionRow, LineRow, LossesRow, NamedRow, Report, StallRow, ThreadRow, Times, inlined};
 use crate::style::Style;
 use crate::table::{Cell, Column, render as render_table};
 use crate::text::{duration, percent, plural, printable, thousands, wrap};
@@ -130,7 +130,9 @@ fn extent(report: &Report) -> String {
 
 /// What a person would say who has read the tables.
 fn sentences(report: &Report) -> Vec<String> {
-    let mut sentences = vec![quality(report)];
+    let mut sentences: Vec<String> = inlined::doubt(&report.losses.inlined).into_iter().collect();
+    sentences.push(quality(report));
+    sentences.extend(inlined::estimate(&report.losses.inlined));
     if report.events.len() > 1 {
         let others = report.events.iter().filter(|event| event.name != report.event);
         let others: Vec<String> =
@@ -155,7 +157,7 @@ fn sentences(report: &Report) -> Vec<String> {
 
 /// What the recorder did to the recorded.
 fn cost_sentence(cost: &Cost) -> String {
-    let (start, window) = (duration(cost.start_ns), duration(cost.window_ns));
+    let (start, window) = (duration(cost.start_ns.saturating_add(cost.list_ns)), duration(cost.window_ns));
     let windows = plural(cost.windows, "window");
     let moments = match cost.end_ns {
         0 => format!("for {start} when it began, and for at most {window} at each of {windows}"),

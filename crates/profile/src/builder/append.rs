@@ -258,6 +258,7 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
         frames,
         skipped,
         ambiguous,
+        inlined,
         damage,
         notes,
         helper_crashes,
@@ -275,6 +276,7 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     losses.frames = losses.frames.saturating_add(*frames);
     losses.skipped = losses.skipped.saturating_add(*skipped);
     losses.ambiguous = losses.ambiguous.saturating_add(*ambiguous);
+    losses.inlined.add(inlined);
     for (reason, count) in unnamed {
         let sum = losses.unnamed.entry(reason.clone()).or_default();
         *sum = sum.saturating_add(*count);

@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Cost, Frame, FrameId, Function, LaneInfo, LineTick, LongTurn, Loop, Losses, Marker,
-    MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Process, Profile, Role, Sample, Second, SourceId,
-    StackId, StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN, Unclosed, Unit,
+    Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, LongTurn, Loop, Losses,
+    Marker, MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Process, Profile, Role, Sample, Second,
+    SourceId, StackId, StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN, Unclosed, Unit,
 };
 
 /// Three lanes, two processes, three threads, markers, line ticks, losses.
@@ -149,6 +149,8 @@ fn meta() -> Meta {
         cost: Some(Cost {
             start_ns: 12_000_000,
             start_cpu_ns: 11_000_000,
+            list_ns: 2_000_000,
+            list_cpu_ns: 1_000_000,
             windows: 3,
             window_ns: 900_000,
             window_cpu_ns: 800_000,
@@ -166,6 +168,7 @@ fn meta() -> Meta {
             frames: 100,
             skipped: 2,
             ambiguous: 3,
+            inlined: Inlined { found: 4, uncertain: 5, unchecked: 6 },
             damage: vec!["line 12 was not understood: “漢字 \u{1b}[31m”".into()],
             notes: vec!["a thread has no names".into()],
             helper_crashes: 2,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use formats::cpuprofile::{Joiner, Whose};
-use inspector::{Calls, Identity, Moment, Piece, Stall, ThreadInfo, Window};
+use inspector::{Calls, Functions, Identity, Moment, Piece, Stall, ThreadInfo, Window};
 use profile::{Cost, Profile, Role};
 use symbols::{Disk, Files, source_maps};
 
@@ -16,6 +16,9 @@ use crate::failure::Failure;
 
 /// A script's text is read up to this length: it is asked for the places of its functions.
 const LONGEST_SCRIPT: u64 = 32 << 20;
+
+/// The same for the lines of its functions, which takes several times as much memory.
+const LONGEST_LINES: u64 = 8 << 20;
 
 /// A process, as its samples are told.
 #[derive(Clone, Debug)]
@@ -33,6 +36,7 @@ pub(super) struct Collector {
     spool: Spool,
     cost: Cost,
     losses: Vec<String>,
+    outdated: Vec<Option<u32>>,
     samples: u64,
     has_met: bool,
     progress: Progress,
@@ -77,6 +81,7 @@ impl Collector {
             spool,
             cost: Cost::default(),
             losses: Vec::new(),
+            outdated: Vec::new(),
             samples: 0,
             has_met: false,
             progress: Progress::new(limit),
@@ -114,12 +119,20 @@ impl Collector {
             match piece {
                 Piece::Window(Window { thread, profile, memory_bytes }) => {
                     self.cost.add(&Cost { memory_bytes: memory_bytes as u64, ..Cost::default() });
-                    let part = self.joiner.window(&profile, &whom.thread(&thread));
+                    let text_of = |url: &str| script_text(root, url, LONGEST_LINES);
+                    let whose = whom.thread(&thread);
+                    let part = self.joiner.window(&profile, &whose, text_of);
+                    if self.joiner.lacks_functions(&whose) {
+                        self.outdated.push(thread.worker);
+                    }
                     self.samples += part.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
                     self.write(&part)?;
                 }
+                Piece::Functions(Functions { thread, coverage }) => {
+                    self.losses.extend(self.joiner.functions(&coverage, &whom.thread(&thread)));
+                }
                 Piece::Calls(Calls { thread, coverage }) => {
-                    let text_of = |url: &str| script_text(root, url);
+                    let text_of = |url: &str| script_text(root, url, LONGEST_SCRIPT);
                     let part = self.joiner.calls(&coverage, &whom.thread(&thread), text_of);
                     self.write(&part)?;
                 }
@@ -129,6 +142,11 @@ impl Collector {
         }
         self.progress.show(self.start.elapsed(), self.samples);
         Ok(())
+    }
+
+    /// The threads that have run code since the last time that is in no list of functions; `None` is the main thread.
+    pub(super) fn take_outdated(&mut self) -> Vec<Option<u32>> {
+        std::mem::take(&mut self.outdated)
     }
 
     /// Notes something that is missing.
@@ -167,17 +185,18 @@ fn cost_of(stall: &Stall) -> Cost {
     let cost = Cost { total_cpu_ns: cpu_ns, ..Cost::default() };
     match stall.moment {
         Moment::Start => Cost { start_ns: time_ns, start_cpu_ns: cpu_ns, ..cost },
+        Moment::List => Cost { list_ns: time_ns, list_cpu_ns: cpu_ns, ..cost },
         Moment::Change => Cost { windows: 1, window_ns: time_ns, window_cpu_ns: cpu_ns, ..cost },
         Moment::End => Cost { end_ns: time_ns, end_cpu_ns: cpu_ns, ..cost },
     }
 }
 
-fn script_text(root: Option<&Path>, url: &str) -> Option<String> {
+fn script_text(root: Option<&Path>, url: &str, longest: u64) -> Option<String> {
     use std::io::Read;
     let path = source_maps::script_path(url)?;
     let file = Disk.open(root, Path::new(&path)).ok()?;
     let mut text = String::new();
-    file.take(LONGEST_SCRIPT).read_to_string(&mut text).ok()?;
+    file.take(longest).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

@@ -133,6 +133,9 @@ impl Visit<'_> {
                 Failure::Said { what, .. } => Error::Io(std::io::Error::other(what)),
                 Failure::BrokenPipe | Failure::Ended(_) => Error::Closed,
             })?;
+            for worker in collector.take_outdated() {
+                recorder.list_functions_again(worker)?;
+            }
         }
         recorder.finish(if recorder.ending() == Ending::Exiting { HURRY } else { PATIENCE })
     }

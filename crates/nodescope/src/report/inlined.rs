@@ -1,0 +1,61 @@
+//! How many samples may be of a function that V8 had inlined, where its profiler names the caller.
+
+use profile::{Category, Inlined, Profile};
+use serde::Serialize;
+use views::share;
+
+use crate::text::percent;
+
+/// Less is not worth a sentence.
+const LITTLE: f64 = 0.005;
+
+/// Shares of the busy samples of the whole recording, from 0 to 1.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct InlinedRow {
+    /// Their function was found by its lines.
+    pub(crate) found: f64,
+    /// They count as the caller's, and may be of a function that it calls.
+    pub(crate) uncertain: f64,
+    /// The same, because the script's text is not known.
+    pub(crate) unchecked: f64,
+}
+
+/// What the recording says of it.
+pub(crate) fn row(profile: &Profile) -> InlinedRow {
+    let Inlined { found, uncertain, unchecked } = profile.meta().losses.inlined;
+    let stacks = profile.stacks();
+    let is_busy = |stack: &profile::StackId| {
+        stack.some().is_none_or(|stack| stacks.category[stack.index()] != Category::Idle)
+    };
+    let main = profile.lanes().first();
+    let busy = main.map_or(0, |lane| lane.samples.stack.iter().filter(|stack| is_busy(stack)).count() as u64);
+    let part = |samples: u64| share(samples, busy).min(1.0);
+    InlinedRow { found: part(found), uncertain: part(uncertain), unchecked: part(unchecked) }
+}
+
+/// The share that may be wrong: the first thing to know.
+pub(super) fn doubt(row: &InlinedRow) -> Option<String> {
+    let InlinedRow { uncertain, unchecked, .. } = *row;
+    let all = uncertain + unchecked;
+    let text = if unchecked > uncertain {
+        "the text of their scripts could not be read"
+    } else {
+        "their lines do not tell which"
+    };
+    (all >= LITTLE).then(|| {
+        format!(
+            "{} of the samples may belong to a function that V8 inlined into the one that is shown: {text}.",
+            percent(all)
+        )
+    })
+}
+
+/// The share that was estimated.
+pub(super) fn estimate(row: &InlinedRow) -> Option<String> {
+    (row.found >= LITTLE).then(|| {
+        format!(
+            "{} of the samples are in functions that V8 had inlined: their lines tell which, and when they ran is estimated within a window.",
+            percent(row.found)
+        )
+    })
+}
