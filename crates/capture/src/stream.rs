@@ -19,6 +19,7 @@ pub(crate) mod kind {
     pub(crate) const NOTE: u32 = 0x4e53_0005;
     pub(crate) const UNNAMED: u32 = 0x4e53_0006;
     pub(crate) const CHECKSUM: u32 = 0x4e53_0007;
+    pub(crate) const SCRIPT: u32 = 0x4e53_0020;
 }
 
 /// User code, in a record's flags.
@@ -94,7 +95,7 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 
 /// Records of our own, which perf does not have.
 pub mod own {
-    use trace::{Context, CpuTime, Facts, JavaScript, Sample, Turn};
+    use trace::{Context, CpuTime, Facts, JavaScript, Sample, Script, Turn};
 
     use super::{MISC_USER, kind, record};
 
@@ -125,6 +126,22 @@ pub mod own {
         body.extend_from_slice(frame.symbol);
         body.push(0);
         record(kind::JAVASCRIPT, 0, &body)
+    }
+
+    /// A script that a transpiler made, in as many records as it needs: its name, its map, its text.
+    pub fn script(script: &Script<'_>, out: &mut Vec<u8>) {
+        let name = script.name.get(..PART_BYTES).unwrap_or(script.name);
+        out.extend(script_part(0, name));
+        for (part, bytes) in [(1, script.map_url), (2, script.text)] {
+            bytes.chunks(PART_BYTES).for_each(|bytes| out.extend(script_part(part, bytes)));
+        }
+    }
+
+    /// What fits into a record.
+    const PART_BYTES: usize = 48 << 10;
+
+    fn script_part(part: u16, bytes: &[u8]) -> Vec<u8> {
+        record(kind::SCRIPT, part, &[&(bytes.len() as u32).to_ne_bytes(), bytes].concat())
     }
 
     /// What people should know of the recording, as a sentence without a full stop.

@@ -54,7 +54,8 @@ pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
     let typed = reading.threads.and_then(|count| NonZero::new(usize::from(count)));
     let threads =
         typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    let options = ImportOptions { threads, sources: sources(&reading.names)? };
+    let sources = Sources { leaves_maps: reading.maps.no_source_maps, ..sources(&reading.names)? };
+    let options = ImportOptions { threads, sources };
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
         formats::import_with(io::stdin(), options)

@@ -6,6 +6,6 @@ mod sink;
 
 pub use record::{
     About, Address, BuildId, Comm, Context, CpuTime, Event, Exit, Facts, Fork, JavaScript, Measure, Mmap,
-    Registers, Sample, Switch, Turn,
+    Registers, Sample, Script, ScriptPart, Switch, Turn,
 };
 pub use sink::Sink;

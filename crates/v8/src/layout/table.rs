@@ -34,6 +34,7 @@ pub(super) enum Field {
     ScriptLineOffset,
     ScriptColumnOffset,
     ScriptId,
+    ScriptMapUrl,
     DebugInfoScript,
     InterpreterDataBytecode,
     BytecodePositions,
@@ -100,6 +101,8 @@ pub(super) const ROWS: &[Row] = &[
     row(Field::ScriptLineOffset, SCRIPT, "line_offset", all(24)),
     row(Field::ScriptColumnOffset, SCRIPT, "column_offset", all(32)),
     row(Field::ScriptId, SCRIPT, "id", all(64)),
+    // `compiled_lazy_function_positions` stands before it from 11.3 on.
+    row(Field::ScriptMapUrl, SCRIPT, "source_mapping_url", each([112, 120, 120, 120, 120, 120])),
     row(
         Field::DebugInfoScript,
         "src/objects/debug-objects.tq",
