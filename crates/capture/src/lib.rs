@@ -15,7 +15,7 @@ mod stream;
 #[cfg(target_os = "linux")]
 pub use events::{EventError, ExtraEvent};
 #[cfg(target_os = "linux")]
-pub use rings::{Rings, new_processes, records, strip};
+pub use rings::{Rings, compact, new_processes, records, strip};
 #[cfg(target_os = "linux")]
 pub use sampler::{AttachError, Options, Sampler, Scope};
 #[cfg(target_os = "linux")]

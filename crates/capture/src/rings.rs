@@ -40,60 +40,65 @@ impl Rings {
     /// is left out: it is most of a sample.
     pub fn read(&mut self, out: &mut Vec<u8>) {
         for (_, ring) in &mut self.rows {
-            ring.take(|first, second| Written { first, second }.append_to(out));
+            ring.take(|first, second| compact(first, second, out));
         }
     }
 }
 
-/// What a ring shows: two pieces, where it begins anew in between.
+/// Appends the records of what a ring shows: two pieces, where it begins anew in between. The room that the kernel kept
+/// for the stack of a sample, and did not fill, is left out. Any bytes are taken: what is no record ends it.
+pub fn compact(first: &[u8], second: &[u8], out: &mut Vec<u8>) {
+    let written = Written { first, second };
+    let mut at = 0;
+    while let Some(header) = written.word(at) {
+        let length = (header >> 48) as usize;
+        let end = at + length;
+        if length < 8 || end > first.len() + second.len() {
+            break;
+        }
+        // Only samples have a stack: what stands there in other records are paths and names.
+        let is_sample = header as u32 == stream::kind::SAMPLE;
+        match if is_sample { written.unfilled(at, end) } else { None } {
+            Some(unfilled) => written.append_filled(at, end, &unfilled, out),
+            None => written.append(at, end, out),
+        }
+        at = end;
+    }
+}
+
+/// What a ring shows.
 struct Written<'a> {
     first: &'a [u8],
     second: &'a [u8],
 }
 
 impl Written<'_> {
-    fn append_to(&self, out: &mut Vec<u8>) {
-        let mut at = 0;
-        while let Some(header) = self.word(at) {
-            let length = (header >> 48) as usize;
-            if length < 8 || at + length > self.first.len() + self.second.len() {
-                break;
-            }
-            let is_sample = header as u32 == stream::kind::SAMPLE;
-            match self.unfilled(at, length).filter(|_| is_sample) {
-                Some(unfilled) => self.append_filled(at, length, &unfilled, out),
-                None => self.append(at, length, out),
-            }
-            at += length;
-        }
-    }
-
     /// A sample without the room for its stack that was not filled.
-    fn append_filled(&self, at: usize, length: usize, unfilled: &Unfilled, out: &mut Vec<u8>) {
+    fn append_filled(&self, at: usize, end: usize, unfilled: &Unfilled, out: &mut Vec<u8>) {
         let start = out.len();
-        self.append(at, unfilled.end - unfilled.bytes - at, out);
-        self.append(unfilled.end, at + length - unfilled.end, out);
-        let size_at = start + unfilled.size_at - at;
-        out[start + 6..start + 8].copy_from_slice(&((length - unfilled.bytes) as u16).to_ne_bytes());
+        self.append(at, unfilled.start, out);
+        self.append(unfilled.end, end, out);
+        let length = (out.len() - start) as u16;
+        let size_at = start + (unfilled.size_at - at);
+        out[start + 6..start + 8].copy_from_slice(&length.to_ne_bytes());
         out[size_at..size_at + 8].copy_from_slice(&unfilled.kept.to_ne_bytes());
     }
 
-    /// The part of a sample that was kept for its stack and is not needed.
-    fn unfilled(&self, at: usize, length: usize) -> Option<Unfilled> {
-        let registers_at = at.checked_add(CHAIN + 8)?.checked_add(count(self.word(at + CHAIN)?, 8)?)?;
-        let registers = if self.word(registers_at)? == 0 { 0 } else { REGISTERS.count_ones() as usize };
+    /// The part of the sample from `at` to `record_end` that was kept for its stack and is not needed.
+    fn unfilled(&self, at: usize, record_end: usize) -> Option<Unfilled> {
+        let word = |place: usize| self.word(place).filter(|_| place + 8 <= record_end);
+        let registers_at = at + CHAIN + 8 + count(word(at + CHAIN)?, 8)?;
+        let registers = if word(registers_at)? == 0 { 0 } else { REGISTERS.count_ones() as usize };
         let size_at = registers_at + 8 + registers * 8;
-        let room = count(self.word(size_at)?, 1)?;
-        let end = (size_at + 8).checked_add(room)?;
-        let filled = count(self.word(end)?, 1)?;
-        let kept = filled.next_multiple_of(8);
-        let is_whole = end + 8 <= at + length && kept < room;
-        is_whole.then_some(Unfilled { size_at, end, bytes: room - kept, kept: kept as u64 })
+        let room = count(word(size_at)?, 1)?;
+        let end = size_at + 8 + room;
+        let kept = count(word(end)?, 1)?.next_multiple_of(8);
+        // A stack that fills its room leaves nothing out, and what says more than that is no sample of ours.
+        (kept < room).then(|| Unfilled { size_at, start: size_at + 8 + kept, end, kept: kept as u64 })
     }
 
-    fn append(&self, at: usize, length: usize, out: &mut Vec<u8>) {
+    fn append(&self, at: usize, end: usize, out: &mut Vec<u8>) {
         let middle = self.first.len();
-        let end = at + length;
         out.extend_from_slice(&self.first[at.min(middle)..end.min(middle)]);
         out.extend_from_slice(&self.second[at.saturating_sub(middle)..end.saturating_sub(middle)]);
     }
@@ -108,11 +113,11 @@ impl Written<'_> {
     }
 }
 
-/// Where a sample has the size of its stack, where the room for it ends, how much of that is not needed, and how much is.
+/// Where a sample has the size of its stack, from where to where the room for it is not needed, and how much of it is.
 struct Unfilled {
     size_at: usize,
+    start: usize,
     end: usize,
-    bytes: usize,
     kept: u64,
 }
 
@@ -171,7 +176,7 @@ mod tests {
         for middle in (0..=all.len()).step_by(8) {
             let (first, second) = all.split_at(middle);
             let mut out = Vec::new();
-            Written { first, second }.append_to(&mut out);
+            compact(first, second, &mut out);
             // Eight bytes at a time: what was in the room beside the filled part does not matter.
             let (out, expected) = (records(&out).collect::<Vec<_>>(), records(&short).collect::<Vec<_>>());
             assert_eq!(out.len(), expected.len());
@@ -190,7 +195,54 @@ mod tests {
             for at in (56..bytes.len() - 8).step_by(8) {
                 let mut bytes = bytes.clone();
                 bytes[at..at + 8].copy_from_slice(&u64::MAX.to_ne_bytes());
-                Written { first: &bytes, second: &[] }.append_to(&mut Vec::new());
+                compact(&bytes, &[], &mut Vec::new());
+            }
+        }
+    }
+
+    /// Paths and names stand where a sample would have its chain: nothing is computed from them.
+    #[test]
+    fn records_that_are_no_samples_are_taken_as_they_are() {
+        let words = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        for kind in (0..=21).filter(|kind| *kind != stream::kind::SAMPLE) {
+            for length in (8..400).step_by(8) {
+                let path: Vec<u8> = (0..length).map(|at| b'a' + (at % 26) as u8).collect();
+                let mut all = stream::record(kind, 0, &path);
+                // As if it had an empty chain, no registers and a small room, of which more was filled than it has.
+                let mut like = vec![0; (CHAIN - 8) / 8];
+                like.extend([0, 0, 8, 7, length as u64]);
+                all.extend(stream::record(kind, 0, &words(&like)));
+                for middle in (0..=all.len()).step_by(8) {
+                    let (first, second) = all.split_at(middle);
+                    let mut out = Vec::new();
+                    compact(first, second, &mut out);
+                    assert_eq!(out, all, "kind {kind}, {length} bytes, cut at {middle}");
+                }
+            }
+        }
+    }
+
+    /// Cut off anywhere, and with any byte flipped, records are taken as far as they are whole.
+    #[test]
+    fn damaged_rings_are_read_as_far_as_they_are_whole() {
+        let mmap = stream::record(stream::kind::MMAP2, 0, &[b'/'; 100]);
+        let whole = [sample(64, 24), mmap.clone(), sample(128, 128), mmap, sample(64, 0)].concat();
+        let mut out = Vec::new();
+        for cut in 0..whole.len() {
+            let (first, second) = whole[..cut].split_at(cut / 3);
+            compact(first, second, &mut out);
+        }
+        for at in 0..whole.len() {
+            for byte in [0, 1, 7, 8, 9, 0x7f, 0x80, 0xff] {
+                let mut mutant = whole.clone();
+                mutant[at] = byte;
+                let (first, second) = mutant.split_at(whole.len() / 16 * 8);
+                out.clear();
+                compact(first, second, &mut out);
+                assert!(out.len() <= mutant.len(), "byte {at} is {byte}");
+                let stripped = records(&out).filter(|(is_sample, _)| *is_sample);
+                stripped.for_each(|(_, record)| strip(record, &mut Vec::new()));
+                assert!(new_processes(&out).count() <= 5);
             }
         }
     }
