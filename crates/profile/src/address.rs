@@ -14,6 +14,25 @@ pub fn file_path(url: &str) -> Option<String> {
     is_absolute(path).then(|| normal(path))
 }
 
+/// The `file:` URL of an absolute path, as Node writes it.
+pub fn file_url(path: &str) -> Option<String> {
+    if !is_absolute(path) {
+        return None;
+    }
+    let mut url = String::from(if has_drive(path) { "file:///" } else { "file://" });
+    for byte in path.bytes() {
+        match byte {
+            b'\\' if has_drive(path) => url.push('/'),
+            b'%' | b'\\' | b'"' | b'<' | b'>' | b'`' | b'?' | b'{' | b'}' | b'#' | b'^' | b'|' => {
+                url.push_str(&format!("%{byte:02X}"));
+            }
+            b'!'..=b'~' => url.push(char::from(byte)),
+            _ => url.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Some(url)
+}
+
 /// Without `.`, `..` and empty parts; nothing leads out of the root.
 pub fn normal(path: &str) -> String {
     let is_rooted = path.starts_with('/');
@@ -96,5 +115,19 @@ mod tests {
         for (url, path) in rows {
             assert_eq!(file_path(url).as_deref(), path, "{url}");
         }
+    }
+
+    #[test]
+    fn paths_have_the_urls_that_node_gives_them() {
+        for (path, url) in [
+            ("/srv/a b.js", "file:///srv/a%20b.js"),
+            ("/srv/100%?#[x]/漢.js", "file:///srv/100%25%3F%23[x]/%E6%BC%A2.js"),
+            ("C:/srv/a.js", "file:///C:/srv/a.js"),
+        ] {
+            assert_eq!(file_url(path).as_deref(), Some(url));
+            assert_eq!(file_path(url).as_deref(), Some(path));
+        }
+        assert_eq!(file_url("C:\\srv\\a.js").as_deref(), Some("file:///C:/srv/a.js"));
+        assert_eq!([file_url("node:fs"), file_url("a.js"), file_url("")], [None, None, None]);
     }
 }

@@ -52,6 +52,8 @@ pub struct Namer {
     /// Frames that were named when they were seen, by row.
     pub(crate) javascript: FxHashMap<u32, NamedFrame>,
     scripts: Scripts,
+    /// Whether our own recorder made this: perf tells no facts.
+    pub(crate) is_ours: bool,
     pub(crate) about: OwnAbout,
     pub(crate) losses: Losses,
 }
@@ -156,6 +158,7 @@ impl Namer {
             facts: FxHashMap::default(),
             javascript: FxHashMap::default(),
             scripts: Scripts::default(),
+            is_ours: false,
             about: OwnAbout::default(),
             losses: Losses::default(),
         }
@@ -299,7 +302,7 @@ impl Sink for Namer {
 
     fn comm(&mut self, comm: &Comm<'_>) {
         self.world.comm(comm);
-        self.threads.name(comm.pid, comm.tid, comm.name);
+        self.threads.name(comm.pid, comm.tid, comm.name, comm.exec);
     }
 
     fn fork(&mut self, fork: &Fork) {
@@ -325,6 +328,7 @@ impl Sink for Namer {
             container: text(facts.container),
             node_version: text(facts.node_version),
         };
+        self.is_ours = true;
         self.facts.insert(facts.pid, known);
     }
 
@@ -348,6 +352,7 @@ impl Sink for Namer {
     }
 
     fn cpu_time(&mut self, time: &CpuTime) {
+        self.is_ours = true;
         self.losses.cpu = Some(*time);
     }
 
