@@ -23,6 +23,7 @@ pub(crate) mod kind {
     pub(crate) const CHECKSUM: u32 = 0x4e53_0007;
     pub(crate) const LOSS: u32 = 0x4e53_0020;
     pub(crate) const SHORT_WAITS: u32 = 0x4e53_0010;
+    pub(crate) const SCRIPT: u32 = 0x4e53_0021;
 }
 
 /// User code, in a record's flags.
@@ -98,7 +99,7 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 
 /// Records of our own, which perf does not have.
 pub mod own {
-    use trace::{Context, CpuTime, Cut, Facts, JavaScript, Loss, Sample, ShortWaits, Turn};
+    use trace::{Context, CpuTime, Cut, Facts, JavaScript, Loss, Sample, Script, ShortWaits, Turn};
 
     use super::{MISC_USER, kind, record};
 
@@ -138,6 +139,22 @@ pub mod own {
         body.extend_from_slice(frame.symbol);
         body.push(0);
         record(kind::JAVASCRIPT, 0, &body)
+    }
+
+    /// A script that a transpiler made, in as many records as it needs: its name, its map, its text.
+    pub fn script(script: &Script<'_>, out: &mut Vec<u8>) {
+        let name = script.name.get(..PART_BYTES).unwrap_or(script.name);
+        out.extend(script_part(0, name));
+        for (part, bytes) in [(1, script.map_url), (2, script.text)] {
+            bytes.chunks(PART_BYTES).for_each(|bytes| out.extend(script_part(part, bytes)));
+        }
+    }
+
+    /// What fits into a record.
+    const PART_BYTES: usize = 48 << 10;
+
+    fn script_part(part: u16, bytes: &[u8]) -> Vec<u8> {
+        record(kind::SCRIPT, part, &[&(bytes.len() as u32).to_ne_bytes(), bytes].concat())
     }
 
     /// What people should know of the recording, as a sentence without a full stop.

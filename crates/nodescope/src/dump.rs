@@ -17,7 +17,7 @@ use profile::{Category, Profile, Role, StackId, ThreadId};
 use serde::Serialize;
 use symbols::{Namer, Sources};
 use target::Places;
-use trace::{JavaScript, Sample, Sink};
+use trace::{JavaScript, Sample, ScriptPart, Sink};
 
 use crate::cli;
 use crate::failure::Failure;
@@ -273,6 +273,11 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
     for frame in &look.frames {
         let (symbol, line, column) = (frame.symbol.as_bytes(), frame.line, frame.column);
         namer.javascript(&JavaScript { row: frame.row, symbol, line, column, inlined: frame.inlined });
+    }
+    for script in &look.scripts {
+        namer.script(&ScriptPart::Name(script.name.as_bytes()));
+        namer.script(&ScriptPart::MapUrl(script.map_url.as_bytes()));
+        namer.script(&ScriptPart::Text(script.text.as_bytes()));
     }
     for seen in look.threads.values().filter(|seen| !seen.chain.is_empty()) {
         namer.sample(&Sample {

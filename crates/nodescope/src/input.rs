@@ -55,7 +55,8 @@ pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
     let typed = reading.threads.and_then(|count| NonZero::new(usize::from(count)));
     let threads =
         typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
-    let options = ImportOptions { threads, sources: sources(&reading.names)? };
+    let sources = Sources { leaves_maps: reading.maps.no_source_maps, ..sources(&reading.names)? };
+    let options = ImportOptions { threads, sources };
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
         formats::import_with(io::stdin(), options)
@@ -63,7 +64,22 @@ pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
         formats::import_with(open_file(file)?, options)
     };
     let profile = imported.map_err(|error| explain(&file.display().to_string(), &error))?;
+    if reading.maps.no_source_maps && is_mapped(&profile) {
+        warn(&format!("{}: {MAPPED}", file.display()));
+    }
     Ok(with_originals(profile, reading.maps, reading.names.root.as_deref(), &BTreeMap::new()))
+}
+
+/// What cannot be undone.
+const MAPPED: &str = "source maps were applied when this file was made, and --no-source-maps cannot undo that: record again with it";
+
+/// Whether a source map led to some of its sources.
+fn is_mapped(profile: &Profile) -> bool {
+    let is_original = |source: &profile::Source| {
+        let is_marked = profile.text(source.path).ends_with(source_maps::GENERATED_MARK);
+        source.generated.some().is_some() && !is_marked
+    };
+    profile.sources().iter().any(is_original)
 }
 
 /// Generated code as what it was made from, unless somebody wants to see it as it ran.

@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 
+use crate::address;
 use crate::category::{Category, Role, Tier};
 use crate::ids::{
     FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
@@ -104,10 +105,17 @@ impl Builder {
         self.strings.strings.get(id)
     }
 
-    /// The source of a path or URL.
+    /// The source of a path or URL; a file has one row, whichever of them an input tells.
     pub fn source(&mut self, path: &str) -> SourceId {
-        let path = self.string(path);
+        let path = self.source_path(path);
         self.source_row(Source { path, generated: SourceId::NONE, text: StringId::NONE })
+    }
+
+    fn source_path(&mut self, path: &str) -> StringId {
+        match address::file_path(path) {
+            Some(path) => self.string(&path),
+            None => self.string(path),
+        }
     }
 
     fn source_row(&mut self, row: Source) -> SourceId {

@@ -3,6 +3,7 @@
 //! [`Builder::finish`]. Nothing here knows a foreign format; the only file that it reads and writes is our
 //! own ([`file`]).
 
+pub mod address;
 mod builder;
 pub mod category;
 mod check;

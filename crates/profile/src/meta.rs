@@ -36,6 +36,10 @@ pub struct Meta {
     pub v8_version: Option<String>,
     /// The command that was recorded, with the values of its arguments redacted.
     pub command: Option<String>,
+    /// Whether lines were held against the files that they are shown with, where those were: a machine without these
+    /// files knows no better.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lines_are_checked: bool,
     /// What could not be seen.
     pub losses: Losses,
     /// What recording cost the recorded processes, where that was measured.

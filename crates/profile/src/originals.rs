@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::address;
 use crate::builder::Builder;
 use crate::category::Category;
 use crate::ids::{FrameId, FunctionId, RowId};
@@ -18,6 +19,8 @@ pub struct Originals {
     /// The lines of line ticks in these functions; a tick that is missing here is left out, because its line is that
     /// of another file.
     pub line_ticks: BTreeMap<RowId, u32>,
+    /// Whether lines were held against files: see [`crate::Meta::lines_are_checked`].
+    pub checks_lines: bool,
     /// What is wrong with what told all this, a sentence each.
     pub damage: Vec<String>,
 }
@@ -54,9 +57,12 @@ impl Profile {
     /// The same recording with these originals in place of what was generated from them. Functions that were one
     /// before they were generated are one again.
     pub fn with_originals(mut self, originals: &Originals) -> Profile {
-        if !originals.functions.is_empty() {
+        // Files of older versions have URLs.
+        let has_urls = self.sources.iter().any(|row| address::file_path(self.text(row.path)).is_some());
+        if has_urls || !originals.functions.is_empty() {
             self = Builder::copy_with(&self, originals).finish();
         }
+        self.meta.lines_are_checked |= originals.checks_lines;
         let known = &mut self.meta.losses.damage;
         for sentence in &originals.damage {
             if !known.contains(sentence) {

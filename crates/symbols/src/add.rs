@@ -1,5 +1,7 @@
 //! How a symbol and a thread enter a profile, the same for every importer.
 
+use std::borrow::Cow;
+
 use profile::{
     Builder, Category, Frame, FrameId, Function, FunctionId, ModuleId, NO_ADDRESS, Process, Role, SourceId,
     StringId, Thread, ThreadId, Tier, classify,
@@ -79,6 +81,16 @@ pub struct Written<'a> {
 pub fn thread(builder: &mut Builder, pid: Option<u32>, tid: Option<u32>, name: &str) -> ThreadId {
     let process = Process { pid, ..Process::default() };
     thread_of(builder, process, tid, name)
+}
+
+/// The role of a thread that has had several names: the first that tells one.
+pub(crate) fn role_of_names<'a>(
+    pid: Option<u32>,
+    tid: Option<u32>,
+    mut names: impl Iterator<Item = Cow<'a, str>>,
+) -> Option<Role> {
+    let is_main = pid.and_then(|pid| Some(pid == tid?));
+    names.find_map(|name| classify::role_of_thread(&name, is_main))
 }
 
 /// Adds a thread under a name, with the role that its name tells.

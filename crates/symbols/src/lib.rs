@@ -28,6 +28,7 @@ mod places;
 mod processes;
 mod profile_of;
 mod resolve;
+mod scripts;
 pub mod source_maps;
 mod sources;
 mod stacks;

@@ -1,12 +1,14 @@
 //! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
 //! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
+mod scripts;
+
 use std::io;
 use std::path::PathBuf;
 
 use profile::classify;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Sink};
+use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Script, Sink};
 use v8::name::Tier;
 use v8::{Fault, Frame, FunctionId, JsFrame, Kind, Memory, Reader, Reason, Registers, Stack, Start};
 
@@ -16,6 +18,7 @@ use crate::places::Place;
 use crate::sources::Sources;
 use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, goes_on, register::x86_64};
 use crate::world::World;
+use scripts::Scripts;
 
 /// So few frames of native code have lost their callers: every thread has more.
 const FEW_STEPS: usize = 3;
@@ -30,6 +33,8 @@ pub enum Found<'a> {
     Frame(JavaScript<'a>),
     /// A sample, its frames as far as they are known.
     Sample(Sample<'a>),
+    /// A script whose text is not the file's.
+    Script(Script<'a>),
     /// The memory of a thread's process will be read for it, which was not done before: it may never end.
     Trying(u32),
     /// Why there will be no names.
@@ -63,6 +68,7 @@ pub struct Walker<'a> {
     readers: FxHashMap<u32, Heap>,
     without: FxHashMap<u32, u32>,
     rows: Rows,
+    scripts: Scripts,
     /// Why frames of generated code got no name, since somebody asked.
     unnamed: FxHashMap<Reason, u64>,
     /// The threads for which memory was read, and those for which it must not be: one has blocked whoever did.
@@ -137,6 +143,7 @@ impl<'a> Walker<'a> {
             readers: FxHashMap::default(),
             without: FxHashMap::default(),
             rows: Rows { next: first_row, known: FxHashMap::default() },
+            scripts: Scripts::default(),
             unnamed: FxHashMap::default(),
             tried: FxHashSet::default(),
             shunned: shunned.iter().copied().collect(),
@@ -179,6 +186,26 @@ impl<'a> Walker<'a> {
         }
         if self.rows.known.len() > MOST_ROWS {
             self.rows.known.clear();
+        }
+    }
+
+    /// Reads the texts of scripts that were seen for the first time, where they are not those of their files.
+    pub fn read_scripts(&mut self) {
+        for (pid, heap) in &mut self.readers {
+            self.scripts.add(*pid, &mut heap.reader);
+        }
+        while let Some((pid, script)) = self.scripts.next() {
+            let Some(heap) = self.readers.get_mut(&pid) else { continue };
+            let sources = &self.world.sources;
+            let mut process = scripts::Process {
+                reader: &mut heap.reader,
+                memory: &heap.memory,
+                files: &*sources.files,
+                root: sources.root_of(Some(pid)),
+            };
+            if let Some(found) = self.scripts.read(&mut process, &script) {
+                (self.found)(Found::Script(found.as_record()));
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use trace::{
     About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Loss, Measure, Mmap,
-    Sample, ShortWaits, Sink, Switch, Turn,
+    Sample, ScriptPart, ShortWaits, Sink, Switch, Turn,
 };
 
 use crate::jitdump::{self, Change, Jitdump};
@@ -14,6 +14,8 @@ use crate::kernel::KernelMaps;
 use crate::places::{Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::profile_of::profile_of;
+use crate::scripts::Scripts;
+use crate::source_maps::{MapPlaces, apply_ran};
 use crate::sources::{Sources, given_for, path_of};
 use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
 use crate::threads::Threads;
@@ -51,6 +53,9 @@ pub struct Namer {
     pub(crate) facts: FxHashMap<u32, ProcessFacts>,
     /// Frames that were named when they were seen, by row.
     pub(crate) javascript: FxHashMap<u32, NamedFrame>,
+    scripts: Scripts,
+    /// Whether our own recorder made this: perf tells no facts.
+    pub(crate) is_ours: bool,
     pub(crate) about: OwnAbout,
     pub(crate) losses: Losses,
 }
@@ -159,14 +164,20 @@ impl Namer {
             looks: Vec::new(),
             facts: FxHashMap::default(),
             javascript: FxHashMap::default(),
+            scripts: Scripts::default(),
+            is_ours: false,
             about: OwnAbout::default(),
             losses: Losses::default(),
         }
     }
 
     /// Names everything and closes the profile.
-    pub fn finish(self) -> profile::Profile {
-        profile_of(&self)
+    pub fn finish(mut self) -> profile::Profile {
+        let scripts = std::mem::take(&mut self.scripts).finish();
+        let profile = profile_of(&self);
+        let Sources { files, root, roots, .. } = &self.world.sources;
+        let places = MapPlaces { files: &**files, root: root.as_deref(), roots };
+        apply_ran(profile, &scripts, &places, !self.world.sources.leaves_maps)
     }
 
     /// Brings a process's generated code to the time of a sample.
@@ -307,7 +318,7 @@ impl Sink for Namer {
 
     fn comm(&mut self, comm: &Comm<'_>) {
         self.world.comm(comm);
-        self.threads.name(comm.pid, comm.tid, comm.name);
+        self.threads.name(comm.pid, comm.tid, comm.name, comm.exec);
     }
 
     fn fork(&mut self, fork: &Fork) {
@@ -338,6 +349,7 @@ impl Sink for Namer {
             container: text(facts.container),
             node_version: text(facts.node_version),
         };
+        self.is_ours = true;
         self.facts.insert(facts.pid, known);
     }
 
@@ -346,6 +358,10 @@ impl Sink for Namer {
             let JavaScript { row, symbol, line, column, inlined } = *frame;
             self.javascript.insert(row, NamedFrame { symbol: text(symbol), line, column, inlined });
         }
+    }
+
+    fn script(&mut self, part: &ScriptPart<'_>) {
+        self.scripts.take(part);
     }
 
     fn unnamed(&mut self, reason: &[u8], count: u64) {
@@ -357,6 +373,7 @@ impl Sink for Namer {
     }
 
     fn cpu_time(&mut self, time: &CpuTime) {
+        self.is_ours = true;
         self.losses.cpu = Some(*time);
     }
 

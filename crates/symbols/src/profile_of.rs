@@ -57,12 +57,21 @@ impl<'a> SeenThreads<'a> {
     }
 
     fn id(&mut self, builder: &mut Builder, row: u32) -> ThreadId {
-        let NamedThread { pid, tid, name } = &self.namer.threads.rows[row as usize];
-        let facts = &self.namer.facts;
-        *self.ids[row as usize].get_or_insert_with(|| {
-            let process = process_of(builder, *pid, pid.and_then(|pid| facts.get(&pid)));
-            add::thread_of(builder, process, *tid, &String::from_utf8_lossy(name))
-        })
+        if let Some(id) = self.ids[row as usize] {
+            return id;
+        }
+        let Namer { threads, facts, is_ours, .. } = self.namer;
+        let rows = if *is_ours { threads.rows_of_life(row) } else { vec![row] };
+        let last = rows.last().copied().unwrap_or(row);
+        let NamedThread { pid, tid, name } = &threads.rows[last as usize];
+        let process = process_of(builder, *pid, pid.and_then(|pid| facts.get(&pid)));
+        let id = add::thread_of(builder, process, *tid, &String::from_utf8_lossy(name));
+        let names = rows.iter().rev().map(|row| String::from_utf8_lossy(&threads.rows[*row as usize].name));
+        if let Some(role) = add::role_of_names(*pid, *tid, names) {
+            builder.set_role(id, role);
+        }
+        rows.iter().for_each(|row| self.ids[*row as usize] = Some(id));
+        id
     }
 }
 

@@ -10,10 +10,12 @@ mod comment;
 mod find;
 mod map;
 mod names;
+mod project;
 mod script;
 mod seen;
 mod text;
 mod texts;
+mod transpiled;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,8 +27,10 @@ pub use address::script_path;
 use find::{Finder, Mapped, Outcome};
 use script::Script;
 use seen::Seen;
+use transpiled::{is_transpiled, mark};
 
 pub use texts::{Carried, TextLimits, text_of, with_texts};
+pub use transpiled::{GENERATED_MARK, RanScript, apply_ran, is_transpiled_name};
 
 /// Where scripts and their maps are.
 #[derive(Clone, Copy)]
@@ -39,24 +43,35 @@ pub struct MapPlaces<'a> {
     pub roots: &'a BTreeMap<u32, PathBuf>,
 }
 
-/// The same profile with original files, lines and names where a source map tells them.
+/// The same profile with original files, lines and names where a source map tells them, and a mark where lines are not
+/// those of the file that they are shown with.
 pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
     let sources = generated_sources(&profile);
-    if sources.is_empty() {
-        return profile;
-    }
     let seen = Seen::new(&profile, places.roots);
     let mut finder = Finder::new(places.files);
-    let mut originals = Originals::default();
+    let checks_lines = sources.values().any(|rows| is_transpiled_name(&rows.path));
+    let mut originals = Originals { checks_lines, ..Originals::default() };
     for (source, rows) in &sources {
-        let found = find(&rows.path, seen.roots_of(source.index()), places, &mut finder);
-        let added = found.and_then(|found| match found {
-            Some(Found { mapped, root }) => {
-                let project = || finder.project_of(root, &rows.path);
-                Script::new(&profile, rows, &mapped, project).add(&mut originals)
+        let added = match find(&rows.path, seen.roots_of(source.index()), places, &mut finder) {
+            Ok(Sought::Found(Found { mapped, root })) => {
+                let project = finder.project(root, &rows.path);
+                Script::new(&profile, rows, &mapped, &project).add(&mut originals)
             }
-            None => Ok(()),
-        });
+            Ok(Sought::NoMap(root)) => {
+                let text = finder.text(root, &rows.path);
+                if text.is_some_and(|text| is_transpiled(&profile, rows, Some(&text))) {
+                    mark(&profile, rows, &mut originals);
+                }
+                Ok(())
+            }
+            Ok(Sought::NoScript) => {
+                if !profile.meta().lines_are_checked && is_transpiled(&profile, rows, None) {
+                    mark(&profile, rows, &mut originals);
+                }
+                Ok(())
+            }
+            Err(sentence) => Err(sentence),
+        };
         originals.damage.extend(added.err());
     }
     profile.with_originals(&originals)
@@ -123,14 +138,24 @@ struct Found<'a> {
     root: Option<&'a Path>,
 }
 
+/// What came of looking for the map of a script.
+enum Sought<'a> {
+    Found(Found<'a>),
+    /// The script is there, under this root, and has no map.
+    NoMap(Option<&'a Path>),
+    /// It is on another machine.
+    NoScript,
+}
+
 /// The map of a script that was seen under these roots.
 fn find<'a>(
     path: &str,
     roots: impl Iterator<Item = Option<&'a Path>>,
     places: &MapPlaces<'a>,
     finder: &mut Finder<'_>,
-) -> Result<Option<Found<'a>>, String> {
+) -> Result<Sought<'a>, String> {
     let mut found: Option<Found<'a>> = None;
+    let mut without = None;
     for own in roots {
         let candidates = match own.or(places.root) {
             Some(root) if own.is_some() => vec![Some(root)],
@@ -140,7 +165,7 @@ fn find<'a>(
         for root in candidates {
             match (finder.find(root, path), &found) {
                 (Outcome::NoScript, _) => continue,
-                (Outcome::NoMap, _) => {}
+                (Outcome::NoMap, _) => without = without.or(Some(root)),
                 (Outcome::Damaged(sentence), _) => return Err(sentence),
                 (Outcome::Found(mapped), Some(known)) if !mapped.text.is_same(&known.mapped.text) => {
                     return Err(format!(
@@ -153,5 +178,9 @@ fn find<'a>(
             break;
         }
     }
-    Ok(found)
+    Ok(match (found, without) {
+        (Some(found), _) => Sought::Found(found),
+        (None, Some(root)) => Sought::NoMap(root),
+        (None, None) => Sought::NoScript,
+    })
 }

@@ -32,6 +32,8 @@ pub struct Sources {
     pub build_id_cache: Option<PathBuf>,
     /// Whether C++ and Rust names are shown as their authors wrote them.
     pub demangle: bool,
+    /// Whether the source maps of scripts that a transpiler made while they were loaded are left alone.
+    pub leaves_maps: bool,
 }
 
 /// A file, and whose names it holds.
@@ -69,6 +71,7 @@ impl Default for Sources {
             owners: Owners::default(),
             build_id_cache: None,
             demangle: true,
+            leaves_maps: false,
         }
     }
 }

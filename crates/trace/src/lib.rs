@@ -6,6 +6,6 @@ mod sink;
 
 pub use record::{
     About, Address, BuildId, Comm, Context, CpuTime, Cut, Event, Exit, Facts, Fork, JavaScript, Loss,
-    Measure, Mmap, Registers, Sample, ShortWaits, Switch, Turn,
+    Measure, Mmap, Registers, Sample, Script, ScriptPart, ShortWaits, Switch, Turn,
 };
 pub use sink::Sink;

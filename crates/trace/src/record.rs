@@ -166,6 +166,28 @@ pub struct JavaScript<'a> {
     pub inlined: bool,
 }
 
+/// A script whose text in V8 is not the text of the file that it is named after: a transpiler made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Script<'a> {
+    /// Its path or URL.
+    pub name: &'a [u8],
+    /// The address of its source map, mostly a `data:` URL; empty where it has none.
+    pub map_url: &'a [u8],
+    /// The text that ran, without that address.
+    pub text: &'a [u8],
+}
+
+/// A part of a [`Script`]: a record has no room for all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScriptPart<'a> {
+    /// The name of the next one.
+    Name(&'a [u8]),
+    /// More of its source map.
+    MapUrl(&'a [u8]),
+    /// More of its text.
+    Text(&'a [u8]),
+}
+
 /// What a recording took, by the kernel's own account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {

@@ -1,8 +1,8 @@
 //! Where a recording goes while it is read or made.
 
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sample, ShortWaits,
-    Switch, Turn,
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sample, ScriptPart,
+    ShortWaits, Switch, Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
@@ -40,6 +40,9 @@ pub trait Sink {
 
     /// A frame that was named when it was seen, before the first sample that has it.
     fn javascript(&mut self, _frame: &JavaScript<'_>) {}
+
+    /// A part of a script that a transpiler made: the parts of one script come one after the other.
+    fn script(&mut self, _part: &ScriptPart<'_>) {}
 
     /// So many frames of generated code got no name when they were seen, and why.
     fn unnamed(&mut self, _reason: &[u8], _count: u64) {}

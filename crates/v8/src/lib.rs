@@ -14,6 +14,7 @@ mod positions;
 mod reader;
 mod reason;
 mod script;
+mod script_text;
 mod strings;
 mod walk;
 
@@ -23,4 +24,5 @@ pub use layout::{Layout, Unsupported, Version};
 pub use memory::{Fault, Memory, Piece, Stack};
 pub use reader::Reader;
 pub use reason::Reason;
+pub use script_text::{ScriptText, SeenScript};
 pub use walk::{Frame, Kind, Leaf, Start, walk};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::code::Codes;
 use crate::function::{Function, FunctionId};
@@ -13,6 +13,7 @@ use crate::memory::Memory;
 use crate::positions::Positions;
 use crate::reason::Reason;
 use crate::script::{Place, Script};
+use crate::script_text::SeenScript;
 
 /// Names the JavaScript frames of one process.
 #[derive(Debug)]
@@ -30,6 +31,9 @@ pub(crate) struct State {
     pub(crate) codes: Codes,
     pub(crate) shared: FxHashMap<u64, Shared>,
     scripts: FxHashMap<u64, (Script, u64)>,
+    /// Scripts that were read and not asked for yet, and all that were told, by number and name.
+    pub(crate) new_scripts: Vec<SeenScript>,
+    pub(crate) told_scripts: FxHashSet<(u64, Arc<str>)>,
     bytecodes: FxHashMap<u64, Bytecode>,
     pub(crate) batch: u64,
     /// How often a frame was read anew in this batch.
@@ -218,6 +222,7 @@ impl State {
         };
         if !is_fresh {
             let read = Script::read(&mut heap, script)?;
+            self.note_script(script, &read);
             self.scripts.insert(script.address, (read, self.batch));
         }
         self.scripts.get_mut(&script.address).map(|(script, _)| script).ok_or(Reason::Unreadable)
@@ -240,6 +245,14 @@ impl State {
             }
         }
         Ok(None)
+    }
+
+    /// Remembers a script that was not seen before. Its text is read by whoever wants it.
+    fn note_script(&mut self, object: Object, script: &Script) {
+        let Some(name) = &script.name else { return };
+        if self.told_scripts.len() < MOST_ENTRIES && self.told_scripts.insert((script.id(), name.clone())) {
+            self.new_scripts.push(SeenScript { object, id: script.id(), name: name.clone() });
+        }
     }
 
     /// The line and column of a character of a script.

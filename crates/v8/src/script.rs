@@ -21,7 +21,8 @@ pub(crate) struct Script {
 pub(crate) struct Lines {
     ends: Vec<u32>,
     line_offset: u32,
-    column_offset: u32,
+    /// Negative where a tool put a wrapper in front of the text.
+    column_offset: i32,
 }
 
 /// Line and column, from 1.
@@ -97,8 +98,8 @@ impl Lines {
     fn read(heap: &mut Heap<'_>, script: Object) -> Result<Self, Reason> {
         let at = &heap.layout.at;
         let (lines, columns) = (at.script_line_offset, at.script_column_offset);
-        let number = |word: u64| small_integer(word).and_then(|value| u32::try_from(value).ok()).unwrap_or(0);
-        let line_offset = number(heap.field(script, lines)?);
+        let number = |word: u64| small_integer(word).and_then(|value| i32::try_from(value).ok()).unwrap_or(0);
+        let line_offset = u32::try_from(number(heap.field(script, lines)?)).unwrap_or(0);
         let column_offset = number(heap.field(script, columns)?);
         let ends = match Self::known_ends(heap, script) {
             Ok(ends) => ends,
@@ -151,7 +152,9 @@ impl Lines {
             return None;
         }
         let start = line.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
-        let column = offset - start + if line == 0 { self.column_offset } else { 0 };
+        // What stands in the wrapper is where the text starts.
+        let shift = if line == 0 { self.column_offset } else { 0 };
+        let column = (offset - start).saturating_add_signed(shift);
         let line = u32::try_from(line).ok()?.checked_add(self.line_offset)?;
         Some((line.checked_add(1)?, column.checked_add(1)?))
     }
@@ -209,5 +212,9 @@ mod tests {
         (lines.line_offset, lines.column_offset) = (10, 5);
         assert_eq!(lines.place(0), Some((11, 6)));
         assert_eq!(lines.place(3), Some((12, 1)));
+        (lines.line_offset, lines.column_offset) = (0, -2);
+        assert_eq!(lines.place(0), Some((1, 1)));
+        assert_eq!(lines.place(2), Some((1, 1)));
+        assert_eq!(lines.place(3), Some((2, 1)));
     }
 }

@@ -1,8 +1,8 @@
 //! Records, in the order of their times, to the sink.
 
 use trace::{
-    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Loss, Mmap, ShortWaits, Sink,
-    Switch, Turn,
+    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Loss, Mmap, ScriptPart,
+    ShortWaits, Sink, Switch, Turn,
 };
 
 use super::attributes::{Attribute, Attributes, part};
@@ -44,6 +44,7 @@ pub(super) mod kind {
     pub(in super::super) const CHECKSUM: u32 = 0x4e53_0007;
     pub(in super::super) const LOSS: u32 = 0x4e53_0020;
     pub(in super::super) const SHORT_WAITS: u32 = 0x4e53_0010;
+    pub(in super::super) const SCRIPT: u32 = 0x4e53_0021;
 }
 
 /// Flags whose meaning depends on the record.
@@ -353,6 +354,15 @@ impl<'a> Deliver<'a> {
                 let (row, line, column) = (body.u32()?, body.u32()?, body.u32()?);
                 let (inlined, symbol) = (body.u32()? != 0, until_nul(body.rest()));
                 self.sink.javascript(&JavaScript { row, symbol, line, column, inlined });
+            }
+            kind::SCRIPT => {
+                let length = usize::try_from(body.u32()?).ok()?;
+                let bytes = body.rest().get(..length)?;
+                self.sink.script(&match misc {
+                    0 => ScriptPart::Name(bytes),
+                    1 => ScriptPart::MapUrl(bytes),
+                    _ => ScriptPart::Text(bytes),
+                });
             }
             kind::NOTE => {
                 self.sink.note(String::from_utf8_lossy(until_nul(body.rest())).into_owned());

@@ -71,8 +71,17 @@ pub(super) enum Depth {
 enum Line {
     Alive,
     Frame(NamedFrame),
+    Script(RanScript),
     Thread(Seen),
     Hint(Hint),
+}
+
+/// A script whose text is not the file's.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RanScript {
+    pub(super) name: String,
+    pub(super) map_url: String,
+    pub(super) text: String,
 }
 
 /// A JavaScript frame.
@@ -111,6 +120,7 @@ const CONTEXTS: [Context; 5] =
 #[derive(Debug, Default)]
 pub(super) struct Look {
     pub(super) frames: Vec<NamedFrame>,
+    pub(super) scripts: Vec<RanScript>,
     pub(super) threads: BTreeMap<u32, Seen>,
     pub(super) hints: Vec<Hint>,
     /// Whether reading the heap had to be given up.
@@ -154,6 +164,7 @@ impl Look {
         match line {
             Line::Alive => {}
             Line::Frame(frame) => self.frames.push(frame),
+            Line::Script(script) => self.scripts.push(script),
             Line::Thread(seen) => {
                 if *self.told_by.entry(seen.tid).or_insert(depth) == depth {
                     self.threads.insert(seen.tid, seen);
@@ -348,6 +359,7 @@ fn sample(
         }
         for (_, record) in records(&raw).filter(|(is_sample, _)| *is_sample) {
             live.take(record, &mut reader.walker);
+            reader.walker.read_scripts();
             for line in reader.found.take() {
                 match line {
                     Line::Thread(seen) if !(wanted.remove(&seen.tid) || waking.remove(&seen.tid)) => {}
@@ -459,6 +471,7 @@ impl Sleepers<'_> {
             user_stack: stack,
         };
         self.walker.sample(&sample);
+        self.walker.read_scripts();
         let why = stack.is_empty().then(|| "its stack cannot be read".to_owned());
         for line in self.found.take() {
             match line {
@@ -507,6 +520,11 @@ fn line_of(found: &Found<'_>) -> Option<Line> {
                 chain: sample.chain.iter().map(place).collect(),
                 why: None,
             })
+        }
+        Found::Script(script) => {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let (name, map_url, text) = (text(script.name), text(script.map_url), text(script.text));
+            Line::Script(RanScript { name, map_url, text })
         }
         // Why there are no names is found out by other means, and who hangs is ended as a whole.
         Found::Trying(_) | Found::Note(_) => return None,

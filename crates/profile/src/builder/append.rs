@@ -96,7 +96,7 @@ fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved, origin
         // A source map's row may refer to a later one: such a reference is dropped rather than guessed.
         let generated = row.generated.some().filter(|id| id.index() < moved.sources.len());
         let row = Source {
-            path: moved.string(row.path),
+            path: row.path.some().map_or(row.path, |path| builder.source_path(other.text(path))),
             generated: generated.map_or(SourceId::NONE, |id| moved.source(id)),
             text: moved.string(row.text),
         };

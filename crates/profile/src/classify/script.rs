@@ -17,6 +17,9 @@ pub(super) fn class_of(source: &str) -> Class<'_> {
     if source.starts_with(LODASH_TEMPLATE) {
         return Class { category: Category::Dependency, package: Some("lodash") };
     }
+    if let Some(category) = category_of_bundled(source) {
+        return Class::of(category);
+    }
     Class::of(if source.is_empty() {
         Category::Unknown
     } else if source.starts_with(WASM_URL) {
@@ -35,6 +38,22 @@ const LODASH_TEMPLATE: &str = "lodash.templateSources[";
 
 /// How V8 names WebAssembly modules.
 const WASM_URL: &str = "wasm://";
+
+/// What a bundle holds that is no file of the project: `webpack://shop/../../src/x.ts` and `../../src/x.ts` lead out of
+/// it, so some package was built there; `webpack://shop/?6cc1` is a module without a file.
+fn category_of_bundled(source: &str) -> Option<Category> {
+    if source.starts_with("../") {
+        return Some(Category::Dependency);
+    }
+    let (_, rest) =
+        source.split_once("://").filter(|(scheme, _)| matches!(*scheme, "webpack" | "turbopack"))?;
+    let (_, path) = rest.split_once('/')?;
+    match path {
+        path if path.starts_with("../") => Some(Category::Dependency),
+        path if path.starts_with('?') => Some(Category::Unknown),
+        _ => None,
+    }
+}
 
 /// Before Node 8 V8 wrote its own library in JavaScript: `native array.js`.
 fn is_v8_library(source: &str) -> bool {
@@ -162,7 +181,13 @@ mod tests {
             ("C:\\srv\\app\\server.js", App, None),
             ("\\\\share\\app\\server.js", App, None),
             ("./src/server.ts", App, None),
-            ("../src/server.ts", App, None),
+            ("../src/server.ts", Dependency, None),
+            ("../node_modules/lodash/lodash.js", Dependency, Some("lodash")),
+            ("webpack://next/../../../src/client/link.tsx", Dependency, None),
+            ("webpack://next/../node_modules/lodash/lodash.js", Dependency, Some("lodash")),
+            ("webpack://next/?6cc1", Unknown, None),
+            ("webpack://next/webpack/bootstrap", App, None),
+            ("/srv/app/v12.test.ts (generated)", App, None),
             ("src/server.ts", App, None),
             ("relative/path.js", App, None),
             ("index.js", App, None),

@@ -159,6 +159,7 @@ fn meta() -> Meta {
             total_cpu_ns: 17_000_000,
             memory_bytes: 600_000,
         }),
+        lines_are_checked: true,
         losses: Losses {
             cpu_ns: Some(5_000_000_000),
             lost: 7,

@@ -4,9 +4,10 @@
 use std::io::{Read, SeekFrom};
 use std::path::Path;
 
-use super::address::{MapAddress, folder_of, join, map_address};
+use super::address::{MapAddress, folder_of, map_address};
 use super::comment::{self, Comment};
 use super::map::{Map, MapError, contents};
+use super::project::Project;
 use super::text::ScriptText;
 use crate::files::{Files, OpenFile};
 
@@ -16,8 +17,6 @@ const MOST_FILE_BYTES: u64 = 64 << 20;
 const MOST_BYTES: u64 = 1 << 30;
 /// The end of a script, which mostly tells enough.
 const END_BYTES: u64 = 4 << 10;
-/// How many folders up a project's package.json is looked for.
-const MOST_FOLDERS: usize = 16;
 
 /// A script, with the map that was found for it.
 pub(super) struct Mapped {
@@ -102,14 +101,18 @@ impl<'a> Finder<'a> {
         Ok((file, found))
     }
 
-    /// The folder of the project that a script belongs to: the next one upwards that has a package.json.
-    pub(super) fn project_of(&self, root: Option<&Path>, path: &str) -> Option<String> {
-        let folders = std::iter::successors(Some(folder_of(path)), |folder| {
-            (!folder.is_empty()).then(|| folder_of(folder))
-        });
-        let mut folders = folders.take(MOST_FOLDERS);
-        let has_package = |folder: &&str| open(self.files, root, &join(folder, "package.json")).is_some();
-        folders.find(has_package).map(str::to_owned)
+    /// The text of a script that has no map.
+    pub(super) fn text(&mut self, root: Option<&Path>, path: &str) -> Option<ScriptText> {
+        let mut file = open(self.files, root, path)?;
+        self.read(&mut file)?.ok().map(ScriptText::new)
+    }
+
+    /// The folders around a script.
+    pub(super) fn project<'b>(&self, root: Option<&'b Path>, path: &'b str) -> Project<'b>
+    where
+        'a: 'b,
+    {
+        Project::new(self.files, root, path)
     }
 
     /// `None` where there is no such file.
@@ -125,7 +128,7 @@ impl<'a> Finder<'a> {
             return Some(Err(TooLarge));
         }
         self.bytes_left -= file.length;
-        read_from(file, 0).map(Ok)
+        file.read_from(0).map(Ok)
     }
 }
 
@@ -140,35 +143,38 @@ struct MapBytes {
 
 struct TooLarge;
 
-struct Opened {
+pub(super) struct Opened {
     file: Box<dyn OpenFile>,
-    length: u64,
+    pub(super) length: u64,
+}
+
+impl Opened {
+    /// All bytes from one on.
+    pub(super) fn read_from(&mut self, start: u64) -> Option<Vec<u8>> {
+        let length = self.length.checked_sub(start)?;
+        self.file.seek(SeekFrom::Start(start)).ok()?;
+        let mut bytes = Vec::new();
+        (&mut self.file).take(length).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
 }
 
 /// Opens a file that has a length: those of the kernel have none, and may block for ever.
-fn open(files: &dyn Files, root: Option<&Path>, path: &str) -> Option<Opened> {
+pub(super) fn open(files: &dyn Files, root: Option<&Path>, path: &str) -> Option<Opened> {
     let mut file = files.open(root, Path::new(path)).ok()?;
     let length = file.seek(SeekFrom::End(0)).ok().filter(|length| *length > 0)?;
     Some(Opened { file, length })
 }
 
-fn read_from(opened: &mut Opened, start: u64) -> Option<Vec<u8>> {
-    let length = opened.length.checked_sub(start)?;
-    opened.file.seek(SeekFrom::Start(start)).ok()?;
-    let mut bytes = Vec::new();
-    (&mut opened.file).take(length).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
 /// The address in a script's last comment. Mostly its last lines are enough.
 fn read_address(file: &mut Opened, path: &str) -> Result<Option<MapAddress>, TooLarge> {
     let start = file.length.saturating_sub(END_BYTES);
-    let Some(mut bytes) = read_from(file, start) else { return Ok(None) };
+    let Some(mut bytes) = file.read_from(start) else { return Ok(None) };
     if comment::find(&bytes, start == 0) == Comment::CutOff {
         if file.length > MOST_FILE_BYTES {
             return Err(TooLarge);
         }
-        let Some(all) = read_from(file, 0) else { return Ok(None) };
+        let Some(all) = file.read_from(0) else { return Ok(None) };
         bytes = all;
     }
     Ok(match comment::find(&bytes, true) {
@@ -177,6 +183,6 @@ fn read_address(file: &mut Opened, path: &str) -> Result<Option<MapAddress>, Too
     })
 }
 
-fn damage(name: &str, error: &MapError) -> String {
+pub(super) fn damage(name: &str, error: &MapError) -> String {
     format!("{name} {error}: its functions are shown as they were generated")
 }

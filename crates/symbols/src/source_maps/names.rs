@@ -42,6 +42,21 @@ pub(super) fn better_name(
     (better != name).then_some(better)
 }
 
+/// Whether a function with this name, or without any, can start at a place. Without a column it may be anywhere in the
+/// line.
+pub(super) fn is_written_at(name: Option<&str>, before: &str, after: &str, column: u32) -> bool {
+    let after = after.trim_start();
+    let Some(name) = name else {
+        let is_parameter = after.split("=>").next().is_some_and(|name| is_identifier(name.trim()));
+        return column == 0 || is_parameter || STARTS.iter().any(|start| after.starts_with(start));
+    };
+    let name = name.rsplit(['.', ' ']).next().unwrap_or(name);
+    if column == 0 { after.contains(name) } else { written_at(name, before, after).is_some() }
+}
+
+/// What a nameless function starts with.
+const STARTS: [&str; 5] = ["(", "async", "function", "class", "{"];
+
 /// Where a name is written, in columns from the function's start.
 fn written_at(name: &str, before: &str, after: &str) -> Option<i32> {
     if !is_identifier(name) {

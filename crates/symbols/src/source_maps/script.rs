@@ -1,15 +1,16 @@
 //! One script with its map: what its functions, the places in them and the ticks on their lines were.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use profile::classify::{Code, CodeKind, classify};
 use profile::{FrameId, Function, FunctionId, OriginalFrame, OriginalFunction, Originals, Profile};
 
 use super::SourceRows;
-use super::address::original_path;
 use super::find::Mapped;
 use super::map::Origin;
 use super::names::{better_name, is_apart};
+use super::project::Project;
 use crate::naming::TOP_LEVEL;
 
 /// See the module's text.
@@ -17,22 +18,30 @@ pub(super) struct Script<'a> {
     profile: &'a Profile,
     rows: &'a SourceRows,
     mapped: &'a Mapped,
-    /// The readable path of each of the map's sources.
-    paths: Vec<String>,
+    project: &'a Project<'a>,
+    /// The readable path of each of the map's sources that was asked for: a bundle has thousands.
+    paths: Vec<OnceCell<String>>,
 }
 
 impl<'a> Script<'a> {
-    /// `project` finds the script's project, where a path needs it.
+    /// A script and its rows.
     pub(super) fn new(
         profile: &'a Profile,
         rows: &'a SourceRows,
         mapped: &'a Mapped,
-        project: impl FnOnce() -> Option<String>,
+        project: &'a Project<'a>,
     ) -> Self {
-        let sources = mapped.map.sources();
-        let project = sources.iter().any(|source| source.starts_with("webpack:")).then(project).flatten();
-        let path = |source: &String| original_path(source, &mapped.folder, project.as_deref());
-        Self { profile, rows, mapped, paths: sources.iter().map(path).collect() }
+        let paths = mapped.map.sources().iter().map(|_| OnceCell::new()).collect();
+        Self { profile, rows, mapped, project, paths }
+    }
+
+    /// The readable path of one of the map's sources.
+    fn path(&self, source: u32) -> &str {
+        let row = source as usize;
+        self.paths[row].get_or_init(|| {
+            let Mapped { map, folder, .. } = self.mapped;
+            self.project.path_of(&map.sources()[row], folder)
+        })
     }
 
     /// Adds what the map tells. A sentence says that the script is another one than was recorded.
@@ -100,7 +109,7 @@ impl<'a> Script<'a> {
         let name = self.profile.text(function.name);
         let Mapped { map, text, .. } = self.mapped;
         let better = better_name(name, map, text, (function.line, function.column));
-        let path = &self.paths[origin.source as usize];
+        let path = self.path(origin.source);
         let class_in =
             |source| classify(&Code { kind: CodeKind::JavaScript, name, source: Some(source), module: None });
         let mut class = class_in(path);
@@ -111,7 +120,7 @@ impl<'a> Script<'a> {
         }
         OriginalFunction {
             name: better.unwrap_or_else(|| name.to_owned()),
-            path: path.clone(),
+            path: path.to_owned(),
             line: origin.line,
             column: origin.column,
             package: class.package.map(str::to_owned),
@@ -133,15 +142,15 @@ impl<'a> Script<'a> {
         let origin = origin.filter(|(other, ..)| *other == source);
         let (_, line, column) = origin.unwrap_or((source, 0, 0));
         let name = self.profile.text(self.profile.functions().name[frame.function.index()]);
-        let generated = self.profile.source_path(self.profile.functions().source[frame.function.index()]);
-        let symbol = spell(self.profile.text(frame.symbol), name, generated.unwrap_or_default(), function);
+        let symbol = spell(self.profile.text(frame.symbol), name, function);
         OriginalFrame { line, column, symbol }
     }
 }
 
 /// How the recording would have written the original function.
-fn spell(symbol: &str, name: &str, generated: &str, original: &OriginalFunction) -> String {
-    if generated.is_empty() || !symbol.contains(generated) {
+pub(super) fn spell(symbol: &str, name: &str, original: &OriginalFunction) -> String {
+    let parts = v8::name::parse(symbol).or_else(|| v8::name::parse_untagged(symbol));
+    if parts.is_none_or(|parts| parts.script.is_none()) {
         return if symbol == name { original.name.clone() } else { symbol.replace(name, &original.name) };
     }
     let (tag, rest) = split_tag(symbol);
@@ -195,8 +204,7 @@ mod tests {
             ("l", "l", "load", "load"),
         ];
         for (symbol, name, better, expected) in rows {
-            let generated = if symbol.contains("file:") { "file:///srv/dist/a.js" } else { "/srv/dist/a.js" };
-            assert_eq!(spell(symbol, name, generated, &original(better)), expected, "{symbol}");
+            assert_eq!(spell(symbol, name, &original(better)), expected, "{symbol}");
         }
     }
 }

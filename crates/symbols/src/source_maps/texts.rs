@@ -9,7 +9,7 @@ use std::path::Path;
 use profile::{Profile, SourceId};
 
 use super::MapPlaces;
-use super::address::{original_path, script_path};
+use super::address::{folder_of, script_path};
 use super::find::Finder;
 use super::seen::Seen;
 use crate::files::Files;
@@ -125,8 +125,10 @@ struct Reader<'a> {
 struct Bundle<'a> {
     root: Option<&'a Path>,
     script: String,
-    /// By readable path.
-    texts: BTreeMap<String, String>,
+    /// The folder that the names are seen from.
+    folder: String,
+    /// The names as the map has them, and the texts.
+    texts: Vec<(String, String)>,
 }
 
 impl<'a> Reader<'a> {
@@ -155,20 +157,23 @@ impl<'a> Reader<'a> {
     /// The text of a source in the map of a script.
     fn carried(&mut self, root: Option<&'a Path>, script: &str, path: &str) -> Option<String> {
         if !self.last.as_ref().is_some_and(|last| last.root == root && last.script == script) {
-            let texts = self.bundle(root, script).unwrap_or_default();
-            self.last = Some(Bundle { root, script: script.to_owned(), texts });
+            let (texts, folder) = self.contents(root, script).unwrap_or_default();
+            self.last = Some(Bundle { root, script: script.to_owned(), folder, texts });
         }
-        self.last.as_ref()?.texts.get(path).cloned()
+        let Bundle { folder, texts, .. } = self.last.as_ref()?;
+        let script = script_path(script)?;
+        let project = self.finder.project(root, &script);
+        // Most of a bundle's files need not be looked for.
+        let file_name = &path[folder_of(path).len()..];
+        let may_be = |source: &str| file_name.len() > 1 && source.contains(file_name.trim_matches('/'));
+        let mut sources = texts.iter().filter(|(source, _)| may_be(source));
+        sources.find(|(source, _)| project.path_of(source, folder) == path).map(|(_, text)| text.clone())
     }
 
-    fn bundle(&mut self, root: Option<&Path>, script: &str) -> Option<BTreeMap<String, String>> {
+    fn contents(&mut self, root: Option<&Path>, script: &str) -> Option<(Vec<(String, String)>, String)> {
         let script = script_path(script)?;
         is_script(Path::new(&script)).then_some(())?;
-        let (texts, folder) = self.finder.find_contents(root, &script)?;
-        let is_webpack = texts.iter().any(|(source, _)| source.starts_with("webpack:"));
-        let project = is_webpack.then(|| self.finder.project_of(root, &script)).flatten();
-        let readable = |source: &str| original_path(source, &folder, project.as_deref());
-        Some(texts.into_iter().map(|(source, text)| (readable(&source), text)).collect())
+        self.finder.find_contents(root, &script)
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) enum Field {
     ScriptColumnOffset,
     ScriptId,
     ScriptEvalFrom,
+    ScriptMapUrl,
     DebugInfoScript,
     InterpreterDataBytecode,
     BytecodePositions,
@@ -102,6 +103,8 @@ pub(super) const ROWS: &[Row] = &[
     row(Field::ScriptColumnOffset, SCRIPT, "column_offset", all(32)),
     row(Field::ScriptId, SCRIPT, "id", all(64)),
     row(Field::ScriptEvalFrom, SCRIPT, "eval_from_shared_or_wrapped_arguments", all(72)),
+    // `compiled_lazy_function_positions` stands before it from 11.3 on.
+    row(Field::ScriptMapUrl, SCRIPT, "source_mapping_url", each([112, 120, 120, 120, 120, 120])),
     row(
         Field::DebugInfoScript,
         "src/objects/debug-objects.tq",

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use profile::address::file_url;
 use profile::{FunctionId, Profile, StackId, Tier};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use views::Selection;
 
 use symbols::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame, pattern_of};
+use symbols::source_maps::GENERATED_MARK;
 
 /// V8's name for a thread that waits.
 pub(super) const IDLE: &str = "(idle)";
@@ -32,7 +34,7 @@ pub(super) struct WrittenNode<'a> {
 struct CallFrame<'a> {
     function_name: Cow<'a, str>,
     script_id: String,
-    url: &'a str,
+    url: Cow<'a, str>,
     line_number: i64,
     column_number: i64,
 }
@@ -166,10 +168,16 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Node writes files as URLs. What stands for a text that is no file's has none.
+fn url_of(path: &str) -> Cow<'_, str> {
+    let url = Some(path).filter(|path| !path.ends_with(GENERATED_MARK)).and_then(file_url);
+    url.map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
 impl<'a> CallFrame<'a> {
     fn named(name: &'a str) -> Self {
         let (function_name, script_id) = (Cow::Borrowed(name), "0".into());
-        Self { function_name, script_id, url: "", line_number: -1, column_number: -1 }
+        Self { function_name, script_id, url: Cow::Borrowed(""), line_number: -1, column_number: -1 }
     }
 
     fn of(profile: &'a Profile, id: FunctionId) -> Self {
@@ -187,7 +195,7 @@ impl<'a> CallFrame<'a> {
         Self {
             function_name,
             script_id: function.source.some().map_or(0, |source| source.index() + 1).to_string(),
-            url,
+            url: url_of(url),
             line_number: i64::from(function.line) - 1,
             column_number: i64::from(function.column) - 1,
         }

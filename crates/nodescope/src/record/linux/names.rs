@@ -303,6 +303,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             live.take(record, &mut walker);
             message.borrow_mut().settle();
         }
+        walker.read_scripts();
         if round >= next_scan {
             next_scan = round + SCAN;
             walker.pids().for_each(|pid| loops.add(pid));
@@ -403,6 +404,7 @@ impl Message {
                 self.bytes.extend(own::javascript(frame));
                 self.next_row = frame.row.wrapping_add(1);
             }
+            Found::Script(script) => own::script(script, &mut self.bytes),
             Found::Sample(sample) => {
                 let Some(id) = events.get(sample.event as usize) else { return };
                 own::sample(*id, sample, &mut self.bytes);

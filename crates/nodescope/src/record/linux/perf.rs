@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &cli::Record, mut target: Target, showing: &Showing
     let mut beside = Beside::new(&target, account, !names.is_reading());
     target.let_go()?;
     let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);
-    let sources = beside.sources();
+    let sources = Sources { leaves_maps: arguments.maps.no_source_maps, ..beside.sources() };
     let roots = sources.roots.clone();
     let profile = import(&spool, sources, &target)?;
     let profile = input::with_originals(profile, arguments.maps, None, &roots);

@@ -1,0 +1,164 @@
+//! Scripts whose text in V8 is not the file's: a transpiler made it while the module was loaded. Their texts and the
+//! addresses of their maps are read once, as long as the process lives, and within limits.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use trace::Script;
+use v8::{Memory, Reader, Reason, SeenScript};
+
+use crate::files::Files;
+use crate::source_maps::{is_transpiled_name, script_path};
+
+/// The largest text, with the map inside of it.
+const MOST_CHARACTERS: usize = 16 << 20;
+/// So much is read in a second, and one script more.
+const MOST_PER_SECOND: usize = 16 << 20;
+/// So many scripts wait for their turn.
+const MOST_WAITING: usize = 1 << 12;
+
+/// The scripts of all processes.
+#[derive(Default)]
+pub(super) struct Scripts {
+    /// What was told under a name.
+    told: FxHashMap<String, u64>,
+    waiting: VecDeque<(u32, SeenScript)>,
+    since: Option<Instant>,
+    read: usize,
+}
+
+/// A process, as its scripts need it.
+pub(super) struct Process<'a> {
+    pub(super) reader: &'a mut Reader,
+    pub(super) memory: &'a dyn Memory,
+    pub(super) files: &'a dyn Files,
+    pub(super) root: Option<&'a Path>,
+}
+
+/// What a transpiler made of a file.
+pub(super) struct Transpiled {
+    name: String,
+    map_url: String,
+    text: String,
+}
+
+impl Transpiled {
+    pub(super) fn as_record(&self) -> Script<'_> {
+        Script { name: self.name.as_bytes(), map_url: self.map_url.as_bytes(), text: self.text.as_bytes() }
+    }
+}
+
+impl Scripts {
+    /// Puts what a process's reader has seen for the first time at the end of the queue.
+    pub(super) fn add(&mut self, pid: u32, reader: &mut Reader) {
+        let has_file = |script: &SeenScript| script_path(&script.name).is_some();
+        for script in reader.take_new_scripts().into_iter().filter(has_file) {
+            if self.waiting.len() < MOST_WAITING {
+                self.waiting.push_back((pid, script));
+            }
+        }
+    }
+
+    /// The next one that may be read now.
+    pub(super) fn next(&mut self) -> Option<(u32, SeenScript)> {
+        let now = Instant::now();
+        if self.since.is_none_or(|since| now.duration_since(since) >= Duration::from_secs(1)) {
+            (self.since, self.read) = (Some(now), 0);
+        }
+        if self.read < MOST_PER_SECOND { self.waiting.pop_front() } else { None }
+    }
+
+    /// Reads one. `None` where it is the file's text, or was told before.
+    pub(super) fn read(&mut self, process: &mut Process<'_>, script: &SeenScript) -> Option<Transpiled> {
+        let found = match self.transpiled(process, script) {
+            Ok(found) => found?,
+            Err(Reason::TooLarge) => return None,
+            Err(_) => {
+                process.reader.forget_script(script);
+                return None;
+            }
+        };
+        let mut hasher = DefaultHasher::new();
+        (&found.map_url, &found.text).hash(&mut hasher);
+        let hash = hasher.finish();
+        (self.told.insert(found.name.clone(), hash) != Some(hash)).then_some(found)
+    }
+
+    fn transpiled(
+        &mut self,
+        process: &mut Process<'_>,
+        script: &SeenScript,
+    ) -> Result<Option<Transpiled>, Reason> {
+        let Process { reader, memory, files, root } = process;
+        let url = reader.map_url(*memory, script, MOST_CHARACTERS)?;
+        let is_inline = url.as_ref().is_some_and(|url| url.starts_with("data:"));
+        let Some(path) = script_path(&script.name) else { return Ok(None) };
+        if !is_inline && !is_transpiled_name(&path) {
+            return Ok(None);
+        }
+        let text = reader.script_text(*memory, script, MOST_CHARACTERS)?;
+        self.read = self.read.saturating_add(text.characters);
+        let on_disk = read_file(*files, *root, &path);
+        let is_same = on_disk.is_some_and(|file| match url {
+            Some(_) => file == text.text,
+            None => has_same_lines(&file, &text.text),
+        });
+        if is_same {
+            return Ok(None);
+        }
+        let (name, map_url) = (script.name.to_string(), url.unwrap_or_default());
+        let mut text = text.text;
+        if let Some(at) = text.rfind(&map_url).filter(|_| !map_url.is_empty()) {
+            text.replace_range(at..at + map_url.len(), "");
+        }
+        Ok(Some(Transpiled { name, map_url, text }))
+    }
+}
+
+fn read_file(files: &dyn Files, root: Option<&Path>, path: &str) -> Option<String> {
+    let file = files.open(root, Path::new(path)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MOST_CHARACTERS as u64).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// Whether every place in the file is the same place in the text: what strips types puts spaces in their place, and
+/// may append lines.
+fn has_same_lines(file: &str, text: &str) -> bool {
+    let units = |line: &str| line.trim_end_matches('\r').encode_utf16().count();
+    let mut lines = text.split('\n');
+    let mut file = file.split('\n').peekable();
+    while let Some(line) = file.next() {
+        let is_last = file.peek().is_none();
+        match lines.next() {
+            Some(other) if units(other) == units(line) => {}
+            // Nothing need stand behind the last line feed.
+            _ if is_last && line.is_empty() => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stripped_types_leave_every_place_where_it_was() {
+        let file = "interface A { b: string }\nconst x: number = 1;\n";
+        let stripped = "                         \nconst x         = 1;\n";
+        assert!(has_same_lines(file, stripped));
+        assert!(has_same_lines(file, &format!("{stripped}\n\n//# sourceURL=/srv/a.ts")));
+        assert!(has_same_lines(file, stripped.trim_end_matches('\n')));
+        assert!(has_same_lines("a\r\nb", "a\nb"));
+        assert!(!has_same_lines(file, "const x = 1;\n"));
+        assert!(!has_same_lines(file, "\nconst x         = 1;\n"));
+        assert!(!has_same_lines(file, ""));
+    }
+}

@@ -1,0 +1,179 @@
+//! Scripts whose lines are not those of the file that they are named after: a transpiler gave V8 another text. Where
+//! the text and its map are known, functions get their places in the file; all others are marked, because a line of
+//! a text that nobody has is no line of the file.
+
+use std::collections::BTreeMap;
+
+use profile::classify::{Code, CodeKind, classify};
+use profile::{FunctionId, OriginalFrame, OriginalFunction, Originals, Profile};
+
+use super::address::{MapAddress, folder_of, map_address};
+use super::find::{Mapped, damage};
+use super::map::Map;
+use super::names::is_written_at;
+use super::project::Project;
+use super::script::{Script, spell};
+use super::seen::Seen;
+use super::text::ScriptText;
+use super::{MapPlaces, SourceRows, generated_sources};
+use crate::naming::{ANONYMOUS, TOP_LEVEL};
+
+/// What stands behind the path of a file whose lines are not meant.
+pub const GENERATED_MARK: &str = " (generated)";
+
+/// A script as it ran, where its file has another text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RanScript {
+    /// Where its source map is, mostly a `data:` URL; empty where nothing tells it.
+    pub map_url: Vec<u8>,
+    /// Its text.
+    pub text: Vec<u8>,
+}
+
+/// Endings of files that V8 does not run as they are. Node itself takes the types out of some, and keeps every place.
+const ENDINGS: [&str; 9] = [".ts", ".mts", ".cts", ".tsx", ".jsx", ".vue", ".svelte", ".astro", ".coffee"];
+
+/// Formats whose lines are V8's own. Others may come from tools that know source maps.
+const FORMATS_OF_V8: [&str; 7] = [
+    ".cpuprofile",
+    "Chrome trace",
+    "V8 log",
+    "perf script",
+    "perf.data",
+    "recorded by perf events",
+    "recorded by the inspector",
+];
+
+/// Whether a file must have been transpiled before V8 ran it, by its name.
+pub fn is_transpiled_name(path: &str) -> bool {
+    let end = path.get(path.len().saturating_sub(8)..).unwrap_or_default().to_ascii_lowercase();
+    ENDINGS.iter().any(|ending| end.ends_with(ending))
+}
+
+/// The same profile, with these scripts as what they were made from, or marked. Their maps are used where somebody
+/// wants that.
+pub fn apply_ran(
+    profile: Profile,
+    scripts: &BTreeMap<String, RanScript>,
+    places: &MapPlaces<'_>,
+    uses_maps: bool,
+) -> Profile {
+    let mut sources = generated_sources(&profile);
+    sources.retain(|_, rows| scripts.contains_key(&rows.path));
+    if sources.is_empty() {
+        return profile;
+    }
+    let seen = Seen::new(&profile, places.roots);
+    let mut originals = Originals::default();
+    for (source, rows) in &sources {
+        let root = seen.roots_of(source.index()).next().flatten().or(places.root);
+        let script = &scripts[&rows.path];
+        if let Some(mapped) = uses_maps.then(|| mapped(script, &rows.path)).flatten() {
+            let project = Project::new(places.files, root, &rows.path);
+            let added =
+                mapped.and_then(|mapped| Script::new(&profile, rows, &mapped, &project).add(&mut originals));
+            originals.damage.extend(added.err());
+        }
+        mark(&profile, rows, &mut originals);
+    }
+    profile.with_originals(&originals)
+}
+
+/// The script with its map, if it has one.
+fn mapped(script: &RanScript, path: &str) -> Option<Result<Mapped, String>> {
+    if script.map_url.is_empty() {
+        return None;
+    }
+    let bytes = match map_address(&String::from_utf8_lossy(&script.map_url), path) {
+        MapAddress::Inline(bytes) => bytes,
+        MapAddress::File(_) | MapAddress::Elsewhere => return None,
+    };
+    let name = format!("the source map that a transpiler made for {path}");
+    let map = Map::parse(&bytes).map_err(|error| damage(&name, &error));
+    let text = ScriptText::new(script.text.clone());
+    Some(map.map(|map| Mapped { map, text, folder: folder_of(path).to_owned() }))
+}
+
+/// Marks every function of a script that has no original.
+pub(super) fn mark(profile: &Profile, rows: &SourceRows, originals: &mut Originals) {
+    let path = format!("{}{GENERATED_MARK}", rows.path);
+    let mut marked: BTreeMap<FunctionId, OriginalFunction> = BTreeMap::new();
+    for id in rows.functions.iter().filter(|id| !originals.functions.contains_key(id)) {
+        let function = profile.functions().row(*id);
+        let name = profile.text(function.name);
+        let code = Code { kind: CodeKind::JavaScript, name, source: Some(&rows.path), module: None };
+        let class = classify(&code);
+        let original = OriginalFunction {
+            name: name.to_owned(),
+            path: path.clone(),
+            line: function.line,
+            column: function.column,
+            package: class.package.map(str::to_owned),
+            category: class.category,
+        };
+        marked.insert(*id, original);
+    }
+    for id in &rows.frames {
+        let frame = profile.frames().row(*id);
+        let Some(function) = marked.get(&frame.function) else { continue };
+        let symbol = spell(profile.text(frame.symbol), &function.name, function);
+        originals.frames.insert(*id, OriginalFrame { line: frame.line, column: frame.column, symbol });
+    }
+    let ticks = profile.line_ticks();
+    for id in &rows.line_ticks {
+        let frame = profile.stacks().frame[ticks.stack[id.index()].index()];
+        if marked.contains_key(&profile.frames().function[frame.index()]) {
+            originals.line_ticks.insert(*id, ticks.line[id.index()]);
+        }
+    }
+    originals.functions.extend(marked);
+}
+
+/// Whether the places of a script without a map are none of its file's. `text` is the file's, if there is one.
+pub(super) fn is_transpiled(profile: &Profile, rows: &SourceRows, text: Option<&ScriptText>) -> bool {
+    let is_transpiled_name = is_transpiled_name(&rows.path);
+    match text {
+        Some(text) if is_transpiled_name => !fits(profile, rows, text),
+        Some(text) => {
+            let lines = &profile.functions().line;
+            rows.functions
+                .iter()
+                .any(|id| lines[id.index()] > 0 && text.around(lines[id.index()], 1).is_none())
+        }
+        None => is_transpiled_name && FORMATS_OF_V8.contains(&profile.meta().format.as_str()),
+    }
+}
+
+/// Whether functions stand where the recording says. V8 names some after what stands elsewhere, so most must.
+fn fits(profile: &Profile, rows: &SourceRows, text: &ScriptText) -> bool {
+    let (mut right, mut wrong) = (0, 0);
+    for id in &rows.functions {
+        let function = profile.functions().row(*id);
+        let name = profile.text(function.name);
+        if name == TOP_LEVEL || function.line == 0 {
+            continue;
+        }
+        let Some((before, after)) = text.around(function.line, function.column.max(1)) else { return false };
+        let name = Some(name).filter(|name| *name != ANONYMOUS);
+        match is_written_at(name, before, after, function.column) {
+            true => right += 1,
+            false => wrong += 1,
+        }
+    }
+    right >= wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_was_transpiled() {
+        for path in ["/srv/a.ts", "/srv/A.TSX", "/srv/a.test.mts", "a.jsx", "/ü.cts"] {
+            assert!(is_transpiled_name(path), "{path}");
+        }
+        for path in ["/srv/a.js", "/srv/ts", "", "/srv/a.ts (generated)", "/srv/ts.mjs", "üüüüüü"] {
+            assert!(!is_transpiled_name(path), "{path}");
+        }
+    }
+}
