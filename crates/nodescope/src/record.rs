@@ -81,10 +81,10 @@ fn deliver(
     out: &Output,
     showing: &Showing,
 ) -> Result<(), Failure> {
-    say_few(profile, arguments.frequency);
     let losses = &profile.meta().losses;
     losses.damage.iter().chain(&losses.notes).for_each(|sentence| warn(sentence));
     if out.path == Path::new("-") {
+        say_few(profile, arguments.frequency);
         return Ok(());
     }
     (showing.show)(profile)?;

@@ -2,22 +2,28 @@
 //! knowing how it will look.
 
 mod calls;
+mod findings;
+mod identity;
 mod inlined;
+mod loops;
 mod terminal;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
-use profile::{Category, FunctionId, Profile, Unit};
+use profile::{Category, FunctionId, Profile, Unit, WAITS_LANE};
 use serde::Serialize;
-use views::{Selection, Stall, TopBy, TopKey, TopRow, Weights, share, top, turns, weigh};
+use views::{FEW_SAMPLES, Selection, TopBy, TopKey, TopRow, Weights, share, top, weigh};
 
 use crate::cli::{self, Sort};
 use crate::failure::Failure;
 use crate::style::Style;
 use crate::{input, output, select};
 use calls::CallsRow;
+use findings::{FindingRow, Telling};
+use identity::ProcessRow;
 use inlined::InlinedRow;
+use loops::{HostRow, LoopRow, RunRow, StallRow, StopRow};
 
 /// How many rows the tables of a short report have.
 const SHORT_ROWS: usize = 5;
@@ -54,11 +60,16 @@ pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
 }
 
 /// Everything that a report says. Shares are from 0 to 1.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) format: String,
     /// Selected samples.
     pub(crate) samples: u64,
+    /// Whether they are too few for a share to mean anything.
+    pub(crate) too_few_samples: bool,
+    /// How many CPUs were busy on average, and whether the kernel counted that; otherwise the samples tell it.
+    pub(crate) cores_busy: Option<f64>,
+    pub(crate) cores_busy_counted: bool,
     /// The time that the recording covers, or the selected range.
     pub(crate) duration_s: f64,
     /// The selected weight, in `unit`.
@@ -71,8 +82,14 @@ pub(crate) struct Report {
     pub(crate) host: Option<String>,
     pub(crate) command: Option<String>,
     pub(crate) node_version: Option<String>,
+    pub(crate) processes: Vec<ProcessRow>,
     /// The containers and pods of the processes.
     pub(crate) containers: Vec<String>,
+    /// What stands out, the most costly first.
+    pub(crate) findings: Vec<FindingRow>,
+    pub(crate) gc: GcRow,
+    /// What the kernel counted for each process.
+    pub(crate) host_times: Vec<HostRow>,
     pub(crate) losses: LossesRow,
     /// What recording cost the recorded processes, where that was measured.
     pub(crate) cost: Option<profile::Cost>,
@@ -84,18 +101,53 @@ pub(crate) struct Report {
     pub(crate) files: Vec<NamedRow>,
     pub(crate) lines: Vec<LineRow>,
     pub(crate) threads: Vec<ThreadRow>,
-    /// Whether the turns of an event loop were counted: without that, no stall means nothing.
+    /// Whether the turns of any event loop were watched: without that, no stall means nothing.
     pub(crate) loops_watched: bool,
+    pub(crate) loops: Vec<LoopRow>,
+    /// All long turns, the longest first.
     pub(crate) stalls: Vec<StallRow>,
+    /// Synchronous runs before a loop began.
+    pub(crate) sync_runs: Vec<RunRow>,
+    /// Gaps: the time for which a process was stopped.
+    pub(crate) stops: Vec<StopRow>,
     /// Exact counts, where calls were counted.
     pub(crate) calls: Vec<CallsRow>,
-    #[serde(skip)]
-    pub(crate) timed: bool,
     /// Whether samples were really counted; folded stacks may hold anything.
     #[serde(skip)]
     pub(crate) counted: bool,
     #[serde(skip)]
-    pub(crate) processes: usize,
+    pub(crate) headline: String,
+    /// Sentences about loops before the findings, and about everything behind them.
+    #[serde(skip)]
+    pub(crate) loop_notes: Vec<String>,
+    #[serde(skip)]
+    pub(crate) closing: Vec<String>,
+    /// Whether nodescope recorded it.
+    #[serde(skip)]
+    pub(crate) is_ours: bool,
+    /// Whether this is a part of the recording.
+    #[serde(skip)]
+    pub(crate) is_part: bool,
+}
+
+/// Garbage collection, as shares from 0 to 1.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct GcRow {
+    pub(crate) loops: Vec<LoopGcRow>,
+    /// The part of all CPU time that other threads spent on it.
+    pub(crate) helpers: f64,
+    /// The part of all CPU time that any thread spent on it.
+    pub(crate) all: f64,
+}
+
+/// Garbage collection on the thread of a loop.
+#[derive(Debug, Serialize)]
+pub(crate) struct LoopGcRow {
+    #[serde(flatten)]
+    pub(crate) whose: loops::Whose,
+    /// The part of the time that went by: what the loop lost.
+    pub(crate) of_time: Option<f64>,
+    pub(crate) of_cpu: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,7 +156,7 @@ pub(crate) struct EventRow {
     pub(crate) samples: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct LossesRow {
     pub(crate) lost: u64,
     pub(crate) throttled: u64,
@@ -182,22 +234,6 @@ pub(crate) struct ThreadRow {
     pub(crate) samples: u64,
 }
 
-/// One long turn of an event loop.
-#[derive(Debug, Serialize)]
-pub(crate) struct StallRow {
-    pub(crate) start_s: f64,
-    pub(crate) duration_s: f64,
-    pub(crate) pid: Option<u32>,
-    pub(crate) thread: String,
-    /// The function of the application that caused most of it.
-    pub(crate) function: Option<String>,
-    /// How much of it: from 0 to 1.
-    pub(crate) share: Option<f64>,
-}
-
-/// So many stalls are looked at more closely.
-const MOST_STALLS: usize = 20;
-
 impl Report {
     /// Gathers what the selection shows.
     pub(crate) fn new(profile: &Profile, weights: &Weights, selection: &Selection) -> Self {
@@ -210,13 +246,9 @@ impl Report {
             category: row.category,
             times: times(&row),
         };
-        let duration_ns = selected_duration_ns(profile, selection);
-        let turns = turns(profile, selection);
-        let longest = turns.stalls.iter().take(MOST_STALLS);
-        Self {
+        let mut report = Self {
             format: meta.format.clone(),
             samples: weights.samples,
-            duration_s: duration_ns as f64 / 1e9,
             weight: weights.total,
             unit: lane.map_or("samples", |lane| unit_word(lane.unit)),
             event: lane.map(|lane| profile.text(lane.name).to_owned()).unwrap_or_default(),
@@ -226,6 +258,7 @@ impl Report {
             host: meta.host.clone(),
             command: meta.command.clone(),
             node_version: meta.node_version.clone(),
+            processes: identity::rows(profile),
             containers: containers(profile),
             losses: losses(profile),
             cost: meta.cost,
@@ -242,13 +275,48 @@ impl Report {
                 .iter()
                 .filter_map(|row| thread_row(profile, row, weights.total))
                 .collect(),
-            loops_watched: turns.watched,
-            stalls: longest.map(|stall| stall_row(profile, selection, stall)).collect(),
             calls: calls::rows(profile, weights, selection),
-            timed: lane.is_some_and(|lane| lane.timed),
             counted: lane.is_some_and(|lane| lane.counted),
-            processes: rows(TopBy::Process).len(),
-        }
+            headline: identity::headline(profile, selection, weights),
+            is_ours: !meta.way_in.is_empty(),
+            is_part: is_part(selection),
+            ..Self::default()
+        };
+        report.add_findings(profile, weights, selection);
+        report
+    }
+
+    /// Loops, stalls, host and garbage collection, and what of them stands out.
+    fn add_findings(&mut self, profile: &Profile, weights: &Weights, selection: &Selection) {
+        let duration_ns = views::selected_duration_ns(profile, selection);
+        let cores = views::cores_busy(profile, selection, weights);
+        let (_, samples) = views::busy(profile, weights);
+        let found = &views::findings(profile, selection);
+        let telling = Telling {
+            profile,
+            selection,
+            findings: found,
+            duration_ns,
+            samples,
+            own: &self.own_functions,
+            counted: self.counted,
+        };
+        (self.loop_notes, self.closing) = (findings::loop_notes(&telling), findings::closing(&telling));
+        self.findings = findings::rows(&telling);
+        let most_cpu = findings::most_cpu(&telling, self.packages.first());
+        self.duration_s = duration_ns as f64 / 1e9;
+        self.too_few_samples = self.counted && samples < FEW_SAMPLES;
+        self.closing.extend(most_cpu.into_iter().filter(|_| !self.too_few_samples));
+        self.cores_busy = cores.map(|cores| cores.cores);
+        self.cores_busy_counted = cores.is_some_and(|cores| cores.is_counted);
+        self.gc = gc_row(profile, &found.gc);
+        self.host_times = found.host.iter().map(|(id, times)| loops::host_row(profile, *id, times)).collect();
+        let turns = &found.turns;
+        self.loops_watched = turns.watched().next().is_some();
+        self.loops = turns.loops.iter().map(|row| loops::loop_row(profile, row)).collect();
+        self.stalls = turns.stalls.iter().map(|stall| loops::stall_row(profile, stall)).collect();
+        self.sync_runs = turns.runs.iter().map(|run| loops::run_row(profile, run)).collect();
+        self.stops = turns.stops.iter().map(|stop| loops::stop_row(profile, stop)).collect();
     }
 
     fn sort_by_total(&mut self) {
@@ -306,43 +374,30 @@ fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<
     rows
 }
 
+fn is_part(selection: &Selection) -> bool {
+    let Selection { lane, range_ns, threads, processes, categories, search, hidden: _ } = selection;
+    let has_ids = threads.is_some() || processes.is_some();
+    has_ids || lane.is_some() || range_ns.is_some() || categories.is_some() || search.is_some()
+}
+
+fn gc_row(profile: &Profile, gc: &views::Gc) -> GcRow {
+    let row = |row: &views::LoopGc| LoopGcRow {
+        whose: loops::whose(profile, row.thread),
+        of_time: row.of_time,
+        of_cpu: row.of_cpu,
+    };
+    GcRow { loops: gc.loops.iter().map(row).collect(), helpers: gc.helpers, all: gc.all }
+}
+
 fn containers(profile: &Profile) -> Vec<String> {
     let names = profile.processes().iter().filter_map(|process| process.container.some());
     let names: BTreeSet<&str> = names.map(|name| profile.text(name)).collect();
     names.into_iter().map(str::to_owned).collect()
 }
 
-fn stall_row(profile: &Profile, selection: &Selection, stall: &Stall) -> StallRow {
-    let Stall { thread, start_ns, end_ns } = *stall;
-    let within = Selection {
-        range_ns: Some(start_ns..end_ns),
-        threads: Some(vec![thread]),
-        categories: None,
-        search: None,
-        ..selection.clone()
-    };
-    let weights = weigh(profile, &within);
-    let caused = caused(profile, &weights, &within, &[Category::App, Category::Dependency], TopBy::Function);
-    let most = caused.into_iter().max_by_key(|(_, weight)| *weight);
-    let row = &profile.threads()[thread.index()];
-    StallRow {
-        start_s: start_ns as f64 / 1e9,
-        duration_s: (end_ns - start_ns) as f64 / 1e9,
-        pid: profile.processes()[row.process.index()].pid,
-        thread: profile.text(row.name).to_owned(),
-        function: most.map(|(key, _)| key_name(profile, key)),
-        share: most.map(|(_, weight)| share(weight, weights.total)),
-    }
-}
-
 fn by_caused(a: &Times, b: &Times) -> Ordering {
     let key = |times: &Times| times.caused_share.unwrap_or_default();
     key(b).total_cmp(&key(a)).then(b.self_share.total_cmp(&a.self_share))
-}
-
-fn selected_duration_ns(profile: &Profile, selection: &Selection) -> u64 {
-    let whole = profile.duration_ns();
-    selection.range_ns.as_ref().map_or(whole, |range| range.end.min(whole).saturating_sub(range.start))
 }
 
 fn unit_word(unit: Unit) -> &'static str {
@@ -360,7 +415,9 @@ fn events(profile: &Profile) -> Vec<EventRow> {
             (0..lane.samples.len()).fold(0u64, |sum, row| sum.saturating_add(lane.samples_in_row(row)));
         EventRow { name: profile.text(lane.name).to_owned(), samples }
     };
-    profile.lanes().iter().map(event).collect()
+    // Sleeping stacks are told with the stalls.
+    let is_event = |lane: &&profile::Lane| profile.text(lane.name) != WAITS_LANE;
+    profile.lanes().iter().filter(is_event).map(event).collect()
 }
 
 /// A share of the CPU time that is missing by chance, and what the ends of a recording may lack.

@@ -109,6 +109,32 @@ pub(crate) fn duration(ns: u64) -> String {
     }
 }
 
+/// A time as people would say it: `304 ms`, `9.1 s`, `30 s`.
+pub(crate) fn about(ns: u64) -> String {
+    match ns as f64 / 1e6 {
+        ms if ms >= 99_950.0 => format!("{:.0} s", ms / 1e3),
+        ms if ms >= 999.5 => format!("{:.1} s", ms / 1e3).replace(".0 ", " "),
+        ms if ms >= 9.95 => format!("{ms:.0} ms"),
+        ms => format!("{ms:.1} ms"),
+    }
+}
+
+/// A share with as many digits as its samples support: the last one is larger than their error.
+pub(crate) fn rough_percent(share: f64, samples: u64) -> String {
+    let error = (share * (1.0 - share)).max(0.0).sqrt() / (samples.max(1) as f64).sqrt();
+    match share * 100.0 {
+        hundredths if error > 0.0 && error < 0.002 => format!("{hundredths:.1} %"),
+        hundredths if hundredths > 0.0 && hundredths < 0.5 => "under 1 %".to_owned(),
+        hundredths => format!("{hundredths:.0} %"),
+    }
+}
+
+/// `03:15:02`, in UTC.
+pub(crate) fn utc_time(seconds: u64) -> String {
+    let second = seconds % 86_400;
+    format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+}
+
 /// `20261115-031502`, in UTC.
 pub(crate) fn utc(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -159,6 +185,16 @@ mod tests {
         assert_eq!(percent(0.1234), "12.3 %");
         assert_eq!(plural(1, "sample"), "1 sample");
         assert_eq!(duration(29_600_000_000), "29.6 s");
+        let times = [304_400_000, 9_120_000_000, 30_000_000_000, 999_600_000, 100_400_000_000, 1_500_000];
+        assert_eq!(times.map(about), ["304 ms", "9.1 s", "30 s", "1 s", "100 s", "1.5 ms"]);
+    }
+
+    #[test]
+    fn shares_have_the_digits_that_samples_support() {
+        assert_eq!(rough_percent(0.3444, 622), "34 %");
+        assert_eq!(rough_percent(0.3444, 1_000_000), "34.4 %");
+        assert_eq!(rough_percent(0.004, 622), "under 1 %");
+        assert_eq!((rough_percent(0.0, 622), rough_percent(1.0, 40)), ("0 %".to_owned(), "100 %".to_owned()));
     }
 
     #[test]
@@ -167,5 +203,6 @@ mod tests {
         assert_eq!(utc(951_782_399), "20000228-235959");
         assert_eq!(utc(951_782_400), "20000229-000000");
         assert_eq!(utc(1_794_712_502), "20261115-031502");
+        assert_eq!(utc_time(1_794_712_502), "03:15:02");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use profile::{Category, LaneId, ProcessId, Profile, StackId, ThreadId};
+use profile::{Category, LaneId, ProcessId, Profile, StackId, ThreadId, WAITS_LANE};
 use regex::Regex;
 
 /// What is selected; the default is the main lane, whole.
@@ -25,9 +25,10 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The lane, if the profile has any.
+    /// The lane, if the profile has any. Sleeping stacks are no CPU time: their lane has to be asked for.
     pub fn lane_in(&self, profile: &Profile) -> Option<LaneId> {
-        self.lane.or((!profile.lanes().is_empty()).then_some(LaneId(0)))
+        let is_main = |lane: &profile::Lane| profile.text(lane.name) != WAITS_LANE;
+        self.lane.or_else(|| profile.lanes().iter().position(is_main).map(LaneId::from_index))
     }
 
     /// Whether a stack's topmost frame is hidden.

@@ -10,9 +10,6 @@ use crate::failure::{Failure, warn};
 use crate::invoked;
 use crate::text::{duration, plural, thousands, utc};
 
-/// Fewer samples than this say little.
-const FEW_SAMPLES: u64 = 100;
-
 /// `nodescope-server-4140-20261115-031502.nodescope`, here.
 pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -21,13 +18,14 @@ pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
 }
 
+/// Where no report is printed that would say it.
 pub(super) fn say_few(profile: &Profile, frequency: u32) {
     let samples = busy_samples(profile);
-    if samples < FEW_SAMPLES {
+    if samples < views::FEW_SAMPLES {
         let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
         let cores = samples as f64 / f64::from(frequency) / seconds;
         warn(&format!(
-            "only {}: it used {cores:.2} cores for {}. Record it longer (-d 2m), under load, or more often (-F 999)",
+            "only {}: it used {cores:.2} cores for {}. Record longer (-d 2m), at a higher rate (-F 999), or while it is busy",
             plural(samples, "sample"),
             duration(profile.duration_ns())
         ));

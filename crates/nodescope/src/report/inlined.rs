@@ -10,7 +10,7 @@ use crate::text::percent;
 const LITTLE: f64 = 0.005;
 
 /// Shares of the busy samples of the whole recording, from 0 to 1.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct InlinedRow {
     /// Their function was found by its lines.
     pub(crate) found: f64,

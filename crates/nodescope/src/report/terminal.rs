@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
-use profile::{Category, Cost, Role};
+use profile::{Cost, Role};
 
 use super::calls::CallsRow;
-use super::{FunctionRow, LineRow, LossesRow, NamedRow, Report, StallRow, ThreadRow, Times, inlined};
+
+use super::loops::StallRow;
+use super::{FunctionRow, LineRow, LossesRow, NamedRow, Report, ThreadRow, Times, inlined};
 use crate::style::Style;
 use crate::table::{Cell, Column, render as render_table};
-use crate::text::{duration, percent, plural, printable, thousands, wrap};
+use crate::text::{about, duration, percent, plural, printable, thousands, wrap};
 
 /// The longest bar, in characters.
 const BAR: usize = 24;
@@ -17,7 +19,8 @@ const BAR: usize = 24;
 pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
     let limit = if limit == 0 { usize::MAX } else { limit };
     let fitting = |text: &str| wrap(&printable(text), style.width);
-    let mut text = render_head(report, style);
+    let shown = if limit == usize::MAX { usize::MAX } else { MOST_FINDINGS };
+    let mut text = head(report, shown, style);
     for section in sections(report) {
         let rows = section.rows.len();
         if rows == 0 {
@@ -39,12 +42,50 @@ pub(super) fn render(report: &Report, limit: usize, style: &Style) -> String {
     text
 }
 
+/// So many findings are shown, unless all rows are asked for.
+const MOST_FINDINGS: usize = 5;
+/// What stands before a finding.
+const INDENT: usize = 3;
+
 /// The sentences alone.
 pub(super) fn render_head(report: &Report, style: &Style) -> String {
+    head(report, MOST_FINDINGS, style)
+}
+
+/// Which process, how good the recording is, what stands out, and what else there is to say.
+fn head(report: &Report, limit: usize, style: &Style) -> String {
     let fitting = |text: &str| wrap(&printable(text), style.width);
-    let mut text = format!("{}\n", style.bold(&fitting(&headline(report))));
+    let mut text = format!("{}\n", style.bold(&fitting(&report.headline)));
     for sentence in sentences(report) {
         let _ = writeln!(text, "{}", fitting(&sentence));
+    }
+    text.push_str(&findings(report, limit, style));
+    for sentence in &report.closing {
+        let _ = writeln!(text, "{}", fitting(sentence));
+    }
+    text
+}
+
+/// The findings, numbered; nothing where there is none.
+fn findings(report: &Report, limit: usize, style: &Style) -> String {
+    let mut text = String::new();
+    let indented = |sentence: &str| {
+        let lines = wrap(&printable(sentence), style.width.saturating_sub(INDENT));
+        lines.replace('\n', &format!("\n{}", " ".repeat(INDENT)))
+    };
+    for (row, finding) in report.findings.iter().take(limit).enumerate() {
+        let (headline, details) =
+            finding.text.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        let _ = write!(text, "\n{:<INDENT$}{}\n", row + 1, style.bold(&indented(headline)));
+        for sentence in details {
+            let _ = writeln!(text, "{:INDENT$}{}", "", indented(sentence));
+        }
+    }
+    if let Some(more) = report.findings.len().checked_sub(limit).filter(|more| *more > 0) {
+        let _ = writeln!(text, "{}", style.dim(&format!("   … and {more} more; report -n 0 shows all")));
+    }
+    if !report.closing.is_empty() {
+        text.push('\n');
     }
     text
 }
@@ -82,6 +123,11 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
             columns: CALLS_COLUMNS,
             rows: report.calls.iter().map(calls).collect(),
         },
+        Section {
+            title: "Stalls of the event loop, the longest first",
+            columns: if report.loops.len() > 1 { STALL_COLUMNS } else { OF_ONE_LOOP },
+            rows: report.stalls.iter().map(stall).collect(),
+        },
         Section { title: "Lines", columns: LINE_COLUMNS, rows: report.lines.iter().map(line).collect() },
         Section {
             title: "Threads",
@@ -91,44 +137,17 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
     ]
 }
 
-/// `perf script · 29.6 s · 2,970 samples of cpu-clock · 0.94 cores busy`
-fn headline(report: &Report) -> String {
-    let mut parts = vec![report.format.clone()];
-    parts.extend(report.host.clone());
-    parts.extend(report.node_version.as_ref().map(|version| format!("Node {version}")));
-    if let [container] = &report.containers[..] {
-        parts.push(format!("container {container}"));
-    }
-    if report.timed {
-        parts.push(duration((report.duration_s * 1e9) as u64));
-    }
-    parts.push(extent(report));
-    if report.unit == "ns" && report.duration_s > 0.1 {
-        let busy_ns = report.weight as f64 * (1.0 - idle_share(report));
-        parts.push(format!("{:.2} cores busy", busy_ns / 1e9 / report.duration_s));
-    }
-    if report.processes > 1 {
-        parts.push(plural(report.processes as u64, "process").replace("processs", "processes"));
-    }
-    parts.join(" · ")
-}
-
-/// Perf sees only threads that run; V8's profiler also those that wait.
-fn idle_share(report: &Report) -> f64 {
-    let idle = report.categories.iter().find(|row| row.category == Category::Idle);
-    idle.map_or(0.0, |row| row.times.self_share)
-}
-
 /// How much was recorded. Folded stacks hold samples, nanoseconds or anything else.
 fn extent(report: &Report) -> String {
     match report.event.as_str() {
         _ if !report.counted => format!("counts add up to {}", thousands(report.samples)),
+        "cpu-clock" if report.is_ours => plural(report.samples, "sample"),
         "" | "samples" => plural(report.samples, "sample"),
         event => format!("{} of {event}", plural(report.samples, "sample")),
     }
 }
 
-/// What a person would say who has read the tables.
+/// How good the recording is, and what people should know before they read on.
 fn sentences(report: &Report) -> Vec<String> {
     let mut sentences: Vec<String> = inlined::doubt(&report.losses.inlined).into_iter().collect();
     sentences.push(quality(report));
@@ -144,14 +163,9 @@ fn sentences(report: &Report) -> Vec<String> {
     sentences.extend(crashes(report));
     sentences.extend(deep_stacks(report));
     sentences.extend(missing_map(report));
-    if report.samples < 100 && report.counted {
-        sentences.push(format!("Only {}: the shares below are rough.", plural(report.samples, "sample")));
-    }
+    sentences.extend(too_few(report));
     sentences.extend(report.cost.as_ref().map(cost_sentence));
-    sentences.extend(stall_sentence(report));
-    sentences.extend(gc_sentence(report));
-    sentences.extend(report.own_functions.first().map(own_sentence));
-    sentences.extend(report.packages.first().map(package_sentence));
+    sentences.extend(report.loop_notes.iter().cloned());
     sentences
 }
 
@@ -194,26 +208,56 @@ fn unsampled(report: &Report) -> Option<String> {
     Some(format!("{time} of the CPU time that was used, {share}, has no sample: what it did is not known."))
 }
 
+/// `0.03 cores busy · 89 samples, all frames named, none lost`
 fn quality(report: &Report) -> String {
     let losses = &report.losses;
-    let named = 1.0 - losses.unnamed_frames as f64 / losses.frames.max(1) as f64;
+    let mut parts = vec![extent(report)];
+    parts.extend(named(losses));
+    parts.push(match (losses.lost, report.is_ours) {
+        (0, true) => "none lost".to_owned(),
+        (0, false) => "none known to be lost".to_owned(),
+        (lost, _) => format!("{} lost", thousands(lost)),
+    });
+    if losses.throttled > 0 {
+        parts.push(format!("the kernel held sampling back {} times", thousands(losses.throttled)));
+    }
+    let cores = report.cores_busy.map(|cores| format!("{cores:.2} cores busy · ")).unwrap_or_default();
+    cores + &parts.join(", ")
+}
+
+/// How many frames have a name, and why not all.
+fn named(losses: &LossesRow) -> Option<String> {
+    let named = 1.0 - losses.unnamed_frames as f64 / losses.frames as f64;
+    if losses.frames == 0 {
+        return None;
+    }
+    if losses.unnamed_frames == 0 {
+        return Some("all frames named".to_owned());
+    }
     // Rounded down: one frame without a name is enough not to be 100 %.
-    let mut text = format!("{} of the frames have a name", percent((named * 1000.0).floor() / 1000.0));
+    let mut text = format!("{} of frames named", percent((named * 1000.0).floor() / 1000.0));
     let worst = losses.unnamed.iter().max_by_key(|(_, count)| **count);
     if let Some((reason, _)) = worst.filter(|_| named < 0.995) {
         let _ = write!(text, " (missing mostly: {reason})");
     }
-    match (losses.lost, losses.throttled) {
-        (0, 0) => text.push_str("; no samples are known to be lost."),
-        (lost, 0) => {
-            let _ = write!(text, "; {} lost.", plural(lost, "sample"));
+    Some(text)
+}
+
+/// With so few samples no share is a headline.
+fn too_few(report: &Report) -> Option<String> {
+    let samples = plural(report.samples, "sample");
+    let how = if report.is_ours {
+        ["longer (-d 2m)", "at a higher rate (-F 999)"]
+    } else {
+        ["longer", "at a higher rate"]
+    };
+    let [longer, faster] = how;
+    report.too_few_samples.then(|| match report.is_part {
+        true => format!("Only {samples} selected: too few to name shares."),
+        false => {
+            format!("Only {samples}: too few to name shares; record {longer}, {faster}, or while it is busy.")
         }
-        (lost, throttled) => {
-            let _ =
-                write!(text, "; {} lost, throttled {} times.", plural(lost, "sample"), thousands(throttled));
-        }
-    }
-    text
+    })
 }
 
 /// What is our own fault.
@@ -251,42 +295,37 @@ fn missing_map(report: &Report) -> Option<String> {
     })
 }
 
-/// `The event loop was blocked 3 times: 0.31 s at 2.00 s in stalled, …`
-fn stall_sentence(report: &Report) -> Option<String> {
-    if !report.loops_watched {
-        return None;
-    }
-    let one = |row: &StallRow| {
-        let (time, start) = (duration((row.duration_s * 1e9) as u64), duration((row.start_s * 1e9) as u64));
-        let cause = row.function.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
-        format!("{time} at {start}{cause}")
+const STALL_COLUMNS: &[Column] = &[
+    Column::Figure("at"),
+    Column::Figure("length"),
+    Column::Word("mostly"),
+    Column::Name("function"),
+    Column::Path("where"),
+    Column::Figure("tid"),
+];
+
+/// Of one loop, its thread says nothing.
+const OF_ONE_LOOP: &[Column] = STALL_COLUMNS.split_at(STALL_COLUMNS.len() - 1).0;
+
+fn stall(row: &StallRow) -> Vec<Cell> {
+    let time = |seconds: f64| (seconds * 1e9) as u64;
+    let mostly = match (row.kind, &row.waited_for) {
+        ("ran", _) => "on the CPU",
+        ("gc", _) => "garbage collection",
+        ("blocked", Some(call)) => call,
+        ("blocked", None) => "blocked",
+        ("throttled", _) => "held back by the CPU limit",
+        ("cpu-wait", _) => "waiting for a CPU",
+        _ => "",
     };
-    let longest: Vec<String> = report.stalls.iter().take(3).map(one).collect();
-    Some(match report.stalls.len() {
-        0 => "The event loop was never blocked for 50 ms or more.".to_owned(),
-        1 => format!("The event loop was blocked once: {}.", longest[0]),
-        count => {
-            let more = if count > longest.len() { ", …" } else { "" };
-            format!("The event loop was blocked {count} times: {}{more}.", longest.join(", "))
-        }
-    })
-}
-
-fn gc_sentence(report: &Report) -> Option<String> {
-    let gc = report.categories.iter().find(|row| row.category == Category::Gc)?;
-    let share = gc.times.self_share;
-    let judgement = if share > 0.1 { ": more than most services need" } else { "" };
-    (share >= 0.001).then(|| format!("Garbage collection took {}{judgement}.", percent(share)))
-}
-
-fn own_sentence(row: &FunctionRow) -> String {
-    let place = place(row);
-    let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
-    format!("Of your own code, {}{at} caused most: {}.", row.name, caused(&row.times))
-}
-
-fn package_sentence(row: &NamedRow) -> String {
-    format!("Of the npm packages, {} caused most: {}.", row.name, caused(&row.times))
+    vec![
+        Cell::new(&format!("{:.3} s", row.start_s)),
+        Cell::new(&about(time(row.duration_s))),
+        Cell::new(mostly),
+        Cell::new(row.function.as_deref().unwrap_or_default()),
+        Cell::dim(&place_of(row.file.as_deref(), row.line)),
+        Cell::dim(&row.whose.tid.map(|tid| tid.to_string()).unwrap_or_default()),
+    ]
 }
 
 const CATEGORY_COLUMNS: &[Column] =
@@ -361,7 +400,7 @@ fn place(row: &FunctionRow) -> String {
     place_of(row.file.as_deref(), row.line)
 }
 
-fn place_of(file: Option<&str>, line: Option<u32>) -> String {
+pub(super) fn place_of(file: Option<&str>, line: Option<u32>) -> String {
     match (file, line) {
         (Some(file), Some(line)) => format!("{file}:{line}"),
         (Some(file), None) => file.to_owned(),

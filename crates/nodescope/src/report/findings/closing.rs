@@ -1,0 +1,168 @@
+//! What is said beside the findings: loops that were not watched, starts and stops, and that nothing else stands out.
+
+use std::collections::BTreeMap;
+
+use profile::StringId;
+use views::{FEW_SAMPLES, SyncRun};
+
+use super::Telling;
+use crate::report::{NamedRow, Times};
+use crate::text::{about, percent, rough_percent};
+
+/// What people should know of the loops before they read the findings.
+pub(in crate::report) fn loop_notes(telling: &Telling<'_>) -> Vec<String> {
+    let turns = &telling.findings.turns;
+    let mut notes: Vec<String> = not_watched(telling).into_iter().collect();
+    notes.extend(runs(telling));
+    for stop in &turns.stops {
+        let (length, start) = (about(stop.end_ns.saturating_sub(stop.start_ns)), about(stop.start_ns));
+        let pid = telling.profile.process(telling.profile.thread(stop.thread).process).pid;
+        let whose = pid.filter(|_| telling.profile.processes().len() > 1);
+        let whose = whose.map_or("The process".to_owned(), |pid| format!("Pid {pid}"));
+        notes.push(format!("{whose} was stopped for {length}, from {start} on: that is a gap, not a stall."));
+    }
+    notes
+}
+
+/// `2 of 3 event loops were watched; 1 was not: its stack may not be read.`
+fn not_watched(telling: &Telling<'_>) -> Option<String> {
+    let turns = &telling.findings.turns;
+    let (all, watched) = (turns.loops.len(), turns.watched().count());
+    if watched == all {
+        return None;
+    }
+    let mut reasons: BTreeMap<StringId, usize> = BTreeMap::new();
+    for row in turns.loops.iter().filter(|row| !row.is_watched) {
+        *reasons.entry(row.problem).or_default() += 1;
+    }
+    let most = reasons.iter().max_by_key(|(_, count)| **count);
+    let why = most.and_then(|(reason, _)| reason.some());
+    let why = why.map(|reason| format!(": {}", telling.profile.text(reason))).unwrap_or_default();
+    let all_of_it =
+        if all == 1 { "The event loop was".to_owned() } else { format!("None of {all} event loops was") };
+    Some(match watched {
+        0 => format!("{all_of_it} watched, so stalls are not known{why}."),
+        1 => format!("1 of {all} event loops was watched; of the others, stalls are not known{why}."),
+        _ => {
+            format!("{watched} of {all} event loops were watched; of the others, stalls are not known{why}.")
+        }
+    })
+}
+
+/// Synchronous runs before loops began: the longest, and how many more.
+fn runs(telling: &Telling<'_>) -> Option<String> {
+    let length = |run: &&SyncRun| run.end_ns.saturating_sub(run.start_ns);
+    let runs = &telling.findings.turns.runs;
+    let longest = runs.iter().max_by_key(length)?;
+    let time = about(length(&longest));
+    let more = match runs.len() {
+        1 => String::new(),
+        count => format!(" (the longest of {count})"),
+    };
+    Some(match longest.is_all {
+        true => format!("One synchronous run of {time}{more}: its event loop never began to wait for work."),
+        false => {
+            format!("One synchronous run of {time}{more} before the loop began: loading and top-level code.")
+        }
+    })
+}
+
+/// What is said after the findings.
+pub(in crate::report) fn closing(telling: &Telling<'_>) -> Vec<String> {
+    let turns = &telling.findings.turns;
+    let never_began = turns.runs.iter().any(|run| run.is_all);
+    if turns.watched().next().is_none() || never_began {
+        return gc_sentence(telling).into_iter().collect();
+    }
+    if telling.profile.loops().is_empty() {
+        return [Some(of_older(telling)), gc_sentence(telling)].into_iter().flatten().collect();
+    }
+    if !telling.findings.list.is_empty() {
+        let gc = gc_sentence(telling).filter(|_| !is_told(telling));
+        return [Some("Nothing else stands out.".to_owned()), gc].into_iter().flatten().collect();
+    }
+    let mut text = vec!["Nothing stands out.".to_owned(), healthy(telling)];
+    if free(telling).is_some_and(|free| free >= 0.5) {
+        text.push(
+            "If replies are slow, look outside the loop: database, upstream services, connection pools."
+                .to_owned(),
+        );
+    }
+    text
+}
+
+/// Recordings of before waits were watched: that there is no stall says less.
+fn of_older(telling: &Telling<'_>) -> String {
+    let older = "this recording is of an older nodescope, which did not see turns that wait";
+    match telling.findings.turns.stalls.is_empty() {
+        true => format!("No turn of the event loop ran for 50 ms; {older}."),
+        false => format!("Perhaps there are more stalls: {older}."),
+    }
+}
+
+/// `The loop was free 79 % of the time; no turn took 50 ms. Garbage collection took 2 % of its time. Not throttled.`
+fn healthy(telling: &Telling<'_>) -> String {
+    let count = telling.findings.turns.watched().count();
+    let free = free(telling).map(|free| format!("{:.0} %", free * 100.0));
+    let mut text = match (count, free) {
+        (1, Some(free)) => format!("The event loop was free {free} of the time; no turn took 50 ms."),
+        (1, None) => "No turn of the event loop took 50 ms.".to_owned(),
+        (_, Some(free)) => {
+            format!("The {count} event loops were free at least {free} of the time; no turn took 50 ms.")
+        }
+        (_, None) => format!("No turn of {count} event loops took 50 ms."),
+    };
+    let periods = telling.findings.host.iter().filter_map(|(_, times)| times.throttled_share());
+    let throttled = periods.fold(None, |most: Option<f64>, share| Some(most.unwrap_or(0.0).max(share)));
+    text.extend(gc_sentence(telling).map(|sentence| format!(" {sentence}")));
+    text.extend(throttled.map(|share| match share {
+        0.0 => " Not throttled.".to_owned(),
+        share => format!(" Throttled in {:.0} % of periods.", (share * 100.0).max(1.0)),
+    }));
+    text
+}
+
+/// The free part of the loop that was free least.
+fn free(telling: &Telling<'_>) -> Option<f64> {
+    let watched = telling.findings.turns.watched().filter(|row| row.watched_ns > 0);
+    let free: Option<Vec<f64>> =
+        watched.map(|row| row.polled_ns.map(|ns| views::share(ns, row.watched_ns))).collect();
+    free?.into_iter().reduce(f64::min)
+}
+
+fn is_told(telling: &Telling<'_>) -> bool {
+    telling.findings.list.iter().any(|found| matches!(found.finding, views::Finding::Gc(_)))
+}
+
+/// Garbage collection by what the loop lost, and beside it what helper threads used.
+fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
+    let gc = &telling.findings.gc;
+    if telling.samples < FEW_SAMPLES || gc.all < 0.001 || is_told(telling) {
+        return None;
+    }
+    let share = |share| rough_percent(share, telling.samples);
+    let Some(worst) = gc.loops.first() else {
+        return Some(format!("Garbage collection took {} of all samples.", share(gc.all)));
+    };
+    let helpers = match gc.helpers {
+        0.0..0.01 => String::new(),
+        helpers => format!("; its helper threads used {} of all CPU time", share(helpers)),
+    };
+    Some(format!("Garbage collection took {}{helpers}.", telling.gc_share(worst)))
+        .filter(|_| worst.samples >= FEW_SAMPLES)
+}
+
+/// What of the application and of its packages used most CPU.
+pub(in crate::report) fn most_cpu(telling: &Telling<'_>, package: Option<&NamedRow>) -> Vec<String> {
+    let share = |times: &Times| {
+        let share = times.caused_share.unwrap_or_default();
+        if telling.counted { rough_percent(share, telling.samples) } else { percent(share) }
+    };
+    let own = telling.own.first().map(|row| {
+        let place = telling.place_words(&row.name, row.file.as_deref(), row.line);
+        format!("Of your own code, {place} caused most: {}.", share(&row.times))
+    });
+    let package =
+        package.map(|row| format!("Of the npm packages, {} caused most: {}.", row.name, share(&row.times)));
+    [own, package].into_iter().flatten().collect()
+}

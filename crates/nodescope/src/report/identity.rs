@@ -1,0 +1,97 @@
+//! Which process a recording is of: the rows for programs, and the first line for people.
+
+use std::collections::BTreeSet;
+
+use profile::{Process, ProcessId, Profile};
+use serde::Serialize;
+use views::{Selection, Weights};
+
+use crate::text::{duration, utc_time};
+
+/// A process that was recorded.
+#[derive(Debug, Serialize)]
+pub(crate) struct ProcessRow {
+    pub(crate) pid: Option<u32>,
+    pub(crate) name: Option<String>,
+    /// The name in its package.json.
+    pub(crate) app: Option<String>,
+    /// The command line without the values of its arguments.
+    pub(crate) command: Option<String>,
+    pub(crate) folder: Option<String>,
+    pub(crate) ports: Vec<u16>,
+    pub(crate) container: Option<String>,
+    pub(crate) node_version: Option<String>,
+    /// The CPU limit, in CPUs.
+    pub(crate) cpu_limit: Option<f64>,
+}
+
+/// The recorded processes, those that were not sampled, too.
+pub(super) fn rows(profile: &Profile) -> Vec<ProcessRow> {
+    profile.processes().iter().map(|process| row(profile, process)).collect()
+}
+
+fn row(profile: &Profile, process: &Process) -> ProcessRow {
+    let text = |id: profile::StringId| id.some().map(|id| profile.text(id).to_owned());
+    ProcessRow {
+        pid: process.pid,
+        name: text(process.name),
+        app: text(process.app),
+        command: text(process.command),
+        folder: text(process.folder),
+        ports: process.ports.clone(),
+        container: text(process.container),
+        node_version: text(process.node_version),
+        cpu_limit: process.cpu_limit_millis.map(|millis| f64::from(millis) / 1e3),
+    }
+}
+
+/// `deploy-api · pid 4140 · Node 24.11.1 · container web-3 · limit 0.3 CPU · 30.0 s from 03:15:02 UTC`
+pub(super) fn headline(profile: &Profile, selection: &Selection, weights: &Weights) -> String {
+    let meta = profile.meta();
+    let processes: Vec<ProcessRow> =
+        shown(profile, weights).iter().map(|id| row(profile, profile.process(*id))).collect();
+    let is_ours = !meta.way_in.is_empty();
+    let common = |value: &dyn Fn(&ProcessRow) -> Option<String>| {
+        let values: BTreeSet<Option<String>> = processes.iter().map(value).collect();
+        values
+            .into_iter()
+            .next()
+            .flatten()
+            .filter(|first| processes.iter().all(|process| value(process).as_ref() == Some(first)))
+    };
+    let command = || common(&|row| row.command.clone()).or_else(|| meta.command.clone().filter(|_| is_ours));
+    let name = common(&|row| row.app.clone()).or_else(command).unwrap_or_else(|| meta.format.clone());
+    let mut parts = vec![name];
+    match &processes[..] {
+        [one] if is_ours => parts.extend(one.pid.map(|pid| format!("pid {pid}"))),
+        [] | [_] => {}
+        several => parts.push(format!("{} processes", several.len())),
+    }
+    parts.extend(meta.host.clone().filter(|_| !is_ours));
+    let version = meta.node_version.clone().or_else(|| common(&|row| row.node_version.clone()));
+    parts.extend(version.map(|version| format!("Node {}", version.trim_start_matches('v'))));
+    parts.extend(common(&|row| row.container.clone()).map(|container| format!("container {container}")));
+    parts.extend(common(&|row| row.cpu_limit.map(|cpus| format!("limit {cpus} CPU"))));
+    parts.extend(when(profile, selection, weights));
+    parts.join(" · ")
+}
+
+/// The processes that were sampled. Of a recording of Node, its children are of no interest here.
+fn shown(profile: &Profile, weights: &Weights) -> Vec<ProcessId> {
+    let sampled: BTreeSet<ProcessId> =
+        weights.entries.iter().map(|entry| profile.thread(entry.thread).process).collect();
+    let is_node = |id: &&ProcessId| profile.process(**id).node_version.some().is_some();
+    let nodes: Vec<ProcessId> = sampled.iter().filter(is_node).copied().collect();
+    if nodes.is_empty() { sampled.into_iter().collect() } else { nodes }
+}
+
+/// `30.0 s from 03:15:02 UTC`
+fn when(profile: &Profile, selection: &Selection, weights: &Weights) -> Option<String> {
+    let is_timed = weights.lane.is_some_and(|lane| profile.lane(lane).timed);
+    let length = duration(views::selected_duration_ns(profile, selection));
+    let first_ns = selection.range_ns.as_ref().map_or(0, |range| range.start);
+    let start_ns: Option<u64> = profile.meta().start_unix_ns.as_ref().and_then(|text| text.parse().ok());
+    let start = start_ns.and_then(|start_ns| start_ns.checked_add(first_ns));
+    let from = start.map(|ns| format!(" from {} UTC", utc_time(ns / 1_000_000_000))).unwrap_or_default();
+    is_timed.then(|| length + &from)
+}
