@@ -22,7 +22,7 @@ use trace::{JavaScript, Sample, Sink};
 use crate::cli;
 use crate::failure::Failure;
 use crate::record::choose::{self, Wanted};
-use crate::record::proc;
+use crate::record::{not_node, proc};
 use crate::style::Style;
 use crate::{invoked, output};
 use look::{Hint, Look, Seen};
@@ -218,6 +218,12 @@ fn hints(pid: u32, look: &Look) -> Vec<Hint> {
             what: "you may not read the memory of this process: sleeping threads have no stack, and JavaScript no names"
                 .into(),
             hint: format!("{} doctor {pid} tells why; with sudo: {} dump {pid}", invoked::name(), invoked::with_sudo()),
+        });
+    }
+    if let Some(program) = target::other_program(pid) {
+        hints.push(Hint {
+            what: not_node(pid, &program),
+            hint: format!("{} ps lists the Node processes", invoked::name()),
         });
     }
     if look.was_blocked {

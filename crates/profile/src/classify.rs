@@ -3,6 +3,7 @@
 //! nothing is allocated, and no rule looks at the caller: what GC or a regular expression calls is
 //! [`Category::claims_callees`]'s business.
 
+mod launcher;
 mod module;
 mod native;
 mod package;
@@ -13,6 +14,7 @@ mod v8;
 
 use crate::category::Category;
 
+pub use launcher::is_launcher;
 pub use module::{Home, home_of, module_file_name};
 pub use package::package_of;
 pub use role::{role_of_symbol, role_of_thread};
