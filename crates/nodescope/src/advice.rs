@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use capture::AttachError;
-use target::{Capability, Inside, Limits, Proc};
+use target::{Capability, Inside, Limits, Places, Proc};
 
 use crate::failure::Failure;
 use crate::invoked;
@@ -58,7 +58,12 @@ pub(crate) struct Advice {
 
 /// What this machine says of itself.
 pub(crate) fn limits() -> Limits {
-    Limits::read(&Proc::default(), Path::new("/"))
+    let mut limits = Limits::read(&Proc::default(), Path::new("/"));
+    // Its words depend on the engine's version; mostly its socket is not to be seen from inside.
+    if matches!(limits.inside, Some(Inside::Docker | Inside::Other)) {
+        limits.engine = target::engine_version(&Places::default().sockets);
+    }
+    limits
 }
 
 /// Why a process could not be sampled, as a failed command says it.
@@ -198,14 +203,32 @@ pub(crate) fn let_through(limits: &Limits) -> String {
     match limits.inside {
         Some(inside @ (Inside::Docker | Inside::Podman | Inside::Other)) => {
             let engine = if inside == Inside::Podman { "podman" } else { "docker" };
+            let (capability, or) = capability_for(limits, inside);
             format!(
-                "on the host: sudo nodescope record -c {name}; or inside, after {engine} run --cap-add PERFMON --cap-add SYS_PTRACE --security-opt seccomp=unconfined …"
+                "on the host: sudo nodescope record -c {name}; or inside, after {engine} run --cap-add {capability} --cap-add SYS_PTRACE --security-opt seccomp=unconfined …{or}"
             )
         }
         Some(Inside::Kubernetes) => format!(
             "on the pod's node: sudo nodescope record -c {name}; or inside, with securityContext: {{capabilities: {{add: [PERFMON, SYS_PTRACE]}}, seccompProfile: {{type: Unconfined}}}}"
         ),
         None => "run nodescope from another shell: this one was started with a filter (systemd: SystemCallFilter=)".to_owned(),
+    }
+}
+
+/// The first version of Docker that takes `--cap-add PERFMON`, and the first kernel that has it.
+const DOCKER_WITH_PERFMON: (u32, u32) = (23, 0);
+const KERNEL_WITH_PERFMON: (u32, u32) = (5, 8);
+
+/// The capability that opens perf events with the engine at hand, and what is said where its version is not known.
+fn capability_for(limits: &Limits, inside: Inside) -> (&'static str, &'static str) {
+    if limits.kernel_version().is_some_and(|version| version < KERNEL_WITH_PERFMON) {
+        return ("SYS_ADMIN", "");
+    }
+    match limits.engine {
+        _ if inside == Inside::Podman => ("PERFMON", ""),
+        Some(version) if version < DOCKER_WITH_PERFMON => ("SYS_ADMIN", ""),
+        Some(_) => ("PERFMON", ""),
+        None => ("PERFMON", " (Docker before 23.0 does not know PERFMON: --cap-add SYS_ADMIN there)"),
     }
 }
 
@@ -286,5 +309,19 @@ mod tests {
         assert!(fix.contains("record -c web-7d9") && fix.contains("add: [PERFMON, SYS_PTRACE]"), "{fix}");
         let podman = Limits { inside: Some(Inside::Podman), ..pod };
         assert!(said(&podman, EPERM, false).1.fix.contains("podman run --cap-add PERFMON"));
+    }
+
+    #[test]
+    fn the_capability_is_one_that_the_engine_knows() {
+        let docker = |engine, kernel: &str| {
+            let inside = Some(Inside::Docker);
+            let_through(&Limits { inside, engine, kernel: kernel.into(), ..user() })
+        };
+        let (old, new) = (docker(Some((20, 10)), "6.1.0"), docker(Some((27, 5)), "6.1.0"));
+        assert!(old.contains("docker run --cap-add SYS_ADMIN") && !old.contains("PERFMON"), "{old}");
+        assert!(new.contains("docker run --cap-add PERFMON") && !new.contains("SYS_ADMIN"), "{new}");
+        let unknown = docker(None, "6.1.0");
+        assert!(unknown.contains("--cap-add PERFMON") && unknown.contains("before 23.0"), "{unknown}");
+        assert!(docker(Some((27, 5)), "5.4.0").contains("--cap-add SYS_ADMIN"));
     }
 }

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 
 /// Profiles Node.js and shows where its time went.
 #[derive(Debug, Parser)]
-#[command(name = "nodescope", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "nodescope", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -44,7 +44,8 @@ pub(crate) enum Command {
   nodescope record 4140 --via inspector
   nodescope record -- node app.js")]
 pub(crate) struct Record {
-    /// The process: its pid, the name of its container or pod, or words of its command line
+    /// The process: its pid, its application (the name in its package.json, or pm2's), its script's path, the name of its
+    /// container or pod, or words of its command line
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// The processes, by their pids [several: -p 12,13]
@@ -65,7 +66,8 @@ pub(crate) struct Record {
     /// Leave out the processes that it has started
     #[arg(long)]
     pub(crate) no_children: bool,
-    /// How long: 30s, 500ms, 2m [default: 30s; with a command, until it ends]
+    /// How long: 30s, 500ms, 2m; Ctrl-C ends it earlier, and keeps what was recorded [default: 30s; with a command,
+    /// until it ends]
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// Samples a second of each busy thread
@@ -86,6 +88,15 @@ pub(crate) struct Record {
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+    /// The form, whatever OUT's ending says: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or json
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<String>,
+    /// Replace OUT where it exists; without this it is asked on a terminal, and refused elsewhere
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
     /// Also write the page of the recording, OUT.html, and open it in a browser
     #[arg(long)]
     pub(crate) open: bool,
@@ -164,7 +175,7 @@ pub(crate) struct Demo {
   nodescope dump server.js --all-frames
   nodescope dump -c web-3 --json")]
 pub(crate) struct Dump {
-    /// The process: its pid, the name of its container or pod, or words of its command line [default: the only one]
+    /// The process: its pid, application, script, container, pod, or words of its command line [default: the only one]
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// The process, by its pid
@@ -191,7 +202,7 @@ pub(crate) struct Dump {
 #[cfg(target_os = "linux")]
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
-    /// Also look at this process: its pid, container, or words of its command line
+    /// Also look at this process: its pid, application, script, container, or words of its command line
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// Print a JSON array instead
@@ -202,7 +213,7 @@ pub(crate) struct Doctor {
     pub(crate) color: Color,
 }
 
-/// The Node processes here: pid, CPU, version, container, and by which ways you get in
+/// The Node processes here: pid, application, CPU, version, container, ports, folder, and by which ways you get in
 ///
 /// Node is told by its ELF file, not by its name. The busiest process comes first; npm, yarn, pnpm, nodemon, pm2's
 /// daemon and whatever started nodescope come last, dimmed. Values of arguments are not shown.
@@ -505,7 +516,7 @@ FILE is a perf.data, a .cpuprofile, a Chrome or Node trace, a V8 --prof log, `pe
 DTrace or bpftrace stacks, pprof, speedscope JSON, or a .nodescope recording; gzip and zstd are seen through,
 and - is stdin.
 
-`nodescope COMMAND --help` tells more.
+`nodescope help COMMAND` tells more.
 ",
         version = env!("CARGO_PKG_VERSION")
     )

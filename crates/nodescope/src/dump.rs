@@ -22,7 +22,7 @@ use trace::{JavaScript, Sample, ScriptPart, Sink};
 use crate::cli;
 use crate::failure::Failure;
 use crate::record::choose::{self, Wanted};
-use crate::record::proc;
+use crate::record::{not_node, proc};
 use crate::style::Style;
 use crate::{invoked, output, owners};
 use look::{Hint, Look, Seen};
@@ -225,6 +225,12 @@ fn hints(pid: u32, look: &Look) -> Vec<Hint> {
         hints.push(Hint {
             what: format!("the part of nodescope that reads threads has crashed ({cause}): some stacks or names are missing"),
             hint: format!("this is a bug of nodescope, please report it; try again: {} dump {pid}", invoked::name()),
+        });
+    }
+    if let Some(program) = target::other_program(pid) {
+        hints.push(Hint {
+            what: not_node(pid, &program),
+            hint: format!("{} ps lists the Node processes", invoked::name()),
         });
     }
     if look.was_blocked {

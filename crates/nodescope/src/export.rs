@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use formats::svg::{self, Colors, SvgError};
 use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg::Options as SvgOptions};
@@ -13,7 +13,7 @@ use crate::cli::{Export, Folded, SourceTexts, Svg};
 use crate::failure::{Failure, warn};
 use crate::report::Report;
 use crate::text::plural;
-use crate::{input, output, select};
+use crate::{identity, input, output, select};
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +80,8 @@ fn write_form(
     options: &Options,
     output: &Path,
 ) -> Result<(), Failure> {
-    let is_binary = matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox);
     let mut notes = Vec::new();
-    output::write_to(output, is_binary, |out| {
+    output::write_to(output, is_binary(form), |out| {
         match form {
             Form::Nodescope => profile::file::write(profile, out)?,
             Form::Html => write_page(profile, out)?,
@@ -114,12 +113,27 @@ fn say_where(output: &Path, form: Form) {
 }
 
 fn form(arguments: &Export) -> Result<Form, Failure> {
-    let Some(word) = &arguments.to else { return form_of(&arguments.output) };
+    arguments.to.as_deref().map_or_else(|| form_of(&arguments.output), form_called)
+}
+
+/// The form that a word of --to means.
+pub(crate) fn form_called(word: &str) -> Result<Form, Failure> {
     let word = word.trim_start_matches('.');
     let found = FORMS.iter().find(|(_, known, _)| *known == word);
     found.map(|(form, ..)| *form).ok_or_else(|| {
         Failure::usage(format!("nodescope cannot write {word}")).hint(format!("--to takes {}", words()))
     })
+}
+
+/// Whether a form is nothing that a terminal should get.
+pub(crate) fn is_binary(form: Form) -> bool {
+    matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox)
+}
+
+/// A path with the ending of a form in place of its own.
+pub(crate) fn with_ending(path: &Path, form: Form) -> PathBuf {
+    let ending = FORMS.iter().find(|(known, ..)| *known == form).and_then(|(_, _, endings)| endings.first());
+    path.with_extension(ending.map_or("", |ending| ending.trim_start_matches('.')))
 }
 
 fn words() -> String {
@@ -300,8 +314,7 @@ fn write_svg(
 fn write_page(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let mut bytes = Vec::new();
     profile::file::write(profile, &mut bytes)?;
-    let what = profile.meta().command.as_deref().or(profile.meta().host.as_deref());
-    let title = what.map_or_else(|| "nodescope".to_owned(), |what| format!("{what} · nodescope"));
+    let title = identity::title(profile).map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
     out.write_all(web::single_file(&bytes, &title).as_bytes())
 }
 

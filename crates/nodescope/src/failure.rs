@@ -2,6 +2,13 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::style;
+use crate::text::{printable, wrap_words};
+
+/// Whether the user asked for silence.
+static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// A failed command.
 #[derive(Debug)]
@@ -57,17 +64,39 @@ impl Failure {
             Self::Ended(code) => return ExitCode::from(*code),
             Self::BrokenPipe => return ExitCode::SUCCESS,
         };
-        let mut err = io::stderr().lock();
-        // When stderr is gone too, there is nobody to tell.
-        let _ = writeln!(err, "nodescope: {}", crate::text::printable(what));
+        say("nodescope", what);
         if let Some(hint) = hint {
-            let _ = writeln!(err, "hint: {}", crate::text::printable(hint));
+            say("hint", hint);
         }
         ExitCode::from(*code)
     }
 }
 
+/// From now on, only errors and alerts are printed.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
 /// Says something on stderr that does not stop the command.
 pub(crate) fn warn(sentence: &str) {
-    let _ = writeln!(io::stderr().lock(), "nodescope: {}", crate::text::printable(sentence));
+    if !is_quiet() {
+        alert(sentence);
+    }
+}
+
+/// The same for what a user must know who asked for silence.
+pub(crate) fn alert(sentence: &str) {
+    say("nodescope", sentence);
+}
+
+/// A line on stderr; on a terminal it is broken between words.
+fn say(who: &str, sentence: &str) {
+    let line = format!("{who}: {}", printable(sentence));
+    let line = style::stderr_width().map_or_else(|| line.clone(), |columns| wrap_words(&line, columns));
+    // When stderr is gone, too, there is nobody to tell.
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -12,6 +12,7 @@ mod dump;
 mod export;
 mod failure;
 mod generate;
+mod identity;
 mod input;
 mod invoked;
 mod output;

@@ -27,13 +27,19 @@ pub(crate) fn write_to(
     write_file(path, write).map_err(|error| Failure::writing(&name, &error))
 }
 
+/// A terminal would obey what stands in a binary form.
+pub(crate) fn refuse_terminal(is_binary: bool) -> Result<(), Failure> {
+    match is_binary && io::stdout().is_terminal() {
+        true => Err(Failure::usage("this form is binary, and stdout is a terminal").hint("-o FILE")),
+        false => Ok(()),
+    }
+}
+
 fn write_to_stdout(
     is_binary: bool,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    if is_binary && io::stdout().is_terminal() {
-        return Err(Failure::usage("this form is binary, and stdout is a terminal").hint("-o FILE"));
-    }
+    refuse_terminal(is_binary)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     write(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::writing("stdout", &error))
 }

@@ -18,6 +18,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Longer names are cut, so that commands keep their room.
 const WIDEST_CONTAINER: usize = 28;
 const WIDEST_USER: usize = 12;
+const WIDEST_APP: usize = 24;
+
+/// How many ports a row names.
+const MOST_PORTS: usize = 3;
 
 /// How many digits of a container's id people know it by.
 const SHORT_ID: usize = 12;
@@ -71,6 +75,7 @@ fn render(list: &List, style: &Style) -> String {
 fn table(processes: &[Process]) -> (Vec<Column>, Vec<Vec<Cell>>) {
     let columns = [
         Column::Figure("pid"),
+        Column::Word("app"),
         Column::Figure("cpu"),
         Column::Word("node"),
         Column::Word("container"),
@@ -78,10 +83,14 @@ fn table(processes: &[Process]) -> (Vec<Column>, Vec<Vec<Cell>>) {
         Column::Figure("threads"),
         Column::Figure("up"),
         Column::Word("user"),
+        Column::Word("ports"),
         Column::Name("command"),
+        Column::Path("folder"),
     ];
-    let has_containers = processes.iter().any(|process| !container(process).is_empty());
-    let is_shown = |column: &Column| has_containers || *column != Column::Word("container");
+    let is_empty = |column: usize| processes.iter().all(|process| texts(process)[column].is_empty());
+    let empty: Vec<Column> =
+        columns.iter().enumerate().filter(|(row, _)| is_empty(*row)).map(|(_, column)| *column).collect();
+    let is_shown = |column: &Column| !empty.contains(column);
     let row = |process: &Process| {
         let cells = columns.iter().zip(texts(process)).filter(|(column, _)| is_shown(column));
         let is_tool = matches!(process.role, Role::Tool { .. });
@@ -92,10 +101,11 @@ fn table(processes: &[Process]) -> (Vec<Column>, Vec<Vec<Cell>>) {
 }
 
 /// The cells of a row, in the order of the columns.
-fn texts(process: &Process) -> [String; 9] {
+fn texts(process: &Process) -> [String; 12] {
     let unknown = if process.is_certain { "?" } else { NEEDS_ROOT };
     [
         process.pid.to_string(),
+        fit_start(&printable(process.app.as_deref().unwrap_or_default()), WIDEST_APP),
         format!("{:.2}", process.cpu_cores),
         process.node_version.clone().unwrap_or_else(|| unknown.to_owned()),
         fit_start(&printable(&container(process)), WIDEST_CONTAINER),
@@ -103,8 +113,19 @@ fn texts(process: &Process) -> [String; 9] {
         process.threads.to_string(),
         age(process.uptime_s),
         fit_start(&printable(&user(process)), WIDEST_USER),
+        ports(process),
         command(process),
+        process.folder.clone().unwrap_or_default(),
     ]
+}
+
+/// `3000, 3001, …`.
+fn ports(process: &Process) -> String {
+    let mut ports: Vec<String> = process.ports.iter().take(MOST_PORTS).map(u16::to_string).collect();
+    if process.ports.len() > MOST_PORTS {
+        ports.push("…".into());
+    }
+    ports.join(", ")
 }
 
 fn user(process: &Process) -> String {
@@ -148,10 +169,7 @@ fn command(process: &Process) -> String {
         Role::Tool { name } => vec![(*name).to_owned()],
     };
     marks.extend(process.pm2_id.as_ref().map(|id| format!("pm2 {id}").trim_end().to_owned()));
-    // Where Node is installed says less than what it runs.
-    let (program, rest) = process.command.split_once(' ').unwrap_or((&process.command, ""));
-    let program = program.rsplit('/').next().unwrap_or(program);
-    let mut text = format!("{program} {rest}").trim_end().to_owned();
+    let mut text = process.short_command();
     if !marks.is_empty() {
         text = format!("[{}] {text}", marks.join(", "));
     }

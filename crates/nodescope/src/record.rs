@@ -11,6 +11,7 @@ mod spool;
 mod way;
 mod words;
 
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use profile::Profile;
 
 use crate::cli;
 use crate::export::Form;
-use crate::failure::{Failure, warn};
+use crate::failure::{self, Failure, warn};
 use crate::{browser, export, report, select};
 #[cfg(not(target_os = "linux"))]
 use elsewhere as here;
@@ -28,7 +29,7 @@ use words::{say_few, say_next, say_written};
 
 pub(crate) use inspect::inherit;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{choose, proc, read_names, stand_in};
+pub(crate) use linux::{choose, not_node, proc, read_names, stand_in};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
@@ -42,7 +43,12 @@ pub(crate) fn run_and_show(
     say_more: fn(Form, &Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let showing = Showing { show, say_more };
+    if arguments.quiet {
+        failure::be_quiet();
+    }
     way::check(arguments)?;
+    limit(arguments)?;
+    check_output(arguments)?;
     if arguments.way.connect.is_some() {
         return inspect::run_at_address(arguments, &showing);
     }
@@ -59,18 +65,66 @@ struct Showing {
 struct Output {
     path: PathBuf,
     form: Form,
+    /// What was said in the beginning, and is not said again.
+    told: Vec<String>,
 }
 
 impl Output {
     fn new(arguments: &cli::Record, default: impl FnOnce() -> PathBuf) -> Result<Self, Failure> {
-        let path = arguments.output.clone().unwrap_or_else(default);
-        // A stream is for `nodescope report -` on the other side.
-        let form = if path == Path::new("-") { Form::Nodescope } else { form_of(&path)? };
-        if arguments.open && path == Path::new("-") {
+        let form = form(arguments)?;
+        let path = arguments.output.clone().unwrap_or_else(|| {
+            let path = default();
+            if form == Form::Nodescope { path } else { export::with_ending(&path, form) }
+        });
+        Ok(Self { path, form, told: Vec::new() })
+    }
+}
+
+/// Whether OUT can be written, before anything is sampled: afterwards it is too late to choose another one.
+fn check_output(arguments: &cli::Record) -> Result<(), Failure> {
+    let form = form(arguments)?;
+    export::refuse_texts(form, arguments.texts)?;
+    let Some(path) = &arguments.output else { return Ok(()) };
+    if path == Path::new("-") {
+        if arguments.open {
             return Err(Failure::usage("what goes to stdout cannot be opened in a browser"));
         }
-        export::refuse_texts(form, arguments.texts)?;
-        Ok(Self { path, form })
+        return crate::output::refuse_terminal(export::is_binary(form));
+    }
+    if path.is_dir() {
+        return Err(
+            Failure::usage(format!("{} is a folder", path.display())).hint("-o FOLDER/NAME.nodescope")
+        );
+    }
+    // Devices and pipes are written to.
+    match arguments.overwrite || !path.is_file() || ask_to_replace(path)? {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("{} exists already", path.display()))
+            .hint("choose another OUT, or replace it: --overwrite")),
+    }
+}
+
+/// Asks the person at the terminal; nobody there is a no.
+fn ask_to_replace(path: &Path) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    let _ = write!(
+        io::stderr().lock(),
+        "nodescope: {} exists already. Replace it? [y/N] ",
+        crate::text::printable(&path.display().to_string())
+    );
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// What is written: what `--to` says, else OUT's ending; a stream is for `nodescope report -` on the other side.
+fn form(arguments: &cli::Record) -> Result<Form, Failure> {
+    match (&arguments.to, &arguments.output) {
+        (Some(word), _) => export::form_called(word),
+        (None, Some(path)) if path != Path::new("-") => form_of(path),
+        (None, _) => Ok(Form::Nodescope),
     }
 }
 
@@ -82,12 +136,16 @@ fn deliver(
     showing: &Showing,
 ) -> Result<(), Failure> {
     let losses = &profile.meta().losses;
-    losses.damage.iter().chain(&losses.notes).for_each(|sentence| warn(sentence));
+    let is_told = |sentence: &&String| out.told.iter().any(|told| sentence.starts_with(told.as_str()));
+    let news = losses.damage.iter().chain(&losses.notes).filter(|sentence| !is_told(sentence));
+    news.for_each(|sentence| warn(sentence));
     if out.path == Path::new("-") {
         say_few(profile, arguments.frequency);
         return Ok(());
     }
-    (showing.show)(profile)?;
+    if !arguments.quiet {
+        (showing.show)(profile)?;
+    }
     say_written(profile, &out.path);
     (showing.say_more)(out.form, &out.path)?;
     if arguments.open {

@@ -17,6 +17,7 @@ use views::{FEW_SAMPLES, Selection, TopBy, TopKey, TopRow, Weights, share, top, 
 
 use crate::cli::{self, Sort};
 use crate::failure::Failure;
+use crate::identity::{self, ProcessRow};
 use crate::style::Style;
 use crate::{input, output, select};
 use calls::CallsRow;
@@ -81,6 +82,9 @@ pub(crate) struct Report {
     pub(crate) start_clock_s: Option<f64>,
     pub(crate) host: Option<String>,
     pub(crate) command: Option<String>,
+    /// The processes: what the recording is about first, launchers such as npm last.
+    #[serde(rename = "processes")]
+    pub(crate) process_rows: Vec<ProcessRow>,
     pub(crate) node_version: Option<String>,
     pub(crate) processes: Vec<ProcessRow>,
     /// The containers and pods of the processes.
@@ -257,6 +261,7 @@ impl Report {
             start_clock_s: meta.start_clock_s,
             host: meta.host.clone(),
             command: meta.command.clone(),
+            process_rows: identity::processes(profile),
             node_version: meta.node_version.clone(),
             processes: identity::rows(profile),
             containers: containers(profile),
@@ -358,7 +363,12 @@ fn own_functions(profile: &Profile, weights: &Weights, selection: &Selection) ->
     rows
 }
 
+/// What launchers such as npx ran is nobody's package; shares stay shares of everything.
 fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<NamedRow> {
+    let launchers = identity::launchers(profile);
+    let mut weights = weights.clone();
+    weights.entries.retain(|entry| !launchers.contains(&profile.thread(entry.thread).process));
+    let weights = &weights;
     let shown = [Category::App, Category::Dependency, Category::Addon];
     let caused = caused(profile, weights, selection, &shown, TopBy::Package);
     let mut rows: Vec<NamedRow> = top(profile, weights, selection, TopBy::Package)

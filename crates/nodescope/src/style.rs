@@ -63,10 +63,21 @@ impl Style {
     }
 }
 
+/// The columns of the terminal that stderr is; `None` where it is none: a log's lines are not broken.
+pub(crate) fn stderr_width() -> Option<usize> {
+    let stderr = io::stderr();
+    let measured = || terminal_size::terminal_size_of(&stderr).map(|(columns, _)| columns.0.into());
+    // A terminal that does not know its width says 0.
+    let columns: Option<usize> = if stderr.is_terminal() { typed_width().or_else(measured) } else { None };
+    columns.filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))
+}
+
+fn typed_width() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0)
+}
+
 fn width(is_terminal: bool) -> usize {
-    let typed =
-        std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
-    typed.unwrap_or_else(|| {
+    typed_width().unwrap_or_else(|| {
         let measured = terminal_size::terminal_size().filter(|_| is_terminal);
         measured.map_or(WIDTH_WITHOUT_TERMINAL, |(columns, _)| columns.0.into())
     })

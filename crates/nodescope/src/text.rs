@@ -43,6 +43,23 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
     lines
 }
 
+/// Breaks a text between its words so that every line fits; a word that is longer than a line stays whole, so that a path
+/// can be copied.
+pub(crate) fn wrap_words(text: &str, columns: usize) -> String {
+    let mut lines = String::new();
+    let mut taken = 0;
+    for word in text.split(' ') {
+        if taken > 0 {
+            let fits = taken + 1 + width(word) <= columns;
+            lines.push(if fits { ' ' } else { '\n' });
+            taken = if fits { taken + 1 } else { 0 };
+        }
+        lines.push_str(word);
+        taken += width(word);
+    }
+    lines
+}
+
 /// Cuts the end off so that the text fits.
 pub(crate) fn fit_start(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -176,6 +193,13 @@ mod tests {
         assert_eq!(wrap("漢字 漢字", 5), "漢字\n漢字");
         assert_eq!(wrap("most: 8.4 %.", 9), "most:\n8.4 %.");
         assert_eq!(wrap("", 5), "");
+    }
+
+    #[test]
+    fn lines_keep_long_words() {
+        assert_eq!(wrap_words("a /srv/app/server.js b c", 6), "a\n/srv/app/server.js\nb c");
+        assert_eq!(wrap_words("one two three", 80), "one two three");
+        assert_eq!(wrap_words("", 5), "");
     }
 
     #[test]

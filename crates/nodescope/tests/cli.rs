@@ -105,6 +105,14 @@ fn colours_are_for_terminals_and_on_demand() {
     fails(&["report", &path, "--color", "sometimes"], 2, "sometimes", "always");
 }
 
+#[test]
+fn help_is_a_command_too() {
+    assert!(succeeds(&["help"]).contains("record"));
+    assert_eq!(succeeds(&["help", "record"]), succeeds(&["record", "--help"]));
+    fails(&["help", "nonsense"], 2, "nonsense", "");
+    assert!(succeeds(&["completions", "fish"]).contains("help"));
+}
+
 /// util-linux's `script` runs a command on a terminal of its own.
 #[cfg(target_os = "linux")]
 #[test]

@@ -224,10 +224,3 @@ fn a_changed_binary_is_noticed() {
     let dumpable = check(&hidden, "dumpable");
     assert!(dumpable["ok"] == false && dumpable["fix"].as_str().unwrap().contains("setcap -r"), "{dumpable}");
 }
-
-/// The list of processes does not know V8, so the two must be kept alike.
-#[test]
-fn the_versions_that_can_be_read_are_those_of_the_reader() {
-    let known: Vec<u32> = v8::layout::known_nodes().collect();
-    assert_eq!(target::READABLE, known);
-}

@@ -19,7 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("elf", &[]),
     ("v8", &[]),
     ("sys", &[]),
-    ("target", &["sys", "elf"]),
+    ("target", &["sys", "elf", "v8"]),
     ("capture", &["trace", "sys"]),
     ("inspector", &[]),
     ("symbols", &["trace", "profile", "elf", "v8", "sys"]),

@@ -4,6 +4,7 @@
 //! [`Category::claims_callees`]'s business.
 
 mod generated;
+mod launcher;
 mod module;
 mod native;
 mod package;
@@ -15,6 +16,7 @@ mod v8;
 use crate::category::Category;
 
 pub use generated::{GENERATED_CODE, generated_by, is_generated};
+pub use launcher::is_launcher;
 pub use module::{Home, home_of, module_file_name};
 pub use package::package_of;
 pub use role::{role_of_symbol, role_of_thread};

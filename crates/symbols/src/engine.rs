@@ -2,8 +2,8 @@
 
 use elf::Elf;
 use rustc_hash::FxHashMap;
-use v8::layout::{BYTECODE_SIZES_SYMBOL, CONSTANT_PREFIX, VERSION_SYMBOLS};
-use v8::{Layout, Version};
+use v8::Layout;
+use v8::layout::{BYTECODE_SIZES_SYMBOL, is_asked_for};
 
 use crate::images;
 use crate::places::Place;
@@ -56,15 +56,12 @@ impl Engines {
         let module = &moment.modules.rows[row as usize];
         let file = images::find_module(moment.sources, module).ok()??;
         let image = Elf::parse(&file).ok()?;
-        let is_wanted = |name: &[u8]| {
-            name.starts_with(CONSTANT_PREFIX.as_bytes())
-                || VERSION_SYMBOLS.iter().any(|symbol| symbol.as_bytes() == name)
+        let variables = image.variables(is_asked_for);
+        let layout = Layout::of_binary(&|name| variables.number(name).map(i64::from))?;
+        let refuse = |error| {
+            self.refused.push(format!("{error}; native code has names, JavaScript only from a perf map"));
         };
-        let variables = image.variables(is_wanted);
-        let version = Version::new(|name| variables.number(name).map(i64::from))?;
-        let constant = |name: &str| variables.number(&format!("{CONSTANT_PREFIX}{name}")).map(i64::from);
-        let refuse = |error| self.refused.push(format!("{error}; JavaScript has names only from a perf map"));
-        let layout = Layout::new(version, &constant).map_err(refuse);
+        let layout = layout.map_err(refuse);
         let sizes = image.variable(BYTECODE_SIZES_SYMBOL);
         let sizes = sizes.bytes(BYTECODE_SIZES_SYMBOL).unwrap_or_default();
         Some(Engine { layout: layout.ok().map(|layout| layout.with_bytecode_sizes(sizes)) })

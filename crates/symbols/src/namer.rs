@@ -110,6 +110,12 @@ pub(crate) struct ProcessFacts {
     pub(crate) inner_pid: Option<u32>,
     pub(crate) container: String,
     pub(crate) node_version: String,
+    pub(crate) app: String,
+    pub(crate) command: String,
+    pub(crate) folder: String,
+    pub(crate) ports: Vec<u16>,
+    /// Why its generated code cannot have names; empty where it can.
+    pub(crate) unnamed: String,
 }
 
 /// A frame that was named when it was seen.
@@ -348,6 +354,11 @@ impl Sink for Namer {
             inner_pid: (facts.inner_pid != 0).then_some(facts.inner_pid),
             container: text(facts.container),
             node_version: text(facts.node_version),
+            app: text(facts.app),
+            command: text(facts.command),
+            folder: text(facts.folder),
+            ports: text(facts.ports).split(',').filter_map(|port| port.parse().ok()).collect(),
+            unnamed: text(facts.unnamed),
         };
         self.is_ours = true;
         self.facts.insert(facts.pid, known);

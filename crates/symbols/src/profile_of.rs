@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use profile::classify::is_launcher;
 use profile::{
     Builder, LaneId, LaneInfo, OffCpuTime, Process, Profile, Sample, StackId, StringId, ThreadId, Unit,
 };
@@ -77,15 +78,17 @@ impl<'a> SeenThreads<'a> {
 
 /// A process, with whatever is known of it.
 fn process_of(builder: &mut Builder, pid: Option<u32>, facts: Option<&ProcessFacts>) -> Process {
-    let optional = |builder: &mut Builder, text: &str| match text {
-        "" => StringId::NONE,
-        text => builder.string(text),
-    };
+    let Some(facts) = facts else { return Process { pid, ..Process::default() } };
+    let mut text = |text: &str| if text.is_empty() { StringId::NONE } else { builder.string(text) };
     Process {
         pid,
-        inner_pid: facts.and_then(|facts| facts.inner_pid),
-        container: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.container)),
-        node_version: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.node_version)),
+        inner_pid: facts.inner_pid,
+        container: text(&facts.container),
+        node_version: text(&facts.node_version),
+        app: text(&facts.app),
+        command: text(&facts.command),
+        folder: text(&facts.folder),
+        ports: facts.ports.clone(),
         ..Process::default()
     }
 }
@@ -187,8 +190,29 @@ fn settle_reasons(builder: &mut Builder, namer: &Namer) {
         left -= count;
     }
     if left > 0 {
-        unnamed.insert(WITHOUT_MAP.into(), left);
+        unnamed.insert(reason_of_all(namer).unwrap_or(WITHOUT_MAP).into(), left);
     }
+}
+
+/// The command of the process that most samples are of, among those that no launcher is.
+fn command_of_most(namer: &Namer) -> Option<String> {
+    let mut samples: BTreeMap<u32, usize> = BTreeMap::new();
+    for row in &namer.samples {
+        if let Some(pid) = namer.threads.rows.get(row.thread as usize).and_then(|thread| thread.pid) {
+            *samples.entry(pid).or_default() += 1;
+        }
+    }
+    let told = samples.iter().filter_map(|(pid, count)| Some((namer.facts.get(pid)?, count)));
+    let told = told.filter(|(facts, _)| !facts.command.is_empty());
+    let most = told.max_by_key(|(facts, count)| (!is_launcher(&facts.command), **count));
+    most.map(|(facts, _)| facts.command.clone())
+}
+
+/// Why no process can have names for what it generates, where all of them share the reason: a perf map is then no advice.
+fn reason_of_all(namer: &Namer) -> Option<&str> {
+    let mut reasons = namer.facts.values().map(|facts| facts.unnamed.as_str());
+    let first = reasons.next().filter(|reason| !reason.is_empty())?;
+    reasons.all(|reason| reason == first).then_some(first)
 }
 
 fn settle_meta(builder: &mut Builder, namer: &Namer) {
@@ -205,6 +229,9 @@ fn settle_meta(builder: &mut Builder, namer: &Namer) {
     meta.host.clone_from(&namer.about.host);
     meta.system = namer.about.os_release.as_ref().map(|release| format!("Linux {release}"));
     meta.command.clone_from(&namer.about.command);
+    if meta.command.is_none() {
+        meta.command = command_of_most(namer);
+    }
     meta.start_unix_ns = namer.about.wall_clock.and_then(|(wall_ns, clock_ns)| {
         let start_ns = i128::from(wall_ns) - i128::from(clock_ns) + i128::from(start_ns?);
         (start_ns >= 0).then(|| start_ns.to_string())

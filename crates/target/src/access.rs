@@ -58,8 +58,8 @@ pub(crate) struct Facts<'a> {
     /// Whether it is in our own network; `None` where that may not be seen.
     pub(crate) shares_network: Option<bool>,
     pub(crate) uptime_s: f64,
-    /// `v22.1.0`.
-    pub(crate) node_version: Option<&'a str>,
+    /// Why the objects of its V8 cannot be read for names; empty where they can.
+    pub(crate) unreadable: &'a str,
 }
 
 /// What is the same for all processes.
@@ -72,9 +72,6 @@ pub(crate) struct Machine {
     /// Yama's; `None` where the kernel has none.
     pub(crate) ptrace_scope: Option<i64>,
 }
-
-/// Versions of Node whose memory can be read for names.
-pub const READABLE: &[u32] = &[18, 20, 22, 24, 25, 26];
 
 const CAP_KILL: u32 = Capability::Kill.bit();
 const CAP_SYS_PTRACE: u32 = Capability::SysPtrace.bit();
@@ -123,16 +120,12 @@ fn perf(facts: &Facts<'_>) -> Way {
 }
 
 fn names(facts: &Facts<'_>) -> Way {
-    let major =
-        facts.node_version.and_then(|version| version.strip_prefix('v')?.split('.').next()?.parse().ok());
-    let is_known = major.is_some_and(|major| READABLE.contains(&major));
+    let is_known = facts.unreadable.is_empty();
     let (open, why) = match facts.perf_map {
         Err(Hidden) => (false, NOT_OURS.to_owned()),
         Ok(_) if is_known && facts.may_read() => (true, "read from its memory".to_owned()),
         Ok(Some(map)) if map.is_fresh => (true, "a perf map".to_owned()),
-        Ok(_) if !is_known => {
-            (false, "this version's memory is not known, and it has no perf map".to_owned())
-        }
+        Ok(_) if !is_known => (false, facts.unreadable.to_owned()),
         Ok(_) => {
             let scope = facts.machine.ptrace_scope.unwrap_or_default();
             let why = format!("its memory may not be read: kernel.yama.ptrace_scope is {scope} (needs root)");
@@ -224,7 +217,7 @@ mod tests {
             inspector_port: Ok(None),
             shares_network: Some(true),
             uptime_s: 60.0,
-            node_version: Some("v22.1.0"),
+            unreadable: "",
         })
     }
 
@@ -237,8 +230,9 @@ mod tests {
         assert!(!way(&ours).open && way(&ours).why.contains("ptrace_scope is 1"));
         ours.own.capabilities = 1 << CAP_SYS_PTRACE;
         assert!(way(&ours).open);
-        let unknown = |facts: &Facts<'_>| names(&Facts { node_version: Some("v99.0.0"), ..*facts });
-        assert!(!with(&ours, "", &LISTENING, unknown).open);
+        let unknown = |facts: &Facts<'_>| names(&Facts { unreadable: "V8 99 is not known", ..*facts });
+        let way = with(&ours, "", &LISTENING, unknown);
+        assert!(!way.open && way.why == "V8 99 is not known", "{way:?}");
     }
 
     /// The rows of the table "who may sample whom".

@@ -9,6 +9,8 @@ use std::os::unix::fs::MetadataExt;
 
 use elf::{Elf, Parts};
 use memchr::memmem;
+use v8::Layout;
+use v8::layout::is_asked_for;
 
 use crate::proc::{Proc, open_regular};
 
@@ -17,6 +19,8 @@ use crate::proc::{Proc, open_regular};
 pub(crate) enum Program {
     Node {
         version: Option<String>,
+        /// Why the objects of its V8 cannot be read for names; empty where they can.
+        unreadable: String,
     },
     Other,
     /// This user may not look.
@@ -31,6 +35,8 @@ struct Content {
     /// It needs libnode, or is libnode.
     names_library: bool,
     version: Option<String>,
+    /// Why the objects of its V8 cannot be read; empty where they can.
+    unreadable: String,
 }
 
 /// The files that were looked at, by device, inode and time of change.
@@ -42,6 +48,9 @@ pub(crate) struct Binaries {
 /// `node::Start(int, char**)`: Node exports all it has, for addons. Bun and Deno offer addons napi_… and uv_…, too,
 /// but this they have no use for.
 const NODE_START: &[u8] = b"\0_ZN4node5StartEiPPc\0";
+
+/// Where there is no V8 to be seen.
+const NO_V8: &str = "its V8 cannot be found";
 
 const LIBRARY: &str = "libnode.so";
 
@@ -70,7 +79,7 @@ impl Binaries {
         let content = self.content(&exe)?;
         Ok(match content {
             Content { names_library: true, .. } => self.look_into_library(proc, pid),
-            Content { starts_node: true, version, .. } => Program::Node { version },
+            Content { starts_node: true, version, unreadable, .. } => Program::Node { version, unreadable },
             Content { .. } => Program::Other,
         })
     }
@@ -83,9 +92,11 @@ impl Binaries {
         let Some(path) = paths.into_iter().find(is_library) else { return Program::Other };
         let library = open_regular(&proc.path(pid, "root").join(path));
         match library.and_then(|file| self.content(&file)) {
-            Ok(Content { starts_node: true, version, .. }) => Program::Node { version },
+            Ok(Content { starts_node: true, version, unreadable, .. }) => {
+                Program::Node { version, unreadable }
+            }
             Ok(_) => Program::Other,
-            Err(_) => Program::Node { version: None },
+            Err(_) => Program::Node { version: None, unreadable: NO_V8.to_owned() },
         }
     }
 
@@ -109,7 +120,18 @@ fn content_of(file: &File) -> io::Result<Content> {
     let starts_node = memmem::find(names, NODE_START).is_some();
     // A version that cannot be read does not make it another program.
     let version = if starts_node { version_in(file, &elf.constants()).unwrap_or_default() } else { None };
-    Ok(Content { starts_node, names_library, version })
+    let unreadable = if starts_node { unreadable(&elf) } else { String::new() };
+    Ok(Content { starts_node, names_library, version, unreadable })
+}
+
+/// Why `record` will not be able to read names: it asks the same of the same constants.
+fn unreadable<'a>(elf: &Elf<'a, &'a Parts<File>>) -> String {
+    let variables = elf.variables(is_asked_for);
+    match Layout::of_binary(&|name| variables.number(name).map(i64::from)) {
+        None => NO_V8.to_owned(),
+        Some(Err(error)) => error.to_string(),
+        Some(Ok(_)) => String::new(),
+    }
 }
 
 /// The version among the constants: the address of the release, or, in the builds of distributions, a text that

@@ -78,7 +78,7 @@ impl Containers {
             if name.is_some() {
                 return true;
             }
-            let answer = ask_in_time(socket, id);
+            let answer = ask_in_time(socket, &format!("/containers/{id}/json"));
             name = answer.as_deref().ok().and_then(name_in);
             answer.is_ok()
         });
@@ -154,19 +154,19 @@ fn bundle(folder: &Path, id: &str) -> Option<Container> {
 }
 
 /// An engine that hangs does not even accept: connecting would wait for ever, so a thread waits in our place.
-fn ask_in_time(socket: &Path, id: &str) -> io::Result<Vec<u8>> {
+fn ask_in_time(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
-    let (socket, id) = (socket.to_owned(), id.to_owned());
+    let (socket, question) = (socket.to_owned(), question.to_owned());
     // Nobody may be waiting any more.
-    thread::Builder::new().spawn(move || drop(sender.send(ask(&socket, &id))))?;
+    thread::Builder::new().spawn(move || drop(sender.send(ask(&socket, &question))))?;
     receiver.recv_timeout(PATIENCE).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-fn ask(socket: &Path, id: &str) -> io::Result<Vec<u8>> {
+fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + PATIENCE;
     let mut stream = UnixStream::connect(socket)?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(format!("GET /containers/{id}/json HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
+    stream.write_all(format!("GET {question} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
     let mut answer = Vec::new();
     let mut piece = [0; 8192];
     while answer.len() < MOST_ANSWER {
@@ -183,10 +183,26 @@ fn ask(socket: &Path, id: &str) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
+/// The version of the first engine that answers: `(20, 10)`.
+pub fn engine_version(sockets: &[PathBuf]) -> Option<(u32, u32)> {
+    let answers = sockets.iter().filter(|socket| socket.exists());
+    answers.into_iter().find_map(|socket| version_in(&ask_in_time(socket, "/version").ok()?))
+}
+
+fn version_in(answer: &[u8]) -> Option<(u32, u32)> {
+    let version = body_of(answer)?;
+    let mut numbers = version.get("Version")?.as_str()?.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+fn body_of(answer: &[u8]) -> Option<serde_json::Value> {
+    let body = memchr::memmem::find(answer, b"\r\n\r\n").map(|end| &answer[end + 4..])?;
+    serde_json::from_slice(body).ok()
+}
+
 /// The name in an answer; an engine that does not know the container answers without one.
 fn name_in(answer: &[u8]) -> Option<String> {
-    let body = memchr::memmem::find(answer, b"\r\n\r\n").map(|end| &answer[end + 4..])?;
-    let value: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let value = body_of(answer)?;
     let name = value.get("Name")?.as_str()?.trim_start_matches('/');
     (!name.is_empty()).then(|| name.to_owned())
 }
@@ -250,6 +266,27 @@ mod tests {
         let pod = containers.find(&format!("0::/kubepods/{in_pod}")).unwrap();
         assert_eq!((pod.pod.as_deref(), pod.namespace.as_deref()), (Some("web-7d9-x"), Some("shop")));
         assert!(engine.join().unwrap().starts_with(&format!("GET /containers/{ID}/json HTTP/1.0\r\n")));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn engines_say_their_version() {
+        let folder = std::env::temp_dir().join(format!("nodescope-engine-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("docker.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let engine = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 512];
+            let count = stream.read(&mut request).unwrap();
+            stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n{\"Version\":\"20.10.24+dfsg1\"}").unwrap();
+            String::from_utf8_lossy(&request[..count]).into_owned()
+        });
+        assert_eq!(engine_version(&[folder.join("missing.sock"), path]), Some((20, 10)));
+        assert!(engine.join().unwrap().starts_with("GET /version HTTP/1.0\r\n"));
+        for answer in ["", "\r\n\r\n{}", "\r\n\r\n{\"Version\":\"x.y\"}", "\r\n\r\n{\"Version\":7}"] {
+            assert_eq!(version_in(answer.as_bytes()), None, "{answer}");
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 

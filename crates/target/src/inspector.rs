@@ -25,21 +25,30 @@ pub(crate) struct Listeners {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hidden;
 
+/// Services listen on few ports; more tell nothing.
+const MOST_PORTS: usize = 16;
+
 /// `TCP_LISTEN` in net/tcp.
 const LISTENING: &str = "0A";
 
 impl Listeners {
-    /// The inspector's port, if it is open.
-    pub(crate) fn inspector_port(
+    /// The inspector's port, if it is open, and the other ports that a process listens on.
+    pub(crate) fn ports(
         &mut self,
         proc: &Proc,
         pid: u32,
         command: &Command,
-    ) -> Result<Option<u16>, Hidden> {
-        let sockets = sockets_of(proc, pid).map_err(|_| Hidden)?;
+    ) -> (Result<Option<u16>, Hidden>, Vec<u16>) {
+        let Ok(sockets) = sockets_of(proc, pid) else { return (Err(Hidden), Vec::new()) };
         let own = self.of(proc, pid).iter().filter(|listener| sockets.contains(&listener.inode));
-        let likely = likely_inspectors(own.copied().collect(), command);
-        Ok(likely.first().map(|listener| listener.address.port()))
+        let own: Vec<Listener> = own.copied().collect();
+        let mut ports: Vec<u16> = own.iter().map(|listener| listener.address.port()).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        let inspector = likely_inspectors(own, command).first().map(|listener| listener.address.port());
+        ports.retain(|port| Some(*port) != inspector);
+        ports.truncate(MOST_PORTS);
+        (Ok(inspector), ports)
     }
 
     fn of(&mut self, proc: &Proc, pid: u32) -> &[Listener] {

@@ -13,6 +13,8 @@ mod command;
 mod container;
 mod door;
 #[cfg(target_os = "linux")]
+mod identity;
+#[cfg(target_os = "linux")]
 mod inspector;
 #[cfg(target_os = "linux")]
 mod limits;
@@ -32,14 +34,16 @@ mod status;
 mod surroundings;
 
 #[cfg(target_os = "linux")]
-pub use access::{InspectorWay, READABLE, Way, Ways};
+pub use access::{InspectorWay, Way, Ways};
 #[cfg(target_os = "linux")]
-pub use container::Container;
+pub use container::{Container, engine_version};
 pub use door::{Door, Holder, Opening, Refusal};
+#[cfg(target_os = "linux")]
+pub use identity::app_of_folder;
 #[cfg(target_os = "linux")]
 pub use limits::{Capability, Inside, Limits};
 #[cfg(target_os = "linux")]
-pub use list::{List, Places, Process, list};
+pub use list::{List, Places, Process, list, other_program, title};
 #[cfg(target_os = "linux")]
 pub use loaded::load_bias;
 #[cfg(target_os = "linux")]

@@ -93,6 +93,8 @@ pub struct Limits {
     pub open_files: Option<(u64, u64)>,
     /// Our effective capabilities, a bit for each.
     pub capabilities: u64,
+    /// The version of the container engine, where it was asked and answered.
+    pub engine: Option<(u32, u32)>,
 }
 
 /// The namespaces that the machine started with have these numbers on every Linux.
@@ -127,6 +129,7 @@ impl Limits {
             lockdown: lockdown.and_then(|text| chosen(&String::from_utf8_lossy(&text))),
             open_files: setting("self/limits").and_then(|text| open_files(&text)),
             capabilities: status.capabilities,
+            engine: None,
         }
     }
 

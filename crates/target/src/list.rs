@@ -12,11 +12,12 @@ use crate::access::{Facts, Machine, Ways, ways};
 use crate::binary::{Binaries, Program};
 use crate::command::Command;
 use crate::container::{Container, Containers};
+use crate::identity::{Identity, identify};
 use crate::inspector::{Hidden, Listeners};
 use crate::limits::{Capability, FIRST_USERS};
 use crate::perf_map::{PerfMap, perf_map};
 use crate::proc::{Proc, read};
-use crate::role::{Environment, Role, Traits, pm2, roles};
+use crate::role::{Environment, Role, Traits, pm2, pm2_name, roles};
 use crate::status::{Stat, Status, TICKS_A_SECOND};
 
 /// A Node process.
@@ -48,10 +49,20 @@ pub struct Process {
     pub role: Role,
     /// The number that pm2 gave to it; empty where pm2 runs it under no number that can be seen.
     pub pm2_id: Option<String>,
+    /// What the application is called: by pm2, or by the package.json of its working folder or script.
+    pub app: Option<String>,
+    /// Its working folder, as it sees it.
+    pub folder: Option<String>,
+    /// The whole path of its script.
+    pub script: Option<String>,
+    /// The TCP ports that it listens on, without its inspector's; empty where nobody asked.
+    pub ports: Vec<u16>,
     /// Its command line without the values of arguments.
     pub command: String,
     /// The options that matter to somebody who profiles.
     pub flags: Vec<String>,
+    /// Whether the objects of its V8 can be read for names; false where its program may not be looked at.
+    pub is_known_v8: bool,
     /// Its perf map.
     pub perf_map: Option<PerfMap>,
     /// How this user gets in.
@@ -112,6 +123,9 @@ const MOST_PASSWD: u64 = 4 << 20;
 /// How far we go up from ourselves.
 const MOST_ANCESTORS: usize = 64;
 
+/// Why there are no names where the program may not be looked at.
+const UNSEEN: &str = "its program may not be read (needs root)";
+
 /// What a program is called that may be Node when its file cannot be seen.
 const LIKELY_NAMES: [&str; 2] = ["node", "nodejs"];
 
@@ -145,6 +159,36 @@ impl Places {
     pub fn without_ports() -> Self {
         Self { ports: false, ..Self::default() }
     }
+}
+
+impl Process {
+    /// The command line with the program's name alone: where Node is installed says less than what it runs.
+    pub fn short_command(&self) -> String {
+        let (program, rest) = self.command.split_once(' ').unwrap_or((&self.command, ""));
+        let program = program.rsplit('/').next().unwrap_or(program);
+        format!("{program} {rest}").trim_end().to_owned()
+    }
+}
+
+/// What people call a process: its application, else its script; `None` where it is not Node, or may not be seen.
+pub fn title(pid: u32) -> Option<String> {
+    let proc = Proc::default();
+    if !matches!(Binaries::default().look(&proc, pid), Ok(Program::Node { .. })) {
+        return None;
+    }
+    let found = look(&proc, pid, Program::Hidden, false)?;
+    let Identity { script, app, .. } = identify(&proc, pid, found.traits.command.script.as_deref());
+    let stem = || Some(Path::new(&script?).file_stem()?.to_string_lossy().into_owned());
+    pm2_name(&found.traits).or(app).or_else(stem)
+}
+
+/// The file name of the program that a process runs, where that was seen not to be Node.
+pub fn other_program(pid: u32) -> Option<String> {
+    let proc = Proc::default();
+    let program = Binaries::default().look(&proc, pid).ok()?;
+    let path = proc.link_of(pid, "exe").ok().filter(|_| program == Program::Other)?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    Some(name.strip_suffix(" (deleted)").map(str::to_owned).unwrap_or(name))
 }
 
 /// Every Node process. Looks twice, `pause` apart, to see who is busy. A process that ends meanwhile is left out.
@@ -253,14 +297,15 @@ impl<'a> Machinery<'a> {
         let uptime_s = (self.uptime_s - stat.start_ticks as f64 / TICKS_A_SECOND).max(0.0);
         let map = perf_map(proc, pid, status.inner_pid, uptime_s).map_err(|_| Hidden);
         let network = proc.link_of(pid, "ns/net").ok();
-        let (is_certain, node_version) = match program {
-            Program::Node { version } => (true, version),
-            Program::Other | Program::Hidden => (false, None),
+        let (is_certain, node_version, unreadable) = match program {
+            Program::Node { version, unreadable } => (true, version, unreadable),
+            Program::Other | Program::Hidden => (false, None, UNSEEN.to_owned()),
         };
-        let inspector_port = match self.places.ports {
-            true => self.listeners.inspector_port(proc, pid, &traits.command),
-            false => Ok(None),
+        let (inspector_port, ports) = match self.places.ports {
+            true => self.listeners.ports(proc, pid, &traits.command),
+            false => (Ok(None), Vec::new()),
         };
+        let Identity { folder, script, app } = identify(proc, pid, traits.command.script.as_deref());
         let facts = Facts {
             machine: &self.machine,
             status: &status,
@@ -269,7 +314,7 @@ impl<'a> Machinery<'a> {
             inspector_port,
             shares_network: network.map(|network| Some(network) == self.own_network),
             uptime_s,
-            node_version: node_version.as_deref(),
+            unreadable: &unreadable,
         };
         let ways = ways(&facts);
         let cgroup = proc.text_of(pid, "cgroup").unwrap_or_default();
@@ -288,8 +333,13 @@ impl<'a> Machinery<'a> {
             threads: status.threads,
             role,
             pm2_id: pm2(&traits),
+            app: pm2_name(&traits).or(app),
+            folder,
+            script,
+            ports,
             command: traits.command.redacted,
             flags: traits.command.flags,
+            is_known_v8: unreadable.is_empty(),
             perf_map: map.unwrap_or_default(),
             ways,
         }

@@ -46,6 +46,8 @@ pub(crate) struct Environment {
     pub(crate) unique_id: Option<u32>,
     /// The number that pm2 gave to an application.
     pub(crate) pm_id: Option<String>,
+    /// What pm2 calls that application, where there is such a number; else this may mean anything.
+    pub(crate) name: Option<String>,
     pub(crate) node_options: Option<String>,
 }
 
@@ -73,10 +75,12 @@ impl Environment {
             match variable.split_once('=') {
                 Some(("NODE_UNIQUE_ID", value)) => found.unique_id = value.parse().ok(),
                 Some(("pm_id", value)) => found.pm_id = Some(value.to_owned()),
+                Some(("name", value)) => found.name = Some(value.to_owned()),
                 Some(("NODE_OPTIONS", value)) => found.node_options = Some(value.to_owned()),
                 _ => (),
             }
         }
+        found.name = found.name.filter(|name| found.pm_id.is_some() && !name.is_empty());
         found
     }
 }
@@ -107,6 +111,11 @@ pub(crate) fn pm2(process: &Traits) -> Option<String> {
         || process.command.script.as_deref().is_some_and(|script| script.contains(PM2_CONTAINER));
     let number = process.environment.as_ref().and_then(|environment| environment.pm_id.clone());
     number.or_else(|| by_command().then(String::new))
+}
+
+/// What pm2 calls an application.
+pub(crate) fn pm2_name(process: &Traits) -> Option<String> {
+    process.environment.as_ref().and_then(|environment| environment.name.clone())
 }
 
 fn runs_the_same(process: &Traits, parent: &Traits) -> bool {
@@ -178,6 +187,10 @@ mod tests {
         let app = process(5, 1, "node /srv/npm-mirror/server.js npm", Some("pm_id=3"));
         assert_eq!(roles(std::slice::from_ref(&app)), [Role::App]);
         assert_eq!(pm2(&app).as_deref(), Some("3"));
+        assert_eq!(pm2_name(&app), None);
+        let named = process(5, 1, "node app.js", Some("name=api pm_id=3"));
+        assert_eq!(pm2_name(&named).as_deref(), Some("api"));
+        assert_eq!(pm2_name(&process(5, 1, "node app.js", Some("name=secret"))), None);
         let ancestor = Traits { is_ancestor: true, ..app };
         assert_eq!(roles(&[ancestor]), [Role::Tool { name: OURSELVES }]);
     }

@@ -96,6 +96,8 @@ fn everything_is_put_together() {
     let status = fs::read_to_string(made.folder.join("20/status")).unwrap();
     made.write("20/status", status.replace("NSpid:\t20", "NSpid:\t20\t1"));
     made.write("20/root/tmp/perf-1.map", "1000 10 f\n");
+    made.write("20/root/srv/shop/package.json", r#"{"name":"shop"}"#);
+    symlink("/srv/shop", made.folder.join("20/cwd")).unwrap();
     made.write(
         "20/net/tcp",
         "  sl\n   0: 0100007F:240E 00000000:0000 0A 0:0 0:0 0 0 0 77 1\n   1: 0:1F90 0:0 0A 0:0 0:0 0 0 0 78 1\n",
@@ -114,6 +116,8 @@ fn everything_is_put_together() {
     assert_eq!((process.inner_pid, process.threads, process.uptime_s), (1, 11, 900.0));
     assert_eq!((process.user.as_deref(), process.pm2_id.as_deref()), (Some("ann"), Some("4")));
     assert_eq!(process.container.as_ref().unwrap().id, ID);
+    assert_eq!((process.app.as_deref(), process.folder.as_deref()), (Some("shop"), Some("/srv/shop")));
+    assert_eq!((process.script.as_deref(), &process.ports[..]), (Some("/srv/shop/server.js"), &[8080][..]));
     assert_eq!(process.perf_map.as_ref().unwrap().bytes, 10);
     assert!(process.node_version.as_ref().unwrap().starts_with('v'));
     assert!(process.ways.perf.open && process.ways.names.open && process.is_certain);

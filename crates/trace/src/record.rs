@@ -134,6 +134,16 @@ pub struct Facts<'a> {
     pub container: &'a [u8],
     /// Node's version.
     pub node_version: &'a [u8],
+    /// The application's name.
+    pub app: &'a [u8],
+    /// The command line without the values of arguments.
+    pub command: &'a [u8],
+    /// The working folder.
+    pub folder: &'a [u8],
+    /// The TCP ports that it listens on, as decimal numbers with commas between them.
+    pub ports: &'a [u8],
+    /// Why code that it generates cannot have names; empty where it can.
+    pub unnamed: &'a [u8],
 }
 
 /// An event loop was looked at.

@@ -53,7 +53,7 @@ impl std::fmt::Display for Version {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
     /// Nobody has looked at this version.
-    #[error("V8 {0} is not known: its objects can be read in {known}", known = known_versions())]
+    #[error("nodescope does not know V8 {0}, only that of Node {known}", known = known_node_list())]
     Version(Version),
     /// Compressed pointers, as in Electron.
     #[error("this V8 compresses its pointers ({0} bytes each), which is not supported")]
@@ -188,6 +188,13 @@ impl Layout {
         })
     }
 
+    /// From the variables of a binary by their symbols ([`is_asked_for`]); `None` where it holds no V8. Everything that
+    /// tells whether names can be read asks here.
+    pub fn of_binary(number: &dyn Fn(&str) -> Option<i64>) -> Option<Result<Self, Unsupported>> {
+        let version = Version::new(number)?;
+        Some(Self::new(version, &|name| number(&format!("{CONSTANT_PREFIX}{name}"))))
+    }
+
     /// Adds the table of bytecode sizes ([`BYTECODE_SIZES_SYMBOL`]): without it, baseline frames have no lines.
     #[must_use]
     pub fn with_bytecode_sizes(mut self, sizes: &[u8]) -> Self {
@@ -203,16 +210,24 @@ impl Layout {
     }
 }
 
+/// Whether [`Layout::of_binary`] asks for a variable of this name.
+pub fn is_asked_for(symbol: &[u8]) -> bool {
+    symbol.starts_with(CONSTANT_PREFIX.as_bytes())
+        || VERSION_SYMBOLS.iter().any(|known| known.as_bytes() == symbol)
+}
+
 /// The versions of Node whose V8 is known.
 pub fn known_nodes() -> impl Iterator<Item = u32> {
     table::KNOWN.iter().filter_map(|known| known.node.parse().ok())
 }
 
-fn known_versions() -> String {
-    let known = table::KNOWN.iter();
-    let names: Vec<String> =
-        known.map(|known| format!("{}.{} (Node {})", known.major, known.minor, known.node)).collect();
-    names.join(", ")
+/// The same for people: `18, 20, 22, 24, 25 and 26`.
+pub fn known_node_list() -> String {
+    let nodes: Vec<String> = known_nodes().map(|node| node.to_string()).collect();
+    match nodes.split_last() {
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// Where numbers come from.
@@ -396,7 +411,7 @@ mod tests {
         }
         let sentence = Unsupported::Version(version(15, 0)).to_string();
         assert!(
-            sentence.starts_with("V8 15.0.1.2 is not known") && sentence.contains("14.6 (Node 26)"),
+            sentence == "nodescope does not know V8 15.0.1.2, only that of Node 18, 20, 22, 24, 25 and 26",
             "{sentence}"
         );
     }

@@ -58,6 +58,14 @@ pub struct Whose {
     pub container: Option<String>,
     /// `v22.1.0`.
     pub node_version: Option<String>,
+    /// The application's name.
+    pub app: Option<String>,
+    /// The command line without the values of arguments.
+    pub command: Option<String>,
+    /// The working folder.
+    pub folder: Option<String>,
+    /// The TCP ports that it listens on.
+    pub ports: Vec<u16>,
     /// The thread's name.
     pub thread: String,
     /// Its id.
@@ -215,6 +223,10 @@ fn add_process(builder: &mut Builder, whose: &Whose) -> ProcessId {
         name: builder.string(&whose.process),
         container: builder.optional_string(whose.container.as_deref()),
         node_version: builder.optional_string(whose.node_version.as_deref()),
+        app: builder.optional_string(whose.app.as_deref()),
+        command: builder.optional_string(whose.command.as_deref()),
+        folder: builder.optional_string(whose.folder.as_deref()),
+        ports: whose.ports.clone(),
         ..Process::default()
     };
     builder.process(row)

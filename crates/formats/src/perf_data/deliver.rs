@@ -337,9 +337,18 @@ impl<'a> Deliver<'a> {
         match kind {
             kind::FACTS => {
                 let (pid, inner_pid) = (body.u32()?, body.u32()?);
-                let (container, rest) = split_nul(body.rest());
-                let (node_version, _) = split_nul(rest);
-                self.sink.facts(&Facts { pid, inner_pid, container, node_version });
+                let mut rest = body.rest();
+                // A recording that is older has fewer texts: those that are missing are empty.
+                let mut text = || {
+                    let (text, after) = split_nul(rest);
+                    rest = after;
+                    text
+                };
+                let (container, node_version, app) = (text(), text(), text());
+                let (command, folder, ports, unnamed) = (text(), text(), text(), text());
+                let facts =
+                    Facts { pid, inner_pid, container, node_version, app, command, folder, ports, unnamed };
+                self.sink.facts(&facts);
             }
             kind::TURN => {
                 let (pid, tid, time_ns, count) = (body.u32()?, body.u32()?, body.u64()?, body.u64()?);

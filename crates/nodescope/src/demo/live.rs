@@ -57,6 +57,9 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         event: Vec::new(),
         way: cli::WayIn { via: cli::Via::Perf, ..cli::WayIn::default() },
         output: Some(out.to_owned()),
+        to: None,
+        overwrite: true,
+        quiet: false,
         open: super::wants_page(arguments, out),
         command: Vec::new(),
     };

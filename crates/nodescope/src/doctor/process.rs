@@ -56,7 +56,10 @@ fn names(process: &Process, sudo: &str) -> Check {
         return Check::good(WHAT, way.why.clone());
     }
     let flags = "start it with node --perf-basic-prof --interpreted-frames-native-stack";
-    let fix = format!("{sudo}; or {flags}");
+    let fix = match process.is_known_v8 {
+        true => format!("{sudo}; or {flags}"),
+        false => format!("{} record {} --via inspector; or {flags}", invoked::name(), process.pid),
+    };
     Check::bad(WHAT, way.why.clone(), "Your functions are one block called [JIT] without them.", fix)
 }
 

@@ -20,6 +20,6 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
     let pids: Vec<u32> = typed.into_iter().chain(arguments.pid.iter().copied()).collect();
     let Some(first) = pids.first() else { return Err(not_here("nodescope finds processes")) };
     let name = name_for("node", *first);
-    let process = |pid| Process { pid, inner_pid: pid, command: None, container: None, root: None };
+    let process = |pid| Process { pid, inner_pid: pid, ..Process::default() };
     inspect::run(arguments, pids.into_iter().map(process).collect(), &name, showing)
 }

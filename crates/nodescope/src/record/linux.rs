@@ -28,14 +28,16 @@ use crate::failure::Failure;
 use beside::name_of;
 
 pub(crate) use self::target::stand_in;
+pub(crate) use beside::not_node;
 pub(crate) use names::read_names;
 
 /// Records what was meant.
 pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
     let target = Target::find(arguments)?;
-    match via::choose(arguments, &target)? {
+    let mut told = Vec::new();
+    match via::choose(arguments, &target, &mut told)? {
         Via::Inspector => by_inspector(arguments, &target, showing),
-        Via::Auto | Via::Perf => perf::run(arguments, target, showing),
+        Via::Auto | Via::Perf => perf::run(arguments, target, told, showing),
     }
 }
 
@@ -77,7 +79,10 @@ fn outside_of(process: ::target::Process) -> Process {
     Process {
         pid: process.pid,
         inner_pid: process.inner_pid,
-        command: Some(process.command),
+        command: Some(process.short_command()),
+        app: process.app,
+        folder: process.folder,
+        ports: process.ports,
         container: process.container.as_ref().map(name_of),
         root: proc::root(process.pid).map(|(root, _)| root),
     }

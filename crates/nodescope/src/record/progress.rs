@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use crate::failure::is_quiet;
 use crate::text::{duration, plural};
 
 /// A line that tells how far it is, on a terminal.
@@ -14,7 +15,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(limit: Option<Duration>) -> Self {
-        Self { limit, shown: None, is_terminal: io::stderr().is_terminal() }
+        Self { limit, shown: None, is_terminal: io::stderr().is_terminal() && !is_quiet() }
     }
 
     pub(super) fn show(&mut self, elapsed: Duration, samples: u64) {

@@ -14,7 +14,9 @@ use crate::text::{duration, plural, thousands, utc};
 pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
+    let name = name.trim_start_matches('@').replace('/', "-");
     let name: String = name.chars().filter(is_plain).take(30).collect();
+    let name = if name.is_empty() { "node" } else { &name };
     PathBuf::from(format!("nodescope-{name}-{pid}-{}.nodescope", utc(seconds)))
 }
 

@@ -19,8 +19,8 @@ use v8::layout::{BYTECODE_SIZES_SYMBOL, CONSTANT_PREFIX, VERSION_SYMBOLS};
 use v8::{Fault, Layout, Memory, Piece, Version};
 
 /// The versions of Node that a test may find.
-pub const VERSIONS: [&str; 8] =
-    ["18.20.8", "20.20.2", "22.0.0", "22.23.3", "24.0.0", "24.21.0", "25.9.0", "26.10.0"];
+pub const VERSIONS: [&str; 9] =
+    ["18.0.0", "18.20.8", "20.20.2", "22.0.0", "22.23.3", "24.0.0", "24.21.0", "25.9.0", "26.10.0"];
 
 /// The binary of a version, if the cache has it. Set NODESCOPE_CACHE to have the cache elsewhere.
 pub fn node(version: &str) -> Option<PathBuf> {

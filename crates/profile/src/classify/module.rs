@@ -38,6 +38,9 @@ pub fn home_of(module: &str) -> Home {
     if is_library(file, "libuv") {
         return Home::Libuv;
     }
+    if OTHER_RUNTIMES.contains(&file) {
+        return Home::System;
+    }
     if file.ends_with(".node") || super::package_of(module).is_some() {
         return Home::Addon;
     }
@@ -64,6 +67,9 @@ pub(super) fn is_node_program(name: &str) -> bool {
     let version = ["nodejs", "node", "iojs"].iter().find_map(|program| name.strip_prefix(program));
     version.is_some_and(|version| version.bytes().all(|byte| b"-.v0123456789".contains(&byte)))
 }
+
+/// Programs that run what Node runs. npm installs them as packages, but they are no addons.
+const OTHER_RUNTIMES: &[&str] = &["bun", "bun.exe", "bunx", "deno", "deno.exe"];
 
 /// Names that the kernel and perf make up; the first row that fits counts.
 const STARTS: &[(&str, Home)] = &[
@@ -157,6 +163,10 @@ mod tests {
             ("/srv/node_modules/bcrypt/lib/bcrypt_lib.node", Addon),
             ("/srv/node_modules/@img/sharp-libvips-linux-x64/lib/libvips-cpp.so.42", Addon),
             ("/srv/node_modules/@esbuild/linux-x64/bin/esbuild", Addon),
+            ("/srv/node_modules/@oven/bun-linux-x64/bin/bun", System),
+            ("/srv/node_modules/bun/bin/bun.exe", System),
+            ("/srv/node_modules/@deno/linux-x64-glibc/deno", System),
+            ("/srv/node_modules/bun-types/addon.node", Addon),
             ("/tmp/perf-4140.map", Generated),
             ("perf-4140.map", Generated),
             ("/proc/4140/root/tmp/perf-1.map", Generated),

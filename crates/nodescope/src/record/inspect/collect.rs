@@ -28,6 +28,10 @@ pub(super) struct Whom {
     name: String,
     container: Option<String>,
     node_version: String,
+    app: Option<String>,
+    command: Option<String>,
+    folder: Option<String>,
+    ports: Vec<u16>,
 }
 
 /// Everything that was recorded.
@@ -52,6 +56,10 @@ impl Whom {
             name: short_title(identity),
             container: process.and_then(|process| process.container.clone()),
             node_version: identity.node.clone(),
+            app: process.and_then(|process| process.app.clone()),
+            command: process.and_then(|process| process.command.clone()),
+            folder: process.and_then(|process| process.folder.clone()),
+            ports: process.map(|process| process.ports.clone()).unwrap_or_default(),
         }
     }
 
@@ -63,6 +71,10 @@ impl Whom {
             process: self.name.clone(),
             container: self.container.clone(),
             node_version: Some(self.node_version.clone()),
+            app: self.app.clone(),
+            command: self.command.clone(),
+            folder: self.folder.clone(),
+            ports: self.ports.clone(),
             thread: if is_main { self.name.clone() } else { thread.name.clone() },
             tid: self.pid.filter(|_| is_main),
             role: if is_main { Role::MainLoop } else { Role::Worker },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::failure::warn;
+use crate::failure::{alert, warn};
 use crate::text::duration;
 
 /// What an open inspector means.
@@ -44,7 +44,7 @@ pub(super) fn start(whom: &str, frequency: u32, time: Option<Duration>, calls: b
 
 /// A port that could not be closed.
 pub(super) fn still_open(pid: u32, port: u16) {
-    warn(&format!(
+    alert(&format!(
         "port {port} of process {pid} is still open, and {WHO_CAN_ATTACH}. It closes by itself 15 s after the process runs again; if it is stopped: kill -CONT {pid}"
     ));
 }

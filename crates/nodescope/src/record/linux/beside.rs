@@ -25,8 +25,9 @@ const SCAN: Duration = Duration::from_secs(1);
 /// How often perf maps are looked at, and CPU times. Event loops are, whenever there are samples.
 const PAUSE: Duration = Duration::from_millis(50);
 const ACCOUNT_PAUSE: Duration = Duration::from_millis(200);
-/// How often it is asked what a process is: it may become Node only after a while.
+/// How often it is asked what a process is: it may become Node only after a while. And how often in all.
 const MOST_QUESTIONS: u32 = 5;
+const MOST_LISTS: u32 = 30;
 /// Node runs beside few other programs.
 const MOST_FOLLOWED: usize = 1000;
 
@@ -40,9 +41,12 @@ pub(super) struct Beside {
     pids: BTreeSet<u32>,
     /// The users of the processes, whose perf maps are believed.
     owners: Owners,
-    /// Processes of which is known what they are, and how often that was asked.
+    /// Processes that are known to be Node, and how often it was asked of each that is not.
     known: BTreeSet<u32>,
-    questions: u32,
+    questions: BTreeMap<u32, u32>,
+    lists: u32,
+    /// The first process, and what it is where it is not Node.
+    first: Option<(u32, Option<String>)>,
     next_scan: Instant,
     next_look: Instant,
     next_account: Instant,
@@ -72,7 +76,9 @@ impl Beside {
             pids: BTreeSet::new(),
             owners: owners::default_owners(),
             known: BTreeSet::new(),
-            questions: 0,
+            questions: BTreeMap::new(),
+            lists: 0,
+            first: target.pids().first().filter(|_| !target.is_system()).map(|pid| (*pid, None)),
             next_scan: now,
             next_look: now,
             next_account: now,
@@ -86,7 +92,7 @@ impl Beside {
     pub(super) fn look(&mut self, is_last: bool, out: &mut Vec<u8>) {
         let now = Instant::now();
         if now >= self.next_scan || is_last {
-            self.scan(out);
+            self.scan(is_last, out);
             self.scans += 1;
             self.next_scan = now + if self.scans == 1 { FIRST_SCAN } else { SCAN };
         }
@@ -122,7 +128,7 @@ impl Beside {
         }
     }
 
-    fn scan(&mut self, out: &mut Vec<u8>) {
+    fn scan(&mut self, is_last: bool, out: &mut Vec<u8>) {
         if let Some(loops) = &mut self.loops {
             self.pids.iter().for_each(|pid| loops.add(*pid));
         }
@@ -130,7 +136,10 @@ impl Beside {
         for pid in &self.pids {
             self.owners.add(*pid, &owners::of_process(*pid));
         }
-        self.tell_facts(out);
+        self.tell_facts(is_last, out);
+        if is_last {
+            self.tell_not_node(out);
+        }
         if let Some(account) = &self.account {
             out.extend(own::cpu_time(&account.total()));
         }
@@ -147,26 +156,67 @@ impl Beside {
         }
     }
 
-    /// Tells the container and the version of each process that is Node.
-    fn tell_facts(&mut self, out: &mut Vec<u8>) {
-        if self.pids.is_subset(&self.known) || self.questions >= MOST_QUESTIONS {
+    /// Tells what is known of each process that is Node, and at the end once more: by then it listens on its ports.
+    fn tell_facts(&mut self, is_last: bool, out: &mut Vec<u8>) {
+        let is_open = |pid: &u32| self.questions.get(pid).is_none_or(|asked| *asked < MOST_QUESTIONS);
+        let open: Vec<u32> = self.pids.difference(&self.known).copied().filter(is_open).collect();
+        if !is_last && (open.is_empty() || self.lists >= MOST_LISTS) {
             return;
         }
-        self.questions += 1;
-        let Ok(list) = target::list(&Places::without_ports(), Duration::ZERO) else { return };
+        self.lists += 1;
+        // Asking for ports takes the kernel long where a machine has many connections: not while samples wait.
+        let places = if is_last || self.scans == 0 { Places::default() } else { Places::without_ports() };
+        let Ok(list) = target::list(&places, Duration::ZERO) else { return };
         for process in list.processes.iter().filter(|process| self.pids.contains(&process.pid)) {
-            if self.known.insert(process.pid) {
-                let container = process.container.as_ref().map(name_of).unwrap_or_default();
-                let version = process.node_version.as_deref().unwrap_or_default();
-                out.extend(own::facts(&Facts {
-                    pid: process.pid,
-                    inner_pid: process.inner_pid,
-                    container: container.as_bytes(),
-                    node_version: version.as_bytes(),
-                }));
+            if self.known.insert(process.pid) || is_last {
+                out.extend(facts_of(process));
             }
         }
+        open.iter().for_each(|pid| *self.questions.entry(*pid).or_default() += 1);
+        if let Some((pid, program)) = &mut self.first
+            && let Some(seen) = target::other_program(*pid)
+        {
+            *program = Some(seen);
+        }
     }
+
+    /// Where nothing was Node, one sentence says so, and no advice for Node is given.
+    fn tell_not_node(&self, out: &mut Vec<u8>) {
+        let Some((pid, Some(program))) = self.first.as_ref().filter(|_| self.known.is_empty()) else {
+            return;
+        };
+        let unnamed = format!("{program} is not Node");
+        let (command, unnamed) = (program.as_bytes(), unnamed.as_bytes());
+        out.extend(own::facts(&Facts { pid: *pid, command, unnamed, ..Facts::default() }));
+        out.extend(own::note(&not_node(*pid, program)));
+    }
+}
+
+/// What is said of a program that is not Node.
+pub(crate) fn not_node(pid: u32, program: &str) -> String {
+    format!("process {pid} is {program}, not Node: only its native code can have names")
+}
+
+fn facts_of(process: &target::Process) -> Vec<u8> {
+    let container = process.container.as_ref().map(name_of).unwrap_or_default();
+    let ports: Vec<String> = process.ports.iter().map(u16::to_string).collect();
+    let bytes = |text: &'_ Option<String>| text.clone().unwrap_or_default().into_bytes();
+    let unnamed = match (process.ways.names.open, process.is_known_v8) {
+        (true, _) => "",
+        (false, true) => &process.ways.names.why,
+        (false, false) => "nodescope does not know its V8",
+    };
+    own::facts(&Facts {
+        pid: process.pid,
+        inner_pid: process.inner_pid,
+        container: container.as_bytes(),
+        node_version: &bytes(&process.node_version),
+        app: &bytes(&process.app),
+        command: process.short_command().as_bytes(),
+        folder: &bytes(&process.folder),
+        ports: ports.join(",").as_bytes(),
+        unnamed: unnamed.as_bytes(),
+    })
 }
 
 /// What people call a container.

@@ -1,12 +1,14 @@
 //! Which of the processes here is meant: a pid, a container, words of a command line, or the only one there is.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use regex::Regex;
 use target::{Container, Places, Process, Role};
 
-use crate::cli;
 use crate::failure::Failure;
+use crate::{cli, invoked};
 
 /// How many processes a message lists.
 const MOST_LISTED: usize = 10;
@@ -58,7 +60,7 @@ pub(crate) fn pids(wanted: Wanted<'_>) -> Result<Vec<u32>, Failure> {
     let is_tool = |process: &Process| matches!(process.role, Role::Tool { .. }) && words.is_none();
     let found: Vec<&Process> =
         list.processes.iter().filter(|process| is_meant(process) && !is_tool(process)).collect();
-    settle(&found, wanted.all)
+    settle(&nearest(found, words), wanted.all)
 }
 
 /// The one process that words or a pid mean.
@@ -67,14 +69,23 @@ pub(crate) fn one<'a>(list: &'a [Process], words: &str) -> Result<&'a Process, F
         Ok(pid) => process.pid == pid,
         Err(_) => is_described(process, words),
     };
-    let found: Vec<&Process> = list.iter().filter(is_meant).collect();
+    let found = nearest(list.iter().filter(is_meant).collect(), Some(words));
     let is_child = |process: &&&Process| found.iter().any(|other| other.pid == process.parent_pid);
     let roots: Vec<&&Process> = found.iter().filter(|process| !is_child(process)).collect();
     match roots[..] {
         [one] => Ok(one),
-        [] => Err(nothing()),
+        [] => Err(words.parse().ok().and_then(not_node).unwrap_or_else(nothing)),
         _ => Err(several(&roots, "")),
     }
+}
+
+/// A process of another program, such as Bun, that was named by its pid.
+fn not_node(pid: u32) -> Option<Failure> {
+    let program = target::other_program(pid)?;
+    Some(
+        Failure::failed(format!("process {pid} is {program}, not Node"))
+            .hint(format!("its native code can be sampled: {} record {pid}", invoked::name())),
+    )
 }
 
 fn pattern(text: &str) -> Result<Regex, Failure> {
@@ -89,7 +100,25 @@ fn is_called(container: &Container, name: &str) -> bool {
 }
 
 fn is_described(process: &Process, words: &str) -> bool {
-    process.command.contains(words) || process.container.as_ref().is_some_and(|one| is_called(one, words))
+    is_named(process, words)
+        || process.command.contains(words)
+        || process.script.as_ref().is_some_and(|script| script.contains(words))
+}
+
+/// Whether words are the whole name of the application, the script or the container.
+fn is_named(process: &Process, words: &str) -> bool {
+    let typed = fs::canonicalize(words).ok().filter(|path| path.is_file());
+    let is_script = |script: &String| script == words || typed.as_deref() == Some(Path::new(script));
+    process.app.as_deref() == Some(words)
+        || process.script.as_ref().is_some_and(is_script)
+        || process.container.as_ref().is_some_and(|one| is_called(one, words))
+}
+
+/// A whole name means its bearer alone, though other command lines may have it as a part.
+fn nearest<'a>(found: Vec<&'a Process>, words: Option<&str>) -> Vec<&'a Process> {
+    let Some(words) = words else { return found };
+    let named: Vec<&Process> = found.iter().copied().filter(|process| is_named(process, words)).collect();
+    if named.is_empty() { found } else { named }
 }
 
 /// One process, or one with those that it started, which are followed; else all of them must be wanted.
@@ -108,8 +137,15 @@ fn nothing() -> Failure {
     Failure::failed("no Node process here is like that").hint("nodescope ps lists them all")
 }
 
+/// `4140 shop: node server.js in /srv/shop`, so that two can be told apart.
+fn described(process: &Process) -> String {
+    let app = process.app.as_ref().map(|app| format!(" {app}:")).unwrap_or_default();
+    let folder = process.folder.as_ref().map(|folder| format!(" in {folder}")).unwrap_or_default();
+    format!("{}{app} {}{folder}", process.pid, process.short_command())
+}
+
 fn several(processes: &[&&Process], or: &str) -> Failure {
-    let row = |process: &&&Process| format!("{} {}", process.pid, process.command);
+    let row = |process: &&&Process| described(process);
     let mut rows: Vec<String> = processes.iter().take(MOST_LISTED).map(row).collect();
     if processes.len() > MOST_LISTED {
         rows.push(format!("{} more", processes.len() - MOST_LISTED));

@@ -11,7 +11,7 @@ use profile::Profile;
 use symbols::{Namer, Sources};
 
 use super::account::Account;
-use super::beside::Beside;
+use super::beside::{Beside, not_node};
 use super::cgroup;
 use super::names::Names;
 use super::target::Target;
@@ -31,15 +31,22 @@ pub(super) const LONGEST_ROUND: Duration = Duration::from_millis(50);
 pub(super) const SHORTEST_ROUND: Duration = Duration::from_millis(8);
 
 /// Records by perf events.
-pub(super) fn run(arguments: &cli::Record, mut target: Target, showing: &Showing) -> Result<(), Failure> {
+pub(super) fn run(
+    arguments: &cli::Record,
+    mut target: Target,
+    told: Vec<String>,
+    showing: &Showing,
+) -> Result<(), Failure> {
     let limit = limit(arguments)?;
-    let out = Output::new(arguments, || default_name(&target))?;
+    let mut out = Output::new(arguments, || default_name(&target))?;
+    out.told.extend(told);
     let options = options(arguments, &target)?;
     cgroup::leave_room(target.pids())?;
     let mut sampler = attach(&target, &options)?;
     let mut spool = Spool::create(&out.path, &capture::own::opening())?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     say_start(&sampler, &target, arguments.frequency, limit);
+    out.told.extend(say_not_node(&target));
     if !target.is_command() {
         sampler.enable().map_err(|error| explain(error, &target))?;
     }
@@ -187,6 +194,14 @@ fn explain(error: AttachError, target: &Target) -> Failure {
         }
         error => advice::explain(&error, &target.subject()),
     }
+}
+
+/// Says at once that a process is not Node, where that can be seen already.
+fn say_not_node(target: &Target) -> Option<String> {
+    let pid = target.pids().first().filter(|_| !target.is_command() && !target.is_system())?;
+    let sentence = not_node(*pid, &::target::other_program(*pid)?);
+    warn(&sentence);
+    Some(sentence)
 }
 
 fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {

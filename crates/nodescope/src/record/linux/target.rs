@@ -1,6 +1,7 @@
 //! What is recorded: processes that run, or a command that is started for it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -94,8 +95,7 @@ impl Target {
         let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
         let child = Command::new(program).args(&arguments.command).env(GATE, &gate).spawn();
         let child = child.map_err(|error| failed(&error.to_string()))?;
-        let name = Path::new(&arguments.command[0]).file_name().unwrap_or_default();
-        let name = name.to_string_lossy().into_owned();
+        let name = title_of_command(&arguments.command);
         let pids = vec![child.id()];
         let (born, asked) = (births(&pids), Instant::now());
         let command = Some(Started { child, gate, status: None });
@@ -210,8 +210,28 @@ fn name_of(pid: u32) -> Result<String, Failure> {
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(|_| {
         Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists Node's processes")
     })?;
-    Ok(comm.trim_end().to_owned())
+    Ok(::target::title(pid).unwrap_or_else(|| comm.trim_end().to_owned()))
 }
+
+/// What people call what they start: the package of this folder for Node and its launchers, else the tool that a launcher
+/// starts, the script, or the program.
+fn title_of_command(command: &[OsString]) -> String {
+    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let base = |word: &String| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let program = words.first().map(base).unwrap_or_default();
+    let is_launcher = profile::classify::is_launcher(&words.join(" "));
+    if !is_launcher && program != "node" {
+        return program;
+    }
+    let package = std::env::current_dir().ok().and_then(|folder| ::target::app_of_folder(&folder));
+    let is_name = |word: &&String| !word.starts_with('-') && !LAUNCHER_VERBS.contains(&word.as_str());
+    let script = || words.iter().skip(1).find(is_name).map(|word| Path::new(word));
+    let stem = || script().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    package.or_else(stem).unwrap_or(program)
+}
+
+/// What stands between a launcher and what it starts.
+const LAUNCHER_VERBS: &[&str] = &["exec", "run", "run-script", "x", "dlx"];
 
 /// Stands in for a command until the gate opens, then becomes it. Returns only when it cannot.
 pub(crate) fn stand_in() -> Option<Failure> {

@@ -8,11 +8,15 @@ use target::{InspectorWay, Places, Process};
 
 use super::target::Target;
 use crate::cli::{self, Via};
-use crate::failure::{Failure, warn};
+use crate::failure::{Failure, is_quiet, warn};
 use crate::{advice, invoked};
 
-/// Settles the way to a target.
-pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Failure> {
+/// Settles the way to a target; `told` gets what was said of its names, so that it is not said again.
+pub(super) fn choose(
+    arguments: &cli::Record,
+    target: &Target,
+    told: &mut Vec<String>,
+) -> Result<Via, Failure> {
     let asks_for_perf = !arguments.event.is_empty() || arguments.no_heap;
     if arguments.way.via != Via::Auto || target.is_command() || target.is_system() || asks_for_perf {
         return Ok(arguments.way.via);
@@ -42,6 +46,7 @@ pub(super) fn choose(arguments: &cli::Record, target: &Target) -> Result<Via, Fa
         ))),
         InspectorWay::CanBeOpened => {
             warn(&format!("{why}; with names: {}", again(arguments, &process)));
+            told.push(ways.names.why.clone());
             Ok(Via::Perf)
         }
         // What perf events say of themselves is the better advice.
@@ -71,7 +76,7 @@ fn again(arguments: &cli::Record, process: &Process) -> String {
 }
 
 fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    io::stdin().is_terminal() && io::stderr().is_terminal() && !is_quiet()
 }
 
 fn ask(why: &str, process: &Process) -> Result<bool, Failure> {

@@ -1,0 +1,83 @@
+//! Which process a recording is of, in a few words: for titles, and for the report.
+
+use profile::classify::is_launcher;
+use profile::{Process, ProcessId, Profile, StringId};
+use serde::Serialize;
+
+/// A process, as people know it.
+#[derive(Debug, Serialize)]
+pub(crate) struct ProcessRow {
+    pub(crate) pid: Option<u32>,
+    /// The name in its package.json, or pm2's.
+    pub(crate) app: Option<String>,
+    /// Its command line without the values of arguments.
+    pub(crate) command: Option<String>,
+    pub(crate) folder: Option<String>,
+    /// The TCP ports that it listens on.
+    pub(crate) ports: Vec<u16>,
+    pub(crate) container: Option<String>,
+    pub(crate) node_version: Option<String>,
+    /// Whether it only started others, as npm does.
+    pub(crate) is_launcher: bool,
+    /// Its samples in the main lane.
+    pub(crate) samples: u64,
+}
+
+/// The processes of a recording: what it is about first, launchers last.
+pub(crate) fn processes(profile: &Profile) -> Vec<ProcessRow> {
+    let mut samples = vec![0u64; profile.processes().len()];
+    if let Some(lane) = profile.lanes().first() {
+        for (row, thread) in lane.samples.thread.iter().enumerate() {
+            let process = profile.thread(*thread).process;
+            samples[process.index()] = samples[process.index()].saturating_add(lane.samples_in_row(row));
+        }
+    }
+    let described = profile.processes().iter().zip(samples);
+    let mut rows: Vec<ProcessRow> =
+        described.map(|(process, samples)| row(profile, process, samples)).collect();
+    rows.sort_by_key(|row| {
+        let is_known = row.command.is_some() || row.node_version.is_some();
+        (row.is_launcher, !is_known, std::cmp::Reverse(row.samples))
+    });
+    rows
+}
+
+fn row(profile: &Profile, process: &Process, samples: u64) -> ProcessRow {
+    let text = |id: StringId| id.some().map(|id| profile.text(id).to_owned());
+    ProcessRow {
+        pid: process.pid,
+        app: text(process.app),
+        command: text(process.command),
+        folder: text(process.folder),
+        ports: process.ports.clone(),
+        container: text(process.container),
+        node_version: text(process.node_version),
+        is_launcher: is_launching(profile, process),
+        samples,
+    }
+}
+
+/// The processes that only started the others; none where there are no others.
+pub(crate) fn launchers(profile: &Profile) -> Vec<ProcessId> {
+    let is_other = |process: &Process| process.command.some().is_some() && !is_launching(profile, process);
+    if !profile.processes().iter().any(is_other) {
+        return Vec::new();
+    }
+    let rows = profile.processes().iter().enumerate();
+    let launching = rows.filter(|(_, process)| is_launching(profile, process));
+    launching.map(|(row, _)| ProcessId::from_index(row)).collect()
+}
+
+fn is_launching(profile: &Profile, process: &Process) -> bool {
+    process.command.some().is_some_and(|command| is_launcher(profile.text(command)))
+}
+
+/// `shop · pid 4140`, or what else is known; `None` where nothing is.
+pub(crate) fn title(profile: &Profile) -> Option<String> {
+    let first = processes(profile).into_iter().next();
+    let named = first.and_then(|process| {
+        let name = process.app.or(process.command)?;
+        Some(process.pid.map_or_else(|| name.clone(), |pid| format!("{name} · pid {pid}")))
+    });
+    named.or_else(|| profile.meta().command.clone()).or_else(|| profile.meta().host.clone())
+}
