@@ -282,13 +282,16 @@ impl<'a> Walker<'a> {
         let (_, sp) = place_of(sample)?;
         let memory = sys::remote::Process::new(pid).ok()?;
         let read = |address: u64, out: &mut [u8]| memory.read_first(address, out);
-        let copy = Copied { sp, bytes: sample.user_stack, time_ns: sample.time_ns };
+        let tid = sample.tid.unwrap_or(pid);
+        let copy = Copied { tid, sp, bytes: sample.user_stack, time_ns: sample.time_ns };
         let stack = self.deeper.read(copy, sys::clock::monotonic_ns(), &read)?;
         let shallow = self.steps.clone();
         self.find_steps(&Sample { user_stack: &stack, ..*sample }, (row, pid), true, true);
         // Every step must be there again: what was found in the copy is what is gone on from.
         let is_longer = self.steps.len() > shallow.len() && self.steps.starts_with(&shallow);
-        if !self.is_cut && is_longer && copy.holds(sys::clock::monotonic_ns(), &read) {
+        if self.is_cut {
+            self.deeper.give_up(copy);
+        } else if is_longer && copy.holds(sys::clock::monotonic_ns(), &read) {
             return Some(stack);
         }
         (self.steps, self.is_cut) = (shallow, true);
