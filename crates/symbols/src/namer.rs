@@ -53,6 +53,7 @@ pub struct Namer {
     pub(crate) javascript: FxHashMap<u32, NamedFrame>,
     pub(crate) about: OwnAbout,
     pub(crate) losses: Losses,
+    pub(crate) clips_far_times: bool,
 }
 
 /// What was lost.
@@ -157,7 +158,14 @@ impl Namer {
             javascript: FxHashMap::default(),
             about: OwnAbout::default(),
             losses: Losses::default(),
+            clips_far_times: false,
         }
+    }
+
+    /// Does not believe times that lie far outside of the others: for recordings that are not our own, or not new.
+    pub fn clip_far_times(mut self) -> Self {
+        self.clips_far_times = true;
+        self
     }
 
     /// Names everything and closes the profile.
