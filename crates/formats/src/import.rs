@@ -205,7 +205,7 @@ impl Read for Broken {
 }
 
 fn read_perf_data(stream: Stream<'_>, options: ImportOptions) -> Profile {
-    let mut namer = Namer::new(options.sources, "perf.data");
+    let mut namer = Namer::new(options.sources, "perf.data").clip_far_times();
     perf_data::read(stream, options.threads, &mut namer);
     namer.finish()
 }

@@ -2,14 +2,65 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Text that no terminal obeys: control and direction-changing characters become a replacement character.
+/// Text that no terminal obeys, and that is what it looks like: control characters, characters that end a line or change
+/// the direction, and those that take no room become a replacement character. In an emoji or behind an ideograph, the
+/// latter only tell how it is drawn: there they are left out.
 pub(crate) fn printable(text: &str) -> String {
-    let is_harmless = |character: char| !character.is_control() && !is_direction_mark(character);
-    text.chars().map(|character| if is_harmless(character) { character } else { '\u{fffd}' }).collect()
+    let mut shown = String::with_capacity(text.len());
+    let mut before = ' ';
+    for character in text.chars() {
+        match character {
+            _ if character.is_control() => shown.push(HIDDEN),
+            EMOJI_STYLE if is_picture(before) => shown.push(character),
+            _ if !is_invisible(character) => shown.push(character),
+            _ if is_drawing_hint(character) && is_picture(before) => continue,
+            _ => shown.push(HIDDEN),
+        }
+        before = character;
+    }
+    shown
 }
 
-fn is_direction_mark(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Stands for a character that is not shown.
+const HIDDEN: char = '\u{fffd}';
+
+/// Asks for the coloured form of the character before it.
+const EMOJI_STYLE: char = '\u{fe0f}';
+
+/// Characters that take no room, end a line or change the direction: Unicode's default ignorable ones, without
+/// combining marks, and its line separators.
+const INVISIBLE: &[(char, char)] = &[
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+fn is_invisible(character: char) -> bool {
+    INVISIBLE.iter().any(|(first, last)| (*first..=*last).contains(&character))
+}
+
+/// Joins pictures to one, or tells which form of a character is meant.
+fn is_drawing_hint(character: char) -> bool {
+    matches!(character, '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e01ef}')
+}
+
+/// An emoji, an ideograph, or what follows one in a sequence.
+fn is_picture(character: char) -> bool {
+    character.width() == Some(2) || matches!(character, '\u{2190}'..='\u{2bff}' | EMOJI_STYLE)
 }
 
 /// The columns that a text takes.
@@ -175,6 +226,29 @@ mod tests {
     #[test]
     fn no_terminal_obeys_a_name() {
         assert_eq!(printable("a\u{1b}[31mb\u{202e}c 漢字 🦀"), "a\u{fffd}[31mb\u{fffd}c 漢字 🦀");
+        for hidden in "\u{85}\u{ad}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{2060}\u{2066}\u{2069}\u{feff}\u{3164}\u{fe0f}\u{e0041}".chars() {
+            assert_eq!(printable(&format!("a{hidden}b")), "a\u{fffd}b", "{:x}", u32::from(hidden));
+        }
+    }
+
+    /// Letters with marks, scripts of the world and emoji stay what they are; parts of an emoji stand side by side.
+    #[test]
+    fn names_of_the_world_stay_readable() {
+        for text in [
+            "主程序",
+            "データ処理",
+            "계산",
+            "вычислить",
+            "e\u{301}t\u{e9}",
+            "❤\u{fe0f}",
+            "🦀👍🏽",
+            "नमस्ते",
+            "مرحبا",
+        ] {
+            assert_eq!(printable(text), text);
+        }
+        assert_eq!(printable("👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥"), "👩💻 ❤\u{fe0f}🔥");
+        assert_eq!(printable("辻\u{e0100}さん"), "辻さん");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //! the times.
 
 mod append;
+mod clip;
 
 pub use append::Joining;
+pub use clip::{is_far, main_span};
 
 use std::hash::{Hash, Hasher};
 

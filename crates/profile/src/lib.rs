@@ -17,7 +17,7 @@ mod strings;
 mod tables;
 mod texts;
 
-pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo};
+pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo, is_far, main_span};
 pub use category::{Category, Role, Tier};
 pub use check::CheckError;
 pub use ids::{

@@ -58,6 +58,7 @@ pub struct Namer {
     pub(crate) is_ours: bool,
     pub(crate) about: OwnAbout,
     pub(crate) losses: Losses,
+    pub(crate) clips_far_times: bool,
 }
 
 /// What was lost.
@@ -174,7 +175,14 @@ impl Namer {
             is_ours: false,
             about: OwnAbout::default(),
             losses: Losses::default(),
+            clips_far_times: false,
         }
+    }
+
+    /// Does not believe times that lie far outside of the others: for recordings that are not our own, or not new.
+    pub fn clip_far_times(mut self) -> Self {
+        self.clips_far_times = true;
+        self
     }
 
     /// Names everything and closes the profile.

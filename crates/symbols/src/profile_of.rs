@@ -33,6 +33,9 @@ pub(crate) fn profile_of(namer: &Namer) -> Profile {
     add_samples(&mut builder, namer, &mut threads, &stacks);
     add_switches(&mut builder, namer, &mut threads);
     add_turns(&mut builder, namer, &mut threads);
+    if namer.clips_far_times {
+        builder.clip_far_times();
+    }
     infer_roles(&mut builder);
     note_losses(&mut builder, namer);
     settle_quality_with(&mut builder, |frame| resolved.reason(frame));

@@ -157,6 +157,7 @@ impl Joined {
         }
         let switch = |(thread, RawSwitch { time_ns, out, .. })| CpuSwitch { thread, time_ns, out };
         add_off_cpu_times(&mut builder, switches.into_iter().map(switch), []);
+        builder.clip_far_times();
         infer_roles(&mut builder);
         settle_quality(&mut builder);
         settle_clock(&mut builder);

@@ -139,10 +139,16 @@ impl<'a> Reader<'a> {
         self.add_lanes(&types, default);
     }
 
-    /// The main lane first: the default sample type, or the last, as pprof has it.
+    /// The main lane first: the default sample type, or the last, as pprof has it; where that has no values, the
+    /// first one that has.
     fn add_lanes(&mut self, types: &[(u64, u64)], default: u64) {
         let main = types.iter().position(|(name, _)| default > 0 && *name == default);
         let main = main.unwrap_or(types.len().saturating_sub(1));
+        let has_values = self.types_with_values(types.len());
+        let main = match has_values.get(main) {
+            Some(false) => has_values.iter().position(|has| *has).unwrap_or(main),
+            _ => main,
+        };
         let mut order: Vec<usize> = (0..types.len()).collect();
         order.sort_by_key(|row| *row != main);
         self.lanes = vec![(LaneId(0), 1); types.len()];
@@ -153,6 +159,22 @@ impl<'a> Reader<'a> {
             let info = LaneInfo { name: &name, unit, timed: false, counted: false };
             self.lanes[row] = (self.builder.lane(info), scale);
         }
+    }
+
+    /// Which of the sample types have a value in any sample.
+    fn types_with_values(&self, types: usize) -> Vec<bool> {
+        let mut has_values = vec![false; types];
+        for (_, value) in Fields::of(self.bytes).filter(|(number, _)| *number == field::SAMPLE) {
+            let fields = Fields::of(value.bytes()).filter(|(number, _)| *number == sample::VALUE);
+            let numbers = fields.flat_map(|(_, value)| value.numbers());
+            for (has, number) in has_values.iter_mut().zip(numbers) {
+                *has |= number.cast_signed() > 0;
+            }
+            if has_values.iter().all(|has| *has) {
+                break;
+            }
+        }
+        has_values
     }
 
     fn read_samples(&mut self) {
@@ -314,4 +336,45 @@ fn time_scale(unit: &str) -> Option<u64> {
         "seconds" | "second" | "s" => 1_000_000_000,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message of up to 127 bytes, as protobuf writes it.
+    fn message(number: u8, bytes: &[u8]) -> Vec<u8> {
+        [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
+    }
+
+    /// The sample types `wall` and `cpu`, and one sample with these values.
+    fn profile(values: [u8; 2], default: u8) -> Profile {
+        let texts: Vec<u8> = ["", "wall", "cpu", "nanoseconds", "main"]
+            .iter()
+            .flat_map(|text| message(6, text.as_bytes()))
+            .collect();
+        let parts = [
+            message(1, &[8, 1, 16, 3]),
+            message(1, &[8, 2, 16, 3]),
+            message(2, &[10, 1, 1, 18, 2, values[0], values[1]]),
+            message(4, &[8, 1, 34, 2, 8, 1]),
+            message(5, &[8, 1, 16, 4]),
+            texts,
+            vec![14 << 3, default],
+        ];
+        read(&*parts.concat())
+    }
+
+    #[test]
+    fn the_main_lane_has_samples() {
+        let main = |profile: &Profile| {
+            let lane = &profile.lanes()[0];
+            (profile.text(lane.name).to_owned(), lane.samples.weight.clone())
+        };
+        assert_eq!(main(&profile([5, 7], 0)), ("cpu".into(), vec![7]));
+        assert_eq!(main(&profile([5, 7], 1)), ("wall".into(), vec![5]));
+        assert_eq!(main(&profile([5, 0], 0)), ("wall".into(), vec![5]), "the last type is empty");
+        assert_eq!(main(&profile([0, 7], 1)), ("cpu".into(), vec![7]), "the default type is empty");
+        assert!(profile([0, 0], 1).lanes()[0].samples.is_empty());
+    }
 }

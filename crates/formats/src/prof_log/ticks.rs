@@ -90,6 +90,7 @@ impl Ticks {
             builder.sample(lane, Sample { time_ns, thread: threads[isolate], stack, weight });
         }
         builder.meta().interval_ns = self.isolates.first().map(interval_ns);
+        builder.clip_far_times();
         settle_quality_with(builder, |frame| resolved.reason(frame));
         self.builder.finish()
     }

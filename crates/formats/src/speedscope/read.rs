@@ -278,6 +278,7 @@ impl Reader {
         for (count, what) in sentences.iter().filter(|(count, _)| *count > 0) {
             losses.damage.push(format!("{count} {what}"));
         }
+        self.builder.clip_far_times();
         infer_roles(&mut self.builder);
         settle_quality(&mut self.builder);
         self.builder.finish()

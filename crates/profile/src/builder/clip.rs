@@ -1,0 +1,116 @@
+//! Times that lie far outside of all others: a thread on another clock, a record without a time. They would stretch
+//! a recording of seconds to days. Such samples are moved to the nearest of the other times, and that is said.
+
+use super::Builder;
+
+/// Times that are closer than this belong together.
+const LONG_GAP_NS: u64 = 3600 * SECOND_NS;
+/// So many times the length of the others, a gap is no pause of theirs.
+const FAR: u64 = 100;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Whether a gap is too long to belong to a recording of that length.
+pub fn is_far(gap_ns: u64, length_ns: u64) -> bool {
+    gap_ns >= LONG_GAP_NS && gap_ns / FAR >= length_ns.max(SECOND_NS)
+}
+
+/// The first and the last time of the main part of ascending times, where others lie far outside of it. The main part
+/// is the one with most of the samples between two long gaps, and what is not far from it.
+pub fn main_span(sorted_ns: &[u64]) -> Option<(u64, u64)> {
+    let (first, last) = (sorted_ns.first()?, sorted_ns.last()?);
+    if last - first < LONG_GAP_NS {
+        return None;
+    }
+    let parts: Vec<&[u64]> = sorted_ns.chunk_by(|one, next| next - one < LONG_GAP_NS).collect();
+    let main = (0..parts.len()).rev().max_by_key(|row| parts[*row].len())?;
+    if parts[main].len() * 2 <= sorted_ns.len() {
+        return None;
+    }
+    let (mut start_ns, mut end_ns) = ends(parts[main])?;
+    let (mut before, mut after) = (parts[..main].to_vec(), parts[main + 1..].to_vec());
+    after.reverse();
+    loop {
+        let length_ns = end_ns - start_ns;
+        let earlier = before.last().and_then(|part| ends(part));
+        let later = after.last().and_then(|part| ends(part));
+        if let Some((start, _)) = earlier.filter(|(_, end)| !is_far(start_ns - end, length_ns)) {
+            start_ns = start;
+            before.pop();
+        } else if let Some((_, end)) = later.filter(|(start, _)| !is_far(start - end_ns, length_ns)) {
+            end_ns = end;
+            after.pop();
+        } else {
+            break;
+        }
+    }
+    (start_ns > *first || end_ns < *last).then_some((start_ns, end_ns))
+}
+
+fn ends(part: &[u64]) -> Option<(u64, u64)> {
+    Some((*part.first()?, *part.last()?))
+}
+
+impl Builder {
+    /// Moves samples and markers whose times lie far outside of the others to the nearest of these, and says so among
+    /// the losses. Returns the first and the last time of the others, where any was moved.
+    pub fn clip_far_times(&mut self) -> Option<(u64, u64)> {
+        let lanes = self.profile.lanes.iter().filter(|lane| lane.timed);
+        let mut times_ns: Vec<u64> = lanes.flat_map(|lane| lane.samples.time_ns.iter().copied()).collect();
+        let (first, last) = (times_ns.iter().min()?, times_ns.iter().max()?);
+        let distance_ns = last - first;
+        if distance_ns < LONG_GAP_NS {
+            return None;
+        }
+        times_ns.sort_unstable();
+        let (start_ns, end_ns) = main_span(&times_ns)?;
+        let mut moved = 0u64;
+        for lane in self.profile.lanes.iter_mut().filter(|lane| lane.timed) {
+            for time_ns in &mut lane.samples.time_ns {
+                moved += u64::from(!(start_ns..=end_ns).contains(time_ns));
+                *time_ns = (*time_ns).clamp(start_ns, end_ns);
+            }
+        }
+        let markers = &mut self.profile.markers;
+        let off_cpu = &mut self.profile.off_cpu.start_ns;
+        for time_ns in markers.start_ns.iter_mut().chain(&mut markers.end_ns).chain(off_cpu) {
+            *time_ns = (*time_ns).clamp(start_ns, end_ns);
+        }
+        let sentence = format!(
+            "the times of {moved} of {} samples lie up to {} s from all others: they are shown at the nearest of these",
+            times_ns.len(),
+            (distance_ns - (end_ns - start_ns)) / SECOND_NS
+        );
+        self.meta().losses.damage.push(sentence);
+        Some((start_ns, end_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(times: &[u64]) -> Option<(u64, u64)> {
+        let times: Vec<u64> = times.iter().map(|time| time * SECOND_NS).collect();
+        main_span(&times).map(|(start, end)| (start / SECOND_NS, end / SECOND_NS))
+    }
+
+    #[test]
+    fn what_is_far_outside_is_no_part_of_a_recording() {
+        assert_eq!(seconds(&[0, 428_550, 428_560, 428_580]), Some((428_550, 428_580)));
+        assert_eq!(seconds(&[10, 20, 30, 428_580, 900_000]), Some((10, 30)));
+        assert_eq!(seconds(&[1, 500_000, 500_001, 500_002, 1_000_000]), Some((500_000, 500_002)));
+    }
+
+    #[test]
+    fn long_pauses_are_no_damage() {
+        assert_eq!(seconds(&[]), None);
+        assert_eq!(seconds(&[5]), None);
+        assert_eq!(seconds(&[0, 10, 3000, 6000]), None, "less than an hour between two");
+        let with_a_night: Vec<u64> = (0..600).chain(30_000..30_600).collect();
+        assert_eq!(seconds(&with_a_night), None, "ten minutes before a night, and ten after it");
+        let hourly: Vec<u64> = (0..100).map(|hour| hour * 4000).collect();
+        assert_eq!(seconds(&hourly), None, "single samples, more than an hour from each other");
+        assert_eq!(seconds(&[0, 428_580]), None, "nobody knows which of the two is right");
+        assert!(!is_far(u64::MAX, u64::MAX) && is_far(u64::MAX, 0) && !is_far(3599 * SECOND_NS, 0));
+    }
+}
