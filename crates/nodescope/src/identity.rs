@@ -8,6 +8,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(crate) struct ProcessRow {
     pub(crate) pid: Option<u32>,
+    /// The name of its main thread, or a better one.
+    pub(crate) name: Option<String>,
     /// The name in its package.json, or pm2's.
     pub(crate) app: Option<String>,
     /// Its command line without the values of arguments.
@@ -17,6 +19,8 @@ pub(crate) struct ProcessRow {
     pub(crate) ports: Vec<u16>,
     pub(crate) container: Option<String>,
     pub(crate) node_version: Option<String>,
+    /// The CPU limit, in CPUs.
+    pub(crate) cpu_limit: Option<f64>,
     /// Whether it only started others, as npm does.
     pub(crate) is_launcher: bool,
     /// Its samples in the main lane.
@@ -32,9 +36,9 @@ pub(crate) fn processes(profile: &Profile) -> Vec<ProcessRow> {
             samples[process.index()] = samples[process.index()].saturating_add(lane.samples_in_row(row));
         }
     }
-    let described = profile.processes().iter().zip(samples);
-    let mut rows: Vec<ProcessRow> =
-        described.map(|(process, samples)| row(profile, process, samples)).collect();
+    let ids = (0..samples.len()).map(ProcessId::from_index);
+    let described = ids.zip(samples).map(|(id, samples)| ProcessRow { samples, ..row(profile, id) });
+    let mut rows: Vec<ProcessRow> = described.collect();
     rows.sort_by_key(|row| {
         let is_known = row.command.is_some() || row.node_version.is_some();
         (row.is_launcher, !is_known, std::cmp::Reverse(row.samples))
@@ -42,18 +46,22 @@ pub(crate) fn processes(profile: &Profile) -> Vec<ProcessRow> {
     rows
 }
 
-fn row(profile: &Profile, process: &Process, samples: u64) -> ProcessRow {
+/// What is known of a process, but for its samples.
+pub(crate) fn row(profile: &Profile, id: ProcessId) -> ProcessRow {
+    let process = profile.process(id);
     let text = |id: StringId| id.some().map(|id| profile.text(id).to_owned());
     ProcessRow {
         pid: process.pid,
+        name: text(process.name),
         app: text(process.app),
         command: text(process.command),
         folder: text(process.folder),
         ports: process.ports.clone(),
         container: text(process.container),
         node_version: text(process.node_version),
+        cpu_limit: process.cpu_limit_millis.map(|millis| f64::from(millis) / 1e3),
         is_launcher: is_launching(profile, process),
-        samples,
+        samples: 0,
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod calls;
 mod findings;
-mod identity;
+mod headline;
 mod inlined;
 mod loops;
 mod terminal;
@@ -22,7 +22,6 @@ use crate::style::Style;
 use crate::{input, output, select};
 use calls::CallsRow;
 use findings::{FindingRow, Telling};
-use identity::ProcessRow;
 use inlined::InlinedRow;
 use loops::{HostRow, LoopRow, RunRow, StallRow, StopRow};
 
@@ -83,10 +82,8 @@ pub(crate) struct Report {
     pub(crate) host: Option<String>,
     pub(crate) command: Option<String>,
     /// The processes: what the recording is about first, launchers such as npm last.
-    #[serde(rename = "processes")]
-    pub(crate) process_rows: Vec<ProcessRow>,
-    pub(crate) node_version: Option<String>,
     pub(crate) processes: Vec<ProcessRow>,
+    pub(crate) node_version: Option<String>,
     /// The containers and pods of the processes.
     pub(crate) containers: Vec<String>,
     /// What stands out, the most costly first.
@@ -261,9 +258,8 @@ impl Report {
             start_clock_s: meta.start_clock_s,
             host: meta.host.clone(),
             command: meta.command.clone(),
-            process_rows: identity::processes(profile),
+            processes: identity::processes(profile),
             node_version: meta.node_version.clone(),
-            processes: identity::rows(profile),
             containers: containers(profile),
             losses: losses(profile),
             cost: meta.cost,
@@ -282,7 +278,7 @@ impl Report {
                 .collect(),
             calls: calls::rows(profile, weights, selection),
             counted: lane.is_some_and(|lane| lane.counted),
-            headline: identity::headline(profile, selection, weights),
+            headline: headline::line(profile, selection, weights),
             is_ours: !meta.way_in.is_empty(),
             is_part: is_part(selection),
             ..Self::default()

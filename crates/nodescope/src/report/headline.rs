@@ -1,55 +1,18 @@
-//! Which process a recording is of: the rows for programs, and the first line for people.
+//! The first line of a report: which process it is about, and when.
 
 use std::collections::BTreeSet;
 
-use profile::{Process, ProcessId, Profile};
-use serde::Serialize;
+use profile::{ProcessId, Profile};
 use views::{Selection, Weights};
 
+use crate::identity::{self, ProcessRow};
 use crate::text::{duration, utc_time};
 
-/// A process that was recorded.
-#[derive(Debug, Serialize)]
-pub(crate) struct ProcessRow {
-    pub(crate) pid: Option<u32>,
-    pub(crate) name: Option<String>,
-    /// The name in its package.json.
-    pub(crate) app: Option<String>,
-    /// The command line without the values of its arguments.
-    pub(crate) command: Option<String>,
-    pub(crate) folder: Option<String>,
-    pub(crate) ports: Vec<u16>,
-    pub(crate) container: Option<String>,
-    pub(crate) node_version: Option<String>,
-    /// The CPU limit, in CPUs.
-    pub(crate) cpu_limit: Option<f64>,
-}
-
-/// The recorded processes, those that were not sampled, too.
-pub(super) fn rows(profile: &Profile) -> Vec<ProcessRow> {
-    profile.processes().iter().map(|process| row(profile, process)).collect()
-}
-
-fn row(profile: &Profile, process: &Process) -> ProcessRow {
-    let text = |id: profile::StringId| id.some().map(|id| profile.text(id).to_owned());
-    ProcessRow {
-        pid: process.pid,
-        name: text(process.name),
-        app: text(process.app),
-        command: text(process.command),
-        folder: text(process.folder),
-        ports: process.ports.clone(),
-        container: text(process.container),
-        node_version: text(process.node_version),
-        cpu_limit: process.cpu_limit_millis.map(|millis| f64::from(millis) / 1e3),
-    }
-}
-
 /// `deploy-api · pid 4140 · Node 24.11.1 · container web-3 · limit 0.3 CPU · 30.0 s from 03:15:02 UTC`
-pub(super) fn headline(profile: &Profile, selection: &Selection, weights: &Weights) -> String {
+pub(super) fn line(profile: &Profile, selection: &Selection, weights: &Weights) -> String {
     let meta = profile.meta();
-    let processes: Vec<ProcessRow> =
-        shown(profile, weights).iter().map(|id| row(profile, profile.process(*id))).collect();
+    let shown = shown(profile, weights);
+    let processes: Vec<ProcessRow> = shown.iter().map(|id| identity::row(profile, *id)).collect();
     let is_ours = !meta.way_in.is_empty();
     let common = |value: &dyn Fn(&ProcessRow) -> Option<String>| {
         let values: BTreeSet<Option<String>> = processes.iter().map(value).collect();
@@ -76,10 +39,12 @@ pub(super) fn headline(profile: &Profile, selection: &Selection, weights: &Weigh
     parts.join(" · ")
 }
 
-/// The processes that were sampled. Of a recording of Node, its children are of no interest here.
+/// The processes that were sampled, without those that only started others. Of a recording of Node, its other children
+/// are of no interest here.
 fn shown(profile: &Profile, weights: &Weights) -> Vec<ProcessId> {
-    let sampled: BTreeSet<ProcessId> =
-        weights.entries.iter().map(|entry| profile.thread(entry.thread).process).collect();
+    let launchers = identity::launchers(profile);
+    let sampled = weights.entries.iter().map(|entry| profile.thread(entry.thread).process);
+    let sampled: BTreeSet<ProcessId> = sampled.filter(|id| !launchers.contains(id)).collect();
     let is_node = |id: &&ProcessId| profile.process(**id).node_version.some().is_some();
     let nodes: Vec<ProcessId> = sampled.iter().filter(is_node).copied().collect();
     if nodes.is_empty() { sampled.into_iter().collect() } else { nodes }
