@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use profile::classify::is_launcher;
 use profile::{
     Builder, LaneId, LaneInfo, OffCpuTime, Process, Profile, Sample, StackId, StringId, ThreadId, Unit,
+    WAITS_LANE,
 };
 use rustc_hash::FxHashMap;
 use trace::{CpuTime, ShortWaits};
 
 use crate::add;
 use crate::finish::{WITHOUT_MAP, first_ns, infer_roles, settle_clock, settle_quality_with};
-use crate::namer::{Namer, ProcessFacts, RawEvent, RawSwitch};
+use crate::namer::{Namer, RawEvent, RawSwitch};
 use crate::off_cpu::{CpuSwitch, add_off_cpu_times};
 use crate::resolve::resolve;
 use crate::stacks::{NONE, RawStack};
 use crate::threads::NamedThread;
-use crate::turns::{self, Look, Switches};
+use crate::turns::{self, OffCpu};
 
 pub(crate) fn profile_of(namer: &Namer) -> Profile {
     let mut builder = Builder::new();
@@ -32,11 +33,12 @@ pub(crate) fn profile_of(namer: &Namer) -> Profile {
     let mut threads = SeenThreads::new(namer);
     add_samples(&mut builder, namer, &mut threads, &stacks);
     add_switches(&mut builder, namer, &mut threads);
-    add_turns(&mut builder, namer, &mut threads);
+    add_loops(&mut builder, namer, &mut threads);
     if namer.clips_far_times {
         builder.clip_far_times();
     }
     infer_roles(&mut builder);
+    turns::add_unwatched(&mut builder);
     note_losses(&mut builder, namer);
     settle_quality_with(&mut builder, |frame| resolved.reason(frame));
     settle_reasons(&mut builder, namer);
@@ -53,22 +55,26 @@ fn stack_at(stacks: &[StackId], row: u32) -> StackId {
 struct SeenThreads<'a> {
     namer: &'a Namer,
     ids: Vec<Option<ThreadId>>,
+    /// The CPU limits of processes.
+    limits: FxHashMap<u32, u32>,
 }
 
 impl<'a> SeenThreads<'a> {
     fn new(namer: &'a Namer) -> Self {
-        Self { namer, ids: vec![None; namer.threads.rows.len()] }
+        let limit = |second: &trace::Second| Some((second.pid, second.cpu_limit_millis?));
+        let limits = namer.seconds.iter().filter_map(limit).collect();
+        Self { namer, ids: vec![None; namer.threads.rows.len()], limits }
     }
 
     fn id(&mut self, builder: &mut Builder, row: u32) -> ThreadId {
         if let Some(id) = self.ids[row as usize] {
             return id;
         }
-        let Namer { threads, facts, is_ours, .. } = self.namer;
+        let Namer { threads, is_ours, .. } = self.namer;
         let rows = if *is_ours { threads.rows_of_life(row) } else { vec![row] };
         let last = rows.last().copied().unwrap_or(row);
         let NamedThread { pid, tid, name } = &threads.rows[last as usize];
-        let process = process_of(builder, *pid, pid.and_then(|pid| facts.get(&pid)));
+        let process = process_of(builder, self.namer, &self.limits, *pid);
         let id = add::thread_of(builder, process, *tid, &String::from_utf8_lossy(name));
         let names = rows.iter().rev().map(|row| String::from_utf8_lossy(&threads.rows[*row as usize].name));
         if let Some(role) = add::role_of_names(*pid, *tid, names) {
@@ -80,8 +86,16 @@ impl<'a> SeenThreads<'a> {
 }
 
 /// A process, with whatever is known of it.
-fn process_of(builder: &mut Builder, pid: Option<u32>, facts: Option<&ProcessFacts>) -> Process {
-    let Some(facts) = facts else { return Process { pid, ..Process::default() } };
+fn process_of(
+    builder: &mut Builder,
+    namer: &Namer,
+    limits: &FxHashMap<u32, u32>,
+    pid: Option<u32>,
+) -> Process {
+    let cpu_limit_millis = pid.and_then(|pid| limits.get(&pid).copied());
+    let Some(facts) = pid.and_then(|pid| namer.facts.get(&pid)) else {
+        return Process { pid, cpu_limit_millis, ..Process::default() };
+    };
     let mut text = |text: &str| if text.is_empty() { StringId::NONE } else { builder.string(text) };
     Process {
         pid,
@@ -92,23 +106,41 @@ fn process_of(builder: &mut Builder, pid: Option<u32>, facts: Option<&ProcessFac
         command: text(&facts.command),
         folder: text(&facts.folder),
         ports: facts.ports.clone(),
+        cpu_limit_millis,
         ..Process::default()
     }
 }
 
-fn add_turns(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
-    let mut looks: BTreeMap<ThreadId, Vec<Look>> = BTreeMap::new();
-    for (thread, look) in &namer.looks {
-        looks.entry(threads.id(builder, *thread)).or_default().push(*look);
-    }
-    let mut switches: BTreeMap<ThreadId, Switches> = BTreeMap::new();
+/// Adds event loops, their long turns, and what the kernel counted.
+fn add_loops(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
+    let key = |row: u32| {
+        let thread = &namer.threads.rows[row as usize];
+        thread.pid.zip(thread.tid).filter(|key| namer.loop_threads.contains_key(key))
+    };
+    let mut off_cpu: BTreeMap<(u32, u32), OffCpu> = BTreeMap::new();
     for switch in &namer.switches {
-        let id = threads.ids[switch.thread as usize].filter(|id| looks.contains_key(id));
-        if let Some(id) = id {
-            switches.entry(id).or_default().add(switch);
+        if let Some(key) = key(switch.thread) {
+            off_cpu.entry(key).or_default().add(switch);
         }
     }
-    turns::add_markers(builder, &looks, &switches);
+    for turn in &namer.turns {
+        let key = (turn.pid, turn.tid);
+        let Some(row) = namer.loop_threads.get(&key) else { continue };
+        let thread = threads.id(builder, *row);
+        turns::add_turn(builder, thread, turn, off_cpu.get(&key));
+    }
+    for (key, raw) in &namer.loops {
+        let Some(row) = namer.loop_threads.get(key) else { continue };
+        let thread = threads.id(builder, *row);
+        turns::add_loop(builder, thread, raw);
+    }
+    for second in &namer.seconds {
+        let row = namer.threads.rows.iter().rposition(|thread| thread.pid == Some(second.pid));
+        let Some(row) = row else { continue };
+        let thread = threads.id(builder, row as u32);
+        let process = builder.so_far().threads()[thread.index()].process;
+        turns::add_second(builder, process, second);
+    }
 }
 
 fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
@@ -142,6 +174,11 @@ fn add_lanes(builder: &mut Builder, namer: &Namer) -> FxHashMap<u32, LaneId> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     for row in &namer.samples {
         *counts.entry(row.event).or_default() += 1;
+    }
+    let is_waits = |event: &u32| namer.events.get(event).is_some_and(|event| event.name == WAITS_LANE);
+    if counts.keys().all(is_waits) && !counts.is_empty() {
+        // The first lane is the clock's, also where it has nothing.
+        counts.insert(0, 0);
     }
     let mut lane = |(event, count)| {
         let lane = add_lane(builder, namer.events.get(&event));
@@ -219,7 +256,9 @@ fn reason_of_all(namer: &Namer) -> Option<&str> {
 }
 
 fn settle_meta(builder: &mut Builder, namer: &Namer) {
-    let interval_ns = namer.samples.first().and_then(|first| namer.events.get(&first.event)?.interval_ns);
+    let is_waits = |event: &RawEvent| event.name == WAITS_LANE;
+    let mut events = namer.samples.iter().filter_map(|sample| namer.events.get(&sample.event));
+    let interval_ns = events.find(|event| !is_waits(event)).and_then(|event| event.interval_ns);
     let start_ns = first_ns(builder.so_far());
     let mut versions: Vec<&str> = namer.facts.values().map(|facts| facts.node_version.as_str()).collect();
     versions.sort_unstable();

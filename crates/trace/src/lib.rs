@@ -5,7 +5,8 @@ mod record;
 mod sink;
 
 pub use record::{
-    About, Address, BuildId, Comm, Context, CpuTime, Cut, Event, Exit, Facts, Fork, JavaScript, Loss,
-    Measure, Mmap, Registers, Sample, Script, ScriptPart, ShortWaits, Switch, Turn,
+    About, Address, BuildId, Comm, Context, CpuTime, Cut, Event, Exit, FIRST_SYSTEM_CALL_ROW, Facts, Fork,
+    JavaScript, LoopWatch, Loss, Measure, Mmap, Registers, Sample, Script, ScriptPart, Second, ShortWaits,
+    Switch, Turn, TurnKind,
 };
 pub use sink::Sink;

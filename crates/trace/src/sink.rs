@@ -1,8 +1,8 @@
 //! Where a recording goes while it is read or made.
 
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Loss, Mmap, Sample, ScriptPart,
-    ShortWaits, Switch, Turn,
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, LoopWatch, Loss, Mmap, Sample,
+    ScriptPart, Second, ShortWaits, Switch, Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
@@ -32,8 +32,14 @@ pub trait Sink {
     /// A thread was off the CPU several times, each time for a moment.
     fn short_waits(&mut self, _waits: &ShortWaits) {}
 
-    /// An event loop was looked at.
+    /// What is known of an event loop: what is told last of one watch counts.
+    fn loop_watch(&mut self, _watch: &LoopWatch<'_>) {}
+
+    /// A stretch of an event loop's time.
     fn turn(&mut self, _turn: &Turn) {}
+
+    /// What the kernel counted in a piece of time.
+    fn second(&mut self, _second: &Second) {}
 
     /// What is known of a process.
     fn facts(&mut self, _facts: &Facts<'_>) {}

@@ -11,8 +11,8 @@ mod perf;
 pub(crate) mod proc;
 mod reader;
 mod target;
-mod turns;
 mod via;
+mod watching;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

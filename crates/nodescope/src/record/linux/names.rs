@@ -3,7 +3,6 @@
 //! and sends samples with names. When it is silent for too long, it is ended and another one begins.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -12,13 +11,14 @@ use std::time::{Duration, Instant};
 use capture::{Rings, Sampler, mappings, own, records};
 use formats::perf_data::Live;
 use symbols::{Found, Note, Walker};
+use trace::Address;
 use trace::Loss;
 
 use super::journal::Journal;
 use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
 use super::proc;
 use super::reader::{MESSAGE_HEAD, NUMBERS, RINGS, Reader};
-use super::turns::Loops;
+use super::watching::{WAITS_EVENT, Watching, has_javascript};
 use crate::advice;
 use crate::failure::Failure;
 
@@ -262,7 +262,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         trying: 0,
         current: 0,
         taken: 0,
-        ran: BTreeSet::new(),
+        slept: None,
         sent: Instant::now(),
         out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
     });
@@ -279,7 +279,12 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     message.borrow_mut().send(true)?;
     let Some(meanwhile) = read_records(&mut stdin)? else { return Ok(()) };
     live.take(&meanwhile, &mut walker);
-    let mut loops = Loops::default();
+    // The watch reads memory, which a target may forbid by blocking: then nothing is watched.
+    let mut watching = if shuns_everybody {
+        Watching::nothing()
+    } else {
+        Watching::new(capture::processes(&head), &shunned, true)
+    };
     let mut deep = None;
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
@@ -307,7 +312,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         walker.read_scripts();
         if round >= next_scan {
             next_scan = round + SCAN;
-            walker.pids().for_each(|pid| loops.add(pid));
+            walker.pids().for_each(|pid| watching.add(pid));
             if walker.take_missed() {
                 // A process that has ended has no mappings any more.
                 let pids: Vec<u32> = walker.pids().collect();
@@ -324,7 +329,10 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             deep = Some(round);
             message.borrow_mut().bytes.extend(own::loss(loss, count));
         }
-        message.borrow_mut().look_at(&mut loops);
+        watch(&mut watching, &raw, (&mut live, &mut walker), &message);
+        if is_last {
+            watching.finish(&mut message.borrow_mut().bytes);
+        }
         let is_sent = message.borrow_mut().send(is_last)?;
         if let Some(journal) = journal.as_mut().filter(|_| is_sent) {
             journal.forget(message.borrow().taken)?;
@@ -335,12 +343,39 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         let asked = Instant::now();
         // What is read of a stack later must be read soon.
         let is_deep = deep.is_some_and(|deep| deep.elapsed() < DEEP_FOR);
-        is_last = rings.wait_or(0, if is_deep { DEEP_ROUND } else { LONGEST_ROUND })?;
+        is_last = rings.wait_or(0, watching.pause(if is_deep { DEEP_ROUND } else { LONGEST_ROUND }))?;
         // Many threads on many CPUs: they are read together.
         if asked.elapsed() < SHORTEST_ROUND / 2 {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
         }
     }
+}
+
+/// Looks at event loops, and at the stacks of those that sleep inside of a long turn.
+fn watch(
+    watching: &mut Watching,
+    raw: &[u8],
+    (live, walker): (&mut Live, &mut Walker<'_>),
+    message: &RefCell<Message>,
+) {
+    let mut out = Vec::new();
+    watching.learn(raw, &mut out);
+    for wanted in watching.look(&mut out) {
+        let mut time_ns = watching.walk(wanted, walker, &mut out);
+        let mut chain = message.borrow_mut().slept.take();
+        if chain.as_ref().is_some_and(|chain| !has_javascript(chain)) {
+            // V8 maps a copy of its builtins without telling.
+            let mappings = mappings(wanted.pid).unwrap_or_default();
+            records(&mappings).for_each(|(_, record)| live.take(record, walker));
+            message.borrow_mut().bytes.extend(mappings);
+            time_ns = watching.walk(wanted, walker, &mut out).or(time_ns);
+            chain = message.borrow_mut().slept.take().or(chain);
+        }
+        if let Some((time_ns, chain)) = time_ns.zip(chain) {
+            watching.keep(wanted, time_ns, chain, &mut out);
+        }
+    }
+    message.borrow_mut().bytes.append(&mut out);
 }
 
 /// The records that are no samples, by their times: a process that changes its CPU writes into another ring, and what it
@@ -399,8 +434,8 @@ struct Message {
     /// The number of the record that is worked on, and how many are in what was sent or will be.
     current: u64,
     taken: u64,
-    /// The processes whose main thread was seen running since the last look.
-    ran: BTreeSet<u32>,
+    /// The frames of a sleeping stack that was walked.
+    slept: Option<Vec<Address>>,
     sent: Instant,
     /// Stdout, not cut into lines.
     out: File,
@@ -414,12 +449,12 @@ impl Message {
                 self.next_row = frame.row.wrapping_add(1);
             }
             Found::Script(script) => own::script(script, &mut self.bytes),
+            Found::Sample(sample) if sample.event == WAITS_EVENT => self.slept = Some(sample.chain.to_vec()),
             Found::Sample(sample) => {
                 let Some(id) = events.get(sample.event as usize) else { return };
                 own::sample(*id, sample, &mut self.bytes);
                 self.samples += 1;
                 self.settle();
-                self.ran.extend(sample.pid.filter(|_| sample.pid == sample.tid));
                 if std::mem::take(&mut self.trying) != 0 {
                     let _ = self.send(true);
                 }
@@ -443,11 +478,6 @@ impl Message {
     /// The record that was worked on is in the message.
     fn settle(&mut self) {
         self.taken = self.current;
-    }
-
-    fn look_at(&mut self, loops: &mut Loops) {
-        let ran = std::mem::take(&mut self.ran);
-        loops.look(sys::clock::monotonic_ns(), &ran, |turn| self.bytes.extend(own::turn(turn)));
     }
 
     /// Sends, unless it was just done: whoever listens need not wake up for each sample. Whether it was sent.
