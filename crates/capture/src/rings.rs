@@ -285,7 +285,7 @@ mod tests {
                 compact(first, second, &mut out);
                 assert!(out.len() <= mutant.len(), "byte {at} is {byte}");
                 let stripped = records(&out).filter(|(is_sample, _)| *is_sample);
-                stripped.for_each(|(_, record)| drop(strip(record, &mut Vec::new())));
+                assert!(stripped.map(|(_, record)| strip(record, &mut Vec::new())).count() <= 3);
                 assert!(new_processes(&out).count() <= 5);
             }
         }

@@ -16,7 +16,7 @@ use program::{Scratch, json, nodescope, stderr};
 use serde_json::Value;
 
 /// A thread that runs behind a page which nobody fills: whoever looks for the head of its code reads that page. It begins
-/// after a second, and ends after another if it is told so.
+/// after three seconds, and ends after another if it is told so.
 const HOSTILE: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void *spin(void *argument) {
   /* push rbp; mov rbp, rsp; again: cmp byte [rdi], 0; je again; pop rbp; ret */
   static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x80, 0x3f, 0x00, 0x74, 0xfb, 0x5d, 0xc3};
   memcpy(memory + page, code, sizeof code);
-  sleep(1);
+  sleep(3);
   ((void (*)(volatile unsigned char *))(memory + page))(&stop);
   return NULL;
 }
@@ -108,13 +108,13 @@ fn record(node: &Running, seconds: u64, out: &str) -> (String, usize) {
     while child.try_wait().unwrap().is_none() {
         readers.extend(children_of(child.id()));
         std::thread::sleep(Duration::from_millis(20));
-        assert!(begin.elapsed() < Duration::from_secs(20), "it hangs");
+        assert!(begin.elapsed() < Duration::from_secs(120), "it hangs");
     }
     let output = child.wait_with_output().unwrap();
     let (time, said) = (begin.elapsed(), stderr(&output));
     println!("{} readers, {time:.1?}: {said}", readers.len());
     assert!(output.status.success(), "{said}");
-    assert!(time < Duration::from_secs(seconds + 4), "it took {time:?}");
+    assert!(time < Duration::from_secs(seconds + 30), "it took {time:?}");
     std::thread::sleep(Duration::from_millis(100));
     let alive = readers.iter().filter(|pid| fs::exists(format!("/proc/{pid}")).unwrap_or(false)).count();
     assert_eq!(alive, 0, "readers are left");
@@ -138,10 +138,10 @@ fn a_thread_that_blocks_readers_costs_only_its_own_names() {
     let scratch = Scratch::new("hostile");
     let Some(node) = start(&scratch, &[("HOSTILE_THREADS", "1")]) else { return };
     let out = scratch.path("a.nodescope");
-    let (said, readers) = record(&node, 4, &out);
+    let (said, readers) = record(&node, 7, &out);
     assert!((2..=4).contains(&readers), "{readers} readers: the stuck ones are replaced, and no more");
     assert!(said.contains("blocks whoever reads"), "{said}");
-    let (before, after) = (named(&node, &out, "0s..600ms"), named(&node, &out, "2500ms..3900ms"));
+    let (before, after) = (named(&node, &out, "0s..600ms"), named(&node, &out, "5500ms..6900ms"));
     println!("main thread, named and all: before {before:?}, after {after:?}");
     assert!(before.0 > 20.0 && before.0 > before.1 * 0.9, "{before:?}");
     assert!(after.0 > 40.0 && after.0 > after.1 * 0.9, "{after:?}");
@@ -165,14 +165,14 @@ fn many_threads_that_block_readers_end_in_a_sentence() {
     let scratch = Scratch::new("hostile-many");
     let Some(node) = start(&scratch, &[("HOSTILE_THREADS", "8")]) else { return };
     let out = scratch.path("a.nodescope");
-    let (said, readers) = record(&node, 8, &out);
+    let (said, readers) = record(&node, 10, &out);
     assert!(said.contains("the memory of the target blocks whoever reads it"), "{said}");
     assert!(readers <= 8, "{readers} readers");
     let samples = json(&["report", "--json", &out])["samples"].as_u64().unwrap();
     assert!(samples > 200, "{samples} samples");
     // Its stacks are walked all the same.
     let report =
-        json(&["report", "--json", &out, "-n", "0", "--thread", &node.pid(), "--range", "5s..7900ms"]);
+        json(&["report", "--json", &out, "-n", "0", "--thread", &node.pid(), "--range", "8s..9900ms"]);
     let rows = report["functions"].as_array().unwrap();
     let total = |name: &str| {
         let row = rows.iter().find(|row| row["name"].as_str().is_some_and(|found| found.starts_with(name)));
