@@ -152,7 +152,9 @@ fn a_dump_tells_its_own_crash() {
     let dump: Value = serde_json::from_slice(&output.stdout).unwrap();
     let hints = dump["hints"].to_string();
     assert!(hints.contains(&format!("{CRASHED}a test wants it at crates/nodescope/src/")), "{hints}");
-    assert!(!hints.contains("took too long"), "it is not the target's fault: {hints}");
+    // All of it has 2.5 s, which a busy machine may need for the second one.
+    let is_late = dump["took_s"].as_f64().unwrap() > 2.4;
+    assert!(is_late || !hints.contains("took too long"), "it is not the target's fault: {hints}");
     assert!(!dump["threads"].as_array().unwrap().is_empty() && output.status.success(), "{dump}");
     println!("the dump took {:.2} s", begin.elapsed().as_secs_f64());
 }

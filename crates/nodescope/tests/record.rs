@@ -457,7 +457,7 @@ fn the_length_of_paths_does_not_matter() {
     }
     let scratch = Scratch::new("record-lengths");
     let Some(node) = installed_node() else { return println!("skipped: node is missing") };
-    for length in [0, 100, 101, 102, 103, 104, 105, 106, 107, 200] {
+    for length in [0, 99, 103, 200] {
         let folder = scratch.path(&"n".repeat(length));
         fs::create_dir_all(&folder).unwrap();
         let (own, script, out) =
