@@ -44,7 +44,7 @@ impl Daemon {
     fn start() -> Result<Self, String> {
         let client = Command::new("docker").arg("--version").output();
         client.map_err(|error| format!("docker: {error}"))?;
-        let scratch = Scratch::new("docker");
+        let scratch = Scratch::short("docker");
         let log = fs::File::create(scratch.path("log")).unwrap();
         let mut command = Command::new("dockerd");
         command.args(["--iptables=false", "--bridge=none", "--storage-driver", "vfs"]);

@@ -120,7 +120,7 @@ fn has(thread: &Value, part: &str) -> bool {
 
 /// Dumps until it is as expected: a program may not have come far enough, and a busy machine is slow.
 fn dump_until(pid: &str, is_expected: impl Fn(&Value) -> bool) -> Value {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let dump = json(&["dump", pid, "--json"]);
         if is_expected(&dump) {
@@ -256,7 +256,7 @@ fn the_process_is_not_changed() {
     let running = start(&node, &scratch, IDLE, &[]);
     let start = Instant::now();
     let dump = json(&["dump", &running.pid(), "--json"]);
-    assert!(start.elapsed() < Duration::from_secs(10), "even where others want the CPU, too");
+    assert!(start.elapsed() < Duration::from_secs(60), "even where others want the CPU, too");
     for key in [
         "pid",
         "name",
@@ -300,7 +300,7 @@ fn memory_that_blocks_is_given_up() {
     }
     let start = Instant::now();
     let output = nodescope(&["dump", &running.pid(), "--json"]).output().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(start.elapsed() < Duration::from_secs(60));
     let dump: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let threads = dump["threads"].as_array().unwrap();
     assert_eq!(threads.len(), 2, "{dump:#}");

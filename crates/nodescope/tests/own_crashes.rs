@@ -6,13 +6,11 @@
 mod program;
 
 use std::cell::Cell;
-use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use program::inspected::{send, wait_until};
-use program::running::{Running, SHARES, can_record, children_of, nodes};
+use program::running::{Running, SHARES, can_record, children_of, nodes, wait_for_samples};
 use program::{CRASHED, Scratch, json, nodescope};
 use serde_json::Value;
 
@@ -36,13 +34,6 @@ fn record(node: &Running, seconds: &str, out: &str, variables: &[(&str, &str)]) 
 /// The program that reads names for a recorder.
 fn reader_of(recorder: &Child) -> Option<u32> {
     children_of(recorder.id()).first().copied()
-}
-
-/// Waits until what is recorded grows by so much.
-fn wait_for_growth(part: &str, bytes: u64) {
-    let size = || fs::metadata(part).map_or(0, |meta| meta.len());
-    let before = size();
-    wait_until("the recording grows", LONG, || size() >= before + bytes);
 }
 
 /// No sample was lost, and none is there twice: they add up to the CPU time that the kernel has counted.
@@ -75,6 +66,14 @@ fn named(report: &Value) -> f64 {
         / report["samples"].as_f64().unwrap()
 }
 
+/// Whether programs of ours do so: those that are released do not.
+fn crashes_on_demand() -> bool {
+    if !cfg!(debug_assertions) {
+        println!("skipped: a program of ours that panics: in a release build none does so on demand");
+    }
+    cfg!(debug_assertions)
+}
+
 #[test]
 fn a_reader_that_is_killed_costs_no_sample() {
     if !can_record() {
@@ -84,14 +83,14 @@ fn a_reader_that_is_killed_costs_no_sample() {
     let (node, out) = (start(&scratch), scratch.path("a.nodescope"));
     let part = format!("{out}.part");
     let recorder = record(&node, "1h", &out, &[]);
-    wait_until("a recording begins", LONG, || Path::new(&part).exists());
+    let mut samples = 0;
     for signal in ["KILL", "ABRT"] {
-        wait_for_growth(&part, 150_000);
+        samples = wait_for_samples(&part, samples + 300);
         let before = reader_of(&recorder).unwrap();
         send(signal, &before.to_string());
         wait_until("another reader", LONG, || reader_of(&recorder).is_some_and(|pid| pid != before));
     }
-    wait_for_growth(&part, 300_000);
+    wait_for_samples(&part, samples + 600);
     send("INT", &recorder.id().to_string());
     let said = String::from_utf8_lossy(&end(recorder).stderr).into_owned();
     let report = json(&["report", "--json", "-n", "0", &out]);
@@ -112,7 +111,7 @@ fn a_reader_that_is_killed_costs_no_sample() {
 /// One that crashes again and again is given up, one after the other: at last nobody reads names.
 #[test]
 fn a_reader_that_panics_is_reported_with_its_message() {
-    if !can_record() || !cfg!(debug_assertions) {
+    if !can_record() || !crashes_on_demand() {
         return;
     }
     let scratch = Scratch::new("own-crashes-panics");
@@ -128,7 +127,7 @@ fn a_reader_that_panics_is_reported_with_its_message() {
         }
         seen.get().elapsed() > Duration::from_secs(1)
     });
-    wait_for_growth(&part, 20_000);
+    wait_for_samples(&part, wait_for_samples(&part, 0) + 100);
     send("INT", &recorder.id().to_string());
     let said = String::from_utf8_lossy(&end(recorder).stderr).into_owned();
     let report = json(&["report", "--json", "-n", "0", &out]);
@@ -150,7 +149,7 @@ fn a_reader_that_panics_is_reported_with_its_message() {
 /// The one that `dump` starts.
 #[test]
 fn a_dump_tells_its_own_crash() {
-    if !can_record() || !cfg!(debug_assertions) {
+    if !can_record() || !crashes_on_demand() {
         return;
     }
     let scratch = Scratch::new("own-crashes-dump");
@@ -161,7 +160,9 @@ fn a_dump_tells_its_own_crash() {
     let dump: Value = serde_json::from_slice(&output.stdout).unwrap();
     let hints = dump["hints"].to_string();
     assert!(hints.contains(&format!("{CRASHED}a test wants it at crates/nodescope/src/")), "{hints}");
-    assert!(!hints.contains("took too long"), "it is not the target's fault: {hints}");
+    // All of it has 2.5 s, which a busy machine may need for the second one.
+    let is_late = dump["took_s"].as_f64().unwrap() > 2.4;
+    assert!(is_late || !hints.contains("took too long"), "it is not the target's fault: {hints}");
     assert!(!dump["threads"].as_array().unwrap().is_empty() && output.status.success(), "{dump}");
     println!("the dump took {:.2} s", begin.elapsed().as_secs_f64());
 }

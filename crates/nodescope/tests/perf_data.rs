@@ -15,11 +15,12 @@ use program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
 
 const PROGRAM: &str = "
 const { createHash } = require('crypto'), zlib = require('zlib'), fs = require('fs');
-const end = Date.now() + 1200;
+// CPU time, not time: other programs may want the CPU, too.
+const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 function work() { JSON.parse(JSON.stringify(Array.from({ length: 500 }, (_, i) => ({ i }))));
   fib(18); createHash('sha256').update(Buffer.alloc(9000)).digest('hex'); fs.statSync('/tmp'); }
-(function loop() { work(); zlib.gzip(Buffer.alloc(40000, 'a'), () => {}); if (Date.now() < end) setImmediate(loop); })();
+(function loop() { work(); zlib.gzip(Buffer.alloc(40000, 'a'), () => {}); if (spent() < 1300) setImmediate(loop); })();
 ";
 
 /// A recording of node by perf, and what perf says of it. `None` where perf cannot record, with the reason printed.
@@ -233,6 +234,8 @@ fn stacks_begin_as_perf_unwinds_them() {
     for row in 0..lane.samples.len() {
         let (mut found, mut expected) = (frames(&ours, lane, row), frames(&theirs, other, row));
         assert!(!found.is_empty(), "sample {row}");
+        // Where the copy ends, we say so, and perf does not.
+        found.pop_if(|frame| frame.0 == "… deeper than the copy");
         at_root += usize::from(found.iter().any(|frame| ROOTS.contains(&&*frame.0)));
         while expected.len() > found.len() && expected.pop_if(|frame| frame.0 == "[unknown]").is_some() {}
         let mut shared = begins(&found, &expected, &mut aliases);

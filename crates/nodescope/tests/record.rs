@@ -11,7 +11,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{NAMES, Running, SHARES, can_record, function, installed_node, make_root, remove_map};
+use program::running::{
+    NAMES, PATIENCE, Running, SHARES, can_record, children_of, function, installed_node, make_root,
+    remove_map, wait_for_begin, wait_for_samples,
+};
 use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
 
@@ -63,10 +66,12 @@ fn code_keeps_its_name_when_its_place_is_used_again() {
         return;
     }
     let scratch = Scratch::new("record-reuse");
-    let text = "const end = Date.now() + 5000; let n = 0;
-        while (Date.now() < end) {
-          const body = `return function round${n++}() { let s = 0; while (Date.now() < stop) for (let i = 0; i < 1e4; i++) s += Math.sqrt(i); return s; }`;
-          new Function('stop', body)(Date.now() + 100)();
+    // CPU time, not time: other programs may want the CPU, too.
+    let text = "const now = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+        const end = now() + 4000; let n = 0;
+        while (now() < end) {
+          const body = `return function round${n++}() { let s = 0; while (now() < stop) for (let i = 0; i < 1e4; i++) s += Math.sqrt(i); return s; }`;
+          new Function('stop', 'now', body)(now() + 100, now)();
           if (n % 5 === 0) gc();
         }
         require('fs').writeFileSync(process.argv[2], String(n));";
@@ -132,11 +137,11 @@ fn ctrl_c_keeps_what_was_seen() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(1200));
+        wait_for_samples(&format!("{out}.part"), 20);
         Command::new("kill").args([&format!("-{signal}"), &recorder.id().to_string()]).status().unwrap();
         let start = Instant::now();
         let output = recorder.wait_with_output().unwrap();
-        assert!(output.status.success() && start.elapsed() < Duration::from_secs(5), "{}", stderr(&output));
+        assert!(output.status.success() && start.elapsed() < PATIENCE, "{}", stderr(&output));
         assert!(fs::metadata(&out).unwrap().len() > 100, "{signal}");
     }
 }
@@ -155,10 +160,10 @@ fn a_killed_recorder_leaves_its_part() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
+    let part = format!("{out}.part");
+    wait_for_samples(&part, 250);
     recorder.kill().unwrap();
     recorder.wait().unwrap();
-    let part = format!("{out}.part");
     let report = json(&["report", "--json", &part]);
     assert!(report["samples"].as_u64().unwrap() > 100, "{}", report["samples"]);
     function(&report, "heavy");
@@ -188,7 +193,7 @@ fn a_target_that_ends_is_recorded_to_its_end() {
     let node = Running::node(&scratch, &[], SHARES, &["1500"]);
     let (out, start) = (scratch.path("a.nodescope"), Instant::now());
     let output = nodescope(&["record", &node.pid(), "-d", "1h", "-o", &out]).output().unwrap();
-    assert!(output.status.success() && start.elapsed() < Duration::from_secs(20), "{}", stderr(&output));
+    assert!(output.status.success() && start.elapsed() < PATIENCE, "{}", stderr(&output));
     assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 50);
 }
 
@@ -200,13 +205,13 @@ fn children_are_followed_unless_not_wanted() {
     let scratch = Scratch::new("record-children");
     let text = "const cluster = require('cluster');
         if (cluster.isPrimary) { cluster.fork(); cluster.fork(); setTimeout(() => cluster.fork(), 900); }
-        else { const end = Date.now() + 6000; while (Date.now() < end); }
-        setTimeout(() => process.exit(), 7000);";
+        else { const parent = process.ppid, end = Date.now() + 60000; while (Date.now() < end && process.ppid === parent); }
+        setTimeout(() => process.exit(), 60000);";
     let node = Running::node(&scratch, &[], text, &[]);
-    let pids = |options: &[&str]| {
+    let pids = |time: &str, options: &[&str]| {
         let out = scratch.path("a.nodescope");
         let pid = node.pid();
-        let words = [&["record", &pid, "-d", "1500ms", "-F", "499", "-o", &out], options].concat();
+        let words = [&["record", &pid, "-d", time, "-F", "499", "-o", &out], options].concat();
         let output = nodescope(&words).output().unwrap();
         let said = stderr(&output);
         if said.contains("used no CPU") {
@@ -218,9 +223,13 @@ fn children_are_followed_unless_not_wanted() {
         pids.dedup();
         pids.len()
     };
-    let all = pids(&[]);
+    // On a busy machine the third one may begin late.
+    let mut all = pids("1500ms", &[]);
+    if all < 3 {
+        all = pids("8s", &[]);
+    }
     assert!(all >= 3, "two workers at the start and one later: {all}");
-    assert!(pids(&["--no-children"]) <= 1);
+    assert!(pids("500ms", &["--no-children"]) <= 1);
 }
 
 /// What stands where a perf map should be may be anything: a pipe that waits, a file of terabytes, a link to a secret.
@@ -242,11 +251,7 @@ fn hostile_maps_cost_nothing() {
         let (out, start) = (scratch.path("a.folded"), Instant::now());
         let output =
             nodescope(&["record", &node.pid(), "-d", "700ms", "-F", "499", "-o", &out]).output().unwrap();
-        assert!(
-            output.status.success() && start.elapsed() < Duration::from_secs(5),
-            "{command}: {}",
-            stderr(&output)
-        );
+        assert!(output.status.success() && start.elapsed() < PATIENCE, "{command}: {}", stderr(&output));
         let text = fs::read_to_string(&out).unwrap();
         assert!(text.len() > 100 && !text.contains("everybody"), "{command}: {text}");
         fs::remove_file(&map).unwrap();
@@ -318,7 +323,8 @@ fn nobody_sees_what_is_theirs() {
         return;
     }
     let scratch = Scratch::new("record-nobody");
-    let text = "const fs = require('fs'); const end = Date.now() + 2500; while (Date.now() < end) for (let i = 0; i < 1e3; i++) fs.statSync('/usr');";
+    let text = "const fs = require('fs'); const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+        while (spent() < 2000) for (let i = 0; i < 1e3; i++) fs.statSync('/usr');";
     let script = scratch.file("stat.js", text.as_bytes());
     let (out, binary) = (scratch.path("a.nodescope"), scratch.path("nodescope"));
     fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
@@ -394,13 +400,16 @@ fn a_process_in_its_own_root_has_its_names() {
     let Ok(mut child) = Command::new("unshare").args(program).spawn() else {
         return println!("skipped: unshare is missing");
     };
-    std::thread::sleep(Duration::from_millis(1200));
-    // unshare waits for the process, which is its child.
-    let inside = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
-    let Some(pid) = inside.split_whitespace().next().map(str::to_owned) else {
-        let _ = child.wait();
-        return println!("skipped: unshare is not permitted");
+    // unshare waits for the process, which is its child; without it, it ends.
+    let pid = loop {
+        match (children_of(child.id()).first(), child.try_wait().unwrap()) {
+            (Some(pid), _) => break *pid,
+            (None, Some(_)) => return println!("skipped: unshare is not permitted"),
+            (None, None) => std::thread::sleep(Duration::from_millis(10)),
+        }
     };
+    wait_for_begin(pid);
+    let pid = pid.to_string();
     let out = scratch.path("a.nodescope");
     let output = nodescope(&["record", &pid, "-d", "1500ms", "-F", "499", "-o", &out]).output().unwrap();
     Command::new("kill").args(["-9", &pid]).status().unwrap();
@@ -432,10 +441,38 @@ fn the_page_is_opened() {
     assert!(output.status.success(), "{}", stderr(&output));
     let page = scratch.path("a.html");
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"), "it is a page");
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     while !fs::read_to_string(&told).is_ok_and(|path| path.trim() == page) {
         assert!(Instant::now() < deadline, "the browser was not told: {}", stderr(&output));
         std::thread::sleep(Duration::from_millis(20));
     }
     fails(&["record", &node.pid(), "--open", "-o", "-"], 2, "cannot be opened in a browser", "");
+}
+
+/// The kernel tells the paths of what is mapped, so its records are as long as these are: nothing may depend on that.
+#[test]
+fn the_length_of_paths_does_not_matter() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("record-lengths");
+    let Some(node) = installed_node() else { return println!("skipped: node is missing") };
+    for length in [0, 99, 103, 200] {
+        let folder = scratch.path(&"n".repeat(length));
+        fs::create_dir_all(&folder).unwrap();
+        let (own, script, out) =
+            (format!("{folder}/node"), format!("{folder}/shares.js"), format!("{folder}/a.nodescope"));
+        // A link has a path of its own; on another disk there is none.
+        if fs::hard_link(&node, &own).is_err() {
+            fs::copy(&node, &own).unwrap();
+        }
+        fs::write(&script, SHARES).unwrap();
+        let mut command = nodescope(&["record", "-F", "999", "-o", &out, "--", &own, &script, "400"]);
+        let output = command.env("TMPDIR", &folder).current_dir(&folder).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{length}: {}", stderr(&output));
+        let report = json(&["report", "--json", &out]);
+        let (share, losses) = (function(&report, "heavy")["total"].as_f64().unwrap(), &report["losses"]);
+        assert!(share > 0.3 && losses["helper_crashes"] == 0, "{length}: {share} in heavy, {losses}");
+        fs::remove_file(&own).unwrap();
+    }
 }

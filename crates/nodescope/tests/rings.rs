@@ -11,6 +11,7 @@ use capture::{compact, new_processes, own, records, strip};
 use formats::perf_data::Live;
 use symbols::{Found, Walker, Whereabouts};
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
+use trace::{Address, Comm, Context, Cut, Event, Fork, Mmap, Sample, Sink};
 
 const ATTRIBUTE: u32 = 64;
 const COMM: u32 = 3;
@@ -130,6 +131,60 @@ fn a_whole_ring_is_read() {
     for middle in (0..=ring.len()).step_by(8) {
         // Four samples, walked and stripped.
         assert_eq!(read(&ring, middle), 8, "cut at {middle}");
+    }
+}
+
+/// Keeps the call chains of samples.
+#[derive(Default)]
+struct Chains(Vec<Vec<Address>>);
+
+impl Sink for Chains {
+    fn event(&mut self, _: &Event<'_>) {}
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.0.push(sample.chain.to_vec());
+    }
+    fn mmap(&mut self, _: &Mmap<'_>) {}
+    fn comm(&mut self, _: &Comm<'_>) {}
+    fn fork(&mut self, _: &Fork) {}
+    fn lost(&mut self, _: u64) {}
+    fn damage(&mut self, _: String) {}
+}
+
+/// A record has 64 KB: a chain that does not fit says so at its end, and is no reason to lose the sample.
+#[test]
+fn a_chain_that_is_too_long_for_a_record_is_cut() {
+    let user = |value: u64| Address { value, context: Context::User };
+    let named = |value: u64| Address { value, context: Context::JavaScript };
+    let attribute = Attribute {
+        kind: 1,
+        size: ATTRIBUTE_BYTES,
+        sample_type: 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 16,
+        ..Attribute::default()
+    };
+    let head = record(ATTRIBUTE, &[attribute.to_bytes(), 7u64.to_ne_bytes().to_vec()].concat());
+    for (length, is_cut) in [(1, false), (4000, false), (4200, true), (9000, true), (70_000, true)] {
+        // As long as it can be: whose an address is changes with each.
+        let all = (0..length).map(|at| if at % 2 == 0 { user(at) } else { named(at) });
+        let chain: Vec<Address> = all.collect();
+        let sample = Sample {
+            event: 0,
+            time_ns: 1,
+            pid: Some(1),
+            tid: Some(1),
+            cpu: None,
+            period: 1,
+            chain: &chain,
+            user_registers: None,
+            user_stack: &[],
+        };
+        let mut out = head.clone();
+        own::sample(7, &sample, &mut out);
+        let (mut live, mut chains) = (Live::default(), Chains::default());
+        live.take(&out, &mut chains);
+        let found = &chains.0[0];
+        assert_eq!(found.last() == Some(&Cut::DeeperThanCopy.address()), is_cut, "{length}");
+        let kept = found.len() - usize::from(is_cut);
+        assert!(found[..kept] == chain[..kept] && kept >= chain.len().min(4000), "{length}: {kept}");
     }
 }
 

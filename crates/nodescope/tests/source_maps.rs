@@ -136,7 +136,7 @@ fn pipes_and_endless_files_are_not_read() {
         let start = Instant::now();
         let output = nodescope(&["report", &file]).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
         stderr(&output)
     };
     fs::remove_file(&map).unwrap();

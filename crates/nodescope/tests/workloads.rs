@@ -13,7 +13,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use program::running::{Folded, NAMES, Running, SHARES, can_record, function, is_without_kernel, nodes};
+use program::running::{
+    Folded, NAMES, Running, SHARES, can_record, function, is_without_kernel, nodes, wait_for_begin,
+};
 use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
 
@@ -307,7 +309,7 @@ fn a_process_of_another_user_has_its_names() {
     command.args(NAMES).args([&script, "30000"]).current_dir(&scratch.0).uid(NOBODY).gid(NOBODY);
     let Ok(child) = command.spawn() else { return println!("skipped: only root can become another user") };
     let node = Running(child);
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for_begin(node.0.id());
     let theirs = scratch.path("theirs.nodescope");
     let words = ["record", &node.pid(), "-d", "1s", "-F", "999", "-o", &theirs];
     let output = Command::new(&binary).args(words).uid(NOBODY).gid(NOBODY).output().unwrap();

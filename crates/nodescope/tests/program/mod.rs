@@ -139,6 +139,13 @@ impl Scratch {
         Self(folder)
     }
 
+    /// One whose path is short wherever scratch folders are: the address of a socket has 108 bytes.
+    pub fn short(name: &str) -> Self {
+        let folder = PathBuf::from(format!("/tmp/nodescope-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
     pub fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }

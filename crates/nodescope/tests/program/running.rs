@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -46,13 +46,13 @@ const MUSL_RELEASES: [&str; 2] = ["20.18.0", "24.19.0"];
 pub struct Running(pub Child);
 
 impl Running {
-    /// The installed Node with a program; it has a moment to begin.
+    /// The installed Node with a program, which has begun.
     pub fn node(scratch: &Scratch, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
         let script = scratch.file("program.js", text.as_bytes());
         let mut command = Command::new("node");
         command.args(flags).arg(script).args(arguments).current_dir(&scratch.0).stdout(Stdio::null());
         let running = Self(command.spawn().unwrap());
-        std::thread::sleep(Duration::from_millis(300));
+        wait_for_begin(running.0.id());
         running
     }
 
@@ -78,6 +78,40 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
         let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
+    }
+}
+
+/// How long a test waits for what takes a moment, on a machine that has much else to do.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until a process runs its program: it has used the CPU for longer than Node takes to begin, or sleeps after that.
+pub fn wait_for_begin(pid: u32) {
+    const BEGIN_NS: u64 = 150_000_000;
+    let start = Instant::now();
+    let has_begun = || {
+        let account = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
+        let used_ns = account.split(' ').next().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let sleeps = stat.rsplit(") ").next().is_some_and(|rest| !rest.starts_with('R'));
+        used_ns > BEGIN_NS || sleeps && start.elapsed() > Duration::from_millis(300)
+    };
+    while !has_begun() && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until a recording that is being made has more than so many samples.
+pub fn wait_for_samples(part: &str, least: u64) -> u64 {
+    let start = Instant::now();
+    loop {
+        let output = nodescope(&["report", "--json", part]).output().unwrap();
+        let report = serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default();
+        let samples = report["samples"].as_u64().unwrap_or(0);
+        if samples > least {
+            return samples;
+        }
+        assert!(start.elapsed() < PATIENCE, "{samples} samples in {part}, not {least}");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

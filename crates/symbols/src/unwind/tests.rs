@@ -70,6 +70,35 @@ fn a_function_without_a_frame_has_its_caller_on_top() {
     assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
 }
 
+/// A chain of so many frames, each of two words, behind the first two words.
+fn chain(frames: u64) -> Vec<u64> {
+    let frame = |at: u64| [STACK + 32 + at * 16, CODE + 0x100 + at % 64 * 16];
+    [[1, 2]].into_iter().chain((0..frames).map(frame)).flatten().collect()
+}
+
+/// The last frame says that the stack goes on, where it does and was not copied as a whole.
+#[test]
+fn a_stack_that_is_deeper_than_its_copy_says_so() {
+    let is_cut = |frames: u64| {
+        let found = unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &chain(frames));
+        (found.len() as u64, found.last() == Some(&(Cut::DeeperThanCopy as u64)))
+    };
+    // A copy has a round number of bytes, unless the stack ends before.
+    assert_eq!(is_cut(63), (1 + 63 + 1, true), "1,024 bytes");
+    assert_eq!(is_cut(62), (1 + 62, false), "1,008 bytes: that is the whole stack");
+    let mut whole = chain(63);
+    whole[126] = 0;
+    let found = unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &whole);
+    assert_eq!(
+        (found.len(), found.last().copied()),
+        (64, Some(CODE + 0x100 + 62 * 16 - 1)),
+        "it has its root"
+    );
+    // A recursion that is deeper than anything that is shown as a whole, and one that is not.
+    assert_eq!(is_cut(4030), (1 + 4030, false));
+    assert_eq!(is_cut(9000), (MOST_FRAMES as u64 + 1, true));
+}
+
 #[test]
 fn callers_that_are_no_code_end_the_stack() {
     let stack = [1, 2, STACK + 48, 0x1234, 3, 4, STACK + 80, CODE + 0x300];

@@ -142,7 +142,9 @@ impl Reader {
         // It may have ended by itself.
         let _ = self.child.kill();
         let status = self.child.wait().ok();
-        while self.listen(LONGEST_ROUND).unwrap_or(false) {}
+        // What it has sent is there at once.
+        let end = Instant::now() + STANDSTILL;
+        while self.listen(LONGEST_ROUND).unwrap_or(false) && Instant::now() < end {}
         status
     }
 
