@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 2f9e8bdd215875029b40d502b0f5b95fdbe7df0029e3d3921a8cd3d2439bf16b
+// Made from page/src by `npm run build` in page: change it there. Sources: 5234af6b2e4559ec2af489797ed9e8c6e081645949d95d03941dc9738c576a21
 "use strict";
 (() => {
 // src/ui/dom.ts

@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 2f9e8bdd215875029b40d502b0f5b95fdbe7df0029e3d3921a8cd3d2439bf16b
+// Made from page/src by `npm run build` in page: change it there. Sources: 5234af6b2e4559ec2af489797ed9e8c6e081645949d95d03941dc9738c576a21
 "use strict";
 (() => {
 // src/model.ts
@@ -558,11 +558,10 @@ function partition(times, bound) {
 	return low;
 }
 function keptStacks(profile, categories, focus) {
-	if (categories.length === 0 && focus.length === 0) return null;
 	const { category, parent } = profile.stacks;
-	const wanted2 = new Uint8Array(256).fill(categories.length === 0 ? 1 : 0);
-	for (const byte of categories) wanted2[byte] = 1;
-	const kept = Uint8Array.from(category, (byte) => wanted2[byte]);
+	const isAny = categories.length === 0;
+	if (isAny && focus.length === 0 && !category.includes(IDLE)) return null;
+	const kept = Uint8Array.from(category, (byte) => Number(isAny ? byte !== IDLE : categories.includes(byte)));
 	for (const item of focus) {
 		const has = topmost(profile, item);
 		for (let stack = 0; stack < has.length; stack++) {
@@ -1653,14 +1652,8 @@ var Derived = class {
 			const auto = autoRows(columnNs, interval);
 			const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
 			const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
-			return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
+			return heatOf(this.profile, this.selection(state), { ...grid, bands: bands.length || 1, bandOf });
 		});
-	}
-	notIdle(state) {
-		const { stacks } = this.selection(state);
-		const { category } = this.profile.stacks;
-		if (state.categories.length > 0 || !category.includes(IDLE)) return stacks;
-		return Uint8Array.from(category, (byte, stack) => Number(byte !== IDLE && stacks?.[stack] !== 0));
 	}
 	bands(state) {
 		if (state.bands === "all") return [];
@@ -1689,7 +1682,8 @@ var Derived = class {
 	weightsOfThreads(index) {
 		const weights = new Float64Array(this.profile.threads.length);
 		const lane = this.profile.lanes[index];
-		lane?.thread.forEach((thread, row) => weights[thread] += lane.weight[row]);
+		const { category } = this.profile.stacks;
+		lane?.thread.forEach((thread, row) => category[lane.stack[row]] !== IDLE && (weights[thread] += lane.weight[row]));
 		return weights;
 	}
 	busiestLoop(lane) {
@@ -3053,6 +3047,8 @@ function factsOf({ profile, derived }) {
 	quality.push([`${thousands(losses.lost ?? 0)} lost`, (losses.lost ?? 0) > WORTH_A_WARNING * samples, ""]);
 	if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, ""]);
 	if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "sudo would show it"]);
+	const doubt = share((losses.inlined?.uncertain ?? 0) + (losses.inlined?.unchecked ?? 0), samples);
+	if (doubt > 5e-3) quality.push([`${percent(doubt)} may be of inlined functions`, true, ""]);
 	if (losses.skipped) quality.push([`${plural(losses.skipped, "line")} not understood`, true, ""]);
 	for (const sentence of [...losses.damage ?? [], ...losses.notes ?? []]) quality.push([sentence, true, ""]);
 	const words = quality.map(([text, isBad, title]) => h("span", { class: isBad ? "warn" : "fact-quality", title: shown(title) }, shown(text)));
@@ -3060,12 +3056,11 @@ function factsOf({ profile, derived }) {
 }
 function saidPart(app) {
 	const { profile, derived } = app;
-	const sums = derived.whole({ ...app.state, lane: 0 });
+	const sums = derived.sums({ ...START, threads: [] });
 	const sentences = [];
 	const lane = profile.lanes[0];
-	const timeOf = (category) => profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === category ? sums.weight[stack] : 0), 0);
-	if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((sums.total - timeOf(IDLE)) / profile.durationNs).toFixed(2)} cores busy`);
-	const ofGc = timeOf(GC);
+	if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((profile.losses.cpu_ns ?? sums.total) / profile.durationNs).toFixed(2)} cores busy`);
+	const ofGc = profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === GC ? sums.weight[stack] : 0), 0);
 	if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
 	const own = hottest(causedBy(profile, sums, [APP], "function"));
 	if (own) {

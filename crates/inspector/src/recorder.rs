@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answers::{
-    Attached, Detached, Finished, Remote, Stopped, Taken, remote_in, stall_in, text_in,
-};
+use crate::answers::{Attached, Detached, Finished, Remote, Stopped, Taken, remote_in, stall_in, text_in};
 use crate::client::Client;
 use crate::error::Error;
 use crate::message::{Body, Message, Session};

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use profile::{Category, FunctionId, Profile, Unit};
 use serde::Serialize;
-use views::{Selection, Stall, TopBy, TopKey, TopRow, Weights, share, top, turns, weigh};
+use views::{Selection, Stall, TopBy, TopKey, TopRow, Weights, selected_rows, share, top, turns, weigh};
 
 use crate::cli::{self, Sort};
 use crate::failure::Failure;
@@ -25,7 +25,8 @@ const SHORT_ROWS: usize = 5;
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
-    let (selection, weights) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
+    let (selection, _) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
+    let (selection, weights) = select::busy(&profile, selection);
     let mut report = Report::new(&profile, &weights, &selection);
     if arguments.sort == Sort::Total {
         report.sort_by_total();
@@ -41,15 +42,15 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
 
 /// Prints the first lines of a report.
 pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
-    let selection = Selection::default();
-    let report = Report::new(profile, &weigh(profile, &selection), &selection);
+    let (selection, weights) = select::busy(profile, Selection::default());
+    let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
 }
 
 /// Prints a report of short tables.
 pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
-    let selection = Selection::default();
-    let report = Report::new(profile, &weigh(profile, &selection), &selection);
+    let (selection, weights) = select::busy(profile, Selection::default());
+    let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render(&report, SHORT_ROWS, &Style::new(cli::Color::Auto)))
 }
 
@@ -96,6 +97,9 @@ pub(crate) struct Report {
     pub(crate) counted: bool,
     #[serde(skip)]
     pub(crate) processes: usize,
+    /// Whether nothing is left out but what waited.
+    #[serde(skip)]
+    pub(crate) is_whole: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -242,6 +246,7 @@ impl Report {
             timed: lane.is_some_and(|lane| lane.timed),
             counted: lane.is_some_and(|lane| lane.counted),
             processes: rows(TopBy::Process).len(),
+            is_whole: is_whole(selection),
         }
     }
 
@@ -334,6 +339,13 @@ fn by_caused(a: &Times, b: &Times) -> Ordering {
     key(b).total_cmp(&key(a)).then(b.self_share.total_cmp(&a.self_share))
 }
 
+fn is_whole(selection: &Selection) -> bool {
+    let Selection { lane, range_ns, threads, processes, categories, search, hidden: _, busy_only: _ } =
+        selection;
+    let is_narrow = range_ns.is_some() || threads.is_some() || processes.is_some() || search.is_some();
+    !is_narrow && lane.is_none() && categories.is_none()
+}
+
 fn selected_duration_ns(profile: &Profile, selection: &Selection) -> u64 {
     let whole = profile.duration_ns();
     selection.range_ns.as_ref().map_or(whole, |range| range.end.min(whole).saturating_sub(range.start))
@@ -366,7 +378,9 @@ fn unsampled_ns(profile: &Profile) -> u64 {
     let losses = &profile.meta().losses;
     let clock = profile.lanes().first().filter(|lane| lane.unit == Unit::Ns);
     let (Some(used_ns), Some(clock)) = (losses.cpu_ns, clock) else { return 0 };
-    let sampled_ns = clock.samples.weight.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
+    let busy = Selection { busy_only: true, ..Selection::default() };
+    let sampled_ns =
+        selected_rows(profile, &busy).fold(0u64, |sum, row| sum.saturating_add(clock.samples.weight[row]));
     let missing_ns = used_ns.saturating_sub(losses.hidden_kernel_ns).saturating_sub(sampled_ns);
     if missing_ns > used_ns / CHANCE + EDGES_NS { missing_ns } else { 0 }
 }

@@ -188,12 +188,7 @@ fn frame(call: &Call<'_>, inlined: bool, builder: &mut Builder) -> FrameId {
 }
 
 /// Nodes count their own lines; samples of a trace name theirs.
-fn add_line_ticks(
-    raw: &RawProfile<'_>,
-    rows: &NodeRows,
-    stacks: &[StackId],
-    builder: &mut Builder,
-) {
+fn add_line_ticks(raw: &RawProfile<'_>, rows: &NodeRows, stacks: &[StackId], builder: &mut Builder) {
     let mut add = |stack: StackId, line: u32, ticks: u32| {
         if stack.some().is_some() && line > 0 && ticks > 0 {
             builder.line_tick(LineTick { stack, line, ticks });

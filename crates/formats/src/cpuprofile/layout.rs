@@ -132,9 +132,8 @@ impl Layout {
     /// The functions inside of a function.
     pub(super) fn inside(&self, function: u32) -> impl Iterator<Item = u32> {
         let outer = self.spots.get(function as usize).copied();
-        let is_inside = move |spot: &Spot| {
-            outer.is_some_and(|outer| outer.start < spot.start && spot.end <= outer.end)
-        };
+        let is_inside =
+            move |spot: &Spot| outer.is_some_and(|outer| outer.start < spot.start && spot.end <= outer.end);
         (0u32..).zip(&self.spots).filter(move |(_, spot)| is_inside(spot)).map(|(row, _)| row)
     }
 }
@@ -162,7 +161,8 @@ fn is_code(letter: char) -> bool {
 }
 
 fn is_word(unit: u16) -> bool {
-    unit >= 0x80 || char::from_u32(unit.into()).is_some_and(|it| it.is_ascii_alphanumeric() || it == '_' || it == '$')
+    unit >= 0x80
+        || char::from_u32(unit.into()).is_some_and(|it| it.is_ascii_alphanumeric() || it == '_' || it == '$')
 }
 
 fn hash_of(word: &[u16]) -> u32 {
@@ -231,7 +231,9 @@ fn body_of(text: &[u16]) -> usize {
         let (letter, next) = (letter_at(text, at), letter_at(text, at + 1));
         match letter {
             '"' | '\'' | '`' => at = behind(text, at + 1, |at| letter_at(text, at) == letter),
-            '/' if next == '/' => at = behind(text, at + 2, |at| matches!(text[at], 10 | 13 | 0x2028 | 0x2029)),
+            '/' if next == '/' => {
+                at = behind(text, at + 2, |at| matches!(text[at], 10 | 13 | 0x2028 | 0x2029))
+            }
             '/' if next == '*' => {
                 at = behind(text, at + 3, |at| letter_at(text, at) == '/' && letter_at(text, at - 1) == '*');
             }

@@ -104,8 +104,9 @@ fn headline(report: &Report) -> String {
     }
     parts.push(extent(report));
     if report.unit == "ns" && report.duration_s > 0.1 {
-        let busy_ns = report.weight as f64 * (1.0 - idle_share(report));
-        parts.push(format!("{:.2} cores busy", busy_ns / 1e9 / report.duration_s));
+        let sampled_s = report.weight as f64 * (1.0 - idle_share(report)) / 1e9;
+        let busy_s = report.losses.cpu_s.filter(|_| report.is_whole).unwrap_or(sampled_s);
+        parts.push(format!("{:.2} cores busy", busy_s / report.duration_s));
     }
     if report.processes > 1 {
         parts.push(plural(report.processes as u64, "process").replace("processs", "processes"));

@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, Losses, Marker, MarkerKind, Meta,
-    ModuleId, NO_ADDRESS, Process, Profile, Role, Sample, SourceId, StackId, StringId, Thread, ThreadId,
-    Tier, Unclosed, Unit,
+    Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, Losses, Marker,
+    MarkerKind, Meta, ModuleId, NO_ADDRESS, Process, Profile, Role, Sample, SourceId, StackId, StringId,
+    Thread, ThreadId, Tier, Unclosed, Unit,
 };
 
 /// Three lanes, two processes, three threads, markers, line ticks, losses.

@@ -112,7 +112,11 @@ fn what_was_inlined_owns_its_lines() {
 #[test]
 fn what_is_not_certain_is_said() {
     let serve = call(A, "serve", 5, 15);
-    assert_eq!(owner(&serve, 10), Owner::Uncertain, "nobody names other(): it may be called through a variable");
+    assert_eq!(
+        owner(&serve, 10),
+        Owner::Uncertain,
+        "nobody names other(): it may be called through a variable"
+    );
     assert_eq!(owner(&serve, 3), Owner::Uncertain, "nothing is there");
     assert_eq!(owner(&serve, 700), Owner::Uncertain);
     assert_eq!(owner(&call(B, "last", 13, 14), 13), Owner::Uncertain, "two functions on one line");
@@ -145,4 +149,23 @@ fn lists_of_several_threads_are_one() {
     assert_eq!(functions.owner(&caller, 2, &mut text_of), Owner::Uncertain);
     assert_eq!(functions.note(&cook), None);
     assert_eq!(functions.owner(&caller, 2, &mut text_of), Owner::Inlined(call(A, "cook", 2, 14)));
+}
+
+#[test]
+fn what_was_seen_to_call_may_have_inlined() {
+    let mut functions = Functions::default();
+    assert_eq!(functions.note(&coverage()), None);
+    let (serve, other) = (call(A, "serve", 5, 15), call(A, "other", 10, 15));
+    let internal = call("node:internal/timers", "run", 431, 28);
+    assert_eq!(functions.owner(&serve, 11, &mut text_of), Owner::Uncertain);
+    assert_eq!(functions.owner(&internal, 2, &mut text_of), Owner::Uncertain);
+    functions.note_call(&serve, &other, &mut text_of);
+    assert_eq!(functions.owner(&serve, 10, &mut text_of), Owner::Uncertain, "its parameters are there alone");
+    functions.note_call(&internal, &serve, &mut text_of);
+    // Through serve(), which is not in the stack.
+    assert_eq!(functions.owner(&internal, 2, &mut text_of), Owner::Inlined(call(A, "cook", 2, 14)));
+    assert_eq!(functions.owner(&internal, 440, &mut text_of), Owner::Itself);
+    let early = call("node:internal/timers", "early", 1, 28);
+    functions.note_call(&early, &serve, &mut text_of);
+    assert_eq!(functions.owner(&early, 2, &mut text_of), Owner::Uncertain, "it may be its own second line");
 }

@@ -24,6 +24,15 @@ pub(super) fn opening(pid: u32, time: Option<Duration>) {
     ));
 }
 
+/// Why a cluster's primary is not recorded.
+#[cfg(target_os = "linux")]
+pub(crate) fn primary(pid: u32, workers: usize) {
+    let workers = if workers == 1 { "its worker".to_owned() } else { format!("its {workers} workers") };
+    warn(&format!(
+        "process {pid} is the primary of a cluster: recording {workers}, and not the primary itself, because opening its inspector would open theirs, too"
+    ));
+}
+
 /// Before profiling begins, where that will take long.
 pub(super) fn long_start(heap_bytes: f64) {
     let stop_ms = START_MS + START_MS_PER_MB * heap_bytes / 1e6;
