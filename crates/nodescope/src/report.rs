@@ -26,7 +26,7 @@ const SHORT_ROWS: usize = 5;
 pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
     let (selection, _) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
-    let (selection, weights) = select::busy(&profile, selection);
+    let (selection, weights) = select::busy(&profile, &selection);
     let mut report = Report::new(&profile, &weights, &selection);
     if arguments.sort == Sort::Total {
         report.sort_by_total();
@@ -42,14 +42,14 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
 
 /// Prints the first lines of a report.
 pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
-    let (selection, weights) = select::busy(profile, Selection::default());
+    let (selection, weights) = select::busy(profile, &Selection::default());
     let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
 }
 
 /// Prints a report of short tables.
 pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
-    let (selection, weights) = select::busy(profile, Selection::default());
+    let (selection, weights) = select::busy(profile, &Selection::default());
     let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render(&report, SHORT_ROWS, &Style::new(cli::Color::Auto)))
 }

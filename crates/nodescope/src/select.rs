@@ -42,10 +42,10 @@ pub(crate) fn select(
 }
 
 /// The same without samples of waiting, where there are others: shares are of the time in which something ran, as by perf.
-pub(crate) fn busy(profile: &Profile, selection: Selection) -> (Selection, Weights) {
+pub(crate) fn busy(profile: &Profile, selection: &Selection) -> (Selection, Weights) {
     let busy = Selection { busy_only: true, ..selection.clone() };
     let weights = weigh(profile, &busy);
-    if weights.samples > 0 { (busy, weights) } else { (selection.clone(), weigh(profile, &selection)) }
+    if weights.samples > 0 { (busy, weights) } else { (selection.clone(), weigh(profile, selection)) }
 }
 
 fn nothing_left(profile: &Profile, selection: &Selection) -> Failure {

@@ -29,6 +29,18 @@ const MOST_CALLS: usize = 1 << 16;
 /// No function of Node's own is longer, but for its REPL.
 const LONGEST_INTERNAL: u32 = 500;
 
+/// Node's own functions that call the application's: they do next to nothing themselves.
+const DISPATCHERS: [&str; 8] = [
+    "listOnTimeout",
+    "processTimers",
+    "processImmediate",
+    "processTicksAndRejections",
+    "runNextTicks",
+    "callbackTrampoline",
+    "emit",
+    "Module._compile",
+];
+
 /// A script's text, where it can be had.
 pub(super) type TextOf<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
@@ -145,6 +157,23 @@ impl Functions {
         }
         let found = self.inlined(Caller::Listed(caller), line, text_of);
         found.and_then(|found| self.call(found)).map_or(Owner::Uncertain, Owner::Inlined)
+    }
+
+    /// Whether a function's own line may hide another function, which it calls there: V8's profiler does not know code that
+    /// was optimised before it began, while that code ran in a loop, and counts its time as the caller's.
+    pub(super) fn may_hide(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> bool {
+        if call.url.0.starts_with(INTERNAL) {
+            return DISPATCHERS.contains(&&*call.name.0);
+        }
+        let Some(caller) = self.find(call, text_of) else { return false };
+        let Some(layout) = self.layout(caller.0, text_of) else { return false };
+        let words: Vec<u32> = layout.words_on(line).collect();
+        let named: Vec<Id> = words.iter().flat_map(|word| self.named(*word, caller.0)).collect();
+        let mut has_loop = |id: Id| {
+            let layout = self.layout(id.0, text_of);
+            id != caller && layout.is_some_and(|layout| layout.has_loop(id.1))
+        };
+        named.into_iter().any(&mut has_loop)
     }
 
     fn owner_in_internal(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> Owner {
@@ -293,11 +322,15 @@ impl Functions {
         let Some(layout) = self.layout(script, text_of) else { return Vec::new() };
         let mut called: Vec<Id> = layout.inside(function).map(|inner| (script, inner)).collect();
         let words = layout.words(function).to_vec();
-        for named in words.iter().filter_map(|word| self.by_word.get(word)) {
-            let is_rare = named.len() <= MOST_NAMESAKES;
-            called.extend(named.iter().copied().filter(|id| is_rare || id.0 == script));
-        }
+        called.extend(words.iter().flat_map(|word| self.named(*word, script)));
         called
+    }
+
+    /// The functions of a name, as a script may mean it.
+    fn named(&self, word: u32, script: u32) -> impl Iterator<Item = Id> {
+        let named = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
+        let is_rare = named.len() <= MOST_NAMESAKES;
+        named.iter().copied().filter(move |id| is_rare || id.0 == script)
     }
 
     /// A function as V8's profiler would call it.

@@ -140,7 +140,7 @@ impl Joiner {
         let end_ns = bound_ns(raw.end).max(start_ns);
         builder.meta().losses.lost = lost(&times_ns, self.interval_ns);
         let functions = self.functions.entry((whose.pid, whose.inner_pid)).or_default();
-        add_samples(&raw, &times_ns, (thread, seen), (functions, &mut text_of), &mut builder);
+        add_samples(&raw, &times_ns, (thread, seen), functions, &mut text_of, &mut builder);
         seen.until_ns = seen.until_ns.max(end_ns);
         builder.meta().duration_ns = end_ns.saturating_sub(origin_ns);
         settle_quality(&mut builder);
@@ -239,7 +239,8 @@ fn add_samples(
     raw: &RawProfile<'_>,
     times_ns: &[u64],
     (thread, seen): (ThreadId, &mut Seen),
-    (functions, text_of): (&mut Functions, &mut TextOf<'_>),
+    functions: &mut Functions,
+    text_of: &mut TextOf<'_>,
     builder: &mut Builder,
 ) {
     let rows = NodeRows::new(raw);

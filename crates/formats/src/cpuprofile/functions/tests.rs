@@ -169,3 +169,15 @@ fn what_was_seen_to_call_may_have_inlined() {
     functions.note_call(&early, &serve, &mut text_of);
     assert_eq!(functions.owner(&early, 2, &mut text_of), Owner::Uncertain, "it may be its own second line");
 }
+
+#[test]
+fn a_line_that_calls_a_loop_may_hide_it() {
+    let mut functions = Functions::default();
+    assert_eq!(functions.note(&coverage()), None);
+    let mut may_hide = |call: &Call<'_>, line: u32| functions.may_hide(call, line, &mut text_of);
+    assert!(may_hide(&call(A, "", 6, 19), 7), "cook() has a loop");
+    assert!(!may_hide(&call(A, "serve", 5, 15), 6));
+    assert!(!may_hide(&call(B, "far", 5, 27), 5), "near() has none");
+    assert!(may_hide(&call("node:internal/timers", "listOnTimeout", 623, 25), 685));
+    assert!(!may_hide(&call("node:internal/timers", "insert", 23, 25), 30));
+}
