@@ -19,7 +19,7 @@ const USUAL_INTERVAL_NS = 1e7;
 
 export class Derived {
   private readonly kept = new Map<string, { key: string; value: unknown }>();
-  /** The weight of each thread in the whole recording. */
+  /** The weight of each thread in the whole recording, without waiting. */
   readonly threadWeights: Float64Array;
 
   constructor(readonly profile: Profile) {
@@ -199,7 +199,7 @@ export class Derived {
     return before.filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`)).map((row) => ({ ...row, ...none }));
   }
 
-  /** `width` is that of the picture, a column has at least three pixels. Idle time shows only when it is asked for. */
+  /** `width` is that of the picture, a column has at least three pixels. */
   heat(state: State, width: number): Heat {
     const { durationNs } = this.profile;
     const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
@@ -209,15 +209,8 @@ export class Derived {
       const auto = autoRows(columnNs, interval);
       const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
       const bandOf = bands.length > 1 ? bandsOf(bands, this.profile.threads.length) : null;
-      return heatOf(this.profile, { ...this.selection(state), stacks: this.notIdle(state) }, { ...grid, bands: bands.length || 1, bandOf });
+      return heatOf(this.profile, this.selection(state), { ...grid, bands: bands.length || 1, bandOf });
     });
-  }
-
-  private notIdle(state: State): Uint8Array | null {
-    const { stacks } = this.selection(state);
-    const { category } = this.profile.stacks;
-    if (state.categories.length > 0 || !category.includes(IDLE)) return stacks;
-    return Uint8Array.from(category, (byte, stack) => Number(byte !== IDLE && stacks?.[stack] !== 0));
   }
 
   /** The threads of each band of the heat map, the busiest first. */
@@ -250,7 +243,8 @@ export class Derived {
   private weightsOfThreads(index: number): Float64Array {
     const weights = new Float64Array(this.profile.threads.length);
     const lane = this.profile.lanes[index];
-    lane?.thread.forEach((thread, row) => (weights[thread] += lane.weight[row]));
+    const { category } = this.profile.stacks;
+    lane?.thread.forEach((thread, row) => category[lane.stack[row]] !== IDLE && (weights[thread] += lane.weight[row]));
     return weights;
   }
 

@@ -40,6 +40,7 @@ export interface Meta {
 }
 
 export interface Losses {
+  inlined?: { uncertain: number; unchecked: number };
   lost?: number;
   throttled?: number;
   cpu_ns?: number | null;

@@ -2,7 +2,7 @@
 // crates/views: ranges are half-open, a category keeps samples by their stack's category, a function or package keeps
 // samples that have it anywhere on the stack.
 
-import { type Profile, NONE } from "./model";
+import { type Profile, IDLE, NONE } from "./model";
 
 export type Kind = "category" | "function" | "package";
 
@@ -131,13 +131,12 @@ function partition(times: Float64Array, bound: number): number {
   return low;
 }
 
-/** The stacks whose samples are kept: of one of the categories, and with every item of `focus` in them. */
+/** The stacks whose samples are kept: of one of the categories, or of all but those of waiting, and with every item of `focus` in them. */
 export function keptStacks(profile: Profile, categories: readonly number[], focus: readonly Item[]): Uint8Array | null {
-  if (categories.length === 0 && focus.length === 0) return null;
   const { category, parent } = profile.stacks;
-  const wanted = new Uint8Array(256).fill(categories.length === 0 ? 1 : 0);
-  for (const byte of categories) wanted[byte] = 1;
-  const kept = Uint8Array.from(category, (byte) => wanted[byte]);
+  const isAny = categories.length === 0;
+  if (isAny && focus.length === 0 && !category.includes(IDLE)) return null;
+  const kept = Uint8Array.from(category, (byte) => Number(isAny ? byte !== IDLE : categories.includes(byte)));
   for (const item of focus) {
     const has = topmost(profile, item);
     for (let stack = 0; stack < has.length; stack++) {

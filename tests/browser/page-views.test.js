@@ -46,6 +46,9 @@ function luminance(color) {
 const WORDS = ["app", "dependency", "node", "builtin", "runtime", "gc", "compiler", "regexp", "wasm", "addon", "libuv", "system", "kernel", "idle", "unknown"];
 const ALL = { lane: 0, range: null, threads: null, stacks: null };
 
+/** What the report is about: all but waiting. */
+const busy = (profile) => ({ ...ALL, stacks: keptStacks(profile, [], []) });
+
 /** The rows of a list, as comparable texts. */
 function listed(profile, chosen, by, hidden = null) {
   const sums = sumStacks(profile, chosen);
@@ -81,6 +84,7 @@ function assertSameLists(profile, chosen, hidden, told) {
 for (const name of CASES) {
   describe(name, async () => {
     const profile = await open(name);
+    const ALL = busy(profile);
     const isTimed = profile.lanes[0].timed;
 
     test("lists are those of the report", () => {
@@ -432,6 +436,19 @@ test("a damaged recording is refused, wherever a bit has changed", async () => {
     damaged[at] ^= 1;
     await assert.rejects(decode(damaged), /damaged at byte 16: the checksum does not match/, `byte ${at}`);
   }
+});
+
+test("shares are of the time in which something ran", async () => {
+  const name = "corpus/cpuprofile-node26-gc/input.cpuprofile";
+  const profile = await open(name);
+  const IDLE = 13; // as in docs/file-format.md
+  const told = report(name);
+  const idle = sumStacks(profile, { ...ALL, stacks: keptStacks(profile, [IDLE], []) });
+  const without = sumStacks(profile, { ...ALL, stacks: null }).count - sumStacks(profile, busy(profile)).count;
+  assert.ok(idle.count > 0 && idle.count <= without);
+  assert.equal(sumStacks(profile, busy(profile)).total, told.weight);
+  assert.equal(report(name, "--category", "idle").weight, idle.total);
+  assert.ok(told.categories.every(({ name }) => name !== "idle"));
 });
 
 test("who waits is not busy", async () => {

@@ -158,7 +158,7 @@ impl<S: Stream> Recorder<S> {
     /// Begins. Returns when the main thread has said that it is sampled.
     pub fn start(&mut self) -> Result<(), Error> {
         self.send(&Session::MAIN, "NodeRuntime.notifyWhenWaitingForDisconnect", &json!({ "enabled": true }))?;
-        self.begin(Session::MAIN, ThreadInfo { worker: None, name: "main".into() })?;
+        self.begin(&Session::MAIN, ThreadInfo { worker: None, name: "main".into() })?;
         self.send(&Session::MAIN, "NodeWorker.enable", &json!({ "waitForDebuggerOnStart": false }))?;
         let deadline = Instant::now() + self.options.patience;
         let is_starting = |thread: &Thread| thread.state == State::Starting;
@@ -252,25 +252,25 @@ impl<S: Stream> Recorder<S> {
         result
     }
 
-    fn begin(&mut self, session: Session, info: ThreadInfo) -> Result<(), Error> {
+    fn begin(&mut self, session: &Session, info: ThreadInfo) -> Result<(), Error> {
         let interval = json!({ "interval": self.options.interval.as_micros() as u64 });
-        self.send(&session, "Profiler.enable", &json!({}))?;
-        self.send_for(Purpose::Interval, &session, "Profiler.setSamplingInterval", &interval)?;
+        self.send(session, "Profiler.enable", &json!({}))?;
+        self.send_for(Purpose::Interval, session, "Profiler.setSamplingInterval", &interval)?;
         if self.options.calls {
             let params = json!({ "callCount": true, "detailed": false });
-            self.send(&session, "Profiler.startPreciseCoverage", &params)?;
+            self.send(session, "Profiler.startPreciseCoverage", &params)?;
         }
         if session.is_main() {
             let text = script::window(Some(&self.name(0)), None);
-            self.evaluate_for(Purpose::Turn(Moment::Start), &session, &text)?;
+            self.evaluate_for(Purpose::Turn(Moment::Start), session, &text)?;
         } else {
-            self.send_for(Purpose::Start, &session, "Profiler.start", &json!({}))?;
+            self.send_for(Purpose::Start, session, "Profiler.start", &json!({}))?;
         }
         let (state, pace, is_set) = (State::Starting, Pace::new(), Instant::now());
         let (listed, clocks) = (None, String::new());
         let thread = Thread { info, state, pace, window: 0, is_last: false, is_set, listed, clocks };
         self.threads.insert(session.clone(), thread);
-        if session.is_main() { self.list_functions(&session) } else { Ok(()) }
+        if session.is_main() { self.list_functions(session) } else { Ok(()) }
     }
 
     /// Asks where the functions stand that a thread has run, and what that takes. V8 looks through its heap for them and
@@ -408,7 +408,7 @@ impl<S: Stream> Recorder<S> {
             "NodeWorker.attachedToWorker" => {
                 if let Ok(Attached { session_id, worker_info }) = serde_json::from_str(params) {
                     let info = ThreadInfo { worker: session_id.parse().ok(), name: worker_info.title };
-                    self.begin(Session(Some(session_id)), info)?;
+                    self.begin(&Session(Some(session_id)), info)?;
                 }
             }
             "NodeWorker.detachedFromWorker" => {

@@ -58,7 +58,8 @@ pub(crate) fn close() -> String {
     ours("close", "process._debugEnd();")
 }
 
-/// Begins a window of samples, ends the one before, and says what each of the two took: time and CPU time in ms. The
+/// Begins a window of samples, ends the one before, and says what each of the two took: time and CPU time in ms, and what the
+/// whole process has used so far. The
 /// command line's `profile` is V8's own, whatever the application did to its console.
 pub(crate) fn window(begin: Option<&str>, end: Option<&str>) -> String {
     let call = |name: &str, title: Option<&str>| {
@@ -69,7 +70,8 @@ pub(crate) fn window(begin: Option<&str>, end: Option<&str>) -> String {
         "window",
         &format!(
             "{CLOCKS} note(); {begin} note(); {end} note();
-             return times.join();"
+             const {{ user, system }} = process.cpuUsage();
+             return [...times, (user + system) / 1000].join();"
         ),
     )
 }

@@ -88,14 +88,16 @@ pub struct Stall {
     pub end_ms: f64,
     /// The same in CPU time.
     pub end_cpu_ms: f64,
+    /// The CPU time that the whole process has used so far, where it was asked.
+    pub process_cpu_ms: Option<f64>,
 }
 
 impl Stall {
-    /// From what the target says: three points in time, each also as CPU time. The kernel may count a thread's CPU time
+    /// From what the target says: three points in time, each also as CPU time, and the CPU time of the process. The kernel may count a thread's CPU time
     /// by its ticks of some milliseconds: no thread uses more than the time that passes.
     pub(crate) fn parse(text: &str, moment: Moment) -> Option<Self> {
         let times: Vec<f64> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
-        let &[start, start_cpu, begun, begun_cpu, ended, ended_cpu] = &times[..] else { return None };
+        let &[start, start_cpu, begun, begun_cpu, ended, ended_cpu, ..] = &times[..] else { return None };
         let since = |later: f64, earlier: f64| (later - earlier).max(0.0);
         let (begin_ms, end_ms) = (since(begun, start), since(ended, begun));
         Some(Self {
@@ -104,6 +106,7 @@ impl Stall {
             begin_cpu_ms: since(begun_cpu, start_cpu).min(begin_ms),
             end_ms,
             end_cpu_ms: since(ended_cpu, begun_cpu).min(end_ms),
+            process_cpu_ms: times.get(6).copied(),
         })
     }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use profile::{Category, FunctionId, Profile, Unit, WAITS_LANE};
 use serde::Serialize;
-use views::{FEW_SAMPLES, Selection, TopBy, TopKey, TopRow, Weights, share, top, weigh};
+use views::{FEW_SAMPLES, Selection, TopBy, TopKey, TopRow, Weights, selected_rows, share, top};
 
 use crate::cli::{self, Sort};
 use crate::failure::Failure;
@@ -31,7 +31,8 @@ const SHORT_ROWS: usize = 5;
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
-    let (selection, weights) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
+    let (selection, _) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
+    let (selection, weights) = select::busy(&profile, &selection);
     let mut report = Report::new(&profile, &weights, &selection);
     if arguments.sort == Sort::Total {
         report.sort_by_total();
@@ -47,15 +48,15 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
 
 /// Prints the first lines of a report.
 pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
-    let selection = Selection::default();
-    let report = Report::new(profile, &weigh(profile, &selection), &selection);
+    let (selection, weights) = select::busy(profile, &Selection::default());
+    let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
 }
 
 /// Prints a report of short tables.
 pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
-    let selection = Selection::default();
-    let report = Report::new(profile, &weigh(profile, &selection), &selection);
+    let (selection, weights) = select::busy(profile, &Selection::default());
+    let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render(&report, SHORT_ROWS, &Style::new(cli::Color::Auto)))
 }
 
@@ -381,7 +382,8 @@ fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<
 }
 
 fn is_part(selection: &Selection) -> bool {
-    let Selection { lane, range_ns, threads, processes, categories, search, hidden: _ } = selection;
+    let Selection { lane, range_ns, threads, processes, categories, search, hidden: _, busy_only: _ } =
+        selection;
     let has_ids = threads.is_some() || processes.is_some();
     has_ids || lane.is_some() || range_ns.is_some() || categories.is_some() || search.is_some()
 }
@@ -435,7 +437,9 @@ fn unsampled_ns(profile: &Profile) -> u64 {
     let losses = &profile.meta().losses;
     let clock = profile.lanes().first().filter(|lane| lane.unit == Unit::Ns);
     let (Some(used_ns), Some(clock)) = (losses.cpu_ns, clock) else { return 0 };
-    let sampled_ns = clock.samples.weight.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
+    let busy = Selection { busy_only: true, ..Selection::default() };
+    let sampled_ns =
+        selected_rows(profile, &busy).fold(0u64, |sum, row| sum.saturating_add(clock.samples.weight[row]));
     let missing_ns = used_ns.saturating_sub(losses.hidden_kernel_ns).saturating_sub(sampled_ns);
     if missing_ns > used_ns / CHANCE + EDGES_NS { missing_ns } else { 0 }
 }

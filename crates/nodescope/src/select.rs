@@ -27,6 +27,7 @@ pub(crate) fn select(
         categories: Some(categories(&narrow.category)?).filter(|list| !list.is_empty()),
         search: narrow.search.as_deref().map(pattern).transpose()?,
         hidden: categories(&narrow.hide)?,
+        busy_only: false,
     };
     let untimed = selection.lane_in(profile).is_some_and(|lane| !profile.lane(lane).timed);
     if selection.range_ns.is_some() && untimed {
@@ -38,6 +39,13 @@ pub(crate) fn select(
         return Err(nothing_left(profile, &selection));
     }
     Ok((selection, weights))
+}
+
+/// The same without samples of waiting, where there are others: shares are of the time in which something ran, as by perf.
+pub(crate) fn busy(profile: &Profile, selection: &Selection) -> (Selection, Weights) {
+    let busy = Selection { busy_only: true, ..selection.clone() };
+    let weights = weigh(profile, &busy);
+    if weights.samples > 0 { (busy, weights) } else { (selection.clone(), weigh(profile, selection)) }
 }
 
 fn nothing_left(profile: &Profile, selection: &Selection) -> Failure {

@@ -84,6 +84,9 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
         pids.sort_unstable();
         pids.dedup();
         assert_eq!(pids.len(), 4, "{name}: {}\n{}", report["threads"], stderr(&output));
+        let primary =
+            format!("process {} is the primary of a cluster: recording its 4 workers", target.pid());
+        assert!(stderr(&output).contains(&primary), "{name}: {}", stderr(&output));
         assert!(!is_open(port) && !is_open(target.port), "{name}");
         for pid in pids {
             send("0", &pid.to_string());

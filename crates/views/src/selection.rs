@@ -22,6 +22,8 @@ pub struct Selection {
     pub search: Option<Regex>,
     /// Frames of these categories are left out; their weight goes to the caller.
     pub hidden: Vec<Category>,
+    /// Without samples of threads that wait, unless a category is asked for. Perf has none; V8's profiler has.
+    pub busy_only: bool,
 }
 
 impl Selection {
@@ -46,9 +48,15 @@ impl Selection {
         profile.threads().iter().enumerate().map(is_selected).collect()
     }
 
+    /// Whether no stack is left out; samples without a stack are of no category, and match nothing.
+    pub(crate) fn takes_samples_without_stack(&self, profile: &Profile) -> bool {
+        let leaves_out_idle = || self.busy_only && profile.stacks().category.contains(&Category::Idle);
+        self.search.is_none() && self.categories.is_none() && !leaves_out_idle()
+    }
+
     /// For each stack, whether a sample that ends in it is selected.
     pub(crate) fn selected_stacks(&self, profile: &Profile) -> Option<Vec<bool>> {
-        if self.search.is_none() && self.categories.is_none() {
+        if self.takes_samples_without_stack(profile) {
             return None;
         }
         let matches = self.search.as_ref().map(|pattern| matching_stacks(profile, pattern));
@@ -56,7 +64,11 @@ impl Selection {
         let is_selected = |id: StackId| {
             let by_search = matches.as_ref().is_none_or(|matches| matches[id.index()]);
             let category = stacks.category[id.index()];
-            by_search && self.categories.as_ref().is_none_or(|list| list.contains(&category))
+            let by_category = match &self.categories {
+                Some(list) => list.contains(&category),
+                None => !self.busy_only || category != Category::Idle,
+            };
+            by_search && by_category
         };
         Some(stacks.ids().map(is_selected).collect())
     }

@@ -53,7 +53,7 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
 pub fn selected_rows(profile: &Profile, selection: &Selection) -> impl Iterator<Item = usize> {
     let threads = selection.selected_threads(profile);
     let stacks = selection.selected_stacks(profile);
-    let without_stack = selection.search.is_none() && selection.categories.is_none();
+    let without_stack = selection.takes_samples_without_stack(profile);
     let samples = selection.lane_in(profile).map(|id| &profile.lane(id).samples);
     let is_selected = move |samples: &Samples, row: usize| {
         let by_stack = match (samples.stack[row].some(), &stacks) {

@@ -1,9 +1,10 @@
 // The top of the page: what was recorded and how good it is, what stands out, search, and whose samples are shown.
 
-import { ADDON, APP, DEPENDENCY, GC, IDLE, ROLES, functionName, functionPlace } from "../model";
+import { ADDON, APP, DEPENDENCY, GC, ROLES, functionName, functionPlace } from "../model";
 import { matchedShare } from "../picture";
 import { causedBy, hottest } from "../top";
 import { clock, duration, percent, plural, share, shortPlace, shown, thousands } from "../text";
+import { START } from "../state";
 import type { App, Part } from "./app";
 import { button, choice, h, picker, quiet, refill, toggle } from "./dom";
 import { download, foldedOf } from "./save";
@@ -80,6 +81,8 @@ function factsOf({ profile, derived }: App): HTMLElement {
   quality.push([`${thousands(losses.lost ?? 0)} lost`, (losses.lost ?? 0) > WORTH_A_WARNING * samples, ""]);
   if (losses.throttled) quality.push([`throttled ${plural(losses.throttled, "time")}`, true, ""]);
   if (losses.hidden_kernel_ns) quality.push([`${duration(losses.hidden_kernel_ns)} in the kernel not visible`, true, "sudo would show it"]);
+  const doubt = share((losses.inlined?.uncertain ?? 0) + (losses.inlined?.unchecked ?? 0), samples);
+  if (doubt > 0.005) quality.push([`${percent(doubt)} may be of inlined functions`, true, ""]);
   if (losses.skipped) quality.push([`${plural(losses.skipped, "line")} not understood`, true, ""]);
   for (const sentence of [...(losses.damage ?? []), ...(losses.notes ?? [])]) quality.push([sentence, true, ""]);
   const words = quality.map(([text, isBad, title]) => h("span", { class: isBad ? "warn" : "fact-quality", title: shown(title) }, shown(text)));
@@ -89,12 +92,11 @@ function factsOf({ profile, derived }: App): HTMLElement {
 /** The first sentences of the report: they do not change with what is selected. */
 function saidPart(app: App): Part {
   const { profile, derived } = app;
-  const sums = derived.whole({ ...app.state, lane: 0 });
+  const sums = derived.sums({ ...START, threads: [] });
   const sentences: (HTMLElement | string)[] = [];
   const lane = profile.lanes[0];
-  const timeOf = (category: number) => profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === category ? sums.weight[stack] : 0), 0);
-  if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((sums.total - timeOf(IDLE)) / profile.durationNs).toFixed(2)} cores busy`);
-  const ofGc = timeOf(GC);
+  if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((profile.losses.cpu_ns ?? sums.total) / profile.durationNs).toFixed(2)} cores busy`);
+  const ofGc = profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === GC ? sums.weight[stack] : 0), 0);
   if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
   const own = hottest(causedBy(profile, sums, [APP], "function"));
   if (own) {

@@ -1,7 +1,8 @@
 //! Where the functions of a process stand, and which of them a line belongs to. V8's profiler counts a function that was
 //! inlined as its caller, but with the line where it really was. A line has no script: the function that was inlined may stand
-//! in another one. So it is believed only where the caller, or something that it calls, has the function's name in its text,
-//! and only one such function has code on that line.
+//! in another one. So it is believed only where the caller, or something that it calls, has the function's name in its text or was
+//! seen to call it, and only one such function has code on that line. Node's own functions, whose text is not known, inline
+//! callbacks, too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,18 +19,40 @@ use crate::json::Text;
 const INTERNAL: &str = "node:";
 /// Our own.
 const OURS: &str = "nodescope:";
-/// So deep does V8 inline, and further calls are not followed.
-const DEEPEST: usize = 4;
+/// Calls are followed this far.
+const DEEPEST: usize = 6;
 /// Where more functions than this have one name, those in other scripts are not considered.
 const MOST_NAMESAKES: usize = 8;
-/// So many functions are considered for one caller.
+/// So many functions are considered for one caller, and so many calls are remembered.
 const MOST_LINKED: usize = 4096;
+const MOST_CALLS: usize = 1 << 16;
+/// No function of Node's own is longer, but for its REPL.
+const LONGEST_INTERNAL: u32 = 500;
+
+/// Node's own functions that call the application's: they do next to nothing themselves.
+const DISPATCHERS: [&str; 8] = [
+    "listOnTimeout",
+    "processTimers",
+    "processImmediate",
+    "processTicksAndRejections",
+    "runNextTicks",
+    "callbackTrampoline",
+    "emit",
+    "Module._compile",
+];
 
 /// A script's text, where it can be had.
 pub(super) type TextOf<'a> = dyn FnMut(&str) -> Option<String> + 'a;
 
 /// A script and a function of it.
 type Id = (u32, u32);
+
+/// Something that calls: a function in the list, or another one by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Caller {
+    Listed(Id),
+    Other(u32),
+}
 
 /// Whose a line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +73,10 @@ pub(super) struct Functions {
     scripts: Vec<ScriptFunctions>,
     by_url: HashMap<String, u32>,
     by_word: FxHashMap<u32, Vec<Id>>,
-    linked: FxHashMap<Id, Rc<FxHashSet<Id>>>,
+    linked: FxHashMap<Caller, Rc<FxHashSet<Id>>>,
+    /// Calls that V8's profiler saw.
+    calls: FxHashMap<Caller, FxHashSet<Caller>>,
+    others: HashMap<Call<'static>, u32>,
     /// Where V8's profiler saw functions, by script.
     seen: FxHashMap<u32, FxHashSet<(u32, u32)>>,
     lacks_some: bool,
@@ -85,6 +111,7 @@ impl Functions {
             .for_each(|script| self.add(script));
         self.by_word.clear();
         self.linked.clear();
+        self.calls.clear();
         self.seen.clear();
         for (script, one) in (0u32..).zip(&self.scripts) {
             for (function, listed) in (0u32..).zip(&one.functions) {
@@ -101,26 +128,78 @@ impl Functions {
         std::mem::take(&mut self.lacks_some)
     }
 
+    /// Takes in that one function was seen to call another.
+    pub(super) fn note_call(&mut self, caller: &Call<'_>, called: &Call<'_>, text_of: &mut TextOf<'_>) {
+        let (caller, called) = (self.caller(caller, text_of), self.caller(called, text_of));
+        let (Some(caller), Some(called)) = (caller, called) else { return };
+        if self.calls.len() < MOST_CALLS && self.calls.entry(caller).or_default().insert(called) {
+            self.linked.clear();
+        }
+    }
+
     /// Whose a line is that V8 says is a function's.
     pub(super) fn owner(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> Owner {
         let url = &*call.url.0;
         if url.is_empty() || call.line == 0 || line == 0 || url.starts_with(OURS) {
             return Owner::Itself;
         }
-        // Without the end of a function, only what is before its beginning is certainly not its own.
-        let at_least = |unknown: Owner| if line < call.line { Owner::Uncertain } else { unknown };
         if url.starts_with(INTERNAL) {
-            return at_least(Owner::Itself);
+            return self.owner_in_internal(call, line, text_of);
         }
-        let Some(caller) = self.find(call, text_of) else { return at_least(Owner::Unchecked) };
+        // Without the end of a function, only what is before its beginning is certainly not its own.
+        let unknown = if line < call.line { Owner::Uncertain } else { Owner::Unchecked };
+        let Some(caller) = self.find(call, text_of) else { return unknown };
         self.seen.entry(caller.0).or_default().insert((call.line, call.column));
-        let Some(layout) = self.layout(caller.0, text_of) else { return at_least(Owner::Unchecked) };
+        let Some(layout) = self.layout(caller.0, text_of) else { return unknown };
         if layout.is_own(caller.1, line) {
             let is_alone = layout.owners(line).all(|owner| owner == caller.1);
             return if is_alone { Owner::Itself } else { Owner::Uncertain };
         }
-        let found = self.inlined(caller, line, text_of);
+        let found = self.inlined(Caller::Listed(caller), line, text_of);
         found.and_then(|found| self.call(found)).map_or(Owner::Uncertain, Owner::Inlined)
+    }
+
+    /// Whether a function's own line may hide another function, which it calls there: V8's profiler does not know code that
+    /// was optimised before it began, while that code ran in a loop, and counts its time as the caller's.
+    pub(super) fn may_hide(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> bool {
+        if call.url.0.starts_with(INTERNAL) {
+            return DISPATCHERS.contains(&&*call.name.0);
+        }
+        let Some(caller) = self.find(call, text_of) else { return false };
+        let Some(layout) = self.layout(caller.0, text_of) else { return false };
+        let words: Vec<u32> = layout.words_on(line).collect();
+        let named: Vec<Id> = words.iter().flat_map(|word| self.named(*word, caller.0)).collect();
+        let mut has_loop = |id: Id| {
+            let layout = self.layout(id.0, text_of);
+            id != caller && layout.is_some_and(|layout| layout.has_loop(id.1))
+        };
+        named.into_iter().any(&mut has_loop)
+    }
+
+    fn owner_in_internal(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> Owner {
+        let found = match self.caller(call, text_of) {
+            Some(caller) => self.inlined(caller, line, text_of).and_then(|found| self.call(found)),
+            None => None,
+        };
+        match found {
+            Some(found) if line < call.line || line - call.line >= LONGEST_INTERNAL => Owner::Inlined(found),
+            None if line >= call.line => Owner::Itself,
+            _ => Owner::Uncertain,
+        }
+    }
+
+    fn caller(&mut self, call: &Call<'_>, text_of: &mut TextOf<'_>) -> Option<Caller> {
+        let url = &*call.url.0;
+        if url.is_empty() || url.starts_with(OURS) {
+            return None;
+        }
+        if !url.starts_with(INTERNAL) {
+            return self.find(call, text_of).map(Caller::Listed);
+        }
+        let owned = |text: &Text<'_>| Text(Cow::Owned(text.0.to_string()));
+        let call = Call { name: owned(&call.name), url: owned(&call.url), ..*call };
+        let next = u32::try_from(self.others.len()).ok().filter(|next| (*next as usize) < MOST_CALLS)?;
+        Some(Caller::Other(*self.others.entry(call).or_insert(next)))
     }
 
     fn add(&mut self, script: Script) {
@@ -184,10 +263,14 @@ impl Functions {
     }
 
     /// The only function that a caller may have inlined, and that has code on the line.
-    fn inlined(&mut self, caller: Id, line: u32, text_of: &mut TextOf<'_>) -> Option<Id> {
+    fn inlined(&mut self, caller: Caller, line: u32, text_of: &mut TextOf<'_>) -> Option<Id> {
         let linked = self.linked(caller, text_of);
         let mut here: Vec<Id> = Vec::new();
-        let scripts: FxHashSet<u32> = linked.iter().map(|id| id.0).chain([caller.0]).collect();
+        let own = match caller {
+            Caller::Listed(id) => Some(id.0),
+            Caller::Other(_) => None,
+        };
+        let scripts: FxHashSet<u32> = linked.iter().map(|id| id.0).chain(own).collect();
         for script in scripts {
             let Some(layout) = self.layout(script, text_of) else { continue };
             here.extend(layout.owners(line).filter(|owner| *owner != TOP).map(|owner| (script, owner)));
@@ -202,29 +285,35 @@ impl Functions {
         }
         let [only] = found[..] else { return None };
         // A function of the caller's own script that it does not name may be called through a variable.
-        let has_rival = here.iter().any(|id| id.0 == caller.0 && *id != only);
-        (only.0 == caller.0 || !has_rival).then_some(only)
+        let has_rival = here.iter().any(|id| Some(id.0) == own && *id != only);
+        (Some(only.0) == own || !has_rival).then_some(only)
     }
 
-    /// What a function may call, and those again: what its text names, and what is inside of it.
-    fn linked(&mut self, caller: Id, text_of: &mut TextOf<'_>) -> Rc<FxHashSet<Id>> {
+    /// What a function may call, and those again: what its text names, what is inside of it, and what it was seen to call.
+    fn linked(&mut self, caller: Caller, text_of: &mut TextOf<'_>) -> Rc<FxHashSet<Id>> {
         if let Some(known) = self.linked.get(&caller) {
             return Rc::clone(known);
         }
-        let mut all: FxHashSet<Id> = FxHashSet::default();
+        let mut all: FxHashSet<Caller> = FxHashSet::default();
         let mut level = vec![caller];
         for _ in 0..DEEPEST {
             let mut next = Vec::new();
-            for id in std::mem::take(&mut level) {
-                for called in self.called(id, text_of) {
-                    if called != caller && all.len() < MOST_LINKED && all.insert(called) {
-                        next.push(called);
-                    }
+            for one in std::mem::take(&mut level) {
+                let seen = self.calls.get(&one).into_iter().flatten().copied();
+                let mut called: Vec<Caller> = seen.collect();
+                if let Caller::Listed(id) = one {
+                    called.extend(self.called(id, text_of).into_iter().map(Caller::Listed));
                 }
+                let is_new = |one: &Caller| *one != caller && all.len() < MOST_LINKED && all.insert(*one);
+                next.extend(called.into_iter().filter(is_new));
             }
             level = next;
         }
-        let all = Rc::new(all);
+        let listed = |caller: &Caller| match caller {
+            Caller::Listed(id) => Some(*id),
+            Caller::Other(_) => None,
+        };
+        let all: Rc<FxHashSet<Id>> = Rc::new(all.iter().filter_map(listed).collect());
         self.linked.insert(caller, Rc::clone(&all));
         all
     }
@@ -233,11 +322,15 @@ impl Functions {
         let Some(layout) = self.layout(script, text_of) else { return Vec::new() };
         let mut called: Vec<Id> = layout.inside(function).map(|inner| (script, inner)).collect();
         let words = layout.words(function).to_vec();
-        for named in words.iter().filter_map(|word| self.by_word.get(word)) {
-            let is_rare = named.len() <= MOST_NAMESAKES;
-            called.extend(named.iter().copied().filter(|id| is_rare || id.0 == script));
-        }
+        called.extend(words.iter().flat_map(|word| self.named(*word, script)));
         called
+    }
+
+    /// The functions of a name, as a script may mean it.
+    fn named(&self, word: u32, script: u32) -> impl Iterator<Item = Id> {
+        let named = self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
+        let is_rare = named.len() <= MOST_NAMESAKES;
+        named.iter().copied().filter(move |id| is_rare || id.0 == script)
     }
 
     /// A function as V8's profiler would call it.

@@ -9,6 +9,10 @@ use super::add;
 use super::functions::{Functions, Owner, TextOf};
 use super::raw::{Call, RawProfile};
 
+/// A line with less than a twentieth of a window's samples, or with fewer than this, hides nothing that matters.
+const MUCH: u64 = 20;
+const FEW: u32 = 5;
+
 /// The parts of all nodes of a window.
 pub(super) struct Shares {
     nodes: Vec<Vec<Part>>,
@@ -40,6 +44,9 @@ impl Shares {
         text_of: &mut TextOf<'_>,
         builder: &mut Builder,
     ) -> Self {
+        let busy = raw.nodes.iter().filter(|node| raw.calls[node.call as usize].name.0 != "(idle)");
+        let busy = busy.fold(0u64, |sum, node| sum.saturating_add(node.hits.into()));
+        let is_much = |ticks: u32| ticks >= FEW && u64::from(ticks).saturating_mul(MUCH) >= busy;
         let mut start = 0;
         let mut nodes = Vec::with_capacity(raw.nodes.len());
         for (node, stack) in raw.nodes.iter().zip(stacks) {
@@ -48,7 +55,10 @@ impl Shares {
             let mut parts = Vec::new();
             let mut counted = 0u64;
             for &(line, ticks) in raw.ticks.get(start..end).unwrap_or_default() {
-                let owner = functions.owner(call, line, text_of);
+                let mut owner = functions.owner(call, line, text_of);
+                if owner == Owner::Itself && is_much(ticks) && functions.may_hide(call, line, text_of) {
+                    owner = Owner::Uncertain;
+                }
                 let part = part_of(&mut parts, owner, *stack, builder);
                 part.ticks = part.ticks.saturating_add(ticks.into());
                 counted = counted.saturating_add(ticks.into());

@@ -7,7 +7,7 @@
 //! once. What the recorder itself runs in the target is no sample; its time goes to what ran before.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use profile::{
     Builder, Cost, LaneInfo, Meta, Process, ProcessId, Profile, Role, Sample, StackId, Thread, ThreadId, Unit,
@@ -148,7 +148,7 @@ impl Joiner {
         let end_ns = bound_ns(raw.end).max(start_ns);
         builder.meta().losses.lost = lost(&times_ns, self.interval_ns);
         let functions = self.functions.entry((whose.pid, whose.inner_pid)).or_default();
-        add_samples(&raw, &times_ns, (thread, seen), (functions, &mut text_of), &mut builder);
+        add_samples(&raw, &times_ns, (thread, seen), functions, &mut text_of, &mut builder);
         seen.until_ns = seen.until_ns.max(end_ns);
         builder.meta().duration_ns = end_ns.saturating_sub(origin_ns);
         settle_quality(&mut builder);
@@ -178,9 +178,9 @@ impl Joiner {
         builder.finish()
     }
 
-    /// The end: each thread's last sample, which nothing has ended, what is missing, a sentence each, and what recording
-    /// cost.
-    pub fn finish(&mut self, losses: Vec<String>, cost: Cost) -> Profile {
+    /// The end: each thread's last sample, which nothing has ended, what is missing, a sentence each, what recording cost,
+    /// and the CPU time that the processes used meanwhile.
+    pub fn finish(&mut self, losses: Vec<String>, cost: Cost, cpu_ns: Option<u64>) -> Profile {
         let mut builder = self.builder(self.origin_ns.unwrap_or(0));
         let mut last: Vec<(&Whose, &mut Seen)> = self.threads.iter_mut().collect();
         last.sort_by_key(|(_, seen)| seen.held.as_ref().map(|held| held.time_ns));
@@ -191,6 +191,7 @@ impl Joiner {
             }
         }
         builder.meta().losses.damage = losses;
+        builder.meta().losses.cpu_ns = cpu_ns;
         builder.meta().cost = Some(cost);
         settle_quality(&mut builder);
         builder.finish()
@@ -251,12 +252,14 @@ fn add_samples(
     raw: &RawProfile<'_>,
     times_ns: &[u64],
     (thread, seen): (ThreadId, &mut Seen),
-    (functions, text_of): (&mut Functions, &mut TextOf<'_>),
+    functions: &mut Functions,
+    text_of: &mut TextOf<'_>,
     builder: &mut Builder,
 ) {
     let rows = NodeRows::new(raw);
     let parents = add::parents(raw, &rows, builder);
     let stacks = add::stacks(raw, &parents, builder);
+    note_calls(raw, &parents, functions, text_of);
     let mut shares = Shares::new(raw, &stacks, functions, text_of, builder);
     seen.functions.note(&raw.calls);
     let kept = kept(raw, times_ns, seen.until_ns, |id| rows.row(id), &parents);
@@ -274,6 +277,20 @@ fn add_samples(
     let inlined = last.row.and_then(|row| shares.next(row).inlined.cloned());
     seen.held = Some(Held { time_ns: last.time_ns, calls, inlined });
     builder.meta().losses.inlined = shares.counts;
+}
+
+/// Notes which functions were seen to call which; what has no script is looked through.
+fn note_calls(raw: &RawProfile<'_>, parents: &[u32], functions: &mut Functions, text_of: &mut TextOf<'_>) {
+    let has_script = |call: u32| !raw.calls[call as usize].url.0.is_empty();
+    let pair = |(row, node): (usize, &super::raw::RawNode)| {
+        let mut above = callers(parents, row).skip(1).map(|row| raw.nodes[row].call);
+        let caller = above.find(|call| has_script(*call))?;
+        has_script(node.call).then_some((caller, node.call))
+    };
+    let pairs: BTreeSet<(u32, u32)> = raw.nodes.iter().enumerate().filter_map(pair).collect();
+    for (caller, called) in pairs {
+        functions.note_call(&raw.calls[caller as usize], &raw.calls[called as usize], text_of);
+    }
 }
 
 /// Adds a sample that was held back, now that its end is known.

@@ -31,6 +31,8 @@ pub(super) struct Layout {
     bodies: Vec<(u32, u32)>,
     /// The words of each function and of those inside it, hashed and sorted.
     words: Vec<Vec<u32>>,
+    /// Line and word.
+    line_words: Vec<(u32, u32)>,
 }
 
 /// Where a function is.
@@ -54,7 +56,7 @@ impl Layout {
         let mut bodies = Vec::new();
         let mut words: Vec<Vec<u32>> = vec![Vec::new(); functions.len()];
         let (mut open, mut next, mut line): (Vec<usize>, usize, u32) = (Vec::new(), 0, 1);
-        let mut word_start = None;
+        let (mut word_start, mut line_words) = (None, Vec::new());
         for at in 0..=units.len() {
             let unit = units.get(at).copied().unwrap_or(0);
             if is_word(unit) {
@@ -62,6 +64,7 @@ impl Layout {
             } else if let Some(start) = word_start.take() {
                 let hash = hash_of(&units[start..at]);
                 open.iter().take(DEEPEST).for_each(|function| words[*function].push(hash));
+                line_words.push((line, hash));
             }
             while open.last().is_some_and(|function| spots[*function].end <= at) {
                 open.pop();
@@ -73,13 +76,15 @@ impl Layout {
             line = lines.line_after(line, at as u64);
             bodies.extend(owner(&spots, &open, at, unit).map(|function| (line, function)));
         }
-        bodies.sort_unstable();
-        bodies.dedup();
+        for pairs in [&mut bodies, &mut line_words] {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
         for list in &mut words {
             list.sort_unstable();
             list.dedup();
         }
-        Some(Self { lines, spots, bodies, words })
+        Some(Self { lines, spots, bodies, words, line_words })
     }
 
     /// The function whose parameters are there.
@@ -108,8 +113,19 @@ impl Layout {
 
     /// Whose code is on a line.
     pub(super) fn owners(&self, line: u32) -> impl Iterator<Item = u32> {
-        let first = self.bodies.partition_point(|body| body.0 < line);
-        self.bodies[first..].iter().take_while(move |body| body.0 == line).map(|body| body.1)
+        of_line(&self.bodies, line)
+    }
+
+    /// The words on a line.
+    pub(super) fn words_on(&self, line: u32) -> impl Iterator<Item = u32> {
+        of_line(&self.line_words, line)
+    }
+
+    /// Whether a function, or one inside it, has a loop.
+    pub(super) fn has_loop(&self, function: u32) -> bool {
+        let is_there =
+            |word: &str| word_of(word).is_some_and(|word| self.words(function).binary_search(&word).is_ok());
+        ["for", "while", "do"].into_iter().any(is_there)
     }
 
     /// Whether a line is a function's own: it has code there, or nothing has and the line is inside of it.
@@ -136,6 +152,11 @@ impl Layout {
             move |spot: &Spot| outer.is_some_and(|outer| outer.start < spot.start && spot.end <= outer.end);
         (0u32..).zip(&self.spots).filter(move |(_, spot)| is_inside(spot)).map(|(row, _)| row)
     }
+}
+
+fn of_line(pairs: &[(u32, u32)], line: u32) -> impl Iterator<Item = u32> {
+    let first = pairs.partition_point(|pair| pair.0 < line);
+    pairs[first..].iter().take_while(move |pair| pair.0 == line).map(|pair| pair.1)
 }
 
 /// The word that calls a function: the last of its name, `emit` of `Server.emit` and `get emit`.
@@ -232,7 +253,7 @@ fn body_of(text: &[u16]) -> usize {
         match letter {
             '"' | '\'' | '`' => at = behind(text, at + 1, |at| letter_at(text, at) == letter),
             '/' if next == '/' => {
-                at = behind(text, at + 2, |at| matches!(text[at], 10 | 13 | 0x2028 | 0x2029))
+                at = behind(text, at + 2, |at| matches!(text[at], 10 | 13 | 0x2028 | 0x2029));
             }
             '/' if next == '*' => {
                 at = behind(text, at + 3, |at| letter_at(text, at) == '/' && letter_at(text, at - 1) == '*');

@@ -134,7 +134,7 @@ fn windows_join_without_a_seam() {
         |_| None,
     );
     let mut joined = Builder::new();
-    let last = joiner.finish(Vec::new(), profile::Cost::default());
+    let last = joiner.finish(Vec::new(), profile::Cost::default(), None);
     for part in [&first, &second, &last] {
         assert_eq!(part.check(), Ok(()));
         joined.append(part, profile::Joining::default());
@@ -160,6 +160,71 @@ fn gaps_between_samples_are_losses() {
     let empty = joiner.window(&window(80_000, 90_000, &[]), &whose(), |_| None);
     assert_eq!(empty.check(), Ok(()));
     assert_eq!(weights(&empty), Vec::<u64>::new());
-    let last = joiner.finish(vec!["a part is missing".into()], profile::Cost::default());
+    let last = joiner.finish(vec!["a part is missing".into()], profile::Cost::default(), None);
     assert_eq!(weights(&last), [28_600_000]);
+}
+
+/// A window of serve (2), which stands in lines 5 to 9, with samples every 10 ms and ticks on lines.
+fn inlined_window(start: u64, samples: u64, ticks: &[(u32, u64)]) -> String {
+    let ticks: Vec<String> =
+        ticks.iter().map(|(line, ticks)| format!(r#"{{"line":{line},"ticks":{ticks}}}"#)).collect();
+    let nodes = format!(
+        r#""nodes":[{{"id":1,"callFrame":{{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1}},"children":[2]}},{{"id":2,"callFrame":{{"functionName":"serve","scriptId":"1","url":"file:///srv/a.js","lineNumber":4,"columnNumber":14}},"hitCount":{samples},"positionTicks":[{}]}}]"#,
+        ticks.join(",")
+    );
+    let ids: Vec<u64> = (0..samples).map(|_| 2).collect();
+    let deltas: Vec<u64> = (0..samples).map(|_| 10_000).collect();
+    let end = start + 10_000 * (samples + 1);
+    format!(r#"{{{nodes},"startTime":{start},"endTime":{end},"samples":{ids:?},"timeDeltas":{deltas:?}}}"#)
+}
+
+const SCRIPT: &str = "\nfunction cook(n) { return n; }\n\n\nfunction serve(n) {\n  return cook(n);\n}\n";
+
+fn coverage_of_script() -> String {
+    let function = |name: &str, start: usize, end: usize| {
+        format!(
+            r#"{{"functionName":"{name}","ranges":[{{"startOffset":{start},"endOffset":{end},"count":1}}],"isBlockCoverage":false}}"#
+        )
+    };
+    let functions = [function("cook", 1, 31), function("serve", 34, 73)];
+    format!(r#"[{{"scriptId":"1","url":"file:///srv/a.js","functions":[{}]}}]"#, functions.join(","))
+}
+
+#[test]
+fn samples_on_the_lines_of_another_function_are_its_own() {
+    let mut joiner = Joiner::new(10_000_000);
+    assert_eq!(joiner.functions(&coverage_of_script(), &whose()), None);
+    let text_of = |_: &str| Some(SCRIPT.to_owned());
+    let first = inlined_window(0, 8, &[(6, 2), (2, 6)]);
+    let second = inlined_window(90_000, 4, &[(2, 1), (6, 1), (900, 2)]);
+    let parts = [joiner.window(&first, &whose(), text_of), joiner.window(&second, &whose(), text_of)];
+    let last = joiner.finish(Vec::new(), profile::Cost::default(), None);
+    let mut joined = Builder::new();
+    for part in parts.iter().chain([&last]) {
+        assert_eq!(part.check(), Ok(()));
+        joined.append(part, profile::Joining::default());
+    }
+    let joined = joined.finish();
+    let name = |stack: &StackId| {
+        let frame = joined.stacks().frame[stack.index()];
+        let function = joined.function_of(frame);
+        let inlined = joined.frames().inlined[frame.index()];
+        (joined.text(function.name).to_owned(), function.line, function.column, inlined)
+    };
+    let samples = &joined.lanes()[0].samples;
+    let names: Vec<(String, u32, u32, bool)> = samples.stack.iter().map(name).collect();
+    let cooks = |names: &[(String, u32, u32, bool)]| names.iter().filter(|name| name.0 == "cook").count();
+    assert_eq!((cooks(&names[..8]), cooks(&names[..4]), cooks(&names[8..])), (6, 3, 1), "{names:?}");
+    assert!(names.contains(&("cook".into(), 2, 14, true)) && names.contains(&("serve".into(), 5, 15, false)));
+    let inlined = profile::Inlined { found: 7, uncertain: 2, unchecked: 0 };
+    assert_eq!(joined.meta().losses.inlined, inlined);
+    let ticks = joined.line_ticks();
+    let of_cook = ticks.ids().map(|id| ticks.row(id)).filter(|row| name(&row.stack).0 == "cook");
+    assert_eq!(of_cook.map(|row| (row.line, row.ticks)).collect::<Vec<_>>(), [(2, 6), (2, 1)]);
+}
+
+#[test]
+fn a_file_tells_lines_before_their_function() {
+    let profile = read_text(&inlined_window(0, 8, &[(6, 2), (2, 5), (900, 1)]));
+    assert_eq!(profile.meta().losses.inlined.uncertain, 5, "where it ends is not known");
 }

@@ -26,7 +26,7 @@ use visit::{Place, Visit};
 pub(crate) use closing::inherit;
 pub(super) use process::Process;
 #[cfg(target_os = "linux")]
-pub(super) use say::WHO_CAN_ATTACH;
+pub(super) use say::{WHO_CAN_ATTACH, primary as say_primary};
 
 /// More samples a second than this are felt.
 const MOST_SAMPLES: u32 = 1000;

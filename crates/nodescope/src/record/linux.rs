@@ -63,6 +63,10 @@ fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
     let (primaries, mut others): (Vec<::target::Process>, Vec<::target::Process>) =
         found.into_iter().partition(|process| parents.contains(&process.pid) && is_closed(process));
     others.sort_by(|one, two| two.cpu_cores.total_cmp(&one.cpu_cores));
+    if let (Some(primary), false) = (primaries.first(), others.is_empty()) {
+        let is_own = |process: &&::target::Process| process.parent_pid == primary.pid && is_worker(process);
+        inspect::say_primary(primary.pid, others.iter().filter(is_own).count());
+    }
     match primaries.first() {
         _ if !others.is_empty() => Ok(others.into_iter().map(outside_of).collect()),
         Some(primary) => Err(Failure::failed(format!(

@@ -1,8 +1,8 @@
 //! How many samples may be of a function that V8 had inlined, where its profiler names the caller.
 
-use profile::{Category, Inlined, Profile};
+use profile::{Inlined, Profile};
 use serde::Serialize;
-use views::share;
+use views::{Selection, selected_rows, share};
 
 use crate::text::percent;
 
@@ -23,12 +23,8 @@ pub(crate) struct InlinedRow {
 /// What the recording says of it.
 pub(crate) fn row(profile: &Profile) -> InlinedRow {
     let Inlined { found, uncertain, unchecked } = profile.meta().losses.inlined;
-    let stacks = profile.stacks();
-    let is_busy = |stack: &profile::StackId| {
-        stack.some().is_none_or(|stack| stacks.category[stack.index()] != Category::Idle)
-    };
-    let main = profile.lanes().first();
-    let busy = main.map_or(0, |lane| lane.samples.stack.iter().filter(|stack| is_busy(stack)).count() as u64);
+    let busy = Selection { busy_only: true, ..Selection::default() };
+    let busy = selected_rows(profile, &busy).count() as u64;
     let part = |samples: u64| share(samples, busy).min(1.0);
     InlinedRow { found: part(found), uncertain: part(uncertain), unchecked: part(unchecked) }
 }
@@ -44,7 +40,7 @@ pub(super) fn doubt(row: &InlinedRow) -> Option<String> {
     };
     (all >= LITTLE).then(|| {
         format!(
-            "{} of the samples may belong to a function that V8 inlined into the one that is shown: {text}.",
+            "{} of the samples may belong to a function that the one shown calls, because V8 had inlined it or optimised its loop: {text}. Perf events would tell (--via perf).",
             percent(all)
         )
     })

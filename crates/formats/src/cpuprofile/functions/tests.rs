@@ -150,3 +150,34 @@ fn lists_of_several_threads_are_one() {
     assert_eq!(functions.note(&cook), None);
     assert_eq!(functions.owner(&caller, 2, &mut text_of), Owner::Inlined(call(A, "cook", 2, 14)));
 }
+
+#[test]
+fn what_was_seen_to_call_may_have_inlined() {
+    let mut functions = Functions::default();
+    assert_eq!(functions.note(&coverage()), None);
+    let (serve, other) = (call(A, "serve", 5, 15), call(A, "other", 10, 15));
+    let internal = call("node:internal/timers", "run", 431, 28);
+    assert_eq!(functions.owner(&serve, 11, &mut text_of), Owner::Uncertain);
+    assert_eq!(functions.owner(&internal, 2, &mut text_of), Owner::Uncertain);
+    functions.note_call(&serve, &other, &mut text_of);
+    assert_eq!(functions.owner(&serve, 10, &mut text_of), Owner::Uncertain, "its parameters are there alone");
+    functions.note_call(&internal, &serve, &mut text_of);
+    // Through serve(), which is not in the stack.
+    assert_eq!(functions.owner(&internal, 2, &mut text_of), Owner::Inlined(call(A, "cook", 2, 14)));
+    assert_eq!(functions.owner(&internal, 440, &mut text_of), Owner::Itself);
+    let early = call("node:internal/timers", "early", 1, 28);
+    functions.note_call(&early, &serve, &mut text_of);
+    assert_eq!(functions.owner(&early, 2, &mut text_of), Owner::Uncertain, "it may be its own second line");
+}
+
+#[test]
+fn a_line_that_calls_a_loop_may_hide_it() {
+    let mut functions = Functions::default();
+    assert_eq!(functions.note(&coverage()), None);
+    let mut may_hide = |call: &Call<'_>, line: u32| functions.may_hide(call, line, &mut text_of);
+    assert!(may_hide(&call(A, "", 6, 19), 7), "cook() has a loop");
+    assert!(!may_hide(&call(A, "serve", 5, 15), 6));
+    assert!(!may_hide(&call(B, "far", 5, 27), 5), "near() has none");
+    assert!(may_hide(&call("node:internal/timers", "listOnTimeout", 623, 25), 685));
+    assert!(!may_hide(&call("node:internal/timers", "insert", 23, 25), 30));
+}

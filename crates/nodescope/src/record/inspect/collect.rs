@@ -41,6 +41,9 @@ pub(super) struct Collector {
     cost: Cost,
     losses: Vec<String>,
     outdated: Vec<Option<u32>>,
+    /// The CPU time of the processes that were visited before, and of the one that is visited: when it was met, and last.
+    cpu_ms: f64,
+    visited_cpu_ms: Option<(f64, f64)>,
     samples: u64,
     has_met: bool,
     progress: Progress,
@@ -94,6 +97,8 @@ impl Collector {
             cost: Cost::default(),
             losses: Vec::new(),
             outdated: Vec::new(),
+            cpu_ms: 0.0,
+            visited_cpu_ms: None,
             samples: 0,
             has_met: false,
             progress: Progress::new(limit),
@@ -103,6 +108,7 @@ impl Collector {
 
     /// Notes what the first process says of itself: the whole recording takes its clock.
     pub(super) fn meet(&mut self, identity: &Identity, process: Option<&Process>) {
+        self.settle_cpu_time();
         let is_first = !std::mem::replace(&mut self.has_met, true);
         let node = Some(identity.node.clone());
         if is_first {
@@ -148,7 +154,10 @@ impl Collector {
                     let part = self.joiner.calls(&coverage, &whom.thread(&thread), text_of);
                     self.write(&part)?;
                 }
-                Piece::Stall(stall) => self.cost.add(&cost_of(&stall)),
+                Piece::Stall(stall) => {
+                    self.cost.add(&cost_of(&stall));
+                    self.note_cpu_time(&stall);
+                }
                 Piece::Loss(sentence) => self.losses.push(sentence),
             }
         }
@@ -159,6 +168,19 @@ impl Collector {
     /// The threads that have run code since the last time that is in no list of functions; `None` is the main thread.
     pub(super) fn take_outdated(&mut self) -> Vec<Option<u32>> {
         std::mem::take(&mut self.outdated)
+    }
+
+    /// All threads of a process tell the same clock.
+    fn note_cpu_time(&mut self, stall: &Stall) {
+        if let Some(now_ms) = stall.process_cpu_ms {
+            let (_, last_ms) = self.visited_cpu_ms.get_or_insert((now_ms, now_ms));
+            *last_ms = last_ms.max(now_ms);
+        }
+    }
+
+    fn settle_cpu_time(&mut self) {
+        let (met_ms, last_ms) = self.visited_cpu_ms.take().unwrap_or_default();
+        self.cpu_ms += (last_ms - met_ms).max(0.0);
     }
 
     /// Notes something that is missing.
@@ -174,7 +196,9 @@ impl Collector {
     /// Everything together.
     pub(super) fn finish(mut self) -> Result<(Profile, Spool), Failure> {
         self.progress.clear();
-        let last = self.joiner.finish(std::mem::take(&mut self.losses), self.cost);
+        self.settle_cpu_time();
+        let cpu_ns = (self.cpu_ms * 1e6).clamp(0.0, 1e18) as u64;
+        let last = self.joiner.finish(std::mem::take(&mut self.losses), self.cost, Some(cpu_ns));
         self.write(&last)?;
         let profile = super::read_back(&self.spool)?;
         if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
