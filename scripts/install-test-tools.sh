@@ -9,6 +9,7 @@
 #   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
 #   - the npm packages of tests/browser
+#   - what runs TypeScript while it is loaded (tsx, vitest, jest), from npm
 #   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
@@ -23,6 +24,7 @@ browser_tests=$root/tests/browser
 node_release=22.23.3
 node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 25.9.0 26.10.0)
 musl_releases=(20.18.0 24.19.0)
+transpilers=(tsx@4.23.15 vitest@4.1.12 jest@30.5.2 @babel/preset-typescript@7.29.7)
 
 say() { printf 'install-test-tools: %s\n' "$*" >&2; }
 
@@ -155,6 +157,17 @@ install_packages() {
   (cd "$browser_tests" && quiet npm ci --no-audit --no-fund --ignore-scripts) && touch "$browser_tests/node_modules/.package-lock.json"
 }
 
+# Into a folder of the cache, once for each list of versions.
+install_transpilers() {
+  local folder=$cache/transpilers
+  [ "$(cat "$folder/installed" 2>/dev/null)" = "${transpilers[*]}" ] && return
+  has_npm || return 1
+  say "npm install ${transpilers[*]}"
+  rm -rf "$folder" && mkdir -p "$folder" && echo '{"private":true}' >"$folder/package.json"
+  (cd "$folder" && quiet npm install --no-audit --no-fund --ignore-scripts "${transpilers[@]}") || return 1
+  echo "${transpilers[*]}" >"$folder/installed"
+}
+
 find_browser() {
   local name
   for name in chromium google-chrome google-chrome-stable; do
@@ -209,6 +222,7 @@ PATH=$tools:$PATH
 install_nodes
 install_docker
 install_packages
+install_transpilers
 install_browser
 install_pprof
 command -v chromium >/dev/null || { browser=$(find_browser) && ln -sf "$browser" "$tools/chromium"; }
