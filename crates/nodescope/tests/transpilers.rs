@@ -112,7 +112,8 @@ fn places(arguments: &[&str], scratch: &Scratch) -> Vec<Place> {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         (text("name"), text("file"), row["line"].as_u64().unwrap_or(0))
     };
-    let is_own = |place: &Place| place.1.starts_with(&scratch.path("")) && !place.1.contains("/node_modules/");
+    let is_own =
+        |place: &Place| place.1.starts_with(&scratch.path("")) && !place.1.contains("/node_modules/");
     report["functions"].as_array().unwrap().iter().map(place).filter(is_own).collect()
 }
 
@@ -140,7 +141,10 @@ fn assert_originals(places: &[Place], scratch: &Scratch, what: &str) {
 /// No line is shown as if it were the file's.
 fn assert_marked(places: &[Place], scratch: &Scratch, what: &str) {
     let marked = format!("{} (generated)", scratch.path("hot.ts"));
-    assert!(places.iter().any(|(name, file, _)| name == "sumPrices" && *file == marked), "{what}: {places:?}");
+    assert!(
+        places.iter().any(|(name, file, _)| name == "sumPrices" && *file == marked),
+        "{what}: {places:?}"
+    );
     assert!(places.iter().all(|(_, file, _)| file.ends_with(" (generated)")), "{what}: {places:?}");
 }
 
@@ -216,7 +220,8 @@ fn profiles_of_v8_are_held_against_the_file() {
     let Some((_, node)) = lines().pop() else { return };
     let profile_of = |words: &[&str]| {
         let arguments = ["--cpu-prof", "--cpu-prof-name=out.cpuprofile"];
-        let output = Command::new(&node).args(arguments).args(words).current_dir(&scratch.0).output().unwrap();
+        let output =
+            Command::new(&node).args(arguments).args(words).current_dir(&scratch.0).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         scratch.path("out.cpuprofile")
     };

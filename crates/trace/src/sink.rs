@@ -1,7 +1,8 @@
 //! Where a recording goes while it is read or made.
 
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Mmap, Sample, ScriptPart, Switch, Turn,
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Mmap, Sample, ScriptPart, Switch,
+    Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order

@@ -30,7 +30,8 @@ fn category_of_bundled(source: &str) -> Option<Category> {
     if source.starts_with("../") {
         return Some(Category::Dependency);
     }
-    let (_, rest) = source.split_once("://").filter(|(scheme, _)| matches!(*scheme, "webpack" | "turbopack"))?;
+    let (_, rest) =
+        source.split_once("://").filter(|(scheme, _)| matches!(*scheme, "webpack" | "turbopack"))?;
     let (_, path) = rest.split_once('/')?;
     match path {
         path if path.starts_with("../") => Some(Category::Dependency),

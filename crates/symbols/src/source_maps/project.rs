@@ -53,7 +53,8 @@ impl<'a> Project<'a> {
         }
         if let Some(rest) = strip_scheme(source, "turbopack://") {
             let inside = rest.trim_start_matches('/').strip_prefix("[project]/");
-            return inside.map_or_else(|| source.to_owned(), |path| self.bundled("turbopack", &format!("/./{path}")));
+            return inside
+                .map_or_else(|| source.to_owned(), |path| self.bundled("turbopack", &format!("/./{path}")));
         }
         if has_scheme(source) {
             return source.to_owned();
@@ -68,7 +69,8 @@ impl<'a> Project<'a> {
         let (name, path) = rest.split_once('/').unwrap_or(("", rest));
         let (path, query) = path.find('?').map_or((path, ""), |at| path.split_at(at));
         // Next.js puts the layer in front: `(rsc)/./app/page.tsx`.
-        let file = path.strip_prefix('(').and_then(|rest| rest.split_once(")/")).map_or(path, |(_, file)| file);
+        let file =
+            path.strip_prefix('(').and_then(|rest| rest.split_once(")/")).map_or(path, |(_, file)| file);
         if !file.starts_with("./") && !file.starts_with("../") {
             return format!("{scheme}://{name}/{path}{query}");
         }
@@ -100,7 +102,8 @@ impl<'a> Project<'a> {
     fn leaves(&self, path: &str) -> bool {
         let Folders { named, nameless, .. } = self.folders();
         let mut all = named.iter().chain(nameless).peekable();
-        let is_in = |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        let is_in =
+            |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
         all.peek().is_some() && !all.any(is_in)
     }
 

@@ -170,11 +170,7 @@ impl<'a> Reader<'a> {
         sources.find(|(source, _)| project.path_of(source, folder) == path).map(|(_, text)| text.clone())
     }
 
-    fn contents(
-        &mut self,
-        root: Option<&Path>,
-        script: &str,
-    ) -> Option<(Vec<(String, String)>, String)> {
+    fn contents(&mut self, root: Option<&Path>, script: &str) -> Option<(Vec<(String, String)>, String)> {
         let script = script_path(script)?;
         is_script(Path::new(&script)).then_some(())?;
         self.finder.find_contents(root, &script)

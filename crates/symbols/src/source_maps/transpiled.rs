@@ -136,7 +136,9 @@ pub(super) fn is_transpiled(profile: &Profile, rows: &SourceRows, text: Option<&
         Some(text) if is_transpiled_name => !fits(profile, rows, text),
         Some(text) => {
             let lines = &profile.functions().line;
-            rows.functions.iter().any(|id| lines[id.index()] > 0 && text.around(lines[id.index()], 1).is_none())
+            rows.functions
+                .iter()
+                .any(|id| lines[id.index()] > 0 && text.around(lines[id.index()], 1).is_none())
         }
         None => is_transpiled_name && FORMATS_OF_V8.contains(&profile.meta().format.as_str()),
     }

@@ -49,7 +49,8 @@ fn paths_are_seen_from_the_project() {
     ];
     assert_paths(&files, "/project/dist/a.js", &rows);
     let without = disk(&[]);
-    let rows = [("webpack://shop/./src/a.ts", "webpack://shop/src/a.ts"), ("../../../etc/passwd", "/etc/passwd")];
+    let rows =
+        [("webpack://shop/./src/a.ts", "webpack://shop/src/a.ts"), ("../../../etc/passwd", "/etc/passwd")];
     assert_paths(&without, "/srv/a.js", &rows);
 }
 
