@@ -40,7 +40,7 @@ pub struct Process {
     pub node_version: StringId,
 }
 
-/// A thread under one name: a changed name opens a new row.
+/// A thread under one name: a changed name opens a new row in perf's recordings, and changes the row in our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Thread {
     /// The process it belongs to.

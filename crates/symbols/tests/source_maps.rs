@@ -640,7 +640,8 @@ fn a_script_that_was_transpiled_has_its_map() {
         ("g", "/srv/b.js", (2, 11), (0, 0)),
     ];
     let applied = |scripts: &BTreeMap<String, RanScript>, uses_maps| {
-        let (files, roots) = (MadeUp::default(), BTreeMap::new());
+        let (files, roots) =
+            (MadeUp::default().with("/srv/cache/a.map", map.replace("a.ts", "../a.ts")), BTreeMap::new());
         let places = MapPlaces { files: &files, root: None, roots: &roots };
         let after = apply_ran(profile_of(rows), scripts, &places, uses_maps);
         assert_eq!(after.check(), Ok(()));
@@ -652,6 +653,8 @@ fn a_script_that_was_transpiled_has_its_map() {
     let marked = ["f /srv/a.ts (generated):2:11 ran 2:17", mapped[1], mapped[2]];
     assert_eq!(spelt(&applied(&inline, true)), mapped);
     assert_eq!(spelt(&applied(&inline, false)), marked);
+    // A transpiler may keep its maps in files.
+    assert_eq!(spelt(&applied(&one(script("/srv/cache/a.map")), true)), mapped);
     for url in ["", "data:application/json,{", "https://example.com/a.map", "data:;base64,!!"] {
         let after = applied(&one(script(url)), true);
         assert_eq!(spelt(&after), marked, "{url}");
