@@ -2,7 +2,7 @@
 //! them, because V8 has the map; where nothing has one, their lines are marked as generated. Node's own stripping of
 //! types keeps every line.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
 #![cfg(target_os = "linux")]
 
 mod program;
