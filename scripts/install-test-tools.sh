@@ -10,6 +10,7 @@
 #   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
 #   - the npm packages of tests/browser, and those of tests/packages, which the tests of `record` profile
+#   - what runs TypeScript while it is loaded (tsx, vitest, jest), from npm
 #   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
@@ -28,6 +29,7 @@ odd_releases=(18.0.0 23.11.1)
 musl_releases=(20.18.0 24.19.0)
 # Programs that are not Node, though they run what Node runs: the package, its version, and the program in it.
 other_runtimes=('bun @oven/bun-linux-x64-baseline@1.4.4 bin/bun' 'deno @deno/linux-x64-glibc@2.9.6 deno')
+transpilers=(tsx@4.23.15 vitest@4.1.12 jest@30.5.2 @babel/preset-typescript@7.29.7)
 
 say() { printf 'install-test-tools: %s\n' "$*" >&2; }
 
@@ -184,6 +186,17 @@ install_recorded_packages() {
     rm -f "$folder/package-lock.json"
 }
 
+# Into a folder of the cache, once for each list of versions.
+install_transpilers() {
+  local folder=$cache/transpilers
+  [ "$(cat "$folder/installed" 2>/dev/null)" = "${transpilers[*]}" ] && return
+  has_npm || return 1
+  say "npm install ${transpilers[*]}"
+  rm -rf "$folder" && mkdir -p "$folder" && echo '{"private":true}' >"$folder/package.json"
+  (cd "$folder" && quiet npm install --no-audit --no-fund --ignore-scripts "${transpilers[@]}") || return 1
+  echo "${transpilers[*]}" >"$folder/installed"
+}
+
 find_browser() {
   local name
   for name in chromium google-chrome google-chrome-stable; do
@@ -239,6 +252,7 @@ install_nodes
 install_docker
 install_packages
 install_recorded_packages
+install_transpilers
 install_browser
 install_pprof
 command -v chromium >/dev/null || { browser=$(find_browser) && ln -sf "$browser" "$tools/chromium"; }

@@ -89,10 +89,11 @@ pub(crate) fn with_originals(
     root: Option<&Path>,
     roots: &BTreeMap<u32, PathBuf>,
 ) -> Profile {
+    let places = MapPlaces { files: &Disk, root, roots };
     if maps.no_source_maps {
-        return profile;
+        return source_maps::mark_generated(profile, &places);
     }
-    source_maps::apply(profile, &MapPlaces { files: &Disk, root, roots })
+    source_maps::apply(profile, &places)
 }
 
 /// The text of the hottest scripts, where somebody wants it in the file; otherwise none, also not what the input has.

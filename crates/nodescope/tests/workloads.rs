@@ -326,3 +326,40 @@ fn a_process_of_another_user_has_its_names() {
     let report = json(&["report", "--json", &ours]);
     assert!(function(&report, "heavy")["total"].as_f64().unwrap() > 0.5, "{}", report["functions"]);
 }
+
+/// Changes its title while it works.
+const TITLES: &str = "
+const spent = () => process.cpuUsage().user / 1000;
+for (const title of ['shop-begins', 'shop-works', 'shop-ends']) {
+  const end = spent() + 150;
+  process.title = title;
+  for (let sum = 0; spent() < end;) for (let i = 0; i < 1e5; i++) sum += i % 7;
+}";
+
+#[test]
+fn a_title_that_changes_splits_no_thread() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("titles");
+    let (out, script) = (scratch.path("out.nodescope"), scratch.file("titles.js", TITLES.as_bytes()));
+    // The shell's own work is that of another program.
+    let shell = format!("i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exec node {script}");
+    let output = nodescope(&["record", "-F", "999", "-o", &out, "--", "sh", "-c", &shell]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = json(&["report", "--json", "-n", "0", &out]);
+    let threads = report["threads"].as_array().unwrap();
+    let first: Vec<&Value> = threads.iter().filter(|row| row["pid"] == row["tid"]).collect();
+    let mut names: Vec<&str> = first.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["sh", "shop-ends"], "{threads:?}");
+    let main = first.iter().find(|row| row["name"] == "shop-ends").unwrap();
+    assert_eq!(main["role"], "main", "{threads:?}");
+    // 450 ms of CPU time, and what Node itself takes.
+    assert!(main["samples"].as_u64().unwrap() > 300, "{threads:?}");
+    // All samples of a thread have its name.
+    let folded = scratch.path("out.folded");
+    assert!(nodescope(&["export", &out, "-o", &folded]).status().unwrap().success());
+    let folded = fs::read_to_string(folded).unwrap();
+    assert!(!folded.contains("shop-works") && folded.contains("shop-ends;"), "{folded}");
+}

@@ -51,7 +51,7 @@ pub struct Process {
     pub cpu_limit_millis: Option<u32>,
 }
 
-/// A thread under one name: a changed name opens a new row.
+/// A thread under one name: a changed name opens a new row in perf's recordings, and changes the row in our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Thread {
     /// The process it belongs to.

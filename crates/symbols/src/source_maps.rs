@@ -46,6 +46,15 @@ pub struct MapPlaces<'a> {
 /// The same profile with original files, lines and names where a source map tells them, and a mark where lines are not
 /// those of the file that they are shown with.
 pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
+    apply_or_mark(profile, places, true)
+}
+
+/// The same profile with the marks alone.
+pub fn mark_generated(profile: Profile, places: &MapPlaces<'_>) -> Profile {
+    apply_or_mark(profile, places, false)
+}
+
+fn apply_or_mark(profile: Profile, places: &MapPlaces<'_>, uses_maps: bool) -> Profile {
     let sources = generated_sources(&profile);
     let seen = Seen::new(&profile, places.roots);
     let mut finder = Finder::new(places.files);
@@ -53,6 +62,7 @@ pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
     let mut originals = Originals { checks_lines, ..Originals::default() };
     for (source, rows) in &sources {
         let added = match find(&rows.path, seen.roots_of(source.index()), places, &mut finder) {
+            Ok(Sought::Found(_)) if !uses_maps => Ok(()),
             Ok(Sought::Found(Found { mapped, root })) => {
                 let project = finder.project(root, &rows.path);
                 Script::new(&profile, rows, &mapped, &project).add(&mut originals)
@@ -70,6 +80,7 @@ pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
                 }
                 Ok(())
             }
+            Err(_) if !uses_maps => Ok(()),
             Err(sentence) => Err(sentence),
         };
         originals.damage.extend(added.err());

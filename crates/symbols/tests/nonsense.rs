@@ -6,7 +6,10 @@ use std::io::{self, Cursor};
 use std::path::Path;
 
 use symbols::{Files, Namer, OpenFile, Sources};
-use trace::{Address, BuildId, Comm, Context, Event, Fork, Measure, Mmap, Sample, Sink, Switch};
+use trace::{
+    Address, BuildId, Comm, Context, Event, Facts, Fork, JavaScript, Measure, Mmap, Sample, ScriptPart, Sink,
+    Switch,
+};
 
 /// Every file exists and holds the same noise, which starts like something at times.
 struct Noise(Vec<u8>);
@@ -49,7 +52,7 @@ fn feed(namer: &mut Namer, random: &mut Random) {
     let (time_ns, pid, tid) = (random.number(), random.below(4) as u32, random.below(4) as u32);
     let path = PATHS[random.below(PATHS.len() as u64) as usize];
     let flag = random.below(2) == 0;
-    match random.below(9) {
+    match random.below(13) {
         0 => namer.comm(&Comm { time_ns, pid, tid, name: path, exec: flag }),
         1 => namer.fork(&Fork { time_ns, pid, tid, parent_pid: random.below(4) as u32, parent_tid: 1 }),
         2 => namer.switch(&Switch { time_ns, pid, tid, out: flag, preempted: pid % 2 == 0 }),
@@ -72,7 +75,41 @@ fn feed(namer: &mut Namer, random: &mut Random) {
             build_id: Some(BuildId(b"")).filter(|_| flag),
             executable: random.below(4) > 0,
         }),
+        7 => namer.facts(&Facts { pid, inner_pid: tid, container: path, app: path, ..Facts::default() }),
+        8 => namer.javascript(&JavaScript {
+            row: random.below(4) as u32,
+            symbol: SYMBOLS[random.below(SYMBOLS.len() as u64) as usize],
+            line: tid,
+            column: pid,
+            inlined: flag,
+        }),
+        9 => feed_script(namer, random),
         _ => feed_sample(namer, random, time_ns, pid, tid),
+    }
+}
+
+const SYMBOLS: &[&[u8]] =
+    &[b"JS:*f /a.ts:1:2", b"JS:~ file:///a.ts:9:9999999", b"JS:^g /b.js:0:0", b"", b"JS:*f \xff:1:1"];
+const SCRIPTS: &[&[u8]] = &[b"/a.ts", b"file:///a.ts", b"/b.js", b"\xff", b""];
+const MAPS: &[&[u8]] = &[
+    b"data:,{\"version\":3,\"sources\":[\"a.ts\",\"../../x\"],\"names\":[],\"mappings\":\"AAAA;;AACA,ICg\"}",
+    b"data:;base64,AAAA",
+    b"/a.map",
+    b"https://a",
+    b"data:",
+];
+
+/// Parts of scripts, also without their beginnings.
+fn feed_script(namer: &mut Namer, random: &mut Random) {
+    let one_of =
+        |list: &'static [&'static [u8]], random: &mut Random| list[random.below(list.len() as u64) as usize];
+    for _ in 0..random.below(4) {
+        let part = match random.below(3) {
+            0 => ScriptPart::Name(one_of(SCRIPTS, random)),
+            1 => ScriptPart::MapUrl(one_of(MAPS, random)),
+            _ => ScriptPart::Text(one_of(SYMBOLS, random)),
+        };
+        namer.script(&part);
     }
 }
 
@@ -80,6 +117,10 @@ fn feed_sample(namer: &mut Namer, random: &mut Random, time_ns: u64, pid: u32, t
     let contexts = [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript, Context::Cut];
     let chain: Vec<Address> = (0..random.below(8))
         .map(|_| Address { value: random.number(), context: contexts[random.below(5) as usize] })
+        .map(|address| match address.context {
+            Context::JavaScript => Address { value: address.value % 5, ..address },
+            _ => address,
+        })
         .collect();
     namer.sample(&Sample {
         event: random.below(4) as u32,

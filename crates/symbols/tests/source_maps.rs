@@ -13,7 +13,9 @@ use profile::{
     Builder, Category, Frame, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Profile, Sample, StackId, Tier, Unit,
 };
 use symbols::naming::name_call_frame;
-use symbols::source_maps::{Carried, MapPlaces, TextLimits, apply, text_of, with_texts};
+use symbols::source_maps::{
+    Carried, MapPlaces, RanScript, TextLimits, apply, apply_ran, text_of, with_texts,
+};
 use symbols::{Files, OpenFile, add};
 
 /// Files that exist in a test only, by root and path; remembers what was opened.
@@ -521,4 +523,143 @@ fn only_scripts_are_opened_for_their_text() {
         !opened.contains(&"/etc/passwd".to_owned()) && !opened.contains(&"/srv/plain.txt".to_owned()),
         "{opened:?}"
     );
+}
+
+/// What `next build` leaves: a package.json of its own in `.next`, and the addresses of its maps.
+#[test]
+fn next_js_is_shown_as_people_wrote_it() {
+    let script = "/srv/shop/.next/server/app/page.js";
+    // A line each; mappings `AAAA;ACAA;…` lead line by line to the start of the next source.
+    let sources = [
+        "webpack://next/./app/page.tsx",
+        "webpack://next/../../../src/client/link.tsx",
+        "webpack://next/?6cc1",
+        "webpack://next/?7dd2",
+        "../../../../../src/server/render.tsx",
+        "webpack://next/./node_modules/lodash/lodash.js",
+        "webpack://next/(rsc)/./lib/money.ts?1a2b",
+    ];
+    let mappings: Vec<&str> = (0..sources.len()).map(|row| if row == 0 { "AAAA" } else { "ACAA" }).collect();
+    let map =
+        format!(r#"{{"version":3,"sources":{sources:?},"names":[],"mappings":"{}"}}"#, mappings.join(";"));
+    let text = format!("{}//# sourceMappingURL=page.js.map\n", "function f(){}\n".repeat(sources.len()));
+    let files = MadeUp::default()
+        .with(script, text)
+        .with("/srv/shop/.next/server/app/page.js.map", map)
+        .with("/srv/shop/.next/package.json", r#"{"type":"commonjs"}"#)
+        .with("/srv/shop/package.json", r#"{"name":"shop"}"#)
+        .with("/srv/shop/app/page.tsx", "export default function f() {}\n")
+        .with("/srv/shop/lib/money.ts", "export function f() {}\n")
+        .with("/srv/shop/src/client/link.tsx", "the shop's own, and another one");
+    let rows: Vec<Row<'_>> =
+        (0..sources.len() as u32).map(|row| ("f", script, (row + 1, 11), (0, 0))).collect();
+    let profile = applied(&profile_of(&rows), &files);
+    assert_eq!(
+        spelt(&profile),
+        [
+            "f /srv/shop/app/page.tsx:1:1",
+            "f webpack://next/../../../src/client/link.tsx:1:1  dependency",
+            "f webpack://next/?6cc1:1:1  unknown",
+            "f webpack://next/?7dd2:1:1  unknown",
+            "f ../../../../../src/server/render.tsx:1:1  dependency",
+            "f /srv/shop/node_modules/lodash/lodash.js:1:1 lodash dependency",
+            "f /srv/shop/lib/money.ts:1:1",
+        ]
+    );
+    assert_eq!(profile.functions().len(), sources.len());
+}
+
+#[test]
+fn a_file_has_one_row_whatever_it_is_called() {
+    let rows: &[Row<'_>] = &[
+        ("a", "/srv/a b.js", (1, 1), (0, 0)),
+        ("a", "file:///srv/a%20b.js", (1, 1), (0, 0)),
+        ("b", "file:///srv/a%20b.js?again", (2, 1), (0, 0)),
+    ];
+    let profile = profile_of(rows);
+    let paths: Vec<&str> = profile.sources().iter().map(|row| profile.text(row.path)).collect();
+    assert_eq!((paths, profile.functions().len()), (vec!["/srv/a b.js"], 2));
+}
+
+/// A profile of V8, whose format is told.
+fn of_v8(rows: &[Row<'_>]) -> Profile {
+    let mut builder = Builder::new();
+    builder.append(&profile_of(rows), profile::Joining::default());
+    builder.meta().format = ".cpuprofile".into();
+    builder.finish()
+}
+
+#[test]
+fn lines_that_are_not_the_files_are_marked() {
+    let text = "interface A {\n  b: string;\n}\nexport function f(a: A) {\n  return () => a;\n}\n";
+    let files = MadeUp::default().with("/srv/a.ts", text).with("/srv/a.js", "f();\n");
+    let cases: &[(&[Row<'_>], &[&str])] = &[
+        // As Node strips types.
+        (
+            &[("f", "/srv/a.ts", (4, 18), (5, 3)), ("", "/srv/a.ts", (5, 10), (0, 0))],
+            &["f /srv/a.ts:4:18 ran 5:3", "(anonymous) /srv/a.ts:5:10"],
+        ),
+        // As a transpiler minifies it.
+        (&[("f", "/srv/a.ts", (1, 84), (1, 99))], &["f /srv/a.ts (generated):1:84 ran 1:99"]),
+        (&[("f", "/srv/a.ts", (1, 9), (0, 0))], &["f /srv/a.ts (generated):1:9"]),
+        (&[("f", "/srv/a.ts", (11, 0), (0, 0))], &["f /srv/a.ts (generated):11:0"]),
+        // The file is on another machine.
+        (&[("f", "/srv/b.tsx", (1, 84), (0, 0))], &["f /srv/b.tsx (generated):1:84"]),
+        (&[("f", "/srv/b.js", (1, 84), (0, 0))], &["f /srv/b.js:1:84"]),
+        // A file of one line.
+        (&[("f", "/srv/a.js", (1, 1), (0, 0))], &["f /srv/a.js:1:1"]),
+        (&[("f", "/srv/a.js", (9, 1), (0, 0))], &["f /srv/a.js (generated):9:1"]),
+    ];
+    for (rows, expected) in cases {
+        let after = applied(&of_v8(rows), &files);
+        assert_eq!(spelt(&after), *expected);
+        // Once is enough, and elsewhere nothing changes.
+        assert_eq!(applied(&after, &files), after);
+        assert_eq!(applied(&after, &MadeUp::default()), after);
+    }
+    // Tools that know source maps themselves are believed.
+    let before = profile_of(&[("f", "/srv/b.tsx", (1, 84), (0, 0))]);
+    assert_eq!(spelt(&applied(&before, &files)), ["f /srv/b.tsx:1:84"]);
+    // Symbols say it, too.
+    let after = applied(&of_v8(&[("f", "/srv/a.ts", (1, 84), (0, 0))]), &files);
+    let symbols: Vec<&str> = after.frames().symbol.iter().map(|id| after.text(*id)).collect();
+    assert_eq!(symbols, ["JS:*f /srv/a.ts (generated):1:84"]);
+}
+
+#[test]
+fn a_script_that_was_transpiled_has_its_map() {
+    // `f` stands in the second line of the text that ran, and in the fourth of the file.
+    let map = r#"{"version":3,"sources":["a.ts"],"names":[],"mappings":";AAGA"}"#;
+    let script = |map_url: &str| RanScript {
+        map_url: map_url.as_bytes().to_vec(),
+        text: b"\"use strict\";\nfunction f(a) { return a; }\n//# sourceMappingURL=\n".to_vec(),
+    };
+    let rows: &[Row<'_>] = &[
+        ("f", "file:///srv/a.ts", (2, 11), (2, 17)),
+        ("__helper", "file:///srv/a.ts", (1, 1), (0, 0)),
+        ("g", "/srv/b.js", (2, 11), (0, 0)),
+    ];
+    let applied = |scripts: &BTreeMap<String, RanScript>, uses_maps| {
+        let (files, roots) =
+            (MadeUp::default().with("/srv/cache/a.map", map.replace("a.ts", "../a.ts")), BTreeMap::new());
+        let places = MapPlaces { files: &files, root: None, roots: &roots };
+        let after = apply_ran(profile_of(rows), scripts, &places, uses_maps);
+        assert_eq!(after.check(), Ok(()));
+        after
+    };
+    let one = |script: RanScript| BTreeMap::from([("/srv/a.ts".to_owned(), script)]);
+    let inline = one(script(&format!("data:application/json,{map}")));
+    let mapped = ["f /srv/a.ts:4:1 ran 4:1", "__helper /srv/a.ts (generated):1:1", "g /srv/b.js:2:11"];
+    let marked = ["f /srv/a.ts (generated):2:11 ran 2:17", mapped[1], mapped[2]];
+    assert_eq!(spelt(&applied(&inline, true)), mapped);
+    assert_eq!(spelt(&applied(&inline, false)), marked);
+    // A transpiler may keep its maps in files.
+    assert_eq!(spelt(&applied(&one(script("/srv/cache/a.map")), true)), mapped);
+    for url in ["", "data:application/json,{", "https://example.com/a.map", "data:;base64,!!"] {
+        let after = applied(&one(script(url)), true);
+        assert_eq!(spelt(&after), marked, "{url}");
+        let damage = &after.meta().losses.damage;
+        assert_eq!(damage.len(), usize::from(url.ends_with('{')), "{damage:?}");
+    }
+    assert_eq!(spelt(&applied(&BTreeMap::new(), true)), spelt(&profile_of(rows)));
 }

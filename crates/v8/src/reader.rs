@@ -106,6 +106,9 @@ impl Reader {
         empty_when_full(&mut state.shared);
         empty_when_full(&mut state.scripts);
         empty_when_full(&mut state.bytecodes);
+        if state.told_scripts.len() > MOST_ENTRIES {
+            state.told_scripts.clear();
+        }
     }
 
     /// Where everything stands.
@@ -250,7 +253,7 @@ impl State {
     /// Remembers a script that was not seen before. Its text is read by whoever wants it.
     fn note_script(&mut self, object: Object, script: &Script) {
         let Some(name) = &script.name else { return };
-        if self.told_scripts.len() < MOST_ENTRIES && self.told_scripts.insert((script.id(), name.clone())) {
+        if self.told_scripts.insert((script.id(), name.clone())) {
             self.new_scripts.push(SeenScript { object, id: script.id(), name: name.clone() });
         }
     }

@@ -98,7 +98,7 @@ impl Lines {
     fn read(heap: &mut Heap<'_>, script: Object) -> Result<Self, Reason> {
         let at = &heap.layout.at;
         let (lines, columns) = (at.script_line_offset, at.script_column_offset);
-        let number = |word: u64| small_integer(word).and_then(|value| i32::try_from(value).ok()).unwrap_or(0);
+        let number = |word: u64| small_integer(word).unwrap_or(0);
         let line_offset = u32::try_from(number(heap.field(script, lines)?)).unwrap_or(0);
         let column_offset = number(heap.field(script, columns)?);
         let ends = match Self::known_ends(heap, script) {

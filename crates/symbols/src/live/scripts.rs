@@ -59,6 +59,8 @@ impl Scripts {
         for script in reader.take_new_scripts().into_iter().filter(has_file) {
             if self.waiting.len() < MOST_WAITING {
                 self.waiting.push_back((pid, script));
+            } else {
+                reader.forget_script(&script);
             }
         }
     }

@@ -116,7 +116,7 @@ impl<'a> Finder<'a> {
     }
 
     /// `None` where there is no such file.
-    fn read_map(&mut self, root: Option<&Path>, path: &str) -> Option<Result<Vec<u8>, String>> {
+    pub(super) fn read_map(&mut self, root: Option<&Path>, path: &str) -> Option<Result<Vec<u8>, String>> {
         let mut file = open(self.files, root, path)?;
         let bytes = self.read(&mut file)?;
         Some(bytes.map_err(|TooLarge| damage(&format!("the source map {path}"), &MapError::TooLarge)))

@@ -3,12 +3,13 @@
 //! a text that nobody has is no line of the file.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use profile::classify::{Code, CodeKind, classify};
 use profile::{FunctionId, OriginalFrame, OriginalFunction, Originals, Profile};
 
 use super::address::{MapAddress, folder_of, map_address};
-use super::find::{Mapped, damage};
+use super::find::{Finder, Mapped, damage};
 use super::map::Map;
 use super::names::is_written_at;
 use super::project::Project;
@@ -34,10 +35,11 @@ pub struct RanScript {
 const ENDINGS: [&str; 9] = [".ts", ".mts", ".cts", ".tsx", ".jsx", ".vue", ".svelte", ".astro", ".coffee"];
 
 /// Formats whose lines are V8's own. Others may come from tools that know source maps.
-const FORMATS_OF_V8: [&str; 7] = [
+const FORMATS_OF_V8: [&str; 8] = [
     ".cpuprofile",
     "Chrome trace",
-    "V8 log",
+    "V8 --prof log",
+    "V8 --prof log, preprocessed",
     "perf script",
     "perf.data",
     "recorded by perf events",
@@ -64,11 +66,12 @@ pub fn apply_ran(
         return profile;
     }
     let seen = Seen::new(&profile, places.roots);
+    let mut finder = Finder::new(places.files);
     let mut originals = Originals::default();
     for (source, rows) in &sources {
         let root = seen.roots_of(source.index()).next().flatten().or(places.root);
         let script = &scripts[&rows.path];
-        if let Some(mapped) = uses_maps.then(|| mapped(script, &rows.path)).flatten() {
+        if let Some(mapped) = uses_maps.then(|| mapped(script, &rows.path, &mut finder, root)).flatten() {
             let project = Project::new(places.files, root, &rows.path);
             let added =
                 mapped.and_then(|mapped| Script::new(&profile, rows, &mapped, &project).add(&mut originals));
@@ -79,19 +82,24 @@ pub fn apply_ran(
     profile.with_originals(&originals)
 }
 
-/// The script with its map, if it has one.
-fn mapped(script: &RanScript, path: &str) -> Option<Result<Mapped, String>> {
+/// The script with its map, if it has one: inside of it, or in a file that the transpiler keeps.
+fn mapped(
+    script: &RanScript,
+    path: &str,
+    finder: &mut Finder<'_>,
+    root: Option<&Path>,
+) -> Option<Result<Mapped, String>> {
     if script.map_url.is_empty() {
         return None;
     }
-    let bytes = match map_address(&String::from_utf8_lossy(&script.map_url), path) {
-        MapAddress::Inline(bytes) => bytes,
-        MapAddress::File(_) | MapAddress::Elsewhere => return None,
+    let (bytes, folder) = match map_address(&String::from_utf8_lossy(&script.map_url), path) {
+        MapAddress::Inline(bytes) => (Ok(bytes), folder_of(path).to_owned()),
+        MapAddress::File(file) => (finder.read_map(root, &file)?, folder_of(&file).to_owned()),
+        MapAddress::Elsewhere => return None,
     };
     let name = format!("the source map that a transpiler made for {path}");
-    let map = Map::parse(&bytes).map_err(|error| damage(&name, &error));
-    let text = ScriptText::new(script.text.clone());
-    Some(map.map(|map| Mapped { map, text, folder: folder_of(path).to_owned() }))
+    let map = bytes.and_then(|bytes| Map::parse(&bytes).map_err(|error| damage(&name, &error)));
+    Some(map.map(|map| Mapped { map, text: ScriptText::new(script.text.clone()), folder }))
 }
 
 /// Marks every function of a script that has no original.
