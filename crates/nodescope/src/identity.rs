@@ -33,7 +33,8 @@ pub(crate) fn processes(profile: &Profile) -> Vec<ProcessRow> {
         }
     }
     let described = profile.processes().iter().zip(samples);
-    let mut rows: Vec<ProcessRow> = described.map(|(process, samples)| row(profile, process, samples)).collect();
+    let mut rows: Vec<ProcessRow> =
+        described.map(|(process, samples)| row(profile, process, samples)).collect();
     rows.sort_by_key(|row| {
         let is_known = row.command.is_some() || row.node_version.is_some();
         (row.is_launcher, !is_known, std::cmp::Reverse(row.samples))

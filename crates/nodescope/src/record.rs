@@ -92,7 +92,9 @@ fn check_output(arguments: &cli::Record) -> Result<(), Failure> {
         return crate::output::refuse_terminal(export::is_binary(form));
     }
     if path.is_dir() {
-        return Err(Failure::usage(format!("{} is a folder", path.display())).hint("-o FOLDER/NAME.nodescope"));
+        return Err(
+            Failure::usage(format!("{} is a folder", path.display())).hint("-o FOLDER/NAME.nodescope")
+        );
     }
     // Devices and pipes are written to.
     match arguments.overwrite || !path.is_file() || ask_to_replace(path)? {

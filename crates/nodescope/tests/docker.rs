@@ -220,7 +220,7 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
 
     let out = daemon.scratch.path("out.nodescope");
     for words in [&["-c", &id[..12]][..], &[name], &[&id[..12]], &["-c", name, "--match", "app.js"]] {
-        let words = [&["record", "-F", "999", "-d", "500ms", "-o", &out], words].concat();
+        let words = [&["record", "-F", "999", "-d", "500ms", "--overwrite", "-o", &out], words].concat();
         let output = daemon.nodescope(&words);
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(&format!("(pid {pid})")), "{words:?}: {}", stderr(&output));

@@ -112,7 +112,7 @@ fn left_behind(pid: u32) -> Vec<u32> {
 
 /// Records, and looks at the readers meanwhile.
 fn record(node: &Running, seconds: u64, out: &str) -> (String, usize) {
-    let words = ["record", &node.pid(), "-d", &format!("{seconds}s"), "-F", "499", "-o", out];
+    let words = ["record", &node.pid(), "-d", &format!("{seconds}s"), "-F", "499", "--overwrite", "-o", out];
     let begin = Instant::now();
     let mut child = nodescope(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut readers = BTreeSet::new();

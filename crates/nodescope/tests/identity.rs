@@ -63,11 +63,9 @@ fn three_of_a_kind_are_told_apart() {
     let folder = fs::canonicalize(&scratch.0).unwrap();
     let running = three(&scratch);
     let list = json(&["ps", "--json"]);
-    for (node, (name, app)) in running.iter().zip([
-        ("shop", "@acme/shop"),
-        ("billing", "bill\u{1b}[31ming"),
-        ("mail", "mailer"),
-    ]) {
+    for (node, (name, app)) in
+        running.iter().zip([("shop", "@acme/shop"), ("billing", "bill\u{1b}[31ming"), ("mail", "mailer")])
+    {
         let pid = u64::from(node.0.id());
         let process = list.as_array().unwrap().iter().find(|process| process["pid"] == pid).unwrap();
         assert_eq!(process["app"], app, "{process}");
@@ -159,13 +157,15 @@ fn a_launcher_is_not_what_a_recording_is_about() {
     let scratch = Scratch::new("identity-launcher");
     for package in ["npm", "lodash"] {
         fs::create_dir_all(scratch.0.join("node_modules").join(package)).unwrap();
-        let text = "module.exports = function burn(ms) { const end = Date.now() + ms; while (Date.now() < end); };";
+        let text =
+            "module.exports = function burn(ms) { const end = Date.now() + ms; while (Date.now() < end); };";
         fs::write(scratch.0.join("node_modules").join(package).join("index.js"), text).unwrap();
     }
     // The child runs until it was seen to be what it is.
     let child = burning("lodash", 900, "setTimeout(() => {}, 3000);");
     scratch.file("tests.js", child.as_bytes());
-    let launch = "require('child_process').spawn(process.execPath, ['tests.js', 'run'], { stdio: 'inherit' });";
+    let launch =
+        "require('child_process').spawn(process.execPath, ['tests.js', 'run'], { stdio: 'inherit' });";
     let launcher = scratch.file("npx", burning("npm", 1800, launch).as_bytes());
     let out = scratch.path("a.nodescope");
     let words = ["record", "-F", "499", "-o", &out, "--", "node", &launcher, "tests", "run"];

@@ -39,13 +39,20 @@ fn an_existing_file_is_refused_before_sampling() {
     fails(&["record", "-p", NO_PROCESS, "-o", &out], 2, "exists already", "--overwrite");
     fails(&["record", "-p", NO_PROCESS, "-o", &out, "--overwrite"], 1, "there is no process", "");
     fails(&["record", "-p", NO_PROCESS, "-o", &scratch.path("")], 2, "", "");
-    for (typed, said) in [("n\n", "exists already\r\n"), ("\n", "exists already\r\n"), ("y\n", "there is no process")] {
+    for (typed, said) in
+        [("n\n", "exists already\r\n"), ("\n", "exists already\r\n"), ("y\n", "there is no process")]
+    {
         let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -o {out}"), &[], typed) else { return };
         assert!(seen.contains("Replace it? [y/N]") && seen.contains(said), "{typed:?}: {seen}");
     }
     assert_eq!(fs::read(&out).unwrap(), b"somebody's");
     // What is no file is written to.
-    fails(&["record", "-p", NO_PROCESS, "--to", "nodescope", "-o", "/dev/null"], 1, "there is no process", "");
+    fails(
+        &["record", "-p", NO_PROCESS, "--to", "nodescope", "-o", "/dev/null"],
+        1,
+        "there is no process",
+        "",
+    );
 }
 
 #[test]
@@ -64,7 +71,9 @@ fn no_time_is_a_mistake() {
 
 #[test]
 fn sentences_are_broken_between_words_on_a_terminal() {
-    let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -d 0"), &[("COLUMNS", "44")], "") else { return };
+    let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -d 0"), &[("COLUMNS", "44")], "") else {
+        return;
+    };
     let lines: Vec<&str> = seen.lines().map(|line| line.trim_end_matches('\r')).collect();
     assert!(lines.len() > 2 && lines.iter().all(|line| line.chars().count() <= 44), "{lines:?}");
     let whole = run(&["record", "-p", NO_PROCESS, "-d", "0"]);
@@ -89,7 +98,10 @@ fn forms_go_to_stdout_and_silence_is_kept() {
     assert_eq!((stdout(&quiet), stderr(&quiet)), (String::new(), String::new()));
     let files = fs::read_dir(&scratch.0).unwrap().map(|entry| entry.unwrap().file_name());
     let files: Vec<String> = files.map(|name| name.to_string_lossy().into_owned()).collect();
-    assert!(files.iter().any(|name| name.starts_with("nodescope-busy-") && name.ends_with(".svg")), "{files:?}");
+    assert!(
+        files.iter().any(|name| name.starts_with("nodescope-busy-") && name.ends_with(".svg")),
+        "{files:?}"
+    );
     let refused = run(&["record", "-q", "-p", NO_PROCESS]);
     assert!(!refused.status.success() && stderr(&refused).contains("there is no process"), "errors are said");
 }
@@ -123,7 +135,9 @@ fn names_are_read_without_the_system_call() {
     let wrapper = scratch.file("without.py", WITHOUT_CALL.as_bytes());
     let (script, out) = (scratch.file("busy.js", BUSY.as_bytes()), scratch.path("a.nodescope"));
     let busy = Running::start(Command::new("node").arg(&script).current_dir(&scratch.0));
-    let record = |command: &mut Command| command.args(["record", &busy.pid(), "-F", "499", "-d", "1s", "-o", &out]).output();
+    let record = |command: &mut Command| {
+        command.args(["record", &busy.pid(), "-F", "499", "-d", "1s", "-o", &out]).output()
+    };
     let mut python = Command::new("python3");
     let Ok(output) = record(python.args([&wrapper, env!("CARGO_BIN_EXE_nodescope")])) else {
         return println!("skipped: a kernel without process_vm_readv: python3 is not here");

@@ -92,7 +92,9 @@ impl Binaries {
         let Some(path) = paths.into_iter().find(is_library) else { return Program::Other };
         let library = open_regular(&proc.path(pid, "root").join(path));
         match library.and_then(|file| self.content(&file)) {
-            Ok(Content { starts_node: true, version, unreadable, .. }) => Program::Node { version, unreadable },
+            Ok(Content { starts_node: true, version, unreadable, .. }) => {
+                Program::Node { version, unreadable }
+            }
             Ok(_) => Program::Other,
             Err(_) => Program::Node { version: None, unreadable: NO_V8.to_owned() },
         }

@@ -60,7 +60,8 @@ fn folders(folder: &Path, script: Option<&Path>) -> Vec<PathBuf> {
     let around = script.filter(is_own).and_then(Path::parent).into_iter().flat_map(Path::ancestors);
     let (inside, outside): (Vec<&Path>, Vec<&Path>) =
         around.partition(|place| place.starts_with(folder) && *place != folder);
-    let places = inside.into_iter().chain([folder]).chain(outside.into_iter().filter(|place| *place != folder));
+    let places =
+        inside.into_iter().chain([folder]).chain(outside.into_iter().filter(|place| *place != folder));
     places.take(MOST_FOLDERS).map(Path::to_owned).collect()
 }
 

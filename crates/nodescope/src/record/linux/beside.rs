@@ -173,7 +173,9 @@ impl Beside {
 
     /// Where nothing was Node, one sentence says so, and no advice for Node is given.
     fn tell_not_node(&self, out: &mut Vec<u8>) {
-        let Some((pid, Some(program))) = self.first.as_ref().filter(|_| self.known.is_empty()) else { return };
+        let Some((pid, Some(program))) = self.first.as_ref().filter(|_| self.known.is_empty()) else {
+            return;
+        };
         let unnamed = format!("{program} is not Node");
         let (command, unnamed) = (program.as_bytes(), unnamed.as_bytes());
         out.extend(own::facts(&Facts { pid: *pid, command, unnamed, ..Facts::default() }));
