@@ -117,7 +117,7 @@ async function plain(seconds) {
 
 async function ours(seconds) {
   const out = join(work, "a.nodescope");
-  const recorder = spawn(program, ["record", String(target.pid), "--via", "inspector", "-d", `${seconds}s`, "-F", "99", "-o", out], { stdio: ["ignore", "ignore", "pipe"] });
+  const recorder = spawn(program, ["record", String(target.pid), "--via", "inspector", "-d", `${seconds}s`, "-F", "99", "--overwrite", "-o", out], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   recorder.stderr.on("data", (text) => (said += text));
   const status = await new Promise((ended) => recorder.on("exit", ended));

@@ -27,7 +27,7 @@ if command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
 fi
 alone() { "${there[@]}" node "$root/bench/work.js" "$work_rounds"; }
 ours() {
-  "${here[@]}" "$nodescope" record -F "$1" -o "$work/o.nodescope" -- "${there[@]}" node "$root/bench/work.js" "$work_rounds" 2>/dev/null | head -n 1
+  "${here[@]}" "$nodescope" record --overwrite -F "$1" -o "$work/o.nodescope" -- "${there[@]}" node "$root/bench/work.js" "$work_rounds" 2>/dev/null | head -n 1
   rm -f "$work/o.nodescope"
 }
 theirs() { "${here[@]}" perf record -q -g -F "$1" -o "$work/p.data" -- "${there[@]}" node "$root/bench/work.js" "$work_rounds" 2>/dev/null; }
@@ -68,7 +68,7 @@ cpu_ns() {
   for pid in "$1" $(cat "/proc/$1/task/$1/children"); do cat "/proc/$pid"/task/*/schedstat; done | awk '{ sum += $1 } END { printf "%.0f", sum }'
 }
 for rate in ${RATES:-99 999}; do
-  /usr/bin/time -f '%U %S %e %M' -o times "${here[@]}" "$nodescope" record $busy -F "$rate" -d 14s -o "$work/s.nodescope" >said 2>&1 &
+  /usr/bin/time -f '%U %S %e %M' -o times "${here[@]}" "$nodescope" record $busy --overwrite -F "$rate" -d 14s -o "$work/s.nodescope" >said 2>&1 &
   timer=$!
   sleep 2
   recorder=$(cat "/proc/$timer/task/$timer/children")

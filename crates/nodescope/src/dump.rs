@@ -227,16 +227,16 @@ fn hints(pid: u32, look: &Look) -> Vec<Hint> {
             hint: format!("this is a bug of nodescope, please report it; try again: {} dump {pid}", invoked::name()),
         });
     }
-    if let Some(program) = target::other_program(pid) {
-        hints.push(Hint {
-            what: not_node(pid, &program),
-            hint: format!("{} ps lists the Node processes", invoked::name()),
-        });
-    }
     if look.was_blocked {
         hints.push(Hint {
             what: "reading the memory of this process took too long, and was given up".into(),
             hint: format!("try again: {} dump {pid}", invoked::name()),
+        });
+    }
+    if let Some(program) = target::other_program(pid) {
+        hints.push(Hint {
+            what: not_node(pid, &program),
+            hint: format!("{} ps lists the Node processes", invoked::name()),
         });
     }
     hints

@@ -20,6 +20,9 @@ const WIDEST_CONTAINER: usize = 28;
 const WIDEST_USER: usize = 12;
 const WIDEST_APP: usize = 24;
 
+/// A terminal that has room for folders, where nothing depends on them.
+const WIDE: usize = 120;
+
 /// How many ports a row names.
 const MOST_PORTS: usize = 3;
 
@@ -50,7 +53,7 @@ fn render(list: &List, style: &Style) -> String {
     if list.processes.is_empty() {
         text.push_str("No Node process is running here.\n");
     } else {
-        let (columns, rows) = table(&list.processes);
+        let (columns, rows) = table(&list.processes, style.width);
         text.push_str(&render_table(&columns, &rows, style));
     }
     let mut notes = reasons(&list.processes);
@@ -71,37 +74,49 @@ fn render(list: &List, style: &Style) -> String {
     text
 }
 
-/// The columns that have something to say. Where the terminal is narrow, the user goes first.
-fn table(processes: &[Process]) -> (Vec<Column>, Vec<Vec<Cell>>) {
-    let columns = [
-        Column::Figure("pid"),
-        Column::Word("app"),
-        Column::Figure("cpu"),
-        Column::Word("node"),
-        Column::Word("container"),
-        Column::Word("ways in"),
-        Column::Figure("threads"),
-        Column::Figure("up"),
-        Column::Word("user"),
-        Column::Word("ports"),
-        Column::Name("command"),
-        Column::Path("folder"),
-    ];
-    let is_empty = |column: usize| processes.iter().all(|process| texts(process)[column].is_empty());
-    let empty: Vec<Column> =
-        columns.iter().enumerate().filter(|(row, _)| is_empty(*row)).map(|(_, column)| *column).collect();
-    let is_shown = |column: &Column| !empty.contains(column);
-    let row = |process: &Process| {
-        let cells = columns.iter().zip(texts(process)).filter(|(column, _)| is_shown(column));
-        let is_tool = matches!(process.role, Role::Tool { .. });
-        cells.map(|(_, text)| if is_tool { Cell::dim(&text) } else { Cell::new(&text) }).collect()
+/// The columns that have something to say. Where the terminal is narrow, the user goes first, then ports and threads.
+const COLUMNS: [Column; 12] = [
+    Column::Figure("pid"),
+    Column::Name("app"),
+    Column::Figure("cpu"),
+    Column::Word("node"),
+    Column::Word("container"),
+    Column::Word("ways in"),
+    Column::Figure("up"),
+    Column::Word("threads"),
+    Column::Word("ports"),
+    Column::Word("user"),
+    Column::Name("command"),
+    Column::Path("folder"),
+];
+
+fn table(processes: &[Process], width: usize) -> (Vec<Column>, Vec<Vec<Cell>>) {
+    let rows: Vec<[String; COLUMNS.len()]> = processes.iter().map(texts).collect();
+    let is_folder_shown = width >= WIDE || has_alike(processes);
+    let is_shown = |at: usize| {
+        (is_folder_shown || COLUMNS[at] != Column::Path("folder"))
+            && rows.iter().any(|row| !row[at].is_empty())
     };
-    let rows = processes.iter().map(row).collect();
-    (columns.into_iter().filter(is_shown).collect(), rows)
+    let shown: Vec<usize> = (0..COLUMNS.len()).filter(|at| is_shown(*at)).collect();
+    let cells = |(process, row): (&Process, &[String; COLUMNS.len()])| {
+        let is_tool = matches!(process.role, Role::Tool { .. });
+        shown.iter().map(|at| if is_tool { Cell::dim(&row[*at]) } else { Cell::new(&row[*at]) }).collect()
+    };
+    let columns = shown.iter().map(|at| COLUMNS[*at]).collect();
+    (columns, processes.iter().zip(&rows).map(cells).collect())
+}
+
+/// Whether only their folders tell two processes apart.
+fn has_alike(processes: &[Process]) -> bool {
+    let is_alike = |one: &Process, other: &Process| {
+        (&one.app, &one.command, &one.container) == (&other.app, &other.command, &other.container)
+            && one.folder != other.folder
+    };
+    processes.iter().enumerate().any(|(at, one)| processes[at + 1..].iter().any(|other| is_alike(one, other)))
 }
 
 /// The cells of a row, in the order of the columns.
-fn texts(process: &Process) -> [String; 12] {
+fn texts(process: &Process) -> [String; COLUMNS.len()] {
     let unknown = if process.is_certain { "?" } else { NEEDS_ROOT };
     [
         process.pid.to_string(),
@@ -110,10 +125,10 @@ fn texts(process: &Process) -> [String; 12] {
         process.node_version.clone().unwrap_or_else(|| unknown.to_owned()),
         fit_start(&printable(&container(process)), WIDEST_CONTAINER),
         ways(process),
-        process.threads.to_string(),
         age(process.uptime_s),
-        fit_start(&printable(&user(process)), WIDEST_USER),
+        process.threads.to_string(),
         ports(process),
+        fit_start(&printable(&user(process)), WIDEST_USER),
         command(process),
         process.folder.clone().unwrap_or_default(),
     ]

@@ -441,7 +441,7 @@ fn help_is_at_hand() {
         "nodescope view [FILE|DIR]",
         "nodescope report FILE",
         "nodescope export FILE -o OUT",
-        "--help",
+        "nodescope help COMMAND",
     ] {
         assert!(bare.contains(part), "{part}: {bare}");
     }

@@ -103,6 +103,7 @@ impl Daemon {
         fs::set_permissions(format!("{root}/tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
         fs::create_dir(format!("{root}/app")).unwrap();
         fs::write(format!("{root}/app/app.js"), APP).unwrap();
+        fs::write(format!("{root}/app/package.json"), r#"{"name":"boxed-app"}"#).unwrap();
         // Every container gets a copy of all of it.
         let _ = Command::new("strip").arg(format!("{root}/nodescope")).status();
         let archive = self.scratch.path("root.tar");
@@ -194,6 +195,7 @@ fn it_is_listed(daemon: &Daemon, name: &str, id: &str, version: &str) -> String 
     };
     assert_eq!(process["container"]["name"], name, "{process:#}");
     assert_eq!(process["inner_pid"], 1);
+    assert_eq!((&process["app"], &process["folder"]), (&"boxed-app".into(), &"/".into()));
     assert_eq!(process["node_version"], version);
     assert_eq!(process["perf_map"]["is_fresh"], true);
     let map = process["perf_map"]["path"].as_str().unwrap();
@@ -220,7 +222,7 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
 
     let out = daemon.scratch.path("out.nodescope");
     for words in [&["-c", &id[..12]][..], &[name], &[&id[..12]], &["-c", name, "--match", "app.js"]] {
-        let words = [&["record", "-F", "999", "-d", "500ms", "-o", &out], words].concat();
+        let words = [&["record", "-F", "999", "-d", "500ms", "--overwrite", "-o", &out], words].concat();
         let output = daemon.nodescope(&words);
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(&format!("(pid {pid})")), "{words:?}: {}", stderr(&output));
@@ -228,7 +230,13 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
     let output = daemon.nodescope(&["dump", "-c", name]);
     let said = stdout(&output);
     assert!(output.status.success() && said.contains("(/app/app.js:"), "{said}{}", stderr(&output));
-    let output = daemon.nodescope(&["record", "-c", "no-such-container", "-o", &out]);
+    let output = daemon.nodescope(&[
+        "record",
+        "-c",
+        "no-such-container",
+        "-o",
+        &daemon.scratch.path("none.nodescope"),
+    ]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("nodescope ps"), "{}", stderr(&output));
 }

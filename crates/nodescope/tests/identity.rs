@@ -78,6 +78,8 @@ fn three_of_a_kind_are_told_apart() {
     for text in ["@acme/shop", "mailer", "app", "ports", "folder", &port(&scratch, "shop").to_string()] {
         assert!(table.contains(text), "{text}: {table}");
     }
+    let narrow = stdout(&nodescope(&["ps"]).env("COLUMNS", "80").output().unwrap());
+    assert!(narrow.contains("@acme/shop") && narrow.contains("ways in"), "{narrow}");
     assert!(!table.contains('\u{1b}') && !(list.to_string() + &table).contains("secret-value"), "{table}");
 
     // An application, pm2's name and a script's path are targets; what all share is not.

@@ -132,7 +132,7 @@ fn ctrl_c_keeps_what_was_seen() {
     let node = Running::node(&scratch, &[], SHARES, &["20000"]);
     for (signal, name) in [("INT", "a.nodescope"), ("TERM", "b.folded")] {
         let out = scratch.path(name);
-        let recorder = nodescope(&["record", &node.pid(), "-d", "1h", "-o", &out])
+        let recorder = nodescope(&["record", &node.pid(), "-d", "1h", "--overwrite", "-o", &out])
             .stderr(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -211,7 +211,7 @@ fn children_are_followed_unless_not_wanted() {
     let pids = |time: &str, options: &[&str]| {
         let out = scratch.path("a.nodescope");
         let pid = node.pid();
-        let words = [&["record", &pid, "-d", time, "-F", "499", "-o", &out], options].concat();
+        let words = [&["record", &pid, "-d", time, "-F", "499", "--overwrite", "-o", &out], options].concat();
         let output = nodescope(&words).output().unwrap();
         let said = stderr(&output);
         if said.contains("used no CPU") {
@@ -250,7 +250,9 @@ fn hostile_maps_cost_nothing() {
         assert!(Command::new(command).args(&arguments).status().unwrap().success());
         let (out, start) = (scratch.path("a.folded"), Instant::now());
         let output =
-            nodescope(&["record", &node.pid(), "-d", "700ms", "-F", "499", "-o", &out]).output().unwrap();
+            nodescope(&["record", &node.pid(), "-d", "700ms", "-F", "499", "--overwrite", "-o", &out])
+                .output()
+                .unwrap();
         assert!(output.status.success() && start.elapsed() < PATIENCE, "{command}: {}", stderr(&output));
         let text = fs::read_to_string(&out).unwrap();
         assert!(text.len() > 100 && !text.contains("everybody"), "{command}: {text}");
@@ -269,7 +271,7 @@ fn a_process_is_found_by_its_words() {
     let one = Running::node(&scratch, &[], SHARES, &["20000"]);
     let samples = |options: &[&str]| {
         let out = scratch.path("a.nodescope");
-        let words = [&["record", "-d", "700ms", "-F", "499", "-o", &out], options].concat();
+        let words = [&["record", "-d", "700ms", "-F", "499", "--overwrite", "-o", &out], options].concat();
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{options:?}: {}", stderr(&output));
         let threads = json(&["report", "--json", &out])["threads"].as_array().unwrap().clone();

@@ -9,6 +9,7 @@ mod program;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use program::running::{Running, cache, can_record};
 use program::{Scratch, json, nodescope, run, stderr, stdout};
@@ -103,7 +104,15 @@ fn an_unknown_v8_keeps_native_names_and_has_one_message() {
     let (script, out) = (scratch.file("busy.js", BUSY.as_bytes()), scratch.path("a.nodescope"));
     let busy = start(&node, &[&script], &scratch.0);
     // SIGUSR1 is not for a process in its first second.
-    while !json(&["ps", "--json"]).to_string().contains("can-be-opened") {}
+    let can_be_opened = || {
+        let list = json(&["ps", "--json"]);
+        let mut own = list.as_array().unwrap().iter().filter(|row| row["pid"] == u64::from(busy.0.id()));
+        own.any(|row| row["ways"]["inspector"]["state"] == "can-be-opened")
+    };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !can_be_opened() {
+        assert!(Instant::now() < deadline, "it listens to no SIGUSR1");
+    }
     let output = run(&["record", &busy.pid(), "-F", "499", "-d", "2s", "-o", &out]);
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stderr(&output);

@@ -95,7 +95,7 @@ fn a_recording_names_what_people_wrote() {
     let script = shop.path("esbuild/app.min.js");
     let record = |options: &[&str], out: &str| {
         let node = ["--", "node", "--perf-basic-prof", "--interpreted-frames-native-stack", &script, "1500"];
-        let words = [&["record", "-F", "999", "-o", out], options, &node].concat();
+        let words = [&["record", "-F", "999", "--overwrite", "-o", out], options, &node].concat();
         let output = nodescope(&words).current_dir(&shop.0).output().unwrap();
         program::running::remove_map(&output);
         assert!(output.status.success(), "{}", stderr(&output));

@@ -189,7 +189,8 @@ fn a_recording_takes_the_text_along() {
     let scratch = Scratch::new("with-source-record");
     let script = scratch.file("busy.js", b"// nobody else\nconst spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };\nwhile (spent() < 1200) JSON.stringify({ a: [1, 2, 3] });\n");
     let record = |out: &str, options: &[&str]| {
-        let words = [&["record", "-F", "999", "-o", out], options, &["--", "node", &script]].concat();
+        let words =
+            [&["record", "-F", "999", "--overwrite", "-o", out], options, &["--", "node", &script]].concat();
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         header(&fs::read(out).unwrap())

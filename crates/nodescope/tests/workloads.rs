@@ -98,7 +98,7 @@ fn start(scratch: &Scratch, node: &Path, text: &str) -> Running {
 /// Records a process for a second, or for longer where others want the CPU.
 fn record(running: &Running, out: &str) -> Output {
     let record = |time: &str| {
-        let words = ["record", &running.pid(), "-d", time, "-F", "999", "-o", out];
+        let words = ["record", &running.pid(), "-d", time, "-F", "999", "--overwrite", "-o", out];
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         output

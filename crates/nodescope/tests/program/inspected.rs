@@ -115,7 +115,7 @@ pub fn has(scratch: &Scratch, file: &str, text: &str) -> bool {
 }
 
 pub fn words<'a>(pid: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["record", pid, "--via", "inspector", "-o", out], more].concat()
+    [&["record", pid, "--via", "inspector", "--overwrite", "-o", out], more].concat()
 }
 
 /// Records, and expects that it works.

@@ -145,7 +145,9 @@ pub fn record_command_with(
     out: &str,
 ) -> Output {
     let node = node.display().to_string();
-    let words = [&["record", "-F", "999", "-o", out], options, &["--", &node], flags, arguments].concat();
+    let words =
+        [&["record", "-F", "999", "--overwrite", "-o", out], options, &["--", &node], flags, arguments]
+            .concat();
     // With --perf-basic-prof V8 leaves a log in the current folder, too.
     let folder = Path::new(out).parent().unwrap();
     let output = nodescope(&words).current_dir(folder).output().unwrap();

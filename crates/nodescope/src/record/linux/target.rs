@@ -225,7 +225,7 @@ fn title_of_command(command: &[OsString]) -> String {
     }
     let package = std::env::current_dir().ok().and_then(|folder| ::target::app_of_folder(&folder));
     let is_name = |word: &&String| !word.starts_with('-') && !LAUNCHER_VERBS.contains(&word.as_str());
-    let script = || words.iter().skip(1).find(is_name).map(|word| Path::new(word));
+    let script = || words.iter().skip(1).find(is_name).map(Path::new);
     let stem = || script().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     package.or_else(stem).unwrap_or(program)
 }
