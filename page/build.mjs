@@ -40,8 +40,8 @@ function build(entry, out) {
     charset: "utf8",
     legalComments: "none",
   });
-  // The doc comments that esbuild keeps are in the sources, too; an indent is a tab.
-  const made = outputFiles[0].text.replaceAll("/* @__PURE__ */ ", "").replace(/^ *\/\*\*.*\*\/\n/gm, "").replace(/^(?: {2})+/gm, (blanks) => "\t".repeat(blanks.length / 2));
+  // The comments that esbuild keeps or makes are in the sources, too, as are their names; an indent is a tab.
+  const made = outputFiles[0].text.replaceAll("/* @__PURE__ */ ", "").replace(/^ *\/(\*\*.*\*\/|\/.*)\n/gm, "").replace(/^(?: {2})+/gm, (blanks) => "\t".repeat(blanks.length / 2));
   const script = `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${digest}
 "use strict";
 (() => {

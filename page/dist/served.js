@@ -1,7 +1,6 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 2f9e8bdd215875029b40d502b0f5b95fdbe7df0029e3d3921a8cd3d2439bf16b
+// Made from page/src by `npm run build` in page: change it there. Sources: b110fd9933d357cab1bc32b7def55f1ca9012a74694b2794d0da35e1a3e02b26
 "use strict";
 (() => {
-// src/ui/dom.ts
 function h(tag, props = {}, ...children) {
 	const element = document.createElement(tag);
 	const { key, on, ...attributes } = props;
@@ -26,7 +25,6 @@ function button(text, key, click, extra = {}) {
 	return element;
 }
 
-// src/text.ts
 var UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 function shown(text) {
 	return text.replace(UNSEEN, (letter) => {
@@ -42,7 +40,6 @@ function plural(count, word) {
 	return `${thousands(count)} ${word}${count === 1 ? "" : "s"}`;
 }
 
-// src/ui/list.ts
 var COLUMNS = [
 	["name", "recording", ({ name }) => name, (a, b) => compare(a.name, b.name)],
 	["folder", "folder", ({ folder }) => folder, (a, b) => compare(a.folder, b.folder) || compare(a.name, b.name)],
@@ -101,7 +98,6 @@ function showList(root, recordings) {
 	render();
 }
 
-// src/served.ts
 var { App, decode, profileOf } = globalThis.nodescope;
 async function ask(path) {
 	const answer = await fetch(path).catch(() => {

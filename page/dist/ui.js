@@ -1,7 +1,6 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 2f9e8bdd215875029b40d502b0f5b95fdbe7df0029e3d3921a8cd3d2439bf16b
+// Made from page/src by `npm run build` in page: change it there. Sources: b110fd9933d357cab1bc32b7def55f1ca9012a74694b2794d0da35e1a3e02b26
 "use strict";
 (() => {
-// src/model.ts
 var NONE = 4294967295;
 var CATEGORIES = [
 	["app", "app"],
@@ -34,35 +33,19 @@ var ROLES = {
 	v8: "V8 platform",
 	other: "other"
 };
-var LOOP_TURN = 0;
+var [RAN, BLOCKED, STARVED] = [0, 1, 2];
 function profileOf(origin) {
 	const { header, columns } = origin;
-	const numbers2 = (name) => required(columns.get(name), name);
-	const bytes = (name) => required(columns.get(name), name);
-	const doubles = (name) => required(columns.get(name), name);
 	const text = (id) => id === NONE ? "" : header.strings[id] ?? "";
-	const lanes = header.lanes.map((lane, index) => {
-		const column2 = (name) => `lanes.${index}.${name}`;
-		const weight = doubles(column2("weight"));
-		return {
-			name: text(lane.name),
-			unit: lane.unit,
-			timed: lane.timed,
-			counted: lane.counted,
-			time: doubles(column2("time_ns")),
-			thread: numbers2(column2("thread")),
-			stack: numbers2(column2("stack")),
-			weight,
-			equal: lane.unit !== "count" && weight.every((own) => own === weight[0]) ? weight[0] ?? 0 : 0
-		};
+	const table2 = (name, keys) => Object.fromEntries(keys.split(" ").map((key) => [key, required(columns.get(`${name}.${key}`), `${name}.${key}`)]));
+	const lanes = header.lanes.map(({ name, unit, timed, counted }, index) => {
+		const { time_ns, ...rest } = table2(`lanes.${index}`, "time_ns thread stack weight");
+		const { weight } = rest;
+		const equal = unit !== "count" && weight.every((own) => own === weight[0]) ? weight[0] ?? 0 : 0;
+		return { ...rest, name: text(name), unit, timed, counted, time: time_ns, equal };
 	});
-	const frames = {
-		function: numbers2("frames.function"),
-		line: numbers2("frames.line"),
-		category: bytes("frames.category"),
-		tier: bytes("frames.tier")
-	};
-	const frame = numbers2("stacks.frame");
+	const frames = table2("frames", "function line category tier");
+	const stacks = table2("stacks", "parent frame category");
 	const { meta } = header;
 	return {
 		meta,
@@ -78,25 +61,13 @@ function profileOf(origin) {
 			nodeVersion: text(row.node_version)
 		})),
 		lanes,
-		turns: turnsOf(header, numbers2, bytes, doubles),
+		turns: turnsOf(origin),
 		durationNs: Math.max(meta.duration_ns ?? 0, ...lanes.map(lastTime)),
 		startMs: meta.start_unix_ns ? Number(BigInt(meta.start_unix_ns) / 1000n) / 1e3 : null,
-		functions: {
-			name: numbers2("functions.name"),
-			source: numbers2("functions.source"),
-			line: numbers2("functions.line"),
-			column: numbers2("functions.column"),
-			module: numbers2("functions.module"),
-			package: numbers2("functions.package")
-		},
+		functions: table2("functions", "name source line column module package"),
 		frames,
-		stacks: {
-			parent: numbers2("stacks.parent"),
-			frame,
-			category: bytes("stacks.category"),
-			function: frame.map((id) => frames.function[id])
-		},
-		lineTicks: { stack: numbers2("line_ticks.stack"), line: numbers2("line_ticks.line"), ticks: numbers2("line_ticks.ticks") },
+		stacks: { ...stacks, function: stacks.frame.map((id) => frames.function[id]) },
+		lineTicks: table2("line_ticks", "stack line ticks"),
 		texts: header.sources.map((row) => row.text === NONE ? null : header.strings[row.text] ?? null),
 		other: null,
 		origin
@@ -109,16 +80,19 @@ function required(column2, name) {
 function lastTime({ time, timed }) {
 	return timed && time.length > 0 ? time[time.length - 1] + 1 : 0;
 }
-function turnsOf(header, numbers2, bytes, doubles) {
-	const [kind, thread, text] = [bytes("markers.kind"), numbers2("markers.thread"), numbers2("markers.text")];
-	const [start2, end] = [doubles("markers.start_ns"), doubles("markers.end_ns")];
-	const turns = [];
-	kind.forEach((value, row) => {
-		if (value !== LOOP_TURN) return;
-		const words = text[row] === NONE ? null : header.strings[text[row]] ?? "";
-		turns.push({ thread: thread[row], start: start2[row], end: end[row], text: words });
-	});
-	return turns;
+function turnsOf({ columns }) {
+	const rows = (table2, by, value, isLong) => {
+		const column2 = (name) => columns.get(`${table2}.${name}`) ?? [];
+		const [thread, start2, end, run, ready] = ["thread", "start_ns", "end_ns", "run_ns", "ready_ns"].map(column2);
+		const spent = (row) => {
+			const waited = ready[row] < 2 ** 63 ? ready[row] : 0;
+			const blocked = end[row] - start2[row] - run[row] - waited;
+			return run[row] < Math.max(waited, blocked) ? blocked > waited ? BLOCKED : STARVED : RAN;
+		};
+		return [...column2(by)].flatMap((is, row) => is === value ? [{ thread: thread[row], start: start2[row], end: end[row], isLong: isLong(row), spent: spent(row) }] : []);
+	};
+	const turns = [...rows("loops", "problem", NONE, () => false), ...rows("long_turns", "kind", 0, () => true)];
+	return turns.length > 0 ? turns : rows("markers", "kind", 0, (row) => columns.get("markers.text")[row] === NONE);
 }
 function functionName(profile, id) {
 	return profile.strings[profile.functions.name[id]] ?? "";
@@ -145,7 +119,6 @@ function samplesIn(lane, row) {
 	return lane.unit === "count" ? lane.weight[row] : 1;
 }
 
-// src/flame.ts
 function fromRoots(tree, sums) {
 	return downwards(tree, sums, nodeOf(tree, null, [0], sums));
 }
@@ -354,7 +327,6 @@ function layout(graph, from, width, least) {
 	return boxes;
 }
 
-// src/boxes.ts
 var BASE = 2 ** 32;
 function thingsDown(tree, boxes, roots) {
 	const { children, parent } = linked(boxes);
@@ -406,7 +378,6 @@ function linked(boxes) {
 	return { children, parent };
 }
 
-// src/colors.ts
 var CATEGORY_COLORS = [
 	[98, 196, 84],
 	[178, 222, 122],
@@ -475,7 +446,6 @@ function oklch(lightness, chroma, hue) {
 	];
 }
 
-// src/selection.ts
 function sumStacks(profile, selection, reuse) {
 	const size = profile.stacks.parent.length;
 	const lane = profile.lanes[selection.lane];
@@ -592,7 +562,6 @@ function topmost(profile, { kind, id }) {
 	return has;
 }
 
-// src/diff.ts
 var FEWEST_BLOCKS = 5;
 var MOST_BLOCKS = 20;
 var CERTAIN = 2;
@@ -677,7 +646,6 @@ function changesOf(profile, before, now, things2) {
 	return Array.from({ length: things2.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
 }
 
-// src/heat.ts
 var FINE = [500, 200, 100, 50, 20, 10, 5, 2, 1];
 var ENOUGH = 45;
 var STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
@@ -716,7 +684,6 @@ function rangeOfCells(grid, a, b) {
 	return [Math.min(a, b) * cellNs, (Math.max(a, b) + 1) * cellNs];
 }
 
-// src/join.ts
 function join(now, before, id, name) {
 	const text = union(now.strings, before.strings);
 	const sources = union(now.sources, before.sources);
@@ -821,7 +788,6 @@ function positionOf({ functions }, id) {
 	return functions.line[id] * 65536 + functions.column[id];
 }
 
-// src/top.ts
 var TOP_BY = ["function", "file", "package", "category", "line", "thread", "process"];
 function kindsOf(profile, by, hidden) {
 	const size = profile.stacks.parent.length;
@@ -993,12 +959,11 @@ function hottest(weights) {
 	return best;
 }
 
-// src/loops.ts
 var SHORTEST_STALL_NS = 5e7;
 function loopsOf(profile, threads, lane) {
 	const turns = profile.turns.filter((turn) => !threads || threads[turn.thread] === 1);
-	const long = turns.filter((turn) => turn.text === null && turn.end - turn.start >= SHORTEST_STALL_NS);
-	const longest = turns.length > 0 ? long.map(({ thread, start: start2, end }) => ({ thread, start: start2, end })) : busy(profile, threads, lane);
+	const long = turns.filter((turn) => turn.isLong && turn.end - turn.start >= SHORTEST_STALL_NS);
+	const longest = turns.length > 0 ? long : busy(profile, threads, lane);
 	longest.sort((a, b) => b.end - b.start - (a.end - a.start) || a.start - b.start);
 	return { isWatched: turns.length > 0, longest };
 }
@@ -1017,20 +982,21 @@ function busy(profile, threads, lane) {
 			return;
 		}
 		if (last) keep(last);
-		open.set(thread[row], { thread: thread[row], start: time[row], end: time[row] + interval });
+		open.set(thread[row], { thread: thread[row], start: time[row], end: time[row] + interval, spent: RAN });
 	});
 	for (const stretch of open.values()) keep(stretch);
 	return found;
 }
-function culprit(profile, { thread, start: start2, end }, lane) {
+function culprit(profile, { thread, start: start2, end, spent }, lane) {
 	const threads = new Uint8Array(profile.threads.length);
 	threads[thread] = 1;
-	const selection = { lane, range: [start2, end], threads, stacks: null };
-	const caused = causedBy(profile, sumStacks(profile, selection), [APP, DEPENDENCY], "function");
-	return hottest(caused)?.[0] ?? -1;
+	const its = spent === RAN ? lane : spent === BLOCKED ? profile.lanes.findIndex(({ name }) => name === "waits") : -1;
+	if (its < 0) return its;
+	const sums = sumStacks(profile, { lane: its, range: [start2, end], threads, stacks: null });
+	const most = (category) => hottest(causedBy(profile, sums, [category], "function"));
+	return (most(APP) ?? most(DEPENDENCY))?.[0] ?? -1;
 }
 
-// src/payload.ts
 var VERSION = 1;
 var FILE_HEADER = 16;
 var CHUNK_HEADER = 24;
@@ -1098,7 +1064,6 @@ function ascii(bytes, at, length) {
 	return String.fromCharCode(...bytes.subarray(at, at + length));
 }
 
-// src/search.ts
 function matching(profile, pattern) {
 	if (pattern === "") return null;
 	let expression;
@@ -1130,7 +1095,6 @@ function matchedWeight(tree, sums, matches, from) {
 	return weight;
 }
 
-// src/source.ts
 var WHOLE = 3e3;
 var NEAR = 30;
 var LONGEST_LINE = 500;
@@ -1156,7 +1120,6 @@ function cut(line) {
 	return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …`;
 }
 
-// src/state.ts
 var VIEWS = ["flame", "time", "inverted", "top", "sandwich", "source"];
 var COLOR_BY = ["category", "package", "tier"];
 var BANDS = ["all", "process", "thread"];
@@ -1276,7 +1239,6 @@ function itemsOf(text) {
 	});
 }
 
-// src/text.ts
 var UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 function shown(text) {
 	return text.replace(UNSEEN, (letter) => {
@@ -1340,7 +1302,6 @@ function shortPlace(place, most) {
 	return place.length <= most ? place : `…${place.slice(place.length - most + 1)}`;
 }
 
-// src/timeorder.ts
 var LONGEST = 1.5;
 function timeOrder(profile, selection, thread, range, width, hidden) {
 	const lane = profile.lanes[selection.lane];
@@ -1401,7 +1362,6 @@ function medianGap(profile, selection, thread) {
 	return gaps[gaps.length >> 1] || 1e7;
 }
 
-// src/tree.ts
 function buildTree(profile, hidden, whole) {
 	const { parent: caller, frame, category, function: functions } = profile.stacks;
 	const size = caller.length;
@@ -1500,7 +1460,6 @@ function sumNodes(tree, sums, reuse) {
 	return { self, total, selfSamples, totalSamples };
 }
 
-// src/derive.ts
 var MOST_BANDS = 12;
 var BAND_ROWS = 10;
 var USUAL_INTERVAL_NS = 1e7;
@@ -1728,7 +1687,6 @@ function bandsOf(bands, size) {
 	return of;
 }
 
-// src/picture.ts
 var LEAST_WIDTH = 0.5;
 function pictureOf(derived, state, width) {
 	if (state.view === "time") return timePicture(derived, state, width);
@@ -1825,7 +1783,6 @@ function matchedShare(derived, state) {
 	return sums.total[from] > 0 ? matchedWeight(tree, sums, matches, from) / sums.total[from] : 0;
 }
 
-// src/ui/dom.ts
 function h(tag, props = {}, ...children) {
 	const element = document.createElement(tag);
 	const { key, on, ...attributes } = props;
@@ -1890,7 +1847,6 @@ function sized(canvas, width, height) {
 	return context;
 }
 
-// src/ui/heatview.ts
 var AXIS = 17;
 var STRIP = 16;
 var STRIP_GAP = 3;
@@ -1970,10 +1926,10 @@ function heatPart(app) {
 		const key = `${loops.isWatched}|${list.map(({ start: start3, thread }) => `${start3}/${thread}`)}`;
 		if (stalls.dataset.shown === key) return;
 		stalls.dataset.shown = key;
-		const what = loops.isWatched ? list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more" : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
+		const what = loops.isWatched ? list.length > 0 ? `the loop was blocked ${plural(loops.longest.length, "time")}` : "the loop was never blocked for 50 ms or more" : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
 		const buttons = list.map((stretch, index) => {
 			const id = culprit(profile, stretch, derived.lane(app.state));
-			const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
+			const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${["", ", waiting", ", waiting for a CPU"][stretch.spent]}${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
 			const select2 = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
 			return button(words, `stall-${index}`, select2, { class: "link" });
 		});
@@ -2200,8 +2156,8 @@ function drawStrip(app, context, { heat, left, columnWidth }, top, color) {
 	const threads = app.derived.selection(app.state).threads;
 	if (loops.isWatched) {
 		context.fillStyle = color("--quiet");
-		for (const { thread, start: start2, end, text } of app.profile.turns) {
-			if (text === null || threads && !threads[thread]) continue;
+		for (const { thread, start: start2, end, isLong } of app.profile.turns) {
+			if (isLong || threads && !threads[thread]) continue;
 			context.fillRect(left + start2 * scale, top + STRIP - 3, Math.max(1, (end - start2) * scale), 2);
 		}
 	}
@@ -2220,7 +2176,6 @@ function fitted(context, text, width) {
 	return cut2;
 }
 
-// src/ui/save.ts
 var ROW = 18;
 function svgOf(app, picture, width, nameOf3) {
 	const matches = app.derived.matches(app.state);
@@ -2268,7 +2223,6 @@ function download(content, name, type) {
 	setTimeout(() => URL.revokeObjectURL(link.href), 1e3);
 }
 
-// src/ui/sourceview.ts
 var HOT = 0.25;
 function sourceOf({ profile }, id) {
 	const row = profile.functions.source[id];
@@ -2336,7 +2290,6 @@ function table(lines, total, most, line) {
 	return h("table", { id: "source" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
 }
 
-// src/ui/topview.ts
 var FIRST_ROWS = 200;
 var IN_SIGHT = 40;
 var SETTLED_MS = 120;
@@ -2448,7 +2401,6 @@ function toSource(app, row, text, source) {
 Source, with the weight of each line (s)` });
 }
 
-// src/ui/tools.ts
 var WORDS = { flame: "flame graph", time: "time order", inverted: "inverted", top: "top table", sandwich: "callers & callees", source: "source" };
 var MOST_CRUMBS = 5;
 var MOST_CHANGES = 3;
@@ -2578,7 +2530,6 @@ function options(app) {
 	return [...widths ? [widths] : [], toggle("roots at the bottom", "upward", state.isUpward, () => app.update({ isUpward: !state.isUpward }), "d"), colors];
 }
 
-// src/ui/flameview.ts
 var ROW2 = 18;
 var PADDING = 3;
 var MOST_ROWS = 100;
@@ -2884,15 +2835,20 @@ function flamePart(app) {
 	} }];
 }
 
-// src/write.ts
 var LINKS = new Map(
-	`lanes.thread>threads lanes.stack>stacks markers.thread>threads markers.text>strings line_ticks.stack>stacks stacks.parent>stacks
-stacks.frame>frames frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources
-functions.module>modules functions.package>strings sources.generated>sources sources.path>strings modules.name>strings
-modules.build_id>strings threads.process>processes threads.name>strings processes.name>strings processes.container>strings
-processes.node_version>strings lanes.name>strings`.split(/\s/).map((link) => link.split(">"))
+	`threads lanes.thread markers.thread loops.thread long_turns.thread
+stacks lanes.stack line_ticks.stack stacks.parent
+frames stacks.frame
+functions frames.function
+sources functions.source sources.generated
+modules functions.module
+processes seconds.process threads.process
+strings markers.text loops.problem frames.symbol functions.name functions.package sources.path modules.name modules.build_id threads.name processes.name processes.container processes.node_version processes.app processes.command processes.folder lanes.name`.split("\n").flatMap((line) => {
+		const [table2, ...links] = line.split(" ");
+		return links.map((link) => [link, table2]);
+	})
 );
-var ORDER = [...new Set([...LINKS.keys()].map((link) => link.split(".")[0]))];
+var ORDER = "loops long_turns seconds lanes markers line_ticks stacks frames functions sources modules threads processes".split(" ");
 var NEXT = 2 ** 32;
 async function selectionFile(profile, selection) {
 	const { header, columns, halves } = profile.origin;
@@ -2914,8 +2870,11 @@ async function selectionFile(profile, selection) {
 		chosen.set(`lanes.${lane}`, rows);
 		place("lanes", lane);
 	});
-	const [from, to, thread] = ["start_ns", "end_ns", "thread"].map((name) => columns.get(`markers.${name}`));
-	chosen.set("markers", [...from.keys()].filter((row) => from[row] < end && to[row] >= start2 && selection.threads?.[thread[row]] !== 0));
+	for (const table2 of ["markers", "loops", "long_turns"]) {
+		const [from, to, thread] = ["start_ns", "end_ns", "thread"].map((name) => columns.get(`${table2}.${name}`) ?? []);
+		chosen.set(table2, [...from.keys()].filter((row) => from[row] < end && to[row] >= start2 && selection.threads?.[thread[row]] !== 0));
+	}
+	chosen.set("seconds", selection.range ? [] : [...(columns.get("seconds.process") ?? []).keys()]);
 	const pick = (name, table2, key) => {
 		const column2 = columns.get(name);
 		if (table2 === "line_ticks" && !chosen.has(table2)) chosen.set(table2, [...profile.lineTicks.stack.keys()].filter((row) => rowsOf("stacks").has(profile.lineTicks.stack[row])));
@@ -2926,7 +2885,7 @@ async function selectionFile(profile, selection) {
 		const values = new Uint32Array(2 * rows.length);
 		rows.forEach((row, at) => {
 			const time = Math.max(0, Math.min(column2[row], end) - start2);
-			const both = /^(time|start|end)_ns$/.test(key) ? [time % NEXT, time / NEXT] : halves.get(name).subarray(2 * row, 2 * row + 2);
+			const both = /^(time|start|end)_ns$/.test(key) ? [time % NEXT, time / NEXT] : key === "polled_ns" && selection.range ? [NONE, NONE] : halves.get(name).subarray(2 * row, 2 * row + 2);
 			values.set(both, 2 * at);
 		});
 		return values;
@@ -2953,7 +2912,6 @@ function metaOf(meta, range) {
 		start_unix_ns: meta.start_unix_ns ? String(BigInt(meta.start_unix_ns) + BigInt(Math.round(range[0]))) : null,
 		start_clock_s: meta.start_clock_s == null ? null : meta.start_clock_s + range[0] / 1e9,
 		duration_ns: Math.max(0, Math.min(range[1], meta.duration_ns ?? range[1]) - range[0]),
-		// Nobody counted these for a part.
 		losses: { ...losses, cpu_ns: null, hidden_kernel_ns: 0 }
 	};
 }
@@ -2981,7 +2939,6 @@ async function file(header, columns) {
 	return new Blob([head.buffer, stored]);
 }
 
-// src/ui/head.ts
 var WORTH_A_WARNING = 0.01;
 function headPart(app) {
 	return [factsPart(app), saidPart(app), threadsPart(app)];
@@ -3064,9 +3021,9 @@ function saidPart(app) {
 	const sentences = [];
 	const lane = profile.lanes[0];
 	const timeOf = (category) => profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === category ? sums.weight[stack] : 0), 0);
-	if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((sums.total - timeOf(IDLE)) / profile.durationNs).toFixed(2)} cores busy`);
+	if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((profile.losses.cpu_ns ?? sums.total - timeOf(IDLE)) / profile.durationNs).toFixed(2)} cores busy`);
 	const ofGc = timeOf(GC);
-	if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
+	if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))} of all CPU time`);
 	const own = hottest(causedBy(profile, sums, [APP], "function"));
 	if (own) {
 		const place = shortPlace(functionPlace(profile, own[0]), 48);
@@ -3130,7 +3087,6 @@ function threadsPart(app) {
 	return { element, render };
 }
 
-// src/ui/app.ts
 var App = class {
 	constructor(own, root, library = null) {
 		this.own = own;
@@ -3265,7 +3221,6 @@ function showError(root, error) {
 	root.replaceChildren(h("p", { class: "note" }, `This recording cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
 }
 
-// src/main.ts
 async function start() {
 	const root = document.getElementById("page");
 	const pieces = [...document.querySelectorAll(".recording")];
