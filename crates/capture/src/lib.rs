@@ -2,6 +2,8 @@
 //! recording of ours, also one that was cut off by a full disk or `kill -9`.
 
 #[cfg(target_os = "linux")]
+mod changes;
+#[cfg(target_os = "linux")]
 mod events;
 #[cfg(target_os = "linux")]
 mod rings;
@@ -11,7 +13,11 @@ mod sampler;
 mod state;
 #[cfg(target_os = "linux")]
 mod stream;
+#[cfg(target_os = "linux")]
+mod waits;
 
+#[cfg(target_os = "linux")]
+pub use changes::{Change, change, processes};
 #[cfg(target_os = "linux")]
 pub use events::{EventError, ExtraEvent};
 #[cfg(target_os = "linux")]
@@ -22,3 +28,5 @@ pub use sampler::{AttachError, Options, Sampler, Scope};
 pub use state::{describe, mappings};
 #[cfg(target_os = "linux")]
 pub use stream::own;
+#[cfg(target_os = "linux")]
+pub use waits::{WAITS_ID, waits_event};

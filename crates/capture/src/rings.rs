@@ -60,7 +60,7 @@ impl Written<'_> {
                 break;
             }
             let is_sample = header as u32 == stream::kind::SAMPLE;
-            match self.unfilled(at, length).filter(|_| is_sample) {
+            match is_sample.then(|| self.unfilled(at, length)).flatten() {
                 Some(unfilled) => self.append_filled(at, length, &unfilled, out),
                 None => self.append(at, length, out),
             }
@@ -88,7 +88,7 @@ impl Written<'_> {
         let filled = count(self.word(end)?, 1)?;
         let kept = filled.next_multiple_of(8);
         let is_whole = end + 8 <= at + length && kept < room;
-        is_whole.then_some(Unfilled { size_at, end, bytes: room - kept, kept: kept as u64 })
+        is_whole.then(|| Unfilled { size_at, end, bytes: room - kept, kept: kept as u64 })
     }
 
     fn append(&self, at: usize, length: usize, out: &mut Vec<u8>) {

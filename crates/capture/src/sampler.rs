@@ -13,12 +13,12 @@ use crate::rings::{records, strip};
 use crate::state;
 use crate::stream;
 
-const SOFTWARE: u32 = 1;
-const CPU_CLOCK: u64 = 0;
-const CLOCK_MONOTONIC: i32 = 1;
+pub(crate) const SOFTWARE: u32 = 1;
+pub(crate) const CPU_CLOCK: u64 = 0;
+pub(crate) const CLOCK_MONOTONIC: i32 = 1;
 
 /// Instruction pointer, thread, time, call chain, CPU, period, id in front.
-const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 16;
+pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 16;
 
 /// Registers of user space and a copy of the stack.
 const STACK_COPY: u64 = 1 << 12 | 1 << 13;
@@ -30,25 +30,25 @@ pub(crate) const REGISTERS: u64 = 0b1111 << 5;
 pub(crate) const REGISTERS: u64 = 0b1111 << 29;
 
 /// Bits of the attribute's flags.
-mod flag {
-    pub(super) const DISABLED: u64 = 1 << 0;
-    pub(super) const INHERIT: u64 = 1 << 1;
-    pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
-    pub(super) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-    pub(super) const EXCLUDE_IDLE: u64 = 1 << 7;
-    pub(super) const MMAP: u64 = 1 << 8;
-    pub(super) const COMM: u64 = 1 << 9;
-    pub(super) const FREQUENCY: u64 = 1 << 10;
-    pub(super) const ENABLE_ON_EXEC: u64 = 1 << 12;
-    pub(super) const TASK: u64 = 1 << 13;
-    pub(super) const SAMPLE_ID_ALL: u64 = 1 << 18;
-    pub(super) const EXCLUDE_USER_CHAIN: u64 = 1 << 22;
-    pub(super) const MMAP2: u64 = 1 << 23;
-    pub(super) const COMM_EXEC: u64 = 1 << 24;
-    pub(super) const USE_CLOCK: u64 = 1 << 25;
-    pub(super) const SWITCHES: u64 = 1 << 26;
+pub(crate) mod flag {
+    pub(crate) const DISABLED: u64 = 1 << 0;
+    pub(crate) const INHERIT: u64 = 1 << 1;
+    pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
+    pub(crate) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+    pub(crate) const EXCLUDE_IDLE: u64 = 1 << 7;
+    pub(crate) const MMAP: u64 = 1 << 8;
+    pub(crate) const COMM: u64 = 1 << 9;
+    pub(crate) const FREQUENCY: u64 = 1 << 10;
+    pub(crate) const ENABLE_ON_EXEC: u64 = 1 << 12;
+    pub(crate) const TASK: u64 = 1 << 13;
+    pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
+    pub(crate) const EXCLUDE_USER_CHAIN: u64 = 1 << 22;
+    pub(crate) const MMAP2: u64 = 1 << 23;
+    pub(crate) const COMM_EXEC: u64 = 1 << 24;
+    pub(crate) const USE_CLOCK: u64 = 1 << 25;
+    pub(crate) const SWITCHES: u64 = 1 << 26;
     /// Since Linux 5.13.
-    pub(super) const INHERIT_THREADS_ONLY: u64 = 1 << 35;
+    pub(crate) const INHERIT_THREADS_ONLY: u64 = 1 << 35;
 }
 
 /// What a ring holds, where this user may have so much; else half of it, and so on.

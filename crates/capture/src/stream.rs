@@ -5,6 +5,7 @@ use sys::perf::Attribute;
 /// What a record is; the kernel's numbers below 64, perf's own above.
 pub(crate) mod kind {
     pub(crate) const COMM: u32 = 3;
+    pub(crate) const EXIT: u32 = 4;
     pub(crate) const FORK: u32 = 7;
     pub(crate) const SAMPLE: u32 = 9;
     pub(crate) const MMAP2: u32 = 10;
@@ -13,12 +14,14 @@ pub(crate) mod kind {
     pub(crate) const EVENT_UPDATE: u32 = 78;
     pub(crate) const FEATURE: u32 = 80;
     pub(crate) const FACTS: u32 = 0x4e53_0001;
-    pub(crate) const TURN: u32 = 0x4e53_0002;
     pub(crate) const CPU_TIME: u32 = 0x4e53_0003;
     pub(crate) const JAVASCRIPT: u32 = 0x4e53_0004;
     pub(crate) const NOTE: u32 = 0x4e53_0005;
     pub(crate) const UNNAMED: u32 = 0x4e53_0006;
     pub(crate) const CHECKSUM: u32 = 0x4e53_0007;
+    pub(crate) const LOOP_WATCH: u32 = 0x4e53_0008;
+    pub(crate) const TURN: u32 = 0x4e53_0009;
+    pub(crate) const SECOND: u32 = 0x4e53_000a;
 }
 
 /// User code, in a record's flags.
@@ -94,7 +97,7 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 
 /// Records of our own, which perf does not have.
 pub mod own {
-    use trace::{Context, CpuTime, Facts, JavaScript, Sample, Turn};
+    use trace::{Context, CpuTime, Facts, JavaScript, LoopWatch, Sample, Second, Turn, TurnKind};
 
     use super::{MISC_USER, kind, record};
 
@@ -108,12 +111,51 @@ pub mod own {
         record(kind::FACTS, 0, &body)
     }
 
-    /// An event loop was looked at.
+    /// Stands for a number that is not known.
+    const UNKNOWN: u64 = u64::MAX;
+
+    /// What is known of an event loop so far.
+    pub fn loop_watch(watch: &LoopWatch<'_>) -> Vec<u8> {
+        let (polled_ns, turns) = (watch.polled_ns.unwrap_or(UNKNOWN), watch.turns.unwrap_or(UNKNOWN));
+        let mut body = numbers(watch.pid, watch.tid, &[watch.start_ns, watch.end_ns, polled_ns, turns]);
+        body.extend_from_slice(watch.problem);
+        body.push(0);
+        record(kind::LOOP_WATCH, 0, &body)
+    }
+
+    /// A stretch of an event loop's time.
     pub fn turn(turn: &Turn) -> Vec<u8> {
-        let mut body = [turn.pid.to_ne_bytes(), turn.tid.to_ne_bytes()].concat();
-        body.extend_from_slice(&turn.time_ns.to_ne_bytes());
-        body.extend_from_slice(&turn.count.to_ne_bytes());
-        record(kind::TURN, u16::from(turn.waiting), &body)
+        let throttled_ns = turn.throttled_ns.unwrap_or(UNKNOWN);
+        let Turn { start_ns, end_ns, turns, run_ns, ready_ns, .. } = *turn;
+        let kind = match turn.kind {
+            TurnKind::Turn => 0,
+            TurnKind::Startup => 1,
+            TurnKind::Stopped => 2,
+            TurnKind::Quick => 3,
+        };
+        let words = [start_ns, end_ns, turns, run_ns, ready_ns, throttled_ns];
+        record(kind::TURN, kind, &numbers(turn.pid, turn.tid, &words))
+    }
+
+    /// What the kernel counted in a piece of time.
+    pub fn second(second: &Second) -> Vec<u8> {
+        let known = [
+            second.periods,
+            second.throttled_periods,
+            second.throttled_ns,
+            second.cpu_pressure_ns,
+            second.memory_pressure_ns,
+        ];
+        let mut words = vec![second.start_ns, second.end_ns, second.run_ns, second.ready_ns];
+        words.extend(known.map(|number| number.unwrap_or(UNKNOWN)));
+        let limit = second.cpu_limit_millis.unwrap_or(u32::MAX);
+        record(kind::SECOND, 0, &numbers(second.pid, limit, &words))
+    }
+
+    fn numbers(first: u32, second: u32, words: &[u64]) -> Vec<u8> {
+        let mut body = [first.to_ne_bytes(), second.to_ne_bytes()].concat();
+        words.iter().for_each(|word| body.extend_from_slice(&word.to_ne_bytes()));
+        body
     }
 
     /// A frame that was named when it was seen.

@@ -124,6 +124,15 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         }
     }
 
+    /// Where a function is that other files may call; a stripped file keeps it.
+    pub fn address_of_exported(&self, name: &[u8]) -> Option<u64> {
+        if self.is_64 {
+            symbols::address_of_exported::<FileHeader64<Endianness>, R>(self.data, name)
+        } else {
+            symbols::address_of_exported::<FileHeader32<Endianness>, R>(self.data, name)
+        }
+    }
+
     /// The names of the dynamic symbols, or of all symbols in a file without dynamic ones, and of the libraries
     /// that the file needs: a zero behind each.
     pub fn names(&self) -> Option<&'a [u8]> {

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use object::elf::{
-    EM_AARCH64, EM_ARM, SHF_EXECINSTR, SHT_DYNSYM, SHT_SYMTAB, STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC,
-    STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL,
+    EM_AARCH64, EM_ARM, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STB_GLOBAL, STB_WEAK, STT_FUNC,
+    STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL,
 };
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{Endianness, ReadRef, SectionIndex, SymbolIndex};
@@ -248,6 +248,24 @@ where
         };
         table.iter().find(is_it).map(|symbol| symbol.st_value(endian).into())
     })
+}
+
+/// The address of a function that other files may call.
+pub(crate) fn address_of_exported<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let sections = Sections::read(H::parse(data).ok()?, data).ok()?;
+    let endian = sections.endian;
+    let table = sections.table.symbols(endian, data, SHT_DYNSYM).ok()?;
+    let names = sections.names_of(&table);
+    let is_it = |symbol: &&H::Sym| {
+        symbol.st_type() == STT_FUNC
+            && symbol.st_shndx(endian) != SHN_UNDEF
+            && name_at(names, symbol.st_name(endian)) == name
+    };
+    table.iter().find(is_it).map(|symbol| symbol.st_value(endian).into())
 }
 
 pub(crate) fn read<'a, H, R>(data: R) -> object::read::Result<Symbols<'a>>

@@ -3,7 +3,7 @@
 
 mod look;
 mod show;
-mod threads;
+pub(crate) mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -88,11 +88,17 @@ pub fn settle_clock(builder: &mut Builder) {
     builder.meta().interval_ns = interval_ns;
 }
 
-/// The time that becomes 0: that of the first sample or marker.
+/// The time that becomes 0: that of the first sample, marker or look at an event loop.
 pub(crate) fn first_ns(profile: &Profile) -> Option<u64> {
     let lanes = profile.lanes().iter().filter(|lane| lane.timed);
     let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
-    samples.chain(profile.markers().start_ns.iter().min()).min().copied()
+    let spans = [
+        &profile.markers().start_ns,
+        &profile.loops().start_ns,
+        &profile.long_turns().start_ns,
+        &profile.seconds().start_ns,
+    ];
+    samples.chain(spans.into_iter().filter_map(|starts| starts.iter().min())).min().copied()
 }
 
 fn median(weights: &[u64]) -> Option<u64> {

@@ -1,12 +1,12 @@
 //! The sink that names. While a recording arrives, addresses become rows of small tables; each distinct one is
 //! named once, at the end, because what a file was may be told after all samples.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 use trace::{
-    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, Measure, Mmap, Sample,
-    Sink, Switch, Turn,
+    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, LoopWatch, Measure,
+    Mmap, Sample, Second, Sink, Switch, Turn,
 };
 
 use crate::jitdump::{self, Change, Jitdump};
@@ -18,7 +18,7 @@ use crate::sources::{Sources, given_for, path_of};
 use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
 use crate::threads::Threads;
 use crate::timeline::{CodeChange, CodeEvent, Timeline};
-use crate::turns::Look;
+use crate::turns::RawLoop;
 use crate::unwind::{Unwinders, wants_unwinding};
 use crate::world::World;
 
@@ -43,8 +43,12 @@ pub struct Namer {
     pub(crate) events: FxHashMap<u32, RawEvent>,
     pub(crate) samples: Vec<RawSample>,
     pub(crate) switches: Vec<RawSwitch>,
-    /// Looks at event loops, and the rows of their threads.
-    pub(crate) looks: Vec<(u32, Look)>,
+    /// Event loops by process and thread, stretches of their time, and what the kernel counted.
+    pub(crate) loops: BTreeMap<(u32, u32), RawLoop>,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) seconds: Vec<Second>,
+    /// The rows of the threads that run loops, as they were called last.
+    pub(crate) loop_threads: BTreeMap<(u32, u32), u32>,
     /// What is known of processes, by pid.
     pub(crate) facts: FxHashMap<u32, ProcessFacts>,
     /// Frames that were named when they were seen, by row.
@@ -122,6 +126,10 @@ pub(crate) struct OwnAbout {
 /// More places than programs have that were hot.
 const MOST_JAVASCRIPT: usize = 1 << 22;
 
+/// More loops than a machine watches, and more turns than days have.
+const MOST_LOOPS: usize = 1 << 16;
+const MOST_TURNS: usize = 1 << 22;
+
 /// Sentences about damage beyond this say nothing new.
 const MOST_SENTENCES: usize = 100;
 
@@ -149,7 +157,10 @@ impl Namer {
             events: FxHashMap::default(),
             samples: Vec::new(),
             switches: Vec::new(),
-            looks: Vec::new(),
+            loops: BTreeMap::new(),
+            turns: Vec::new(),
+            seconds: Vec::new(),
+            loop_threads: BTreeMap::new(),
             facts: FxHashMap::default(),
             javascript: FxHashMap::default(),
             about: OwnAbout::default(),
@@ -158,7 +169,13 @@ impl Namer {
     }
 
     /// Names everything and closes the profile.
-    pub fn finish(self) -> profile::Profile {
+    pub fn finish(mut self) -> profile::Profile {
+        let of_turns = self.turns.iter().map(|turn| (turn.pid, turn.tid));
+        let keys: BTreeSet<(u32, u32)> = self.loops.keys().copied().chain(of_turns).collect();
+        for (pid, tid) in keys {
+            let row = self.threads.current(Some(pid), Some(tid)).row;
+            self.loop_threads.insert((pid, tid), row);
+        }
         profile_of(&self)
     }
 
@@ -305,10 +322,24 @@ impl Sink for Namer {
         self.switches.push(RawSwitch { time_ns, thread, out, preempted });
     }
 
+    fn loop_watch(&mut self, watch: &LoopWatch<'_>) {
+        if self.loops.len() < MOST_LOOPS {
+            let known = self.loops.entry((watch.pid, watch.tid)).or_default();
+            known.watches.insert(watch.start_ns, (watch.end_ns, watch.polled_ns, watch.turns));
+            known.problem = text(watch.problem);
+        }
+    }
+
     fn turn(&mut self, turn: &Turn) {
-        let Turn { time_ns, pid, tid, count, waiting } = *turn;
-        let thread = self.threads.current(Some(pid), Some(tid)).row;
-        self.looks.push((thread, Look { time_ns, count, waiting }));
+        if self.turns.len() < MOST_TURNS {
+            self.turns.push(*turn);
+        }
+    }
+
+    fn second(&mut self, second: &Second) {
+        if self.seconds.len() < MOST_TURNS {
+            self.seconds.push(*second);
+        }
     }
 
     fn facts(&mut self, facts: &Facts<'_>) {

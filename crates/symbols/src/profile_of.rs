@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Builder, LaneId, LaneInfo, Process, Profile, Sample, StackId, StringId, ThreadId, Unit};
+use profile::{
+    Builder, LaneId, LaneInfo, Process, Profile, Sample, StackId, StringId, ThreadId, Unit, WAITS_LANE,
+};
 use rustc_hash::FxHashMap;
 use trace::CpuTime;
 
@@ -14,7 +16,7 @@ use crate::namer::{Namer, ProcessFacts, RawEvent, RawSwitch};
 use crate::resolve::resolve;
 use crate::stacks::{NONE, RawStack};
 use crate::threads::NamedThread;
-use crate::turns::{self, Look, Switches};
+use crate::turns::{self, OffCpu};
 
 pub(crate) fn profile_of(namer: &Namer) -> Profile {
     let mut builder = Builder::new();
@@ -30,8 +32,9 @@ pub(crate) fn profile_of(namer: &Namer) -> Profile {
     let mut threads = SeenThreads::new(namer);
     add_samples(&mut builder, namer, &mut threads, &stacks);
     add_switches(&mut builder, namer, &mut threads);
-    add_turns(&mut builder, namer, &mut threads);
+    add_loops(&mut builder, namer, &mut threads);
     infer_roles(&mut builder);
+    turns::add_unwatched(&mut builder);
     note_losses(&mut builder, namer);
     settle_quality_with(&mut builder, |frame| resolved.reason(frame));
     settle_reasons(&mut builder, namer);
@@ -48,25 +51,35 @@ fn stack_at(stacks: &[StackId], row: u32) -> StackId {
 struct SeenThreads<'a> {
     namer: &'a Namer,
     ids: Vec<Option<ThreadId>>,
+    /// The CPU limits of processes.
+    limits: FxHashMap<u32, u32>,
 }
 
 impl<'a> SeenThreads<'a> {
     fn new(namer: &'a Namer) -> Self {
-        Self { namer, ids: vec![None; namer.threads.rows.len()] }
+        let limit = |second: &trace::Second| Some((second.pid, second.cpu_limit_millis?));
+        let limits = namer.seconds.iter().filter_map(limit).collect();
+        Self { namer, ids: vec![None; namer.threads.rows.len()], limits }
     }
 
     fn id(&mut self, builder: &mut Builder, row: u32) -> ThreadId {
         let NamedThread { pid, tid, name } = &self.namer.threads.rows[row as usize];
-        let facts = &self.namer.facts;
+        let (namer, limits) = (self.namer, &self.limits);
         *self.ids[row as usize].get_or_insert_with(|| {
-            let process = process_of(builder, *pid, pid.and_then(|pid| facts.get(&pid)));
+            let process = process_of(builder, namer, limits, *pid);
             add::thread_of(builder, process, *tid, &String::from_utf8_lossy(name))
         })
     }
 }
 
 /// A process, with whatever is known of it.
-fn process_of(builder: &mut Builder, pid: Option<u32>, facts: Option<&ProcessFacts>) -> Process {
+fn process_of(
+    builder: &mut Builder,
+    namer: &Namer,
+    limits: &FxHashMap<u32, u32>,
+    pid: Option<u32>,
+) -> Process {
+    let facts: Option<&ProcessFacts> = pid.and_then(|pid| namer.facts.get(&pid));
     let optional = |builder: &mut Builder, text: &str| match text {
         "" => StringId::NONE,
         text => builder.string(text),
@@ -76,23 +89,41 @@ fn process_of(builder: &mut Builder, pid: Option<u32>, facts: Option<&ProcessFac
         inner_pid: facts.and_then(|facts| facts.inner_pid),
         container: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.container)),
         node_version: facts.map_or(StringId::NONE, |facts| optional(builder, &facts.node_version)),
+        cpu_limit_millis: pid.and_then(|pid| limits.get(&pid).copied()),
         ..Process::default()
     }
 }
 
-fn add_turns(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
-    let mut looks: BTreeMap<ThreadId, Vec<Look>> = BTreeMap::new();
-    for (thread, look) in &namer.looks {
-        looks.entry(threads.id(builder, *thread)).or_default().push(*look);
-    }
-    let mut switches: BTreeMap<ThreadId, Switches> = BTreeMap::new();
+/// Adds event loops, their long turns, and what the kernel counted.
+fn add_loops(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
+    let key = |row: u32| {
+        let thread = &namer.threads.rows[row as usize];
+        thread.pid.zip(thread.tid).filter(|key| namer.loop_threads.contains_key(key))
+    };
+    let mut off_cpu: BTreeMap<(u32, u32), OffCpu> = BTreeMap::new();
     for switch in &namer.switches {
-        let id = threads.ids[switch.thread as usize].filter(|id| looks.contains_key(id));
-        if let Some(id) = id {
-            switches.entry(id).or_default().add(switch);
+        if let Some(key) = key(switch.thread) {
+            off_cpu.entry(key).or_default().add(switch);
         }
     }
-    turns::add_markers(builder, &looks, &switches);
+    for turn in &namer.turns {
+        let key = (turn.pid, turn.tid);
+        let Some(row) = namer.loop_threads.get(&key) else { continue };
+        let thread = threads.id(builder, *row);
+        turns::add_turn(builder, thread, turn, off_cpu.get(&key));
+    }
+    for (key, raw) in &namer.loops {
+        let Some(row) = namer.loop_threads.get(key) else { continue };
+        let thread = threads.id(builder, *row);
+        turns::add_loop(builder, thread, raw);
+    }
+    for second in &namer.seconds {
+        let row = namer.threads.rows.iter().rposition(|thread| thread.pid == Some(second.pid));
+        let Some(row) = row else { continue };
+        let thread = threads.id(builder, row as u32);
+        let process = builder.so_far().threads()[thread.index()].process;
+        turns::add_second(builder, process, second);
+    }
 }
 
 fn add_switches(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>) {
@@ -119,6 +150,11 @@ fn add_lanes(builder: &mut Builder, namer: &Namer) -> FxHashMap<u32, LaneId> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     for row in &namer.samples {
         *counts.entry(row.event).or_default() += 1;
+    }
+    let is_waits = |event: &u32| namer.events.get(event).is_some_and(|event| event.name == WAITS_LANE);
+    if counts.keys().all(is_waits) && !counts.is_empty() {
+        // The first lane is the clock's, also where it has nothing.
+        counts.insert(0, 0);
     }
     let mut lane = |(event, count)| {
         let lane = add_lane(builder, namer.events.get(&event));
@@ -172,7 +208,9 @@ fn settle_reasons(builder: &mut Builder, namer: &Namer) {
 }
 
 fn settle_meta(builder: &mut Builder, namer: &Namer) {
-    let interval_ns = namer.samples.first().and_then(|first| namer.events.get(&first.event)?.interval_ns);
+    let is_waits = |event: &RawEvent| event.name == WAITS_LANE;
+    let mut events = namer.samples.iter().filter_map(|sample| namer.events.get(&sample.event));
+    let interval_ns = events.find(|event| !is_waits(event)).and_then(|event| event.interval_ns);
     let start_ns = first_ns(builder.so_far());
     let mut versions: Vec<&str> = namer.facts.values().map(|facts| facts.node_version.as_str()).collect();
     versions.sort_unstable();

@@ -7,6 +7,7 @@ use std::thread;
 
 use profile::{Builder, Frame, FrameId, NO_ADDRESS, StringId};
 use rustc_hash::FxHashMap;
+use trace::FIRST_SYSTEM_CALL_ROW;
 
 use crate::add::{self, NamedSymbol};
 use crate::finish::WITHOUT_MAP;
@@ -199,12 +200,14 @@ impl Resolver<'_> {
     }
 
     /// A frame that was named when it was seen.
-    fn take_named(&mut self, (_, row): Wanted, frame: Option<&NamedFrame>) {
+    fn take_named(&mut self, (number, row): Wanted, frame: Option<&NamedFrame>) {
         let Some(NamedFrame { symbol, line, column, inlined }) = frame else {
             self.refuse((0, row), UNKNOWN, None, Some("its name was lost"));
             return;
         };
-        let NamedSymbol { function, category, tier, symbol } = self.symbol(symbol, JIT_MODULE, None);
+        // A system call in which a thread slept is the kernel's.
+        let module = if number >= u64::from(FIRST_SYSTEM_CALL_ROW) { KERNEL } else { JIT_MODULE };
+        let NamedSymbol { function, category, tier, symbol } = self.symbol(symbol, module, None);
         let (line, column, inlined, address) = (*line, *column, *inlined, NO_ADDRESS);
         let frame = Frame { function, line, column, category, tier, inlined, address, symbol };
         self.done.frames[row as usize] = self.builder.frame(frame);

@@ -1,206 +1,257 @@
-//! The turns of event loops, from looks at their counters. A counter that stands still while the loop does not wait
-//! is one long turn: a stall. Where it moves on between any two looks, the loop is healthy, however busy.
+//! The event loops of a recording: which were watched, their long turns and how those were spent. What the watcher
+//! took from the kernel's counters is as exact as its looks; where the thread's context switches were recorded,
+//! they tell to the microsecond when it was off the CPU.
 
 use std::collections::BTreeMap;
 
-use profile::{Builder, Marker, MarkerKind, StringId, ThreadId};
+use profile::{
+    Builder, LongTurn, Loop, Marker, MarkerKind, Role, Second, StringId, ThreadId, TurnKind, UNKNOWN,
+};
+use trace::Turn;
 
 use crate::namer::RawSwitch;
 
-/// Quick turns are told in stretches of at most so long.
-const LONGEST_STRETCH_NS: u64 = 1_000_000_000;
+/// Why a worker's loop was not watched.
+const NOT_FOUND: &str = "its loop was not found";
+/// Where switches and counters differ by more than this, switches were lost.
+const TRUSTED_NS: u64 = 20_000_000;
 
-/// One look at the loop of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
-    pub(crate) time_ns: u64,
-    pub(crate) count: u64,
-    pub(crate) waiting: bool,
+/// What is known of a loop, from all watches of its thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RawLoop {
+    /// By the starts of the watches: the ends, the time in polls, and the turns.
+    pub(crate) watches: BTreeMap<u64, (u64, Option<u64>, Option<u64>)>,
+    pub(crate) problem: String,
 }
 
-/// A piece of time on a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    pub(crate) start_ns: u64,
-    pub(crate) end_ns: u64,
-    /// One turn that took all of it, or how many quick ones there were.
-    pub(crate) turns: u64,
-}
-
-/// When a thread left a CPU to wait, and when it came back from that.
+/// When a thread left a CPU and came back, in the order of time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Switches {
-    left: Vec<u64>,
-    woken: Vec<u64>,
-    is_preempted: bool,
+pub(crate) struct OffCpu {
+    /// From, to, and whether it would have gone on.
+    spans: Vec<(u64, u64, bool)>,
+    left: Option<(u64, bool)>,
 }
 
-impl Switches {
-    /// Adds the next one in the order of time.
+impl OffCpu {
+    /// Adds the next switch.
     pub(crate) fn add(&mut self, switch: &RawSwitch) {
         if switch.out {
-            self.is_preempted = switch.preempted;
-        }
-        match (self.is_preempted, switch.out) {
-            (true, _) => {}
-            (false, true) => self.left.push(switch.time_ns),
-            (false, false) => self.woken.push(switch.time_ns),
+            self.left = Some((switch.time_ns, switch.preempted));
+        } else if let Some((from_ns, preempted)) = self.left.take() {
+            self.spans.push((from_ns, switch.time_ns, preempted));
         }
     }
-}
 
-/// Adds markers: a long turn each, and how many quick ones there were between them.
-pub(crate) fn add_markers(
-    builder: &mut Builder,
-    looks: &BTreeMap<ThreadId, Vec<Look>>,
-    switches: &BTreeMap<ThreadId, Switches>,
-) {
-    let none = Switches::default();
-    for (thread, looks) in looks {
-        for Stretch { start_ns, end_ns, turns } in stretches(looks, switches.get(thread).unwrap_or(&none)) {
-            let text = if turns == 1 { StringId::NONE } else { builder.string(&format!("{turns} turns")) };
-            let (kind, thread) = (MarkerKind::LoopTurn, *thread);
-            builder.marker(Marker { kind, thread, start_ns, end_ns, text });
-        }
-    }
-}
-
-/// What the looks at one loop tell, in the order of their times. Time in which it waited is left out.
-pub(crate) fn stretches(looks: &[Look], switches: &Switches) -> Vec<Stretch> {
-    let mut found: Vec<Stretch> = Vec::new();
-    // The turn that is going on: since when, and whether more than one look has seen it.
-    let mut current: Option<(u64, bool)> = None;
-    for pair in looks.windows(2) {
-        let (before, now) = (pair[0], pair[1]);
-        let between = (before.time_ns, now.time_ns);
-        if now.waiting {
-            if let Some((start_ns, true)) = current.take() {
-                let end_ns = first_within(&switches.left, between).unwrap_or(now.time_ns);
-                found.push(Stretch { start_ns, end_ns, turns: 1 });
+    /// How long it was off the CPU within a span, and how much of that it was ready; none where nothing is known.
+    fn within(&self, start_ns: u64, end_ns: u64) -> Option<(u64, u64)> {
+        let known = self.spans.first().is_some_and(|(from_ns, ..)| *from_ns <= start_ns);
+        let first = self.spans.partition_point(|(_, to_ns, _)| *to_ns <= start_ns);
+        let (mut off_ns, mut preempted_ns) = (0u64, 0u64);
+        let open = self.left.map(|(from_ns, preempted)| (from_ns, u64::MAX, preempted));
+        for (from_ns, to_ns, preempted) in self.spans.get(first..)?.iter().copied().chain(open) {
+            if from_ns >= end_ns {
+                break;
             }
-            continue;
+            let length_ns = to_ns.min(end_ns).saturating_sub(from_ns.max(start_ns));
+            off_ns = off_ns.saturating_add(length_ns);
+            preempted_ns = preempted_ns.saturating_add(if preempted { length_ns } else { 0 });
         }
-        if before.waiting {
-            let since = last_within(&switches.woken, between).unwrap_or(now.time_ns);
-            current = Some((since, before.count == now.count));
-            continue;
-        }
-        let (since, is_long) = current.unwrap_or((before.time_ns, false));
-        if before.count == now.count {
-            current = Some((since, true));
-            continue;
-        }
-        let turns = now.count.saturating_sub(before.count);
-        if is_long {
-            // It may have waited since: what ran after that is a part of another turn.
-            let end_ns = first_within(&switches.left, between);
-            let next_ns = end_ns.and(last_within(&switches.woken, between));
-            found.push(Stretch { start_ns: since, end_ns: end_ns.unwrap_or(now.time_ns), turns: 1 });
-            current = Some((next_ns.filter(|next| Some(*next) >= end_ns).unwrap_or(now.time_ns), false));
-            continue;
-        }
-        add_quick(&mut found, Stretch { start_ns: since, end_ns: now.time_ns, turns });
-        current = Some((now.time_ns, false));
+        known.then_some((off_ns, preempted_ns))
     }
-    // The recording ends within a turn.
-    if let (Some((start_ns, true)), Some(last)) = (current, looks.last()) {
-        found.push(Stretch { start_ns, end_ns: last.time_ns, turns: 1 });
-    }
-    found.retain(|stretch| stretch.start_ns < stretch.end_ns);
-    found
 }
 
-fn first_within(times: &[u64], (after, to): (u64, u64)) -> Option<u64> {
-    let first = times.partition_point(|time| *time <= after);
-    times.get(first).copied().filter(|time| *time <= to)
-}
-
-fn last_within(times: &[u64], (after, to): (u64, u64)) -> Option<u64> {
-    let behind = times.partition_point(|time| *time <= to);
-    times[..behind].last().copied().filter(|time| *time > after)
-}
-
-fn add_quick(found: &mut Vec<Stretch>, stretch: Stretch) {
-    if let Some(last) = found.last_mut()
-        && last.turns > 1
-        && last.end_ns == stretch.start_ns
-        && stretch.end_ns - last.start_ns <= LONGEST_STRETCH_NS
-    {
-        last.end_ns = stretch.end_ns;
-        last.turns = last.turns.saturating_add(stretch.turns);
-    } else {
-        // Less than two looks saw it: it is not known to be long.
-        found.push(Stretch { turns: stretch.turns.max(2), ..stretch });
+/// Adds a stretch of a loop's time: a marker, and a row where it is long.
+pub(crate) fn add_turn(builder: &mut Builder, thread: ThreadId, turn: &Turn, off_cpu: Option<&OffCpu>) {
+    let (start_ns, end_ns) = (turn.start_ns, turn.end_ns.max(turn.start_ns));
+    let text = match turn.kind {
+        trace::TurnKind::Turn => StringId::NONE,
+        trace::TurnKind::Quick => builder.string(&format!("{} turns", turn.turns)),
+        // Nobody waited for it: the page must not take it for a stall.
+        trace::TurnKind::Startup => builder.string("start"),
+        trace::TurnKind::Stopped => builder.string("stopped"),
+    };
+    if turn.kind != trace::TurnKind::Stopped {
+        builder.marker(Marker { kind: MarkerKind::LoopTurn, thread, start_ns, end_ns, text });
     }
+    let kind = match turn.kind {
+        trace::TurnKind::Turn => TurnKind::Turn,
+        trace::TurnKind::Startup => TurnKind::Startup,
+        trace::TurnKind::Stopped => TurnKind::Stopped,
+        trace::TurnKind::Quick => return,
+    };
+    let (run_ns, ready_ns) = spent(turn, end_ns - start_ns, off_cpu);
+    let throttled_ns = turn.throttled_ns.map_or(UNKNOWN, |throttled_ns| throttled_ns.min(ready_ns));
+    builder.long_turn(LongTurn { kind, thread, start_ns, end_ns, run_ns, ready_ns, throttled_ns });
+}
+
+/// The time on a CPU and the time ready for one, of a turn of this length.
+fn spent(turn: &Turn, length_ns: u64, off_cpu: Option<&OffCpu>) -> (u64, u64) {
+    let run_ns = turn.run_ns.min(length_ns);
+    let ready_ns = turn.ready_ns.min(length_ns - run_ns);
+    let switches = off_cpu.and_then(|off_cpu| off_cpu.within(turn.start_ns, turn.end_ns));
+    let Some((off_ns, preempted_ns)) = switches.filter(|_| turn.kind != trace::TurnKind::Stopped) else {
+        return (run_ns, ready_ns);
+    };
+    let exact_ns = length_ns.saturating_sub(off_ns);
+    if exact_ns.abs_diff(run_ns) > TRUSTED_NS.max(length_ns / 10) {
+        return (run_ns, ready_ns);
+    }
+    (exact_ns, ready_ns.max(preempted_ns).min(length_ns - exact_ns))
+}
+
+/// Adds the row of a loop, and something to draw where its turns left nothing.
+pub(crate) fn add_loop(builder: &mut Builder, thread: ThreadId, raw: &RawLoop) {
+    let (mut polled, mut turns) = (Some(0u64), Some(0u64));
+    for (_, polled_ns, count) in raw.watches.values() {
+        polled = polled.zip(*polled_ns).map(|(sum, part)| sum.saturating_add(part));
+        turns = turns.zip(*count).map(|(sum, part)| sum.saturating_add(part));
+    }
+    let start_ns = raw.watches.keys().min().copied().unwrap_or(0);
+    let end_ns = raw.watches.values().map(|(end_ns, ..)| *end_ns).max().unwrap_or(0).max(start_ns);
+    let is_watched = raw.problem.is_empty() || raw.watches.values().any(|(_, polled, _)| polled.is_some());
+    let problem = if is_watched { StringId::NONE } else { builder.string(&raw.problem) };
+    let (polled_ns, count) = (polled.unwrap_or(UNKNOWN), turns.unwrap_or(UNKNOWN));
+    builder.event_loop(Loop { thread, start_ns, end_ns, polled_ns, turns: count, problem });
+    let markers = builder.so_far().markers();
+    let is_drawn = markers
+        .kind
+        .iter()
+        .zip(&markers.thread)
+        .any(|(kind, of)| (*kind, *of) == (MarkerKind::LoopTurn, thread));
+    if is_watched && !is_drawn {
+        let text = builder.string(&turns.map_or("quick turns".to_owned(), |turns| format!("{turns} turns")));
+        let (kind, start_ns) = (MarkerKind::LoopTurn, end_ns);
+        builder.marker(Marker { kind, thread, start_ns, end_ns, text });
+    }
+}
+
+/// Adds the loops of workers that were not watched, in a recording whose loops were. `builder` knows the roles.
+pub(crate) fn add_unwatched(builder: &mut Builder) {
+    let profile = builder.so_far();
+    let threads = profile.threads();
+    let key = |thread: ThreadId| {
+        let thread = &threads[thread.index()];
+        (thread.process, thread.tid)
+    };
+    let known: Vec<_> = profile.loops().thread.iter().map(|thread| key(*thread)).collect();
+    if known.is_empty() {
+        return;
+    }
+    let mut missed: BTreeMap<_, ThreadId> = BTreeMap::new();
+    for (row, thread) in threads.iter().enumerate() {
+        let id = ThreadId::from_index(row);
+        if thread.role == Role::Worker && !known.contains(&key(id)) {
+            missed.insert(key(id), id);
+        }
+    }
+    let problem = builder.string(NOT_FOUND);
+    for thread in missed.into_values().collect::<Vec<_>>() {
+        let (start_ns, end_ns) = span_of(builder, thread);
+        let (polled_ns, turns) = (UNKNOWN, UNKNOWN);
+        builder.event_loop(Loop { thread, start_ns, end_ns, polled_ns, turns, problem });
+    }
+}
+
+/// From the first to the last sample of a thread.
+fn span_of(builder: &Builder, thread: ThreadId) -> (u64, u64) {
+    let lanes = builder.so_far().lanes().iter();
+    let times = lanes.flat_map(|lane| lane.samples.time_ns.iter().zip(&lane.samples.thread));
+    let times = times.filter(|(_, of)| **of == thread).map(|(time, _)| *time);
+    times
+        .fold(None, |span: Option<(u64, u64)>, time| {
+            Some(span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))))
+        })
+        .unwrap_or_else(|| {
+            let loops = builder.so_far().loops();
+            let end_ns = loops.end_ns.iter().max().copied().unwrap_or(0);
+            (end_ns, end_ns)
+        })
+}
+
+/// Adds what the kernel counted in a piece of time.
+pub(crate) fn add_second(builder: &mut Builder, process: profile::ProcessId, second: &trace::Second) {
+    let known = |number: Option<u64>| number.unwrap_or(UNKNOWN);
+    builder.second(Second {
+        process,
+        start_ns: second.start_ns,
+        end_ns: second.end_ns.max(second.start_ns),
+        run_ns: second.run_ns,
+        ready_ns: second.ready_ns,
+        periods: known(second.periods),
+        throttled_periods: known(second.throttled_periods),
+        throttled_ns: known(second.throttled_ns),
+        cpu_pressure_ns: known(second.cpu_pressure_ns),
+        memory_pressure_ns: known(second.memory_pressure_ns),
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn looks(rows: &[(u64, u64, bool)]) -> Vec<Look> {
-        rows.iter().map(|&(time_ns, count, waiting)| Look { time_ns, count, waiting }).collect()
-    }
-
-    fn found(rows: &[(u64, u64, bool)], woken: &[u64], left: &[u64]) -> Vec<(u64, u64, u64)> {
-        let switches = Switches { left: left.to_vec(), woken: woken.to_vec(), is_preempted: false };
-        let stretches = stretches(&looks(rows), &switches);
-        stretches.iter().map(|stretch| (stretch.start_ns, stretch.end_ns, stretch.turns)).collect()
-    }
-
-    #[test]
-    fn a_counter_that_stands_still_is_a_long_turn() {
-        let rows =
-            [(0, 1, false), (10, 5, false), (20, 9, false), (30, 9, false), (40, 9, false), (50, 12, false)];
-        assert_eq!(found(&rows, &[], &[]), [(0, 20, 8), (20, 50, 1)]);
-    }
-
-    #[test]
-    fn waiting_is_no_turn() {
-        let rows =
-            [(0, 3, true), (50, 3, true), (100, 3, false), (110, 3, false), (120, 4, true), (130, 4, true)];
-        assert_eq!(found(&rows, &[7, 93], &[5, 118, 119]), [(93, 118, 1)]);
-        assert_eq!(found(&rows, &[], &[]), [(100, 120, 1)], "nobody told of switches");
-        let rows = [(0, 3, true), (100, 3, false), (110, 3, false), (120, 4, false), (130, 4, true)];
-        assert_eq!(found(&rows, &[7, 93], &[]), [(93, 120, 1)]);
-        assert_eq!(found(&rows, &[7, 93], &[114, 118]), [(93, 114, 1)], "it waited before it was looked at");
-        assert_eq!(found(&[(0, 3, true), (50, 4, true), (100, 5, true)], &[7], &[8]), []);
-    }
-
-    #[test]
-    fn a_turn_after_a_wait_begins_with_it() {
-        let rows = [
-            (0, 3, true),
-            (100, 3, false),
-            (110, 3, false),
-            (130, 5, false),
-            (140, 5, false),
-            (150, 6, false),
-        ];
-        assert_eq!(found(&rows, &[93, 125], &[118]), [(93, 118, 1), (125, 150, 1)]);
-        assert_eq!(found(&rows, &[93, 112], &[118]), [(93, 118, 1), (130, 150, 1)], "it woke before");
-    }
-
-    #[test]
-    fn who_is_preempted_does_not_wait() {
-        let mut switches = Switches::default();
-        for (time_ns, out, preempted) in
-            [(1, true, false), (2, false, false), (3, true, true), (4, false, false), (5, true, false)]
-        {
-            switches.add(&RawSwitch { time_ns, thread: 0, out, preempted });
+    fn off_cpu(rows: &[(u64, bool, bool)]) -> OffCpu {
+        let mut off_cpu = OffCpu::default();
+        for &(time_ns, out, preempted) in rows {
+            off_cpu.add(&RawSwitch { time_ns, thread: 0, out, preempted });
         }
-        assert_eq!((switches.left, switches.woken), (vec![1, 5], vec![2]));
+        off_cpu
     }
 
     #[test]
-    fn a_turn_at_the_end_counts_as_far_as_it_was_seen() {
-        assert_eq!(found(&[(0, 1, false), (10, 1, false), (20, 1, false)], &[], &[]), [(0, 20, 1)]);
-        assert_eq!(found(&[(0, 1, false)], &[], &[]), []);
-        assert_eq!(found(&[], &[], &[]), []);
+    fn switches_tell_when_a_thread_was_off_the_cpu() {
+        let rows =
+            [(10, true, false), (20, false, false), (30, true, true), (35, false, false), (50, true, false)];
+        let known = off_cpu(&rows);
+        assert_eq!(known.within(15, 32), Some((7, 2)));
+        assert_eq!(known.within(20, 60), Some((15, 5)), "it has not come back yet");
+        assert_eq!(known.within(5, 60), None, "what was before is not known");
+        assert_eq!(off_cpu(&[]).within(5, 60), None);
     }
 
     #[test]
-    fn counters_that_fall_do_no_harm() {
-        assert_eq!(found(&[(0, 9, false), (10, 1, false), (20, u64::MAX, false)], &[], &[]).len(), 1);
+    fn switches_are_believed_where_they_agree_with_the_counters() {
+        let ms = 1_000_000;
+        let known = off_cpu(&[
+            (0, true, false),
+            (10 * ms, false, false),
+            (40 * ms, true, false),
+            (200 * ms, false, false),
+        ]);
+        let turn = |run_ns: u64, ready_ns: u64| Turn {
+            kind: trace::TurnKind::Turn,
+            pid: 1,
+            tid: 1,
+            start_ns: 10 * ms,
+            end_ns: 210 * ms,
+            turns: 1,
+            run_ns,
+            ready_ns,
+            throttled_ns: None,
+        };
+        assert_eq!(spent(&turn(35 * ms, 2 * ms), 200 * ms, Some(&known)), (40 * ms, 2 * ms));
+        assert_eq!(
+            spent(&turn(150 * ms, 2 * ms), 200 * ms, Some(&known)),
+            (150 * ms, 2 * ms),
+            "some were lost"
+        );
+        assert_eq!(spent(&turn(35 * ms, 900 * ms), 200 * ms, None), (35 * ms, 165 * ms));
+    }
+
+    #[test]
+    fn watches_of_one_thread_are_one_loop() {
+        let mut builder = Builder::new();
+        let process = builder.process(profile::Process::default());
+        let name = builder.string("node");
+        let thread = builder.thread(profile::Thread { process, tid: Some(7), name, role: Role::Worker });
+        let watches = BTreeMap::from([(10, (20, Some(5), Some(3))), (40, (90, Some(7), Some(2)))]);
+        add_loop(&mut builder, thread, &RawLoop { watches, problem: String::new() });
+        let missed = RawLoop { watches: BTreeMap::from([(10, (10, None, None))]), problem: "no".into() };
+        add_loop(&mut builder, thread, &missed);
+        let profile = builder.finish();
+        let rows = profile.loops();
+        assert_eq!((rows.start_ns[0], rows.end_ns[0], rows.polled_ns[0], rows.turns[0]), (0, 80, 12, 5));
+        assert_eq!((rows.polled_ns[1], rows.turns[1]), (UNKNOWN, UNKNOWN));
+        assert_eq!((rows.problem[0].some(), profile.text(rows.problem[1])), (None, "no"));
+        assert_eq!(profile.markers().len(), 1, "that it was watched can be seen");
     }
 }

@@ -5,7 +5,7 @@ mod record;
 mod sink;
 
 pub use record::{
-    About, Address, BuildId, Comm, Context, CpuTime, Event, Exit, Facts, Fork, JavaScript, Measure, Mmap,
-    Registers, Sample, Switch, Turn,
+    About, Address, BuildId, Comm, Context, CpuTime, Event, Exit, FIRST_SYSTEM_CALL_ROW, Facts, Fork,
+    JavaScript, LoopWatch, Measure, Mmap, Registers, Sample, Second, Switch, Turn, TurnKind,
 };
 pub use sink::Sink;

@@ -121,20 +121,90 @@ pub struct Facts<'a> {
     pub node_version: &'a [u8],
 }
 
-/// An event loop was looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// When.
-    pub time_ns: u64,
+/// What is known of an event loop so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoopWatch<'a> {
     /// The process.
     pub pid: u32,
     /// The loop's thread.
     pub tid: u32,
-    /// How many turns it has begun.
-    pub count: u64,
-    /// Whether it only waited for something to do.
-    pub waiting: bool,
+    /// When the watch began; a thread whose watch began anew has several.
+    pub start_ns: u64,
+    /// Until when it was watched.
+    pub end_ns: u64,
+    /// For how long it waited in its own poll.
+    pub polled_ns: Option<u64>,
+    /// How many turns it made.
+    pub turns: Option<u64>,
+    /// Why it was not watched, a part of a sentence; empty where it was.
+    pub problem: &'a [u8],
 }
+
+/// What a stretch of an event loop's time is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnKind {
+    /// One long turn.
+    Turn,
+    /// Work before the loop's first poll.
+    Startup,
+    /// The process was stopped.
+    Stopped,
+    /// Quick turns without a wait between them.
+    Quick,
+}
+
+/// A long turn of an event loop, or a stretch of quick ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// What it is.
+    pub kind: TurnKind,
+    /// The process.
+    pub pid: u32,
+    /// The loop's thread.
+    pub tid: u32,
+    /// Its start.
+    pub start_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// How many turns it stands for.
+    pub turns: u64,
+    /// The time on a CPU.
+    pub run_ns: u64,
+    /// The time in which the thread was ready and waited for a CPU.
+    pub ready_ns: u64,
+    /// The part of that in which a CPU limit held it back.
+    pub throttled_ns: Option<u64>,
+}
+
+/// What the kernel counted for a process in a piece of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Second {
+    /// The process.
+    pub pid: u32,
+    /// The lowest CPU limit of its groups, in thousandths of a CPU.
+    pub cpu_limit_millis: Option<u32>,
+    /// Its start.
+    pub start_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// The CPU time of all threads.
+    pub run_ns: u64,
+    /// The time in which they were ready and waited for a CPU.
+    pub ready_ns: u64,
+    /// Periods of the CPU limit.
+    pub periods: Option<u64>,
+    /// Those that were throttled.
+    pub throttled_periods: Option<u64>,
+    /// For how long.
+    pub throttled_ns: Option<u64>,
+    /// The time in which some task waited for a CPU.
+    pub cpu_pressure_ns: Option<u64>,
+    /// The time in which some task waited for memory.
+    pub memory_pressure_ns: Option<u64>,
+}
+
+/// The rows of [`JavaScript`] from here on are system calls in which a thread slept, by their numbers.
+pub const FIRST_SYSTEM_CALL_ROW: u32 = 0xffff_0000;
 
 /// A frame that V8 itself named while it ran. Frames refer to it by `row`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Where a recording goes while it is read or made.
 
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, Mmap, Sample, Switch, Turn,
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, JavaScript, LoopWatch, Mmap, Sample, Second,
+    Switch, Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
@@ -28,8 +29,14 @@ pub trait Sink {
     /// A thread left a CPU or came back.
     fn switch(&mut self, _switch: &Switch) {}
 
-    /// An event loop was looked at.
+    /// What is known of an event loop: what is told last of one watch counts.
+    fn loop_watch(&mut self, _watch: &LoopWatch<'_>) {}
+
+    /// A stretch of an event loop's time.
     fn turn(&mut self, _turn: &Turn) {}
+
+    /// What the kernel counted in a piece of time.
+    fn second(&mut self, _second: &Second) {}
 
     /// What is known of a process.
     fn facts(&mut self, _facts: &Facts<'_>) {}

@@ -8,6 +8,7 @@ mod function;
 mod heap;
 pub mod layout;
 mod leaf;
+pub mod libuv;
 mod memory;
 pub mod name;
 mod positions;

@@ -1,7 +1,8 @@
 //! Records, in the order of their times, to the sink.
 
 use trace::{
-    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, Mmap, Sink, Switch, Turn,
+    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, LoopWatch, Mmap, Second, Sink,
+    Switch, Turn, TurnKind,
 };
 
 use super::attributes::{Attribute, Attributes, part};
@@ -35,12 +36,14 @@ pub(super) mod kind {
     pub(in super::super) const COMPRESSED2: u32 = 83;
     // Our own, which `nodescope record` writes; perf skips what it does not know.
     pub(in super::super) const FACTS: u32 = 0x4e53_0001;
-    pub(in super::super) const TURN: u32 = 0x4e53_0002;
     pub(in super::super) const CPU_TIME: u32 = 0x4e53_0003;
     pub(in super::super) const JAVASCRIPT: u32 = 0x4e53_0004;
     pub(in super::super) const NOTE: u32 = 0x4e53_0005;
     pub(in super::super) const UNNAMED: u32 = 0x4e53_0006;
     pub(in super::super) const CHECKSUM: u32 = 0x4e53_0007;
+    pub(in super::super) const LOOP_WATCH: u32 = 0x4e53_0008;
+    pub(in super::super) const TURN: u32 = 0x4e53_0009;
+    pub(in super::super) const SECOND: u32 = 0x4e53_000a;
 }
 
 /// Flags whose meaning depends on the record.
@@ -337,10 +340,15 @@ impl<'a> Deliver<'a> {
                 let (node_version, _) = split_nul(rest);
                 self.sink.facts(&Facts { pid, inner_pid, container, node_version });
             }
-            kind::TURN => {
-                let (pid, tid, time_ns, count) = (body.u32()?, body.u32()?, body.u64()?, body.u64()?);
-                self.sink.turn(&Turn { time_ns, pid, tid, count, waiting: misc != 0 });
+            kind::LOOP_WATCH => {
+                let (pid, tid) = (body.u32()?, body.u32()?);
+                let (start_ns, end_ns) = (body.u64()?, body.u64()?);
+                let (polled_ns, turns) = (known(body.u64()?), known(body.u64()?));
+                let problem = until_nul(body.rest());
+                self.sink.loop_watch(&LoopWatch { pid, tid, start_ns, end_ns, polled_ns, turns, problem });
             }
+            kind::TURN => self.sink.turn(&turn(misc, body)?),
+            kind::SECOND => self.sink.second(&second(body)?),
             kind::JAVASCRIPT => {
                 let (row, line, column) = (body.u32()?, body.u32()?, body.u32()?);
                 let (inlined, symbol) = (body.u32()? != 0, until_nul(body.rest()));
@@ -386,6 +394,42 @@ impl<'a> Deliver<'a> {
             None => {}
         }
     }
+}
+
+/// A number, unless it stands for one that is not known.
+fn known(number: u64) -> Option<u64> {
+    Some(number).filter(|number| *number != u64::MAX)
+}
+
+fn turn(misc: u16, mut body: Bytes<'_>) -> Option<Turn> {
+    let kinds = [TurnKind::Turn, TurnKind::Startup, TurnKind::Stopped, TurnKind::Quick];
+    Some(Turn {
+        kind: *kinds.get(usize::from(misc))?,
+        pid: body.u32()?,
+        tid: body.u32()?,
+        start_ns: body.u64()?,
+        end_ns: body.u64()?,
+        turns: body.u64()?,
+        run_ns: body.u64()?,
+        ready_ns: body.u64()?,
+        throttled_ns: known(body.u64()?),
+    })
+}
+
+fn second(mut body: Bytes<'_>) -> Option<Second> {
+    Some(Second {
+        pid: body.u32()?,
+        cpu_limit_millis: Some(body.u32()?).filter(|limit| *limit != u32::MAX),
+        start_ns: body.u64()?,
+        end_ns: body.u64()?,
+        run_ns: body.u64()?,
+        ready_ns: body.u64()?,
+        periods: known(body.u64()?),
+        throttled_periods: known(body.u64()?),
+        throttled_ns: known(body.u64()?),
+        cpu_pressure_ns: known(body.u64()?),
+        memory_pressure_ns: known(body.u64()?),
+    })
 }
 
 /// A text, and what stands behind its end.

@@ -15,7 +15,7 @@ pub(super) struct Thread {
 
 /// Where a thread is, by the kernel's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whereabouts {
+pub(crate) enum Whereabouts {
     /// On a CPU, or waiting for one.
     Running,
     /// In the kernel, and its own code waits.
@@ -45,7 +45,7 @@ pub(super) fn list(pid: u32) -> io::Result<Vec<Thread>> {
 }
 
 /// Where a thread is.
-pub(super) fn whereabouts(pid: u32, tid: u32) -> Whereabouts {
+pub(crate) fn whereabouts(pid: u32, tid: u32) -> Whereabouts {
     match fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")) {
         Ok(text) => parse(&text),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Whereabouts::Hidden,
@@ -83,7 +83,7 @@ pub(super) fn cpu_ns(pid: u32, tid: u32) -> Option<u64> {
 }
 
 /// What is mapped, ascending: start and end.
-pub(super) fn mappings(pid: u32) -> io::Result<Vec<(u64, u64)>> {
+pub(crate) fn mappings(pid: u32) -> io::Result<Vec<(u64, u64)>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let range = |line: &str| {
         let (start, end) = line.split(' ').next()?.split_once('-')?;
@@ -93,7 +93,7 @@ pub(super) fn mappings(pid: u32) -> io::Result<Vec<(u64, u64)>> {
 }
 
 /// The name of a system call, where it is one that threads sleep in.
-pub(super) fn syscall_name(number: u32) -> Option<&'static str> {
+pub(crate) fn syscall_name(number: u32) -> Option<&'static str> {
     let column = usize::from(std::env::consts::ARCH != "x86_64");
     SYSCALLS.iter().find(|(numbers, _)| numbers[column] == Some(number)).map(|(_, name)| *name)
 }

@@ -9,8 +9,8 @@ mod names;
 mod perf;
 pub(crate) mod proc;
 mod target;
-mod turns;
 mod via;
+mod watching;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -16,12 +16,12 @@ use super::account::Account;
 use super::follow::Follower;
 use super::proc;
 use super::target::Target;
-use super::turns::Loops;
+use super::watching::Watching;
 
 /// How soon it is asked what processes are after the start, and how often later.
 const FIRST_SCAN: Duration = Duration::from_millis(100);
 const SCAN: Duration = Duration::from_secs(1);
-/// How often perf maps are looked at, and CPU times. Event loops are, whenever there are samples.
+/// How often perf maps are looked at, and CPU times.
 const PAUSE: Duration = Duration::from_millis(50);
 const ACCOUNT_PAUSE: Duration = Duration::from_millis(200);
 /// How often it is asked what a process is: it may become Node only after a while.
@@ -32,8 +32,8 @@ const MOST_FOLLOWED: usize = 1000;
 /// Everything that is read beside the samples.
 pub(super) struct Beside {
     followers: Vec<Follower>,
-    /// Unless somebody else looks at them.
-    loops: Option<Loops>,
+    /// The event loops, unless the reader of names looks at them.
+    watching: Watching,
     account: Option<Account>,
     kept: Kept,
     pids: BTreeSet<u32>,
@@ -63,7 +63,7 @@ impl Beside {
         let now = Instant::now();
         let mut beside = Self {
             followers: Vec::new(),
-            loops: has_loops.then(Loops::default),
+            watching: if has_loops { Watching::new([], &[], false) } else { Watching::nothing() },
             account,
             kept: Kept::default(),
             pids: BTreeSet::new(),
@@ -87,8 +87,10 @@ impl Beside {
             self.next_scan = now + if self.scans == 1 { FIRST_SCAN } else { SCAN };
         }
         let now_ns = sys::clock::monotonic_ns();
-        if let Some(loops) = &mut self.loops {
-            loops.look(now_ns, &BTreeSet::new(), |turn| out.extend(own::turn(turn)));
+        // Nobody here can name a stack.
+        self.watching.look(out);
+        if is_last {
+            self.watching.finish(out);
         }
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
@@ -118,19 +120,28 @@ impl Beside {
     }
 
     fn scan(&mut self, out: &mut Vec<u8>) {
-        if let Some(loops) = &mut self.loops {
-            self.pids.iter().for_each(|pid| loops.add(*pid));
-        }
         self.tell_facts(out);
         if let Some(account) = &self.account {
             out.extend(own::cpu_time(&account.total()));
         }
     }
 
+    /// Learns from what was recorded which processes and threads began and ended.
+    pub(super) fn learn(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        self.watching.learn(bytes, out);
+        self.take_in(capture::new_processes(bytes));
+    }
+
+    /// For how long nothing need be looked at.
+    pub(super) fn pause(&self, most: Duration) -> Duration {
+        self.watching.pause(most)
+    }
+
     /// Begins with processes that were not there before.
-    pub(super) fn take_in(&mut self, pids: impl IntoIterator<Item = u32>) {
+    fn take_in(&mut self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             if self.pids.len() < MOST_FOLLOWED && self.pids.insert(pid) {
+                self.watching.add(pid);
                 let inner_pid = proc::inner_pid(pid).unwrap_or(pid);
                 self.kept.keep(pid, inner_pid);
                 self.followers.push(Follower::new(pid, inner_pid, self.kept.roots.get(&pid).cloned()));

@@ -3,7 +3,6 @@
 //! and sends samples with names. When it is silent for too long, it is ended and another one begins.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
@@ -13,10 +12,11 @@ use std::time::{Duration, Instant};
 use capture::{Rings, Sampler, mappings, own, records};
 use formats::perf_data::Live;
 use symbols::{Found, Note, Walker};
+use trace::Address;
 
 use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
 use super::proc;
-use super::turns::Loops;
+use super::watching::{WAITS_EVENT, Watching};
 use crate::advice;
 use crate::failure::Failure;
 
@@ -280,7 +280,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         samples: 0,
         next_row,
         trying: 0,
-        ran: BTreeSet::new(),
+        slept: None,
         sent: Instant::now(),
         out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
     });
@@ -292,7 +292,12 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     }
     let mut live = Live::default();
     live.take(&head, &mut walker);
-    let mut loops = Loops::default();
+    // The watch reads memory, which a target may forbid by blocking: then nothing is watched.
+    let mut watching = if shuns_everybody {
+        Watching::nothing()
+    } else {
+        Watching::new(capture::processes(&head), &shunned, true)
+    };
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
@@ -309,7 +314,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         }
         if round >= next_scan {
             next_scan = round + SCAN;
-            walker.pids().for_each(|pid| loops.add(pid));
+            walker.pids().for_each(|pid| watching.add(pid));
             if walker.take_missed() {
                 // A process that has ended has no mappings any more.
                 let pids: Vec<u32> = walker.pids().collect();
@@ -322,18 +327,35 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         for (reason, count) in walker.take_unnamed() {
             message.borrow_mut().bytes.extend(own::unnamed(reason, count));
         }
-        message.borrow_mut().look_at(&mut loops);
+        watch(&mut watching, &raw, &mut walker, &message);
+        if is_last {
+            watching.finish(&mut message.borrow_mut().bytes);
+        }
         message.borrow_mut().send(is_last)?;
         if is_last {
             return Ok(());
         }
         let asked = Instant::now();
-        is_last = rings.wait_or(0, LONGEST_ROUND)?;
+        is_last = rings.wait_or(0, watching.pause(LONGEST_ROUND))?;
         // Many threads on many CPUs: they are read together.
         if asked.elapsed() < SHORTEST_ROUND / 2 {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
         }
     }
+}
+
+/// Looks at event loops, and at the stacks of those that sleep inside of a long turn.
+fn watch(watching: &mut Watching, raw: &[u8], walker: &mut Walker<'_>, message: &RefCell<Message>) {
+    let mut out = Vec::new();
+    watching.learn(raw, &mut out);
+    for wanted in watching.look(&mut out) {
+        let time_ns = watching.walk(wanted, walker, &mut out);
+        let chain = message.borrow_mut().slept.take();
+        if let Some((time_ns, chain)) = time_ns.zip(chain) {
+            watching.keep(wanted, time_ns, chain, &mut out);
+        }
+    }
+    message.borrow_mut().bytes.append(&mut out);
 }
 
 /// The records that are no samples, by their times: a process that changes its CPU writes into another ring, and what it
@@ -368,8 +390,8 @@ struct Message {
     samples: u32,
     next_row: u32,
     trying: u32,
-    /// The processes whose main thread was seen running since the last look.
-    ran: BTreeSet<u32>,
+    /// The frames of a sleeping stack that was walked.
+    slept: Option<Vec<Address>>,
     sent: Instant,
     /// Stdout, not cut into lines.
     out: File,
@@ -382,11 +404,11 @@ impl Message {
                 self.bytes.extend(own::javascript(frame));
                 self.next_row = frame.row.wrapping_add(1);
             }
+            Found::Sample(sample) if sample.event == WAITS_EVENT => self.slept = Some(sample.chain.to_vec()),
             Found::Sample(sample) => {
                 let Some(id) = events.get(sample.event as usize) else { return };
                 own::sample(*id, sample, &mut self.bytes);
                 self.samples += 1;
-                self.ran.extend(sample.pid.filter(|_| sample.pid == sample.tid));
                 if std::mem::take(&mut self.trying) != 0 {
                     let _ = self.send(true);
                 }
@@ -398,11 +420,6 @@ impl Message {
             }
             Found::Note(note) => self.bytes.extend(own::note(&sentence(*note))),
         }
-    }
-
-    fn look_at(&mut self, loops: &mut Loops) {
-        let ran = std::mem::take(&mut self.ran);
-        loops.look(sys::clock::monotonic_ns(), &ran, |turn| self.bytes.extend(own::turn(turn)));
     }
 
     /// Sends, unless it was just done: whoever listens need not wake up for each sample.

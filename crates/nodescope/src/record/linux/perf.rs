@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &cli::Record, mut target: Target, showing: &Showing
         sampler.enable().map_err(|error| explain(error, &target))?;
     }
     // What is mapped while the events are opened is known: the state is taken afterwards.
-    spool.write(&sampler.head())?;
+    spool.write(&[sampler.head(), capture::waits_event(profile::WAITS_LANE)].concat())?;
     let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
     let mut names = if options.stack_bytes > 0 { Names::start(&sampler) } else { Names::none() };
     let mut beside = Beside::new(&target, account, !names.is_reading());
@@ -144,7 +144,9 @@ fn sample(
         } else {
             sampler.read(&mut bytes);
         }
-        beside.take_in(capture::new_processes(&bytes));
+        let mut told = Vec::new();
+        beside.learn(&bytes, &mut told);
+        bytes.append(&mut told);
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
         if is_last {
@@ -157,7 +159,7 @@ fn sample(
         if names.is_reading() {
             names.wait(most);
         } else {
-            sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
+            sampler.wait(beside.pause(most)).map_err(|error| Failure::failed(error.to_string()))?;
             std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         }
     }

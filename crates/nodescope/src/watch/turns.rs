@@ -1,0 +1,549 @@
+//! The turns of one event loop, from looks at it. libuv notes when its poll begins and for how long it has polled, so
+//! a turn begins where one poll ends and ends where the next begins, whenever it is looked at. A loop that is never
+//! idle polls without waiting: there the count of turns and the time at which the loop says its turn began tell them
+//! apart, as exactly as the looks follow each other.
+
+/// A turn of so long is told one by one.
+pub(crate) const LONG_NS: u64 = 50_000_000;
+/// Quick turns are told in stretches of at most so long.
+const LONGEST_STRETCH_NS: u64 = 1_000_000_000;
+
+/// One look at a loop and its thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Look {
+    pub(crate) now_ns: u64,
+    /// What the loop says: when its poll began, 0 outside of one; for how long it has polled before; its turns; when
+    /// its turn began.
+    pub(crate) entry_ns: u64,
+    pub(crate) idle_ns: u64,
+    pub(crate) count: Option<u64>,
+    pub(crate) time_ns: u64,
+    /// What the kernel has counted for the thread: on the CPU, waiting for one, and of that held back by the limit.
+    pub(crate) run_ns: u64,
+    pub(crate) ready_ns: u64,
+    pub(crate) throttled_ns: Option<u64>,
+    /// Whether the process is stopped or frozen.
+    pub(crate) is_stopped: bool,
+}
+
+impl Look {
+    fn is_polling(&self) -> bool {
+        self.entry_ns != 0
+    }
+
+    /// Whether the loop has never polled so far.
+    fn is_before_first_poll(&self) -> bool {
+        self.entry_ns == 0 && self.idle_ns == 0 && self.count.unwrap_or(0) == 0
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { run_ns: self.run_ns, ready_ns: self.ready_ns, throttled_ns: self.throttled_ns }
+    }
+}
+
+/// What the kernel has counted for a thread up to a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counters {
+    run_ns: u64,
+    ready_ns: u64,
+    throttled_ns: Option<u64>,
+}
+
+/// What a long turn was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Turn,
+    /// Work before the loop's first poll.
+    Startup,
+    /// The process was stopped.
+    Stopped,
+}
+
+/// A turn of 50 ms or more, and how it was spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LongTurn {
+    pub(crate) kind: Kind,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) run_ns: u64,
+    pub(crate) ready_ns: u64,
+    pub(crate) throttled_ns: Option<u64>,
+}
+
+/// What looks tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Long(LongTurn),
+    /// So many quick turns without a wait between them.
+    Quick {
+        start_ns: u64,
+        end_ns: u64,
+        turns: u64,
+    },
+}
+
+/// What is known of a loop since it was watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watched {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) polled_ns: u64,
+    pub(crate) turns: Option<u64>,
+}
+
+/// The turn that goes on.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    kind: Kind,
+    start_ns: u64,
+    from: Counters,
+}
+
+/// Where one turn ended and the next began, between two looks.
+struct Boundary {
+    /// The end of the turn that was going on.
+    end_ns: u64,
+    /// The start of the one that goes on now, if the loop does not poll.
+    start_ns: Option<u64>,
+    /// How many turns ended.
+    turns: u64,
+}
+
+/// The state of one loop.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    /// When its process or thread began, where that was seen.
+    born_ns: u64,
+    first: Option<Look>,
+    before: Option<Look>,
+    open: Option<Open>,
+    /// Since when the process is stopped, and when it was last seen so.
+    gap: Option<(u64, u64)>,
+    quick: Option<(u64, u64, u64)>,
+    found: Vec<Seen>,
+}
+
+impl Turns {
+    /// A loop whose process or thread began at `born_ns`.
+    pub(crate) fn new(born_ns: u64) -> Self {
+        Self { born_ns, first: None, before: None, open: None, gap: None, quick: None, found: Vec::new() }
+    }
+
+    /// Takes a look in; what it completes is appended to what [`Turns::take`] gives.
+    pub(crate) fn look(&mut self, now: Look) {
+        let Some(before) = self.before else { return self.begin(now) };
+        if now.is_stopped {
+            let middle_ns = middle(before.now_ns, now.now_ns);
+            self.gap = Some((self.gap.map_or(middle_ns, |(start_ns, _)| start_ns), now.now_ns));
+            return;
+        }
+        let before = match self.gap.take() {
+            Some((start_ns, seen_ns)) => self.end_gap(before, start_ns, middle(seen_ns, now.now_ns)),
+            None => before,
+        };
+        self.compare(&before, &now);
+        self.before = Some(now);
+    }
+
+    /// What was seen since the last time.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Seen> + '_ {
+        self.found.drain(..)
+    }
+
+    /// The turn that goes on: since when, and for how long its thread was neither running nor ready since then.
+    pub(crate) fn going_on(&self) -> Option<(u64, u64)> {
+        let (open, now) = (self.open?, self.before?);
+        let (run_ns, ready_ns) =
+            (now.run_ns.saturating_sub(open.from.run_ns), now.ready_ns.saturating_sub(open.from.ready_ns));
+        let length_ns = now.now_ns.saturating_sub(open.start_ns);
+        Some((open.start_ns, length_ns.saturating_sub(run_ns).saturating_sub(ready_ns)))
+    }
+
+    /// The watch ends, or the loop does.
+    pub(crate) fn finish(&mut self, end_ns: u64) {
+        let Some(before) = self.before else { return };
+        let end_ns = end_ns.max(before.now_ns);
+        if let Some((start_ns, _)) = self.gap.take() {
+            self.end_gap(before, start_ns, end_ns);
+            self.open = None;
+        }
+        if let Some(open) = self.open.take() {
+            self.close(open, end_ns, before.counters());
+        }
+        self.flush_quick();
+    }
+
+    /// What is known so far.
+    pub(crate) fn watched(&self) -> Option<Watched> {
+        let (first, last) = (self.first?, self.before?);
+        let polled = |look: &Look| {
+            let poll_ns = if look.is_polling() { look.now_ns.saturating_sub(look.entry_ns) } else { 0 };
+            look.idle_ns.saturating_add(poll_ns)
+        };
+        let end_ns = self.gap.map_or(last.now_ns, |(_, seen_ns)| seen_ns);
+        let start_ns = self.start_of(&first);
+        Some(Watched {
+            start_ns,
+            end_ns,
+            polled_ns: polled(&last).saturating_sub(polled(&first)).min(end_ns.saturating_sub(start_ns)),
+            turns: last.count.zip(first.count).map(|(last, first)| last.saturating_sub(first)),
+        })
+    }
+
+    /// The watch of a loop that has not polled yet begins with its process.
+    fn start_of(&self, first: &Look) -> u64 {
+        if first.is_before_first_poll() { self.born_ns.min(first.now_ns) } else { first.now_ns }
+    }
+
+    fn begin(&mut self, now: Look) {
+        if now.is_stopped {
+            // What it does shows when it goes on.
+            return;
+        }
+        if !now.is_polling() {
+            let kind = if now.is_before_first_poll() { Kind::Startup } else { Kind::Turn };
+            let (start_ns, from) = match kind {
+                Kind::Startup => (self.born_ns.min(now.now_ns), Counters::default()),
+                // It began before the watch: as far as it is known, from here on.
+                _ => (now.now_ns, now.counters()),
+            };
+            let throttled_ns = now.throttled_ns;
+            self.open = Some(Open { kind, start_ns, from: Counters { throttled_ns, ..from } });
+        }
+        self.first = Some(now);
+        self.before = Some(now);
+    }
+
+    /// The process went on: a gap, and what was going on before and goes on after it.
+    fn end_gap(&mut self, before: Look, start_ns: u64, end_ns: u64) -> Look {
+        if let Some(open) = self.open {
+            self.close(open, start_ns, before.counters());
+            self.open = Some(Open { start_ns: end_ns, from: before.counters(), ..open });
+        }
+        let from = before.counters();
+        self.close(Open { kind: Kind::Stopped, start_ns, from }, end_ns, from);
+        Look { now_ns: end_ns, ..before }
+    }
+
+    fn compare(&mut self, before: &Look, now: &Look) {
+        let Some(boundary) = boundary(before, now) else { return };
+        let is_exact = now.is_polling() && boundary.turns <= 1;
+        if let Some(open) = self.open.take() {
+            let to = if is_exact { now.counters() } else { between(before, now, boundary.end_ns) };
+            let is_long = self.close(open, boundary.end_ns, to);
+            let is_busy = !before.is_polling() && !now.is_polling();
+            if is_busy && !is_long && open.kind == Kind::Turn {
+                self.add_quick(open.start_ns, boundary.end_ns, boundary.turns);
+            }
+        } else if now.is_polling() {
+            // All of the turn passed between two looks.
+            let start_ns = if boundary.turns == 1 {
+                before.entry_ns.saturating_add(now.idle_ns.saturating_sub(before.idle_ns))
+            } else {
+                now.time_ns
+            };
+            let start_ns = start_ns.clamp(before.now_ns, now.entry_ns.max(before.now_ns));
+            let from = before.counters();
+            self.close(Open { kind: Kind::Turn, start_ns, from }, boundary.end_ns, now.counters());
+        }
+        self.open = boundary.start_ns.map(|start_ns| {
+            // A thread that polled has not run since.
+            let from = if before.is_polling() && boundary.turns == 0 {
+                before.counters()
+            } else {
+                between(before, now, start_ns)
+            };
+            Open { kind: Kind::Turn, start_ns, from }
+        });
+    }
+
+    /// Tells a turn that was long; whether it was.
+    fn close(&mut self, open: Open, end_ns: u64, to: Counters) -> bool {
+        let length_ns = end_ns.saturating_sub(open.start_ns);
+        if length_ns < LONG_NS {
+            return false;
+        }
+        self.flush_quick();
+        let run_ns = to.run_ns.saturating_sub(open.from.run_ns).min(length_ns);
+        let ready_ns = to.ready_ns.saturating_sub(open.from.ready_ns).min(length_ns - run_ns);
+        let throttled = to.throttled_ns.zip(open.from.throttled_ns);
+        self.found.push(Seen::Long(LongTurn {
+            kind: open.kind,
+            start_ns: open.start_ns,
+            end_ns,
+            run_ns,
+            ready_ns,
+            throttled_ns: throttled.map(|(to, from)| to.saturating_sub(from).min(ready_ns)),
+        }));
+        true
+    }
+
+    fn add_quick(&mut self, start_ns: u64, end_ns: u64, turns: u64) {
+        if let Some((first_ns, last_ns, sum)) = &mut self.quick
+            && *last_ns == start_ns
+            && end_ns.saturating_sub(*first_ns) <= LONGEST_STRETCH_NS
+        {
+            *last_ns = end_ns;
+            *sum = sum.saturating_add(turns);
+            return;
+        }
+        self.flush_quick();
+        self.quick = Some((start_ns, end_ns, turns));
+    }
+
+    fn flush_quick(&mut self) {
+        if let Some((start_ns, end_ns, turns)) = self.quick.take()
+            && end_ns > start_ns
+        {
+            // One that was not long is told as several: nobody shall take it for a stall.
+            self.found.push(Seen::Quick { start_ns, end_ns, turns: turns.max(2) });
+        }
+    }
+}
+
+/// Whether a turn ended between two looks, or one began.
+fn boundary(before: &Look, now: &Look) -> Option<Boundary> {
+    let idle_ns = now.idle_ns.saturating_sub(before.idle_ns);
+    let turns = now.count.zip(before.count).map(|(now, before)| now.saturating_sub(before));
+    let within = |time_ns: u64| time_ns.clamp(before.now_ns, now.now_ns);
+    match (before.is_polling(), now.is_polling()) {
+        (true, true) if before.entry_ns == now.entry_ns => None,
+        // The count grows right before a poll.
+        (true, true) => Some(Boundary { end_ns: now.entry_ns, start_ns: None, turns: turns.unwrap_or(2) }),
+        (true, false) => {
+            let woken_ns = within(before.entry_ns.saturating_add(idle_ns));
+            let told_ns = within(now.time_ns);
+            let start_ns = match turns {
+                Some(0) if idle_ns > 0 => woken_ns,
+                Some(_) => told_ns,
+                // Perhaps it turned more than once, perhaps it set a timer.
+                None => middle(woken_ns, told_ns.max(woken_ns)),
+            };
+            Some(Boundary { end_ns: start_ns, start_ns: Some(start_ns), turns: turns.unwrap_or(0) })
+        }
+        (false, true) => {
+            let is_one = turns.map_or(idle_ns == 0, |turns| turns <= 1);
+            let latest_ns = now.entry_ns.max(before.now_ns);
+            let end_ns =
+                if is_one { latest_ns } else { middle(before.now_ns, latest_ns.saturating_sub(idle_ns)) };
+            Some(Boundary { end_ns, start_ns: None, turns: turns.unwrap_or(1) })
+        }
+        (false, false) => {
+            let is_same = turns.map_or(before.time_ns == now.time_ns, |turns| turns == 0) && idle_ns == 0;
+            let start_ns = within(now.time_ns);
+            let end_ns = match turns {
+                None | Some(1) => start_ns.saturating_sub(idle_ns).max(before.now_ns),
+                Some(_) => middle(before.now_ns, start_ns.saturating_sub(idle_ns)),
+            };
+            let boundary = Boundary { end_ns, start_ns: Some(start_ns), turns: turns.unwrap_or(1).max(1) };
+            (!is_same).then_some(boundary)
+        }
+    }
+}
+
+/// The middle of two times; the first where the second is before it.
+fn middle(from_ns: u64, to_ns: u64) -> u64 {
+    from_ns.saturating_add(to_ns.saturating_sub(from_ns) / 2)
+}
+
+/// The counters at a moment between two looks, as if they had grown evenly.
+fn between(before: &Look, now: &Look, time_ns: u64) -> Counters {
+    let length_ns = now.now_ns.saturating_sub(before.now_ns).max(1);
+    let part_ns = time_ns.saturating_sub(before.now_ns).min(length_ns);
+    let at = |from: u64, to: u64| {
+        let grown = u128::from(to.saturating_sub(from)) * u128::from(part_ns) / u128::from(length_ns);
+        from.saturating_add(u64::try_from(grown).unwrap_or(u64::MAX))
+    };
+    Counters {
+        run_ns: at(before.run_ns, now.run_ns),
+        ready_ns: at(before.ready_ns, now.ready_ns),
+        throttled_ns: before.throttled_ns.zip(now.throttled_ns).map(|(from, to)| at(from, to)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    /// When all of it happens, in milliseconds.
+    const START: u64 = 1_000;
+
+    fn poll(now: u64, entry: u64, idle: u64, count: u64) -> Look {
+        let entry_ns = (START + entry) * MS;
+        Look {
+            now_ns: (START + now) * MS,
+            entry_ns,
+            idle_ns: idle * MS,
+            count: Some(count),
+            ..turn(now, 0, idle, count)
+        }
+    }
+
+    fn turn(now: u64, time: u64, idle: u64, count: u64) -> Look {
+        Look {
+            now_ns: (START + now) * MS,
+            entry_ns: 0,
+            idle_ns: idle * MS,
+            count: Some(count),
+            time_ns: (START + time) * MS,
+            ..Look::default()
+        }
+    }
+
+    /// What is found, in milliseconds since the start.
+    fn found(looks: &[Look]) -> Vec<(Kind, u64, u64)> {
+        let mut turns = Turns::new(START * MS);
+        looks.iter().for_each(|look| turns.look(*look));
+        turns.finish(0);
+        let long = |seen: Seen| match seen {
+            Seen::Long(turn) => Some((turn.kind, turn.start_ns / MS - START, turn.end_ns / MS - START)),
+            Seen::Quick { .. } => None,
+        };
+        turns.take().filter_map(long).collect()
+    }
+
+    fn uncounted(looks: &[Look]) -> Vec<Look> {
+        looks.iter().map(|look| Look { count: None, ..*look }).collect()
+    }
+
+    #[test]
+    fn a_turn_reaches_from_poll_to_poll() {
+        let looks = [
+            poll(0, 0, 10, 5),
+            poll(20, 0, 10, 5),
+            turn(40, 33, 43, 5),
+            turn(60, 33, 43, 5),
+            turn(200, 33, 43, 5),
+            poll(220, 217, 43, 6),
+        ];
+        assert_eq!(found(&looks), [(Kind::Turn, 33, 217)]);
+        assert_eq!(found(&uncounted(&looks)), [(Kind::Turn, 33, 217)]);
+        assert_eq!(
+            found(&[poll(0, 0, 10, 5), poll(300, 290, 30, 6)]),
+            [(Kind::Turn, 20, 290)],
+            "a late look"
+        );
+    }
+
+    #[test]
+    fn quick_turns_are_not_long_however_late_the_look() {
+        let late = [poll(0, 0, 10, 5), poll(300, 290, 30, 60)];
+        let late = late.map(|look| Look { time_ns: (START + 289) * MS, ..look });
+        assert_eq!(found(&late), []);
+        assert_eq!(found(&uncounted(&late)), []);
+        let busy: Vec<Look> = (0..30).map(|at| turn(at * 20, at * 20, 7, at * 9)).collect();
+        assert_eq!(found(&busy), []);
+        assert_eq!(found(&uncounted(&busy)), []);
+    }
+
+    #[test]
+    fn a_loop_that_never_waits_has_turns() {
+        let looks = [
+            turn(0, 0, 7, 1),
+            turn(20, 19, 7, 4),
+            turn(40, 25, 7, 9),
+            turn(90, 25, 7, 9),
+            turn(110, 101, 7, 10),
+            turn(130, 128, 7, 30),
+        ];
+        assert_eq!(found(&looks), [(Kind::Turn, 25, 101)]);
+        let mut turns = Turns::new(0);
+        looks.iter().for_each(|look| turns.look(*look));
+        turns.finish(0);
+        let quick = turns.take().filter(|seen| matches!(seen, Seen::Quick { .. })).count();
+        assert_eq!(quick, 2, "before and after it");
+    }
+
+    #[test]
+    fn two_turns_that_merged_are_told_apart() {
+        let looks = [
+            poll(0, 0, 10, 5),
+            turn(40, 30, 40, 5),
+            turn(90, 30, 40, 5),
+            turn(110, 100, 40, 6),
+            turn(160, 100, 40, 6),
+            poll(180, 170, 40, 7),
+        ];
+        assert_eq!(found(&looks), [(Kind::Turn, 30, 100), (Kind::Turn, 100, 170)]);
+        assert_eq!(found(&uncounted(&looks)), [(Kind::Turn, 30, 100), (Kind::Turn, 100, 170)]);
+    }
+
+    #[test]
+    fn what_comes_before_the_first_poll_is_a_start() {
+        let looks = [turn(30, 0, 0, 0), turn(200, 0, 0, 0), poll(360, 350, 0, 1)];
+        assert_eq!(found(&looks), [(Kind::Startup, 0, 350)]);
+        assert_eq!(found(&uncounted(&looks)), [(Kind::Startup, 0, 350)]);
+        assert_eq!(found(&looks[..2]), [(Kind::Startup, 0, 200)], "it never polls");
+    }
+
+    #[test]
+    fn a_stop_is_a_gap() {
+        let stopped = |look: Look| Look { is_stopped: true, ..look };
+        let looks = [
+            poll(0, 0, 10, 5),
+            stopped(poll(20, 0, 10, 5)),
+            stopped(poll(300, 0, 10, 5)),
+            poll(320, 0, 10, 5),
+            turn(340, 335, 345, 5),
+            stopped(turn(360, 335, 345, 5)),
+            stopped(turn(560, 335, 345, 5)),
+            turn(580, 335, 345, 5),
+            poll(600, 590, 345, 6),
+        ];
+        assert_eq!(found(&looks), [(Kind::Stopped, 10, 310), (Kind::Stopped, 350, 570)]);
+        let long = [&looks[..6], &[turn(380, 335, 345, 5), poll(480, 470, 345, 6)]].concat();
+        assert_eq!(found(&long)[1..], [(Kind::Turn, 370, 470)], "what goes on after it is long by itself");
+    }
+
+    #[test]
+    fn a_turn_says_how_it_was_spent() {
+        let mut turns = Turns::new(0);
+        let with = |look: Look, run: u64, ready: u64, throttled: u64| Look {
+            run_ns: run * MS,
+            ready_ns: ready * MS,
+            throttled_ns: Some(throttled * MS),
+            ..look
+        };
+        turns.look(with(poll(0, 0, 10, 5), 100, 50, 7));
+        turns.look(with(turn(20, 10, 20, 5), 101, 59, 7));
+        turns.look(with(poll(320, 310, 20, 6), 130, 150, 907));
+        let expected = LongTurn {
+            kind: Kind::Turn,
+            start_ns: (START + 10) * MS,
+            end_ns: (START + 310) * MS,
+            run_ns: 30 * MS,
+            ready_ns: 100 * MS,
+            throttled_ns: Some(100 * MS),
+        };
+        assert_eq!(turns.take().collect::<Vec<_>>(), [Seen::Long(expected)]);
+        let watched = turns.watched().expect("it was looked at");
+        assert_eq!((watched.polled_ns, watched.turns), (20 * MS, Some(1)));
+    }
+
+    #[test]
+    fn nonsense_does_no_harm() {
+        let values = [0, 1, 7, u64::MAX / 2, u64::MAX];
+        for one in values {
+            for two in values {
+                let look = |value: u64| Look {
+                    now_ns: value,
+                    entry_ns: two,
+                    idle_ns: one,
+                    count: Some(value),
+                    time_ns: two,
+                    run_ns: one,
+                    ready_ns: two,
+                    throttled_ns: Some(value),
+                    is_stopped: value == 7,
+                };
+                let mut turns = Turns::new(two);
+                values.iter().rev().chain(&values).for_each(|value| turns.look(look(*value)));
+                turns.look(Look { entry_ns: 0, ..look(one) });
+                turns.look(look(two));
+                turns.finish(one);
+                assert!(turns.watched().is_some());
+            }
+        }
+    }
+}
