@@ -29,7 +29,7 @@ const SHORT_ROWS: usize = 5;
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
-    let (selection, weights) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
+    let (selection, weights) = select::select(&profile, &arguments.narrow, &arguments.pid, true)?;
     let mut report = Report::new(&profile, &weights, &selection);
     if arguments.sort == Sort::Total {
         report.sort_by_total();

@@ -221,6 +221,13 @@ fn loops_that_were_not_watched_starts_and_stops() {
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
+    let service = identified(Service::new(10)).unwatched_worker("its libuv is unknown");
+    let main = service.main;
+    let text = head(service.ran(main, &[TIMERS, POLL], 0, SECOND), &[]);
+    assert!(
+        text.contains("The event loop was not watched, so stalls are not known: its libuv is unknown."),
+        "{text}"
+    );
     let service = identified(Service::new(1)).watched(0).turn(TurnKind::Startup, 0, SECOND, [SECOND, 0, 0]);
     let main = service.main;
     let text = head(service.ran(main, &[RENDER], 0, SECOND), &[]);
@@ -229,6 +236,18 @@ fn loops_that_were_not_watched_starts_and_stops() {
         "{text}"
     );
     assert!(!text.contains("stands out"), "{text}");
+}
+
+/// A process that only waits has no sample, and stalls.
+#[test]
+fn a_recording_without_a_cpu_sample_is_shown() {
+    let service = identified(Service::new(10)).watched(8 * SECOND);
+    let service = service.turn(TurnKind::Turn, SECOND, 900 * MS, [0, 0, 0]);
+    let service = service.slept(&[POLL, DEPLOY, EXEC_SYNC, SPAWN_SYNC], SECOND + 51 * MS, 850 * MS);
+    let text = head(service, &[]);
+    assert!(text.contains("pid 4140") && text.contains("No sample: too few to name shares;"), "{text}");
+    assert!(text.contains("stood still once, for 900 ms, at 1 s."), "{text}");
+    assert!(text.contains("execSync in deployStatus (server.js:2), called by\n   poll (server.js:4)."), "{text}");
 }
 
 /// Stalls of every kind, for the page's own tests.

@@ -105,7 +105,7 @@ impl Telling<'_> {
             false => "more threads were ready than there were CPUs",
         };
         let (lost, duration) = (about(lost_ns), about(self.duration_ns));
-        let mut text = vec![format!("{whose} waited {lost} for a CPU, in {duration}: {why}.")];
+        let mut text = vec![format!("{whose} together waited {lost} for a CPU in {duration}: {why}.")];
         text.extend(self.part_of_stalls(
             wait.stalls,
             wait.all_stalls,

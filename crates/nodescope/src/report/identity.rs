@@ -76,13 +76,16 @@ pub(super) fn headline(profile: &Profile, selection: &Selection, weights: &Weigh
     parts.join(" · ")
 }
 
-/// The processes that were sampled. Of a recording of Node, its children are of no interest here.
+/// The processes that were sampled, or whose loops were watched. Of a recording of Node, its children are of no interest
+/// here.
 fn shown(profile: &Profile, weights: &Weights) -> Vec<ProcessId> {
-    let sampled: BTreeSet<ProcessId> =
-        weights.entries.iter().map(|entry| profile.thread(entry.thread).process).collect();
+    let sampled = weights.entries.iter().map(|entry| entry.thread);
+    let looping = profile.loops().thread.iter().copied().filter(|_| weights.entries.is_empty());
+    let threads = sampled.chain(looping);
+    let known: BTreeSet<ProcessId> = threads.map(|thread| profile.thread(thread).process).collect();
     let is_node = |id: &&ProcessId| profile.process(**id).node_version.some().is_some();
-    let nodes: Vec<ProcessId> = sampled.iter().filter(is_node).copied().collect();
-    if nodes.is_empty() { sampled.into_iter().collect() } else { nodes }
+    let nodes: Vec<ProcessId> = known.iter().filter(is_node).copied().collect();
+    if nodes.is_empty() { known.into_iter().collect() } else { nodes }
 }
 
 /// `30.0 s from 03:15:02 UTC`
