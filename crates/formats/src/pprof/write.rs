@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use profile::classify::{Home, home_of};
-use profile::{FrameId, FunctionId, Lane, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, ThreadId, Unit};
+use profile::{
+    FrameId, FunctionId, Lane, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, ThreadId, Unit, WAITS_LANE,
+};
 use rustc_hash::FxHashMap;
 use views::{Selection, weigh};
 
@@ -37,11 +39,15 @@ struct Column<'a> {
     counts: bool,
 }
 
-/// The lanes as sample types, the main one last: that is the one which pprof shows.
+/// The lanes as sample types, the main one last: that is the one which pprof shows. Sleeping stacks are no use of the
+/// CPU: they are there for whoever asks for them.
 fn columns<'a>(profile: &'a Profile, selection: &Selection) -> Vec<Column<'a>> {
     let lanes: Vec<LaneId> = match selection.lane {
         Some(lane) => vec![lane],
-        None => (0..profile.lanes().len()).map(LaneId::from_index).collect(),
+        None => (0..profile.lanes().len())
+            .map(LaneId::from_index)
+            .filter(|id| *id == LaneId(0) || profile.text(profile.lane(*id).name) != WAITS_LANE)
+            .collect(),
     };
     let column = |id: &LaneId| {
         let lane = profile.lane(*id);

@@ -81,8 +81,14 @@ impl Programs {
         let paths = maps.lines().filter_map(|line| line.find('/').and_then(|at| line.get(at..)));
         let is_libuv = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(LIBUV));
         let path = Path::new(paths.into_iter().find(is_libuv)?).to_owned();
+        let line = maps.lines().find(|line| line.ends_with(&*path.to_string_lossy()))?;
+        let inode: u64 = line.split_whitespace().nth(4)?.parse().ok()?;
+        let is_it = |file: &File| file.metadata().is_ok_and(|meta| meta.is_file() && meta.ino() == inode);
+        // In a container paths start at its root; in a changed root they start at ours.
+        let roots = [format!("/proc/{pid}/root"), "/".to_owned()];
         let inside = path.strip_prefix("/").ok()?;
-        let file = sys::files::open_in(Path::new(&format!("/proc/{pid}/root")), inside).ok()?;
+        let files = roots.iter().filter_map(|root| sys::files::open_in(Path::new(root), inside).ok());
+        let file = files.into_iter().find(is_it)?;
         Some((self.look_into(file)?.libuv?, path))
     }
 

@@ -226,6 +226,10 @@ impl Turns {
     }
 
     fn compare(&mut self, before: &Look, now: &Look) {
+        if now.is_before_first_poll() && self.open.is_some_and(|open| open.kind == Kind::Startup) {
+            // Setting a timer moves its time, but it has not turned yet.
+            return;
+        }
         let Some(boundary) = boundary(before, now) else { return };
         let is_exact = now.is_polling() && boundary.turns <= 1;
         if let Some(open) = self.open.take() {
@@ -233,18 +237,11 @@ impl Turns {
             let is_long = self.close(open, boundary.end_ns, to);
             let is_busy = !before.is_polling() && !now.is_polling();
             if is_busy && !is_long && open.kind == Kind::Turn {
-                self.add_quick(open.start_ns, boundary.end_ns, boundary.turns);
+                let end_ns = boundary.start_ns.unwrap_or(boundary.end_ns);
+                self.add_quick(open.start_ns, end_ns, boundary.turns);
             }
         } else if now.is_polling() {
-            // All of the turn passed between two looks.
-            let start_ns = if boundary.turns == 1 {
-                before.entry_ns.saturating_add(now.idle_ns.saturating_sub(before.idle_ns))
-            } else {
-                now.time_ns
-            };
-            let start_ns = start_ns.clamp(before.now_ns, now.entry_ns.max(before.now_ns));
-            let from = before.counters();
-            self.close(Open { kind: Kind::Turn, start_ns, from }, boundary.end_ns, now.counters());
+            self.close_between(before, now, boundary.turns);
         }
         self.open = boundary.start_ns.map(|start_ns| {
             // A thread that polled has not run since.
@@ -255,6 +252,23 @@ impl Turns {
             };
             Open { kind: Kind::Turn, start_ns, from }
         });
+    }
+
+    /// Turns that passed between two looks at a loop that polled. The last one began when the loop says so; if there was
+    /// only one before it, that had the rest of the time that was not polled.
+    fn close_between(&mut self, before: &Look, now: &Look, turns: u64) {
+        let idle_ns = now.idle_ns.saturating_sub(before.idle_ns);
+        let within = |time_ns: u64| clamp(time_ns, before.now_ns, now.entry_ns);
+        let first_ns = within(before.entry_ns.saturating_add(idle_ns));
+        let last_ns = if turns == 1 { first_ns } else { within(now.time_ns) };
+        let mut close = |start_ns: u64, end_ns: u64| {
+            let from = between(before, now, start_ns);
+            self.close(Open { kind: Kind::Turn, start_ns, from }, end_ns, between(before, now, end_ns));
+        };
+        if turns == 2 && now.count.is_some() {
+            close(first_ns, last_ns);
+        }
+        close(last_ns, now.entry_ns);
     }
 
     /// Tells a turn that was long; whether it was.
@@ -305,7 +319,7 @@ impl Turns {
 fn boundary(before: &Look, now: &Look) -> Option<Boundary> {
     let idle_ns = now.idle_ns.saturating_sub(before.idle_ns);
     let turns = now.count.zip(before.count).map(|(now, before)| now.saturating_sub(before));
-    let within = |time_ns: u64| time_ns.clamp(before.now_ns, now.now_ns);
+    let within = |time_ns: u64| clamp(time_ns, before.now_ns, now.now_ns);
     match (before.is_polling(), now.is_polling()) {
         (true, true) if before.entry_ns == now.entry_ns => None,
         // The count grows right before a poll.
@@ -324,8 +338,13 @@ fn boundary(before: &Look, now: &Look) -> Option<Boundary> {
         (false, true) => {
             let is_one = turns.map_or(idle_ns == 0, |turns| turns <= 1);
             let latest_ns = now.entry_ns.max(before.now_ns);
-            let end_ns =
-                if is_one { latest_ns } else { middle(before.now_ns, latest_ns.saturating_sub(idle_ns)) };
+            let last_ns = clamp(now.time_ns, before.now_ns, latest_ns).saturating_sub(idle_ns);
+            let end_ns = match turns {
+                _ if is_one => latest_ns,
+                // Another round to see whether there is more to do, mostly.
+                Some(2 | 3) => last_ns.max(before.now_ns),
+                _ => middle(before.now_ns, last_ns),
+            };
             Some(Boundary { end_ns, start_ns: None, turns: turns.unwrap_or(1) })
         }
         (false, false) => {
@@ -339,6 +358,11 @@ fn boundary(before: &Look, now: &Look) -> Option<Boundary> {
             (!is_same).then_some(boundary)
         }
     }
+}
+
+/// A time, not before the second and, if that can be, not after the third.
+fn clamp(time_ns: u64, from_ns: u64, to_ns: u64) -> u64 {
+    time_ns.clamp(from_ns, to_ns.max(from_ns))
 }
 
 /// The middle of two times; the first where the second is before it.
@@ -427,6 +451,16 @@ mod tests {
     }
 
     #[test]
+    fn a_round_without_a_wait_follows_a_long_turn() {
+        let at = |look: Look, time: u64| Look { time_ns: (START + time) * MS, ..look };
+        let looks = [poll(0, 0, 10, 5), turn(20, 15, 25, 5), at(poll(240, 218, 25, 7), 217)];
+        assert_eq!(found(&looks), [(Kind::Turn, 15, 217)]);
+        assert_eq!(found(&[looks[0], looks[2]]), [(Kind::Turn, 15, 217)], "a late look");
+        let many = Look { count: Some(40), ..looks[2] };
+        assert_eq!(found(&[looks[0], many]), [], "it may be any of them");
+    }
+
+    #[test]
     fn quick_turns_are_not_long_however_late_the_look() {
         let late = [poll(0, 0, 10, 5), poll(300, 290, 30, 60)];
         let late = late.map(|look| Look { time_ns: (START + 289) * MS, ..look });
@@ -475,6 +509,8 @@ mod tests {
         assert_eq!(found(&looks), [(Kind::Startup, 0, 350)]);
         assert_eq!(found(&uncounted(&looks)), [(Kind::Startup, 0, 350)]);
         assert_eq!(found(&looks[..2]), [(Kind::Startup, 0, 200)], "it never polls");
+        let timers = uncounted(&[turn(30, 20, 0, 0), turn(200, 190, 0, 0), poll(360, 350, 0, 1)]);
+        assert_eq!(found(&timers), [(Kind::Startup, 0, 350)], "it sets timers meanwhile");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use trace::Address;
 
 use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
 use super::proc;
-use super::watching::{WAITS_EVENT, Watching};
+use super::watching::{WAITS_EVENT, Watching, has_javascript};
 use crate::advice;
 use crate::failure::Failure;
 
@@ -327,7 +327,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         for (reason, count) in walker.take_unnamed() {
             message.borrow_mut().bytes.extend(own::unnamed(reason, count));
         }
-        watch(&mut watching, &raw, &mut walker, &message);
+        watch(&mut watching, &raw, (&mut live, &mut walker), &message);
         if is_last {
             watching.finish(&mut message.borrow_mut().bytes);
         }
@@ -345,12 +345,25 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
 }
 
 /// Looks at event loops, and at the stacks of those that sleep inside of a long turn.
-fn watch(watching: &mut Watching, raw: &[u8], walker: &mut Walker<'_>, message: &RefCell<Message>) {
+fn watch(
+    watching: &mut Watching,
+    raw: &[u8],
+    (live, walker): (&mut Live, &mut Walker<'_>),
+    message: &RefCell<Message>,
+) {
     let mut out = Vec::new();
     watching.learn(raw, &mut out);
     for wanted in watching.look(&mut out) {
-        let time_ns = watching.walk(wanted, walker, &mut out);
-        let chain = message.borrow_mut().slept.take();
+        let mut time_ns = watching.walk(wanted, walker, &mut out);
+        let mut chain = message.borrow_mut().slept.take();
+        if chain.as_ref().is_some_and(|chain| !has_javascript(chain)) {
+            // V8 maps a copy of its builtins without telling.
+            let mappings = mappings(wanted.pid).unwrap_or_default();
+            records(&mappings).for_each(|(_, record)| live.take(record, walker));
+            message.borrow_mut().bytes.extend(mappings);
+            time_ns = watching.walk(wanted, walker, &mut out).or(time_ns);
+            chain = message.borrow_mut().slept.take().or(chain);
+        }
         if let Some((time_ns, chain)) = time_ns.zip(chain) {
             watching.keep(wanted, time_ns, chain, &mut out);
         }

@@ -124,6 +124,11 @@ impl Watching {
     }
 }
 
+/// Whether a sleeping stack has JavaScript in it, beside its leaf.
+pub(super) fn has_javascript(chain: &[Address]) -> bool {
+    chain.iter().skip(1).any(|address| address.context == Context::JavaScript)
+}
+
 /// The leaf of a sleeping stack: what the thread waits in.
 fn name_of(syscall: Option<u32>) -> String {
     match (syscall, syscall.and_then(syscall_name)) {
