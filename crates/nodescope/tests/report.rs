@@ -247,7 +247,10 @@ fn a_recording_without_a_cpu_sample_is_shown() {
     let text = head(service, &[]);
     assert!(text.contains("pid 4140") && text.contains("No sample: too few to name shares;"), "{text}");
     assert!(text.contains("stood still once, for 900 ms, at 1 s."), "{text}");
-    assert!(text.contains("execSync in deployStatus (server.js:2), called by\n   poll (server.js:4)."), "{text}");
+    assert!(
+        text.contains("execSync in deployStatus (server.js:2), called by\n   poll (server.js:4)."),
+        "{text}"
+    );
 }
 
 /// Stalls of every kind, for the page's own tests.
