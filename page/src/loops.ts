@@ -1,8 +1,8 @@
-// How event loops turned. A stall is one turn that took long, without waiting. Where nobody counted turns, samples one
+// How event loops turned. A stall is one turn that took long. Where nobody counted turns, samples one
 // right behind another say for how long a loop was busy at most, which is no stall.
 
-import { APP, DEPENDENCY, IDLE, type Profile } from "./model";
-import { type Selection, forEachRow, sumStacks } from "./selection";
+import { APP, BLOCKED, DEPENDENCY, IDLE, type Profile, RAN } from "./model";
+import { forEachRow, sumStacks } from "./selection";
 import { causedBy, hottest } from "./top";
 
 const SHORTEST_STALL_NS = 50e6;
@@ -11,6 +11,7 @@ export interface Stretch {
   thread: number;
   start: number;
   end: number;
+  spent: number;
 }
 
 export interface Loops {
@@ -22,8 +23,8 @@ export interface Loops {
 
 export function loopsOf(profile: Profile, threads: Uint8Array | null, lane: number): Loops {
   const turns = profile.turns.filter((turn) => !threads || threads[turn.thread] === 1);
-  const long = turns.filter((turn) => turn.text === null && turn.end - turn.start >= SHORTEST_STALL_NS);
-  const longest = turns.length > 0 ? long.map(({ thread, start, end }) => ({ thread, start, end })) : busy(profile, threads, lane);
+  const long = turns.filter((turn) => turn.isLong && turn.end - turn.start >= SHORTEST_STALL_NS);
+  const longest: Stretch[] = turns.length > 0 ? long : busy(profile, threads, lane);
   longest.sort((a, b) => b.end - b.start - (a.end - a.start) || a.start - b.start);
   return { isWatched: turns.length > 0, longest };
 }
@@ -44,17 +45,20 @@ function busy(profile: Profile, threads: Uint8Array | null, lane: number): Stret
       return;
     }
     if (last) keep(last);
-    open.set(thread[row], { thread: thread[row], start: time[row], end: time[row] + interval });
+    open.set(thread[row], { thread: thread[row], start: time[row], end: time[row] + interval, spent: RAN });
   });
   for (const stretch of open.values()) keep(stretch);
   return found;
 }
 
-/** The function of the application or its packages that caused most of a stretch; -1 where none did. */
-export function culprit(profile: Profile, { thread, start, end }: Stretch, lane: number): number {
+/** The function of the application, or else of a package, that caused most of a stretch; -1 where none did. What was blocked is named by
+ * its sleeping stacks, and what waited for a CPU accuses nobody. */
+export function culprit(profile: Profile, { thread, start, end, spent }: Stretch, lane: number): number {
   const threads = new Uint8Array(profile.threads.length);
   threads[thread] = 1;
-  const selection: Selection = { lane, range: [start, end], threads, stacks: null };
-  const caused = causedBy(profile, sumStacks(profile, selection), [APP, DEPENDENCY], "function");
-  return hottest(caused)?.[0] ?? -1;
+  const its = spent === RAN ? lane : spent === BLOCKED ? profile.lanes.findIndex(({ name }) => name === "waits") : -1;
+  if (its < 0) return its;
+  const sums = sumStacks(profile, { lane: its, range: [start, end], threads, stacks: null });
+  const most = (category: number) => hottest(causedBy(profile, sums, [category], "function"));
+  return (most(APP) ?? most(DEPENDENCY))?.[0] ?? -1;
 }

@@ -1,6 +1,6 @@
 // What the columns mean: the profile as the views use it. Immutable; ids are rows of the tables.
 
-import type { Header, Losses, Meta, Payload } from "./payload";
+import type { Losses, Meta, Payload } from "./payload";
 
 export const NONE = 0xffffffff;
 
@@ -40,8 +40,6 @@ export const ROLES: Record<string, string> = {
   other: "other",
 };
 
-const LOOP_TURN = 0;
-
 export interface Lane {
   name: string;
   unit: string;
@@ -69,14 +67,18 @@ export interface Process {
   nodeVersion: string;
 }
 
-/** One marker of an event loop: a long turn, or many quick ones. */
+/** A long turn of an event loop, or many quick ones. */
 export interface Turn {
   thread: number;
   start: number;
   end: number;
-  /** Several quick turns, as the recording tells them; null for a single one. */
-  text: string | null;
+  isLong: boolean;
+  /** What most of it was. */
+  spent: number;
 }
+
+/** It ran, or nothing is known; it was blocked in a call; it waited for a CPU. */
+export const [RAN, BLOCKED, STARVED] = [0, 1, 2];
 
 export interface Profile {
   meta: Meta;
@@ -105,32 +107,17 @@ export interface Profile {
 
 export function profileOf(origin: Payload): Profile {
   const { header, columns } = origin;
-  const numbers = (name: string) => required(columns.get(name), name) as Uint32Array;
-  const bytes = (name: string) => required(columns.get(name), name) as Uint8Array;
-  const doubles = (name: string) => required(columns.get(name), name) as Float64Array;
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
-  const lanes = header.lanes.map((lane, index): Lane => {
-    const column = (name: string) => `lanes.${index}.${name}`;
-    const weight = doubles(column("weight"));
-    return {
-      name: text(lane.name),
-      unit: lane.unit,
-      timed: lane.timed,
-      counted: lane.counted,
-      time: doubles(column("time_ns")),
-      thread: numbers(column("thread")),
-      stack: numbers(column("stack")),
-      weight,
-      equal: lane.unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0,
-    };
+  /** Columns of a table by their names. */
+  const table = <T>(name: string, keys: string) => Object.fromEntries(keys.split(" ").map((key) => [key, required(columns.get(`${name}.${key}`), `${name}.${key}`)])) as T;
+  const lanes = header.lanes.map(({ name, unit, timed, counted }, index): Lane => {
+    const { time_ns, ...rest } = table<Omit<Lane, "time"> & { time_ns: Float64Array }>(`lanes.${index}`, "time_ns thread stack weight");
+    const { weight } = rest;
+    const equal = unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0;
+    return { ...rest, name: text(name), unit, timed, counted, time: time_ns, equal };
   });
-  const frames = {
-    function: numbers("frames.function"),
-    line: numbers("frames.line"),
-    category: bytes("frames.category"),
-    tier: bytes("frames.tier"),
-  };
-  const frame = numbers("stacks.frame");
+  const frames = table<Profile["frames"]>("frames", "function line category tier");
+  const stacks = table<Profile["stacks"]>("stacks", "parent frame category");
   const { meta } = header;
   return {
     meta,
@@ -146,25 +133,13 @@ export function profileOf(origin: Payload): Profile {
       nodeVersion: text(row.node_version),
     })),
     lanes,
-    turns: turnsOf(header, numbers, bytes, doubles),
+    turns: turnsOf(origin),
     durationNs: Math.max(meta.duration_ns ?? 0, ...lanes.map(lastTime)),
     startMs: meta.start_unix_ns ? Number(BigInt(meta.start_unix_ns) / 1000n) / 1000 : null,
-    functions: {
-      name: numbers("functions.name"),
-      source: numbers("functions.source"),
-      line: numbers("functions.line"),
-      column: numbers("functions.column"),
-      module: numbers("functions.module"),
-      package: numbers("functions.package"),
-    },
+    functions: table("functions", "name source line column module package"),
     frames,
-    stacks: {
-      parent: numbers("stacks.parent"),
-      frame,
-      category: bytes("stacks.category"),
-      function: frame.map((id) => frames.function[id]),
-    },
-    lineTicks: { stack: numbers("line_ticks.stack"), line: numbers("line_ticks.line"), ticks: numbers("line_ticks.ticks") },
+    stacks: { ...stacks, function: stacks.frame.map((id) => frames.function[id]) },
+    lineTicks: table("line_ticks", "stack line ticks"),
     texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
     other: null,
     origin,
@@ -181,21 +156,20 @@ function lastTime({ time, timed }: Lane): number {
   return timed && time.length > 0 ? time[time.length - 1] + 1 : 0;
 }
 
-function turnsOf(
-  header: Header,
-  numbers: (name: string) => Uint32Array,
-  bytes: (name: string) => Uint8Array,
-  doubles: (name: string) => Float64Array,
-): Turn[] {
-  const [kind, thread, text] = [bytes("markers.kind"), numbers("markers.thread"), numbers("markers.text")];
-  const [start, end] = [doubles("markers.start_ns"), doubles("markers.end_ns")];
-  const turns: Turn[] = [];
-  kind.forEach((value, row) => {
-    if (value !== LOOP_TURN) return;
-    const words = text[row] === NONE ? null : (header.strings[text[row]] ?? "");
-    turns.push({ thread: thread[row], start: start[row], end: end[row], text: words });
-  });
-  return turns;
+/** By the tables of loops and long turns; recordings of before have markers alone. */
+function turnsOf({ columns }: Payload): Turn[] {
+  const rows = (table: string, by: string, value: number, isLong: (row: number) => boolean): Turn[] => {
+    const column = (name: string) => columns.get(`${table}.${name}`) ?? [];
+    const [thread, start, end, run, ready] = ["thread", "start_ns", "end_ns", "run_ns", "ready_ns"].map(column);
+    const spent = (row: number) => {
+      const waited = ready[row] < 2 ** 63 ? ready[row] : 0;
+      const blocked = end[row] - start[row] - run[row] - waited;
+      return run[row] < Math.max(waited, blocked) ? (blocked > waited ? BLOCKED : STARVED) : RAN;
+    };
+    return [...column(by)].flatMap((is, row) => (is === value ? [{ thread: thread[row], start: start[row], end: end[row], isLong: isLong(row), spent: spent(row) }] : []));
+  };
+  const turns = [...rows("loops", "problem", NONE, () => false), ...rows("long_turns", "kind", 0, () => true)];
+  return turns.length > 0 ? turns : rows("markers", "kind", 0, (row) => columns.get("markers.text")![row] === NONE);
 }
 
 export function functionName(profile: Profile, id: number): string {

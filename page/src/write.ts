@@ -8,15 +8,22 @@ import { type Selection, forEachRow } from "./selection";
 type Json = Record<string, unknown>;
 type Values = Uint8Array | Uint32Array;
 
-/** Which columns and keys lead to a row of which table. What leads to a table stands before what the table has. */
+/** Which columns and keys lead to a row of which table. */
 const LINKS = new Map(
-  `lanes.thread>threads lanes.stack>stacks markers.thread>threads markers.text>strings line_ticks.stack>stacks stacks.parent>stacks
-stacks.frame>frames frames.function>functions frames.symbol>strings functions.name>strings functions.source>sources
-functions.module>modules functions.package>strings sources.generated>sources sources.path>strings modules.name>strings
-modules.build_id>strings threads.process>processes threads.name>strings processes.name>strings processes.container>strings
-processes.node_version>strings lanes.name>strings`.split(/\s/).map((link) => link.split(">") as [string, string]),
+  `threads lanes.thread markers.thread loops.thread long_turns.thread
+stacks lanes.stack line_ticks.stack stacks.parent
+frames stacks.frame
+functions frames.function
+sources functions.source sources.generated
+modules functions.module
+processes seconds.process threads.process
+strings markers.text loops.problem frames.symbol functions.name functions.package sources.path modules.name modules.build_id threads.name processes.name processes.container processes.node_version processes.app processes.command processes.folder lanes.name`.split("\n").flatMap((line) => {
+    const [table, ...links] = line.split(" ");
+    return links.map((link) => [link, table] as const);
+  }),
 );
-const ORDER = [...new Set([...LINKS.keys()].map((link) => link.split(".")[0]))];
+/** What leads to a table stands before it. */
+const ORDER = "loops long_turns seconds lanes markers line_ticks stacks frames functions sources modules threads processes".split(" ");
 const NEXT = 2 ** 32;
 
 export async function selectionFile(profile: Profile, selection: Selection): Promise<Blob> {
@@ -41,8 +48,12 @@ export async function selectionFile(profile: Profile, selection: Selection): Pro
     chosen.set(`lanes.${lane}`, rows);
     place("lanes", lane);
   });
-  const [from, to, thread] = ["start_ns", "end_ns", "thread"].map((name) => columns.get(`markers.${name}`)!);
-  chosen.set("markers", [...from.keys()].filter((row) => from[row] < end && to[row] >= start && selection.threads?.[thread[row]] !== 0));
+  for (const table of ["markers", "loops", "long_turns"]) {
+    const [from, to, thread] = ["start_ns", "end_ns", "thread"].map((name) => columns.get(`${table}.${name}`) ?? []);
+    chosen.set(table, [...from.keys()].filter((row) => from[row] < end && to[row] >= start && selection.threads?.[thread[row]] !== 0));
+  }
+  // Nobody counted for a part.
+  chosen.set("seconds", selection.range ? [] : [...(columns.get("seconds.process") ?? []).keys()]);
 
   const pick = (name: string, table: string, key: string): Values => {
     const column = columns.get(name)!;
@@ -54,7 +65,7 @@ export async function selectionFile(profile: Profile, selection: Selection): Pro
     const values = new Uint32Array(2 * rows.length);
     rows.forEach((row, at) => {
       const time = Math.max(0, Math.min(column[row], end) - start);
-      const both = /^(time|start|end)_ns$/.test(key) ? [time % NEXT, time / NEXT] : halves.get(name)!.subarray(2 * row, 2 * row + 2);
+      const both = /^(time|start|end)_ns$/.test(key) ? [time % NEXT, time / NEXT] : key === "polled_ns" && selection.range ? [NONE, NONE] : halves.get(name)!.subarray(2 * row, 2 * row + 2);
       values.set(both, 2 * at);
     });
     return values;
@@ -84,7 +95,6 @@ function metaOf(meta: Meta, range: Selection["range"]): Json {
     start_unix_ns: meta.start_unix_ns ? String(BigInt(meta.start_unix_ns) + BigInt(Math.round(range[0]))) : null,
     start_clock_s: meta.start_clock_s == null ? null : meta.start_clock_s + range[0] / 1e9,
     duration_ns: Math.max(0, Math.min(range[1], meta.duration_ns ?? range[1]) - range[0]),
-    // Nobody counted these for a part.
     losses: { ...losses, cpu_ns: null, hidden_kernel_ns: 0 },
   };
 }

@@ -15,6 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "nodescope-page-"));
 const pictures = join(root, "target/page-screenshots");
 const HTTP = join(root, "corpus/node22-http/input.txt.gz");
 const DEMO = join(root, "crates/nodescope/src/demo/recording.nodescope");
+const STALLS = join(root, "tests/browser/stalls.nodescope");
 const ROW = 18;
 const HOSTILE = [
   "<img src=x onerror=alert(1)>",
@@ -520,6 +521,8 @@ test("the selection can be saved as a recording", async () => {
     [HTTP, "#range=1-2", "--thread", "main", "--range", "1s..2s"],
     [DEMO, "#range=2.5-5.25&threads=all", "--range", "2.5s..5.25s"],
     [DEMO, "#threads=all"],
+    [STALLS, "#threads=all"],
+    [STALLS, "#range=2-10&threads=all", "--range", "2s..10s"],
     [HTTP, "#threads=all&category=gc", "--category", "gc"],
     [join(root, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"), "#threads=all&range=0.1-0.4", "--range", "0.1s..0.4s"],
     [join(root, "corpus/perf-multi-event/input.txt.gz"), "#threads=all"],
@@ -536,7 +539,10 @@ test("the selection can be saved as a recording", async () => {
     assert.deepEqual(texts(now.threads), texts(told.threads));
     const [from, to] = (hash.match(/range=([\d.]+)-([\d.]+)/) ?? []).slice(1).map(Number);
     if (from !== undefined) assert.ok(now.duration_s <= to - from + 1e-6 && now.duration_s > (to - from) / 2, `${now.duration_s} s`);
-    else assert.deepEqual(now.stalls, told.stalls);
+    else assert.deepEqual([now.stalls, now.loops, now.host_times], [told.stalls, told.loops, told.host_times]);
+    // Identity, and what of the loops is still known for a part.
+    assert.ok(texts(now.processes).every((row) => texts(told.processes).includes(row)), hash);
+    assert.deepEqual([now.stalls.length, now.loops_watched], [told.stalls.length, told.loops_watched], hash);
     // Names that nobody needs stay behind.
     const [{ tables, lanes }] = JSON.parse(execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), saved]));
     if (lanes.length === 1) assert.equal(tables.functions, now.functions.length);
@@ -552,10 +558,20 @@ describe("the event loop", () => {
     const words = await page.locator("#stalls button").allTextContents();
     assert.equal(words.length, Math.min(10, told.length));
     assert.ok(words[0].includes(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
+    const blocked = "the loop was blocked " + (told.length === 1 ? "1 time" : `${told.length} times`);
+    assert.ok((await page.locator("#stalls").textContent()).startsWith(blocked));
     await page.locator("#stalls button").first().click();
     await drawn(page);
     const [from, to] = (await hashOf(page)).range.split("-").map(Number);
     assert.ok(Math.abs(from - told[0].start_s) < 1e-6 && Math.abs(to - from - told[0].duration_s) < 1e-6);
+    await close(page);
+  });
+
+  test("what waited is told from what ran, and what waited for a CPU accuses no function", async () => {
+    const page = await show(STALLS);
+    const words = await page.locator("#stalls button").allTextContents();
+    assert.match(words[0], /^304 ms at \d+\.\d+ s, waiting in deployStatus/);
+    assert.match(await page.locator("#stalls").textContent(), /^the loop was blocked 33 times/);
     await close(page);
   });
 

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         say_where(&arguments.output, form);
         return Ok(());
     }
-    let (selection, weights) = select::select(&profile, &arguments.narrow, &pids)?;
+    let (selection, weights) = select::select(&profile, &arguments.narrow, &pids, form == Form::Json)?;
     note_other_events(&profile, &selection, form);
     let options = Options { folded: folded_options(&arguments.folded, label_pid), svg: svg_options };
     write_form(&profile, (&selection, &weights), form, &options, &arguments.output)?;

@@ -31,7 +31,7 @@ const SHORT_ROWS: usize = 5;
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
-    let (selection, _) = select::select(&profile, &arguments.narrow, &arguments.pid)?;
+    let (selection, _) = select::select(&profile, &arguments.narrow, &arguments.pid, true)?;
     let (selection, weights) = select::busy(&profile, &selection);
     let mut report = Report::new(&profile, &weights, &selection);
     if arguments.sort == Sort::Total {

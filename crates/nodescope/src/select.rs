@@ -12,11 +12,12 @@ use crate::cli::Narrow;
 use crate::failure::{Failure, warn};
 use crate::text::duration;
 
-/// The selection, and the weight it selects: never nothing.
+/// The selection, and the weight it selects: never nothing, unless event loops are shown and known.
 pub(crate) fn select(
     profile: &Profile,
     narrow: &Narrow,
     pids: &[u32],
+    shows_loops: bool,
 ) -> Result<(Selection, Weights), Failure> {
     let (processes, main_threads) = processes(profile, pids)?;
     let selection = Selection {
@@ -35,7 +36,7 @@ pub(crate) fn select(
             .hint("leave out --range, or record with times: perf script prints them by default"));
     }
     let weights = weigh(profile, &selection);
-    if weights.samples == 0 && weights.total == 0 {
+    if weights.samples == 0 && weights.total == 0 && !(shows_loops && has_loops(profile, &selection)) {
         return Err(nothing_left(profile, &selection));
     }
     Ok((selection, weights))
@@ -46,6 +47,12 @@ pub(crate) fn busy(profile: &Profile, selection: &Selection) -> (Selection, Weig
     let busy = Selection { busy_only: true, ..selection.clone() };
     let weights = weigh(profile, &busy);
     if weights.samples > 0 { (busy, weights) } else { (selection.clone(), weigh(profile, selection)) }
+}
+
+/// Whether event loops are known there, with their stalls: a process that mostly waits may have no sample.
+fn has_loops(profile: &Profile, selection: &Selection) -> bool {
+    let of_samples = selection.search.is_some() || selection.categories.is_some() || selection.lane.is_some();
+    !of_samples && !views::turns(profile, selection).loops.is_empty()
 }
 
 fn nothing_left(profile: &Profile, selection: &Selection) -> Failure {

@@ -49,8 +49,9 @@ fn long_turns_are_told_from_a_busy_loop() {
             let output = nodescope(&words).output().unwrap();
             assert!(output.status.success(), "{}", stderr(&output));
             let report = json(&["report", "--json", &out]);
-            if release.starts_with("18.") {
-                assert_eq!(report["loops_watched"], false, "its libuv counts no turns");
+            if release.starts_with("18.") && *load == "busy" {
+                // Its libuv counts no turns: where the loop never waits, they cannot be told apart.
+                assert_eq!(report["loops_watched"], true);
                 continue;
             }
             let truth: Vec<f64> = serde_json::from_str(&fs::read_to_string(truth).unwrap()).unwrap();
@@ -74,7 +75,9 @@ fn check_stalls(what: &str, report: &Value, truth: &[f64]) {
             || stall["start_s"].as_f64().unwrap() + length(stall)
                 > report["duration_s"].as_f64().unwrap() - 0.05;
         assert!(is_cut || truth.iter().any(near), "{what}: {stall} is not in {truth:?}");
-        assert_eq!(stall["function"], "spin", "{what}: {stall}");
+        // What mostly waited for a CPU accuses no function.
+        let had_no_cpu = stall["kind"] == "cpu-wait" && stall["function"].is_null();
+        assert!(had_no_cpu || stall["function"] == "spin", "{what}: {stall}");
     }
 }
 

@@ -221,6 +221,13 @@ fn loops_that_were_not_watched_starts_and_stops() {
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
+    let service = identified(Service::new(10)).unwatched_worker("its libuv is unknown");
+    let main = service.main;
+    let text = head(service.ran(main, &[TIMERS, POLL], 0, SECOND), &[]);
+    assert!(
+        text.contains("The event loop was not watched, so stalls are not known: its libuv is unknown."),
+        "{text}"
+    );
     let service = identified(Service::new(1)).watched(0).turn(TurnKind::Startup, 0, SECOND, [SECOND, 0, 0]);
     let main = service.main;
     let text = head(service.ran(main, &[RENDER], 0, SECOND), &[]);
@@ -229,4 +236,52 @@ fn loops_that_were_not_watched_starts_and_stops() {
         "{text}"
     );
     assert!(!text.contains("stands out"), "{text}");
+}
+
+/// A process that only waits has no sample, and stalls.
+#[test]
+fn a_recording_without_a_cpu_sample_is_shown() {
+    let service = identified(Service::new(10)).watched(8 * SECOND);
+    let service = service.turn(TurnKind::Turn, SECOND, 900 * MS, [0, 0, 0]);
+    let service = service.slept(&[POLL, DEPLOY, EXEC_SYNC, SPAWN_SYNC], SECOND + 51 * MS, 850 * MS);
+    let text = head(service, &[]);
+    assert!(text.contains("pid 4140") && text.contains("No sample: too few to name shares;"), "{text}");
+    assert!(text.contains("stood still once, for 900 ms, at 1 s."), "{text}");
+    assert!(
+        text.contains("execSync in deployStatus (server.js:2), called by\n   poll (server.js:4)."),
+        "{text}"
+    );
+}
+
+/// Stalls of every kind, for the page's own tests.
+fn every_kind() -> Service {
+    let service = waiting().unwatched_worker("its stack may not be read");
+    let service = service.turn(TurnKind::Turn, 500 * MS, 120 * MS, [110 * MS, 5 * MS, 0]);
+    let main = service.main;
+    let service = service.ran(main, &[TIMERS, POLL, CLONE], 500 * MS, 120 * MS);
+    let service = service.turn(TurnKind::Turn, 1_500 * MS, 200 * MS, [20 * MS, 170 * MS, 160 * MS]);
+    let service = service.ran(main, &[TIMERS, POLL, RENDER], 1_500 * MS, 20 * MS);
+    let service = service.turn(TurnKind::Turn, 2_500 * MS, 90 * MS, [UNKNOWN, UNKNOWN, UNKNOWN]);
+    let service = service.ran(main, &[TIMERS, CLONE], 2_500 * MS, 90 * MS);
+    let service = service.turn(TurnKind::Startup, 3_500 * MS, 100 * MS, [UNKNOWN, UNKNOWN, UNKNOWN]);
+    service.counted(400 * MS, 10 * MS, Some((0, 0)))
+}
+
+/// The file that tests/browser/page-views.test.js reads is this recording; UPDATE_STALLS=1 writes it anew.
+#[test]
+fn the_pages_tests_read_every_kind() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/browser/stalls.nodescope");
+    let made = every_kind().done();
+    if std::env::var_os("UPDATE_STALLS").is_some() {
+        let mut bytes = Vec::new();
+        profile::file::write(&made, &mut bytes).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    let kept = profile::file::read(&std::fs::read(path).unwrap()).unwrap();
+    assert!(kept == made, "UPDATE_STALLS=1 cargo test -p nodescope --test report");
+    let kinds = json(&["report", "--json", path]);
+    let kinds =
+        kinds["stalls"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap().to_owned());
+    let kinds: std::collections::BTreeSet<String> = kinds.collect();
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["blocked", "ran", "throttled", "unknown"]);
 }

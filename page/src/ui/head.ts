@@ -97,7 +97,7 @@ function saidPart(app: App): Part {
   const lane = profile.lanes[0];
   if (lane?.unit === "ns" && lane.timed && profile.durationNs > 0) sentences.push(`${((profile.losses.cpu_ns ?? sums.total) / profile.durationNs).toFixed(2)} cores busy`);
   const ofGc = profile.stacks.category.reduce((sum, byte, stack) => sum + (byte === GC ? sums.weight[stack] : 0), 0);
-  if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))}`);
+  if (ofGc > 0) sentences.push(`garbage collection took ${percent(share(ofGc, sums.total))} of all CPU time`);
   const own = hottest(causedBy(profile, sums, [APP], "function"));
   if (own) {
     const place = shortPlace(functionPlace(profile, own[0]), 48);

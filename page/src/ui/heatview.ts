@@ -6,7 +6,7 @@ import { CATEGORY_COLORS, css, ramp, themed } from "../colors";
 import { type Heat, ROW_CHOICES, cellAt, rangeOfCells } from "../heat";
 import { culprit } from "../loops";
 import { CATEGORIES, functionWords } from "../model";
-import { amount, axisTime, clock, duration, percent, seconds, share, shown } from "../text";
+import { amount, axisTime, clock, duration, percent, plural, seconds, share, shown } from "../text";
 import type { App, Part } from "./app";
 import { button, h, picker, plainTable, quiet, refill, sized, swatch } from "./dom";
 
@@ -107,10 +107,10 @@ export function heatPart(app: App): Part[] {
     const key = `${loops.isWatched}|${list.map(({ start, thread }) => `${start}/${thread}`)}`;
     if (stalls.dataset.shown === key) return;
     stalls.dataset.shown = key;
-    const what = loops.isWatched ? (list.length > 0 ? "the loop was blocked" : "the loop was never blocked for 50 ms or more") : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
+    const what = loops.isWatched ? (list.length > 0 ? `the loop was blocked ${plural(loops.longest.length, "time")}` : "the loop was never blocked for 50 ms or more") : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
     const buttons = list.map((stretch, index) => {
       const id = culprit(profile, stretch, derived.lane(app.state));
-      const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
+      const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${["", ", waiting", ", waiting for a CPU"][stretch.spent]}${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
       const select = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
       return button(words, `stall-${index}`, select, { class: "link" });
     });
@@ -355,8 +355,8 @@ function drawStrip(app: App, context: CanvasRenderingContext2D, { heat, left, co
   const threads = app.derived.selection(app.state).threads;
   if (loops.isWatched) {
     context.fillStyle = color("--quiet");
-    for (const { thread, start, end, text } of app.profile.turns) {
-      if (text === null || (threads && !threads[thread])) continue;
+    for (const { thread, start, end, isLong } of app.profile.turns) {
+      if (isLong || (threads && !threads[thread])) continue;
       context.fillRect(left + start * scale, top + STRIP - 3, Math.max(1, (end - start) * scale), 2);
     }
   }

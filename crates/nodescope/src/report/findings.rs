@@ -80,8 +80,7 @@ impl Telling<'_> {
     /// `Held back by the CPU limit, not by slow code: throttled in 92 % of periods, 19.3 s of 30 s.`
     fn cpu_limit(&self, limit: &CpuLimit, lost_ns: u64) -> Vec<String> {
         let whose = limit.process.and_then(|id| self.profile.process(id).pid);
-        let whose =
-            whose.map(|pid| format!("Pid {pid} was held back")).unwrap_or_else(|| "Held back".to_owned());
+        let whose = whose.map_or("Held back".to_owned(), |pid| format!("Pid {pid} was held back"));
         let periods =
             limit.throttled_share.map(|share| format!("throttled in {:.0} % of periods, ", share * 100.0));
         let mut text = vec![format!(
@@ -100,14 +99,13 @@ impl Telling<'_> {
 
     fn cpu_wait(&self, wait: &CpuWait, lost_ns: u64) -> Vec<String> {
         let whose = wait.process.and_then(|id| self.profile.process(id).pid);
-        let whose =
-            whose.map(|pid| format!("The threads of pid {pid}")).unwrap_or_else(|| "Its threads".to_owned());
+        let whose = whose.map_or("Its threads".to_owned(), |pid| format!("The threads of pid {pid}"));
         let why = match wait.by_others {
             true => "other programs used them",
             false => "more threads were ready than there were CPUs",
         };
         let (lost, duration) = (about(lost_ns), about(self.duration_ns));
-        let mut text = vec![format!("{whose} waited {lost} for a CPU, in {duration}: {why}.")];
+        let mut text = vec![format!("{whose} together waited {lost} for a CPU in {duration}: {why}.")];
         text.extend(self.part_of_stalls(
             wait.stalls,
             wait.all_stalls,
@@ -150,10 +148,10 @@ impl Telling<'_> {
         let whose = self.loop_name(gc.thread);
         match gc.of_time {
             Some(of_time) => {
-                format!(
-                    "{} of the time of {whose} ({of_cpu} of its CPU time)",
-                    rough_percent(of_time, gc.samples)
-                )
+                let of_time = rough_percent(of_time, gc.samples);
+                let cpu =
+                    if of_time == of_cpu { String::new() } else { format!(" ({of_cpu} of its CPU time)") };
+                format!("{of_time} of the time of {whose}{cpu}")
             }
             None => format!("{of_cpu} of the samples of {whose}"),
         }

@@ -39,15 +39,17 @@ pub(super) fn line(profile: &Profile, selection: &Selection, weights: &Weights) 
     parts.join(" · ")
 }
 
-/// The processes that were sampled, without those that only started others. Of a recording of Node, its other children
-/// are of no interest here.
+/// The processes that were sampled, or whose loops were watched, without those that only started others. Of a recording of
+/// Node, its other children are of no interest here.
 fn shown(profile: &Profile, weights: &Weights) -> Vec<ProcessId> {
     let launchers = identity::launchers(profile);
-    let sampled = weights.entries.iter().map(|entry| profile.thread(entry.thread).process);
-    let sampled: BTreeSet<ProcessId> = sampled.filter(|id| !launchers.contains(id)).collect();
+    let sampled = weights.entries.iter().map(|entry| entry.thread);
+    let looping = profile.loops().thread.iter().copied().filter(|_| weights.entries.is_empty());
+    let processes = sampled.chain(looping).map(|thread| profile.thread(thread).process);
+    let known: BTreeSet<ProcessId> = processes.filter(|id| !launchers.contains(id)).collect();
     let is_node = |id: &&ProcessId| profile.process(**id).node_version.some().is_some();
-    let nodes: Vec<ProcessId> = sampled.iter().filter(is_node).copied().collect();
-    if nodes.is_empty() { sampled.into_iter().collect() } else { nodes }
+    let nodes: Vec<ProcessId> = known.iter().filter(is_node).copied().collect();
+    if nodes.is_empty() { known.into_iter().collect() } else { nodes }
 }
 
 /// `30.0 s from 03:15:02 UTC`

@@ -212,7 +212,7 @@ fn unsampled(report: &Report) -> Option<String> {
 fn quality(report: &Report) -> String {
     let losses = &report.losses;
     let mut parts = vec![extent(report)];
-    parts.extend(named(losses));
+    parts.extend(named(losses).filter(|_| report.samples > 0));
     parts.push(match (losses.lost, report.is_ours) {
         (0, true) => "none lost".to_owned(),
         (0, false) => "none known to be lost".to_owned(),
@@ -245,7 +245,10 @@ fn named(losses: &LossesRow) -> Option<String> {
 
 /// With so few samples no share is a headline.
 fn too_few(report: &Report) -> Option<String> {
-    let samples = plural(report.samples, "sample");
+    let samples = match report.samples {
+        0 => "No sample".to_owned(),
+        count => format!("Only {}", plural(count, "sample")),
+    };
     let how = if report.is_ours {
         ["longer (-d 2m)", "at a higher rate (-F 999)"]
     } else {
@@ -253,9 +256,9 @@ fn too_few(report: &Report) -> Option<String> {
     };
     let [longer, faster] = how;
     report.too_few_samples.then(|| match report.is_part {
-        true => format!("Only {samples} selected: too few to name shares."),
+        true => format!("{samples} selected: too few to name shares."),
         false => {
-            format!("Only {samples}: too few to name shares; record {longer}, {faster}, or while it is busy.")
+            format!("{samples}: too few to name shares; record {longer}, {faster}, or while it is busy.")
         }
     })
 }

@@ -31,6 +31,8 @@ pub struct StallGroup {
     pub median_ns: u64,
     /// The longest.
     pub longest_ns: u64,
+    /// How many took about as long as that in the middle.
+    pub alike: usize,
     /// The time from one to the next, where that is regular.
     pub every_ns: Option<u64>,
     /// The time that they waited for a CPU.
@@ -65,6 +67,7 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
     let mut threads: Vec<ThreadId> = stalls.iter().map(|stall| stall.thread).collect();
     threads.sort_unstable();
     threads.dedup();
+    let median_ns = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
     let longest = stalls.iter().max_by_key(|stall| stall.duration_ns());
     Some(StallGroup {
         kind: first.kind,
@@ -77,7 +80,8 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
         start_ns: stalls.iter().map(|stall| stall.start_ns).min().unwrap_or(0),
         total_ns: sum(&Stall::duration_ns),
         shortest_ns: lengths.first().copied().unwrap_or(0),
-        median_ns: lengths.get(lengths.len() / 2).copied().unwrap_or(0),
+        median_ns,
+        alike: lengths.iter().filter(|length| is_about(**length, median_ns)).count(),
         longest_ns: lengths.last().copied().unwrap_or(0),
         ready_ns: sum(&|stall| stall.spent.map_or(0, |spent| spent.ready_ns)),
         samples: sum(&|stall| stall.culprit.map_or(0, |culprit| culprit.samples)),
@@ -88,14 +92,18 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
 /// Fewer stalls have no rhythm.
 const LEAST_STALLS: usize = 4;
 
-/// The usual time from one start to the next, where four of five differ from it by less than a seventh.
+/// The usual time from one start to the next, where four of five are about that.
 fn every_ns(stalls: &[&Stall]) -> Option<u64> {
     let mut starts: Vec<u64> = stalls.iter().map(|stall| stall.start_ns).collect();
     starts.sort_unstable();
     let mut gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     gaps.sort_unstable();
     let usual = *gaps.get(gaps.len() / 2)?;
-    let is_usual = |gap: &&u64| gap.abs_diff(usual) < usual / 7;
-    let regular = gaps.iter().filter(is_usual).count();
+    let regular = gaps.iter().filter(|gap| is_about(**gap, usual)).count();
     (starts.len() >= LEAST_STALLS && regular * 5 >= gaps.len() * 4).then_some(usual)
+}
+
+/// Whether a time differs from the usual one by less than a seventh.
+fn is_about(time_ns: u64, usual_ns: u64) -> bool {
+    time_ns.abs_diff(usual_ns) < usual_ns / 7
 }

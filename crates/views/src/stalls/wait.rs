@@ -46,7 +46,7 @@ pub(super) fn wait_of(profile: &Profile, stack: StackId) -> Option<Wait> {
     let (callees, is_called) = callees(profile, stack);
     // Without a caller among people's own code the outermost call is Node's own: it would be the wrong one.
     let node_call = callees.iter().rev().find(|callee| is_called && callee.is_of_node());
-    let by_script = node_call.and_then(|callee| callee.by_script());
+    let by_script = node_call.and_then(Callee::by_script);
     let native = NATIVE.iter().find(|(part, ..)| callees.iter().any(|callee| callee.name.contains(part)));
     let is_gc = callees.iter().any(|callee| callee.category == Category::Gc);
     let what = match native {

@@ -38,10 +38,9 @@ fn not_watched(telling: &Telling<'_>) -> Option<String> {
     let most = reasons.iter().max_by_key(|(_, count)| **count);
     let why = most.and_then(|(reason, _)| reason.some());
     let why = why.map(|reason| format!(": {}", telling.profile.text(reason))).unwrap_or_default();
-    let all_of_it =
-        if all == 1 { "The event loop was".to_owned() } else { format!("None of {all} event loops was") };
+    let none = if all == 1 { "The event loop was not" } else { "None of the event loops was" };
     Some(match watched {
-        0 => format!("{all_of_it} watched, so stalls are not known{why}."),
+        0 => format!("{none} watched, so stalls are not known{why}."),
         1 => format!("1 of {all} event loops was watched; of the others, stalls are not known{why}."),
         _ => {
             format!("{watched} of {all} event loops were watched; of the others, stalls are not known{why}.")
@@ -141,6 +140,10 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
         return None;
     }
     let share = |share| rough_percent(share, telling.samples);
+    let is_little = |row: &views::LoopGc| row.of_time.unwrap_or(row.of_cpu) < 0.01 && gc.helpers < 0.01;
+    if gc.loops.first().is_some_and(is_little) {
+        return None;
+    }
     let Some(worst) = gc.loops.first() else {
         return Some(format!("Garbage collection took {} of all samples.", share(gc.all)));
     };

@@ -5,9 +5,6 @@ use views::{FEW_SAMPLES, StallGroup, StallKind};
 use super::{Telling, capital};
 use crate::text::{about, rough_percent};
 
-/// Lengths that differ by less than this part are one length.
-const EVEN: u64 = 7;
-
 impl Telling<'_> {
     /// How often, how long, and what it was.
     pub(super) fn stalls(&self, group: &StallGroup) -> Vec<String> {
@@ -36,10 +33,10 @@ impl Telling<'_> {
         if count == 1 {
             return format!("{whose} stood still once, for {total}, at {}.", about(group.start_ns));
         }
-        let is_even = group.longest_ns - group.shortest_ns < group.median_ns / EVEN;
-        let each = match is_even {
-            true => format!("{} each", about(group.median_ns)),
-            false => format!("for {}", span(&about(group.shortest_ns), &about(group.longest_ns))),
+        let each = match group.alike {
+            alike if alike == count => format!("{} each", about(group.median_ns)),
+            alike if alike * 5 >= count * 4 => format!("mostly for {}", about(group.median_ns)),
+            _ => format!("for {}", span(&about(group.shortest_ns), &about(group.longest_ns))),
         };
         let rhythm = group.every_ns.map(rhythm).unwrap_or_default();
         format!("{whose} stood still {count} times, {each}{rhythm}: {total} of {of}{duration}.")
