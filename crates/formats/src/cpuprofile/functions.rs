@@ -167,11 +167,16 @@ impl Functions {
         }
         let Some(caller) = self.find(call, text_of) else { return false };
         let Some(layout) = self.layout(caller.0, text_of) else { return false };
-        let words: Vec<u32> = layout.words_on(line).collect();
+        // V8 tells the beginning of a function whose lines it does not know: those of Maglev's code, in some releases.
+        let is_known = line != call.line || layout.owners(line).any(|owner| owner == caller.1);
+        let words: Vec<u32> = match is_known {
+            true => layout.words_on(line).collect(),
+            false => layout.words(caller.1).to_vec(),
+        };
         let named: Vec<Id> = words.iter().flat_map(|word| self.named(*word, caller.0)).collect();
         let mut has_loop = |id: Id| {
             let layout = self.layout(id.0, text_of);
-            id != caller && layout.is_some_and(|layout| layout.has_loop(id.1))
+            id != caller && layout.is_some_and(|layout| !is_known || layout.has_loop(id.1))
         };
         named.into_iter().any(&mut has_loop)
     }

@@ -178,6 +178,8 @@ fn a_line_that_calls_a_loop_may_hide_it() {
     assert!(may_hide(&call(A, "", 6, 19), 7), "cook() has a loop");
     assert!(!may_hide(&call(A, "serve", 5, 15), 6));
     assert!(!may_hide(&call(B, "far", 5, 27), 5), "near() has none");
+    assert!(may_hide(&call(A, "serve", 5, 15), 5), "no line is known, and it calls others");
+    assert!(!may_hide(&call(B, "near", 8, 14), 8), "it calls nothing");
     assert!(may_hide(&call("node:internal/timers", "listOnTimeout", 623, 25), 685));
     assert!(!may_hide(&call("node:internal/timers", "insert", 23, 25), 30));
 }
