@@ -6,13 +6,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::code::Codes;
-use crate::function::{Function, FunctionId};
+use crate::function::{Function, FunctionId, FunctionKind};
 use crate::heap::{Heap, Kept, Object};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::positions::Positions;
 use crate::reason::Reason;
 use crate::script::{Place, Script};
+use crate::wasm::Wasm;
 
 /// Names the JavaScript frames of one process.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub struct Reader {
 pub(crate) struct State {
     pub(crate) kept: Kept,
     pub(crate) codes: Codes,
+    pub(crate) wasm: Wasm,
     pub(crate) shared: FxHashMap<u64, Shared>,
     scripts: FxHashMap<u64, (Script, u64)>,
     bytecodes: FxHashMap<u64, Bytecode>,
@@ -96,6 +98,7 @@ impl Reader {
         state.retries = 0;
         state.kept.forget_lines();
         state.codes.begin_batch();
+        state.wasm.begin_batch();
         if state.batch.is_multiple_of(BATCHES_PER_MAPS) {
             state.kept.forget_types();
         }
@@ -154,6 +157,7 @@ impl Reader {
             generator: generator.unwrap_or_default(),
             line,
             column,
+            kind: FunctionKind::JavaScript,
         };
         let function = self.add(function)?;
         let entry = Shared { words, function, script, script_id };
@@ -173,7 +177,7 @@ impl Reader {
         }
     }
 
-    fn add(&mut self, function: Function) -> Result<FunctionId, Reason> {
+    pub(crate) fn add(&mut self, function: Function) -> Result<FunctionId, Reason> {
         if let Some(id) = self.ids.get(&function) {
             return Ok(*id);
         }
@@ -201,7 +205,7 @@ fn empty_when_full<T>(cache: &mut FxHashMap<u64, T>) {
 
 impl State {
     /// The script at an object.
-    fn script(
+    pub(crate) fn script(
         &mut self,
         memory: &dyn Memory,
         layout: &Layout,
