@@ -11,6 +11,7 @@ mod terminal;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
+use profile::classify::{Home, home_of};
 use profile::{Category, FunctionId, Profile, Unit, WAITS_LANE};
 use serde::Serialize;
 use views::{FEW_SAMPLES, Selection, TopBy, TopKey, TopRow, Weights, selected_rows, share, top};
@@ -499,8 +500,9 @@ fn unnamed_function(times: Times) -> FunctionRow {
 
 fn file_of(profile: &Profile, id: FunctionId) -> Option<&str> {
     let function = profile.functions().row(id);
-    // Code of an eval has a position but no script: "[JIT]:1" would say nothing.
-    let module = profile.module_name(function.module).filter(|_| function.line == 0);
+    // Generated code is in no file, and a perf map that it is not in may not even exist.
+    let is_file = |module: &&str| function.line == 0 && home_of(module) != Home::Generated;
+    let module = profile.module_name(function.module).filter(is_file);
     profile.source_path(function.source).or(module)
 }
 

@@ -255,7 +255,7 @@ fn check_nesting(seen: &Seen<'_>) -> Option<Result<(), Vec<String>>> {
 }
 
 /// Not a test: writes the fixtures of crates/v8/tests anew. Run it with `--ignored` after the reader reads more than
-/// before, and look at what the fixtures' expected texts then say.
+/// before, and look at what the fixtures' expected texts then say. NODESCOPE_FIXTURES=wasm writes those of one kind.
 #[test]
 #[ignore = "writes files"]
 fn record_fixtures() {
@@ -264,7 +264,9 @@ fn record_fixtures() {
     let place = std::env::temp_dir().join("nodescope-names");
     std::fs::create_dir_all(&place).unwrap();
     with_each_version(|version, binary| {
-        for (script, kind) in [("varied.js", "node"), ("nested.js", "nested")] {
+        let wanted = std::env::var("NODESCOPE_FIXTURES").unwrap_or_default();
+        let all = [("varied.js", "node"), ("nested.js", "nested"), ("wasm.js", "wasm")];
+        for (script, kind) in all.into_iter().filter(|(_, kind)| kind.starts_with(&wanted)) {
             std::fs::copy(program(script), place.join(script)).unwrap();
             let bytes = record(binary, &place.join(script));
             println!("Node {version}: {} bytes", bytes.len());

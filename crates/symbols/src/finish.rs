@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 /// Why JavaScript has no name when perf found no map.
 pub const WITHOUT_MAP: &str = "generated code without a perf map";
 
+/// How our own reader of V8's heap names WebAssembly of which it found no code.
+const UNKNOWN_WASM: &str = "JS:wasm-function[?]-";
+
 /// How many frames from the root can tell what a thread is for.
 const ROOT_FRAMES: u8 = 8;
 
@@ -126,6 +129,9 @@ pub fn settle_quality_with(builder: &mut Builder, why: impl Fn(FrameId) -> Optio
 fn unnamed_reason(builder: &Builder, frame: FrameId) -> Option<String> {
     let profile = builder.so_far();
     let symbol = builder.text(profile.frames().symbol[frame.index()]);
+    if symbol.starts_with(UNKNOWN_WASM) {
+        return Some("WebAssembly whose code was not found".into());
+    }
     if !matches!(symbol, "[unknown]" | " " | "[unknown]_[k]" | "[unknown]_[j]") {
         return None;
     }

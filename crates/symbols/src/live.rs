@@ -10,7 +10,9 @@ use profile::classify;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Script, Sink};
 use v8::name::Tier;
-use v8::{Fault, Frame, FunctionId, JsFrame, Kind, Memory, Reader, Reason, Registers, Stack, Start};
+use v8::{
+    Fault, Frame, FunctionId, FunctionKind, JsFrame, Kind, Memory, Reader, Reason, Registers, Stack, Start,
+};
 
 use crate::deeper::{Copied, Deeper};
 use crate::engine::Engines;
@@ -506,6 +508,22 @@ fn kind_at(moment: &Moment<'_>, unwinders: &Unwinders, engines: &Engines, addres
 
 /// As V8 itself writes it into a perf map.
 fn symbol(function: &v8::Function, tier: Tier) -> String {
+    let name = function.display_name();
+    match function.kind {
+        FunctionKind::JavaScript => {}
+        FunctionKind::JsToWasm => return format!("Stub:{name}"),
+        FunctionKind::WasmToJs => return format!("JS:{name}-<anonymous>-none"),
+        FunctionKind::Wasm { index } => {
+            let index = index.map_or_else(|| "<anonymous>".to_owned(), |index| index.to_string());
+            let tier = match tier {
+                Tier::Liftoff => "liftoff",
+                Tier::WasmTurbofan => "turbofan",
+                _ => "none",
+            };
+            let module = function.script.as_deref().map(|script| format!(" {script}")).unwrap_or_default();
+            return format!("JS:{name}-{index}-{tier}{module}");
+        }
+    }
     let mark = match tier {
         Tier::Ignition => "~",
         Tier::Sparkplug => "^",
@@ -515,6 +533,5 @@ fn symbol(function: &v8::Function, tier: Tier) -> String {
     };
     let generator = function.generator.as_deref().and_then(classify::generated_by);
     let script = function.script.as_deref().or(generator.as_deref()).unwrap_or_default();
-    let name = function.display_name();
     format!("JS:{mark}{name} {script}:{}:{}", function.line, function.column)
 }

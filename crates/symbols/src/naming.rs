@@ -173,7 +173,7 @@ fn name_generated<'a>(symbol: &'a str, parts: &CodeName<'a>) -> Named<'a> {
         }
         v8_name::CodeKind::Wasm => Named {
             tier: tier_of(parts.tier, Tier::None),
-            ..classified(CodeKind::Wasm, function, name, None)
+            ..classified(CodeKind::Wasm, function, name, parts.script)
         },
     }
 }

@@ -174,17 +174,21 @@ impl Resolver<'_> {
                 (None, ANOTHER_USERS_MAP.to_owned())
             }
         };
+        // perf names a map for all generated code, and folded stacks are compared with perf's. Where V8's heap was read
+        // in place of a map that does not exist, it is not named.
+        let is_without_map = why == WITHOUT_MAP && !namer.javascript.is_empty();
+        let module = if is_without_map { JIT_MODULE } else { module.as_str() };
         if let Some(found) = &found {
             self.ambiguous += found.ambiguous;
             for (wanted, name) in wanted.iter().zip(&found.names) {
                 if let Some(symbol) = name {
-                    self.give(*wanted, Name { symbol, module: &module, build_id: None });
+                    self.give(*wanted, Name { symbol, module, build_id: None });
                 }
             }
         }
         for wanted in generated {
             if self.done.frames[wanted.1 as usize].some().is_none() {
-                self.refuse(*wanted, &module, None, Some(&why));
+                self.refuse(*wanted, module, None, Some(&why));
             }
         }
         for wanted in unmapped {

@@ -22,6 +22,8 @@ pub(crate) struct Code {
     pub(crate) end: u64,
     /// `None` when it is no function's.
     pub(crate) tier: Option<Tier>,
+    /// Whether it is a wrapper around a WebAssembly function that JavaScript calls.
+    pub(crate) is_js_to_wasm: bool,
     /// Deoptimisation data, or the bytecode of baseline code.
     pub(crate) data: u64,
     /// Source positions, or the offsets of baseline code.
@@ -207,6 +209,7 @@ impl Code {
             start,
             end: start + size,
             tier,
+            is_js_to_wasm: heap.layout.wasm.as_ref().is_some_and(|wasm| wasm.from_js_kind == kind),
             data: heap.field(object, layout.data)?,
             table: heap.field(object, layout.positions)?,
             batch,

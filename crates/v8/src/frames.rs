@@ -2,7 +2,7 @@
 //! stack and the heap tell one story; the reasons not to are counted.
 
 use crate::code::{Code, DEEPEST_INLINING};
-use crate::function::FunctionId;
+use crate::function::{FunctionId, FunctionKind};
 use crate::heap::{Heap, Object, small_integer, untagged};
 use crate::memory::{Memory, Stack};
 use crate::name::Tier;
@@ -45,7 +45,7 @@ pub struct Registers {
 }
 
 /// How often a batch may start over with a frame because something moved.
-const MOST_RETRIES: u32 = 16;
+pub(crate) const MOST_RETRIES: u32 = 16;
 
 impl Reader {
     /// Names all frames of a stack, in the order given. Objects that will be needed are read together.
@@ -57,27 +57,12 @@ impl Reader {
         registers: Registers,
     ) -> Vec<Result<JsFrame, Reason>> {
         self.expect(memory, stack, frames);
-        frames.iter().map(|frame| self.frame(memory, stack, frame, registers)).collect()
-    }
-
-    /// Names one frame. `registers` matter only when the frame is the innermost one.
-    pub fn frame(
-        &mut self,
-        memory: &dyn Memory,
-        stack: &Stack<'_>,
-        frame: &Frame,
-        registers: Registers,
-    ) -> Result<JsFrame, Reason> {
-        let mut attempt = Attempt { reader: self, memory, stack, frame, registers };
-        let result = attempt.name();
-        let is_loss = result.as_ref().is_err_and(|reason| reason.is_loss() && *reason != Reason::StackCut);
-        if !is_loss || attempt.reader.state.retries >= MOST_RETRIES {
-            return result;
-        }
-        attempt.reader.state.retries += 1;
-        let shared = attempt.shared_of_frame().ok().map(|shared| shared.address);
-        attempt.reader.state.forget(frame.instruction(), shared);
-        attempt.name()
+        let callers = frames.iter().skip(1).map(|frame| frame.fp).chain([None]);
+        let frames = frames.iter().zip(callers);
+        let name = |(frame, caller_fp)| {
+            Attempt { reader: self, memory, stack, frame, caller_fp, registers }.name_twice()
+        };
+        frames.map(name).collect()
     }
 
     /// Brings functions, bytecodes and code of all frames with one call, then what the functions lead to with another.
@@ -109,15 +94,30 @@ impl Reader {
 }
 
 /// One attempt to name one frame.
-struct Attempt<'a> {
-    reader: &'a mut Reader,
-    memory: &'a dyn Memory,
-    stack: &'a Stack<'a>,
-    frame: &'a Frame,
+pub(crate) struct Attempt<'a> {
+    pub(crate) reader: &'a mut Reader,
+    pub(crate) memory: &'a dyn Memory,
+    pub(crate) stack: &'a Stack<'a>,
+    pub(crate) frame: &'a Frame,
+    /// The frame pointer of the frame that calls it.
+    pub(crate) caller_fp: Option<u64>,
     registers: Registers,
 }
 
 impl Attempt<'_> {
+    /// Starts over, once, when something moved.
+    fn name_twice(&mut self) -> Result<JsFrame, Reason> {
+        let result = self.name();
+        let is_loss = result.as_ref().is_err_and(|reason| reason.is_loss() && *reason != Reason::StackCut);
+        if !is_loss || self.reader.state.retries >= MOST_RETRIES {
+            return result;
+        }
+        self.reader.state.retries += 1;
+        let shared = self.shared_of_frame().ok().map(|shared| shared.address);
+        self.reader.state.forget(self.frame.instruction(), shared);
+        self.name()
+    }
+
     fn name(&mut self) -> Result<JsFrame, Reason> {
         match self.frame.kind {
             Kind::Generated => self.name_generated(),
@@ -130,7 +130,7 @@ impl Attempt<'_> {
         Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut self.reader.state.kept }
     }
 
-    fn slot(&self, distance: i64) -> Result<u64, Reason> {
+    pub(crate) fn slot(&self, distance: i64) -> Result<u64, Reason> {
         let fp = self.frame.fp.ok_or(Reason::NotJavaScript)?;
         self.stack.word_near(fp, distance).ok_or(Reason::StackCut)
     }
@@ -162,11 +162,22 @@ impl Attempt<'_> {
     }
 
     fn name_generated(&mut self) -> Result<JsFrame, Reason> {
+        if let Some(named) = self.name_by_wasm_mark() {
+            return named;
+        }
+        match self.name_code() {
+            Err(Reason::NoCode) if !self.frame.is_return_address => self.name_wasm_leaf(),
+            result => result,
+        }
+    }
+
+    fn name_code(&mut self) -> Result<JsFrame, Reason> {
         let pc = self.frame.instruction();
         let state = &mut self.reader.state;
         let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
-        let tier = state.codes.at(&mut heap, pc, state.batch)?.tier;
-        match tier {
+        let code = state.codes.at(&mut heap, pc, state.batch)?;
+        match code.tier {
+            None if code.is_js_to_wasm => self.wrapper(FunctionKind::JsToWasm),
             None => Err(Reason::OtherCode),
             Some(Tier::Ignition) => self.name_interpreted(),
             Some(Tier::Sparkplug) => self.name_baseline(pc),

@@ -5,6 +5,22 @@ use std::sync::Arc;
 use crate::heap::{Heap, Object, small_integer};
 use crate::reason::Reason;
 
+/// What kind of function it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// JavaScript.
+    JavaScript,
+    /// WebAssembly.
+    Wasm {
+        /// Its number in its module; `None` where only the frame's type is certain.
+        index: Option<u32>,
+    },
+    /// V8's wrapper around a JavaScript function that WebAssembly calls.
+    WasmToJs,
+    /// V8's wrapper around a WebAssembly function that JavaScript calls.
+    JsToWasm,
+}
+
 /// A function of a script.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Function {
@@ -12,7 +28,8 @@ pub struct Function {
     pub name: Arc<str>,
     /// What V8 calls a nameless function after where it is assigned to: `exports.handler`; may be empty.
     pub inferred_name: Arc<str>,
-    /// The script's path or URL; `None` for code from `eval` and `new Function`.
+    /// The script's path or URL; `None` for code from `eval` and `new Function`. Of WebAssembly, V8's name for the
+    /// module.
     pub script: Option<Arc<str>>,
     /// Of code from `eval` and `new Function`: the script of the function that made it, or, where that was made in
     /// the same way, of the one that made that.
@@ -21,6 +38,8 @@ pub struct Function {
     pub line: u32,
     /// The column of its start, from 1; 0 unknown.
     pub column: u32,
+    /// What it is.
+    pub kind: FunctionKind,
 }
 
 impl Function {

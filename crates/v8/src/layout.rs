@@ -3,10 +3,12 @@
 //! wrong names are worse than none.
 
 mod table;
+pub(crate) mod wasm;
 
 use std::ops::RangeInclusive;
 
 use table::Field;
+use wasm::WasmLayout;
 
 /// The symbols that hold V8's version, as the linker names them: major, minor, build, patch.
 pub const VERSION_SYMBOLS: [&str; 4] = [
@@ -156,6 +158,8 @@ pub struct Layout {
     pub(crate) code: CodeLayout,
     pub(crate) frame: FrameLayout,
     pub(crate) scope: ScopeLayout,
+    /// Absent where nothing is known of WebAssembly.
+    pub(crate) wasm: Option<WasmLayout>,
     pub(crate) unsigned_positions: bool,
     pub(crate) bytecode_sizes: Vec<u8>,
 }
@@ -183,6 +187,7 @@ impl Layout {
             code: code(&numbers)?,
             frame: frame(&numbers)?,
             scope,
+            wasm: wasm::wasm(&numbers),
             unsigned_positions: numbers.of_table(Field::UnsignedPositions)? == 1,
             bytecode_sizes: Vec::new(),
         })

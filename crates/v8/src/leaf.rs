@@ -9,12 +9,16 @@ use crate::positions::prologue_length;
 use crate::reader::Reader;
 use crate::reason::Reason;
 use crate::walk::{Frame, Kind, Leaf, Start, walk};
+use crate::wasm::WasmCode;
 
 /// `push rbp; mov rbp, rsp`, in the two ways to write it.
 const MAKES_FRAME: [[u8; 4]; 2] = [[0x55, 0x48, 0x89, 0xe5], [0x55, 0x48, 0x8b, 0xec]];
 
 /// Optimised code makes its frame within so many bytes, or it makes none.
 const PROLOGUE: usize = 128;
+
+/// WebAssembly makes its frame first.
+const WASM_PROLOGUE: usize = 16;
 
 /// `ret`, and `ret n`.
 const RETURNS: [u8; 2] = [0xc3, 0xc2];
@@ -41,6 +45,10 @@ impl Reader {
     }
 }
 
+fn makes_frame_at(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|four| MAKES_FRAME.iter().any(|known| four == known))
+}
+
 /// What is needed to judge the innermost frame.
 struct Judge<'a> {
     reader: &'a mut Reader,
@@ -62,12 +70,39 @@ impl Judge<'_> {
     /// Machine code of a function has its own frame, unless that one is another function's.
     fn leaf_of_generated(&mut self) -> Leaf {
         let pc = self.start.pc;
+        if let Some(code) = self.wasm_code(pc) {
+            let is_outside = self.is_outside_wasm_frame(code.start, pc);
+            return if is_outside { self.where_the_caller_is() } else { Leaf::Framed };
+        }
         match self.owns_frame(pc) {
             Some(true) if !self.is_outside_its_frame(pc) => Leaf::Framed,
             // Regular expressions and the like: nothing is known of their frames but that they make them.
             None => Leaf::Framed,
             _ => self.where_the_caller_is(),
         }
+    }
+
+    /// WebAssembly's code at a pc, by the instance in the frame, which is its own or that of the function that calls
+    /// it, else by what is known.
+    fn wasm_code(&mut self, pc: u64) -> Option<WasmCode> {
+        let (state, layout) = (&mut self.reader.state, &self.reader.layout);
+        let word = |distance: i64| self.stack.word_near(self.start.fp, distance);
+        let is_marked = word(layout.frame.context) == Some(layout.wasm.as_ref()?.frame);
+        let instance = word(layout.frame.function).filter(|_| is_marked);
+        let found = instance.and_then(|at| state.wasm_code_of_instance(self.memory, layout, (at, pc)).ok());
+        found.map(|(_, code)| code).or_else(|| state.known_wasm_code(self.memory, layout, pc))
+    }
+
+    /// Before it makes its frame, or after it took that down.
+    fn is_outside_wasm_frame(&mut self, start: u64, pc: u64) -> bool {
+        let state = &mut self.reader.state;
+        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let (mut here, mut bytes) = ([0], [0; WASM_PROLOGUE]);
+        if heap.read(pc, &mut here).is_ok() && RETURNS.contains(&here[0]) {
+            return true;
+        }
+        let makes = heap.read(start, &mut bytes).ok().and_then(|()| makes_frame_at(&bytes));
+        makes.is_some_and(|makes| pc.saturating_sub(start) <= makes as u64 + 1)
     }
 
     fn where_the_caller_is(&self) -> Leaf {
@@ -149,8 +184,7 @@ impl Judge<'_> {
         {
             return false;
         }
-        let makes = bytes.windows(4).position(|four| MAKES_FRAME.iter().any(|known| four == known));
-        makes.is_some_and(|makes| inside <= makes + 1)
+        makes_frame_at(&bytes).is_some_and(|makes| inside <= makes + 1)
     }
 
     /// Whether a return address is that of the call with which baseline code begins.

@@ -18,9 +18,10 @@ mod script;
 mod script_text;
 mod strings;
 mod walk;
+mod wasm;
 
 pub use frames::{Inlined, JsFrame, Registers};
-pub use function::{Function, FunctionId};
+pub use function::{Function, FunctionId, FunctionKind};
 pub use layout::{Layout, Unsupported, Version};
 pub use memory::{Fault, Memory, Piece, Stack};
 pub use reader::Reader;

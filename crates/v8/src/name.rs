@@ -276,13 +276,16 @@ fn javascript(kind: CodeKind, default_tier: Tier, text: &str) -> CodeName<'_> {
     CodeName { kind, tier, function, script, line, column }
 }
 
-/// `name-index-tier`; the name of a function without one is `wasm-function[3]`.
+/// `name-index-tier`; the name of a function without one is `wasm-function[3]`. Our own reader of V8's heap adds the
+/// module's URL.
 fn wasm_function(text: &str) -> Option<CodeName<'_>> {
+    let with_script = text.rsplit_once(' ').filter(|(_, script)| has_scheme(script));
+    let (text, script) = with_script.map_or((text, None), |(text, script)| (text, Some(script)));
     let (name, tier) =
         WASM_TIERS.iter().find_map(|(ending, tier)| Some((text.strip_suffix(ending)?, *tier)))?;
     let (function, index) = name.rsplit_once('-')?;
     let is_index = index == "<anonymous>" || parse_number(index).is_some();
-    is_index.then_some(CodeName { tier, ..nameless(CodeKind::Wasm, function) })
+    is_index.then_some(CodeName { tier, script, ..nameless(CodeKind::Wasm, function) })
 }
 
 fn split_marker(text: &str) -> (Tier, &str) {

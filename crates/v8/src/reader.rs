@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::code::Codes;
-use crate::function::{Function, FunctionId};
+use crate::function::{Function, FunctionId, FunctionKind};
 use crate::heap::{Heap, Kept, Object};
 use crate::layout::Layout;
 use crate::memory::Memory;
@@ -14,6 +14,7 @@ use crate::positions::Positions;
 use crate::reason::Reason;
 use crate::script::{Place, Script};
 use crate::script_text::SeenScript;
+use crate::wasm::Wasm;
 
 /// Names the JavaScript frames of one process.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct Reader {
 pub(crate) struct State {
     pub(crate) kept: Kept,
     pub(crate) codes: Codes,
+    pub(crate) wasm: Wasm,
     pub(crate) shared: FxHashMap<u64, Shared>,
     scripts: FxHashMap<u64, (Script, u64)>,
     /// Scripts that were read and not asked for yet, and all that were told, by number and name.
@@ -100,6 +102,7 @@ impl Reader {
         state.retries = 0;
         state.kept.forget_lines();
         state.codes.begin_batch();
+        state.wasm.begin_batch();
         if state.batch.is_multiple_of(BATCHES_PER_MAPS) {
             state.kept.forget_types();
         }
@@ -161,6 +164,7 @@ impl Reader {
             generator: generator.unwrap_or_default(),
             line,
             column,
+            kind: FunctionKind::JavaScript,
         };
         let function = self.add(function)?;
         let entry = Shared { words, function, script, script_id };
@@ -180,7 +184,7 @@ impl Reader {
         }
     }
 
-    fn add(&mut self, function: Function) -> Result<FunctionId, Reason> {
+    pub(crate) fn add(&mut self, function: Function) -> Result<FunctionId, Reason> {
         if let Some(id) = self.ids.get(&function) {
             return Ok(*id);
         }
@@ -208,7 +212,7 @@ fn empty_when_full<T>(cache: &mut FxHashMap<u64, T>) {
 
 impl State {
     /// The script at an object.
-    fn script(
+    pub(crate) fn script(
         &mut self,
         memory: &dyn Memory,
         layout: &Layout,

@@ -31,6 +31,8 @@ fn fixtures_show_all_that_there_is() {
     for (version, text) in &texts {
         let words = if version.starts_with("nested") {
             ["Ignition “third” eval:2:19 at 5:9", "Ignition “outer” eval:1:16 at 16:12", "processImmediate"]
+        } else if version.starts_with("wasm") {
+            ["“spin” wasm://wasm/shapes-", "“deep” wasm://wasm/shapes-", "wasm.js:"]
         } else {
             ["Turbofan", "  inlined ", "varied.js:"]
         };

@@ -49,7 +49,7 @@ type Blocks = BTreeMap<u64, [Option<u8>; BLOCK]>;
 
 /// A fixture has at most so many bytes of memory, and a sample that adds more than its share is left out.
 const MOST_BYTES: usize = 130_000;
-const MOST_NEW_BYTES: usize = 40_000;
+const MOST_NEW_BYTES: usize = 90_000;
 const MOST_SAMPLES: usize = 40;
 
 impl Fixture {

@@ -61,6 +61,20 @@ pub(super) enum Field {
     FixedScopePositions,
     UnsignedPositions,
     LastFunctionType,
+    ForeignType,
+    JsToWasmKind,
+    WasmInstanceObject,
+    WasmModuleObject,
+    WasmModuleNative,
+    WasmModuleScript,
+    NativeWireBytes,
+    NativeOwnedCode,
+    NativeNewCode,
+    WasmCodeSize,
+    WasmCodeIndex,
+    WasmCodeFlags,
+    WasmCodeKindMask,
+    WasmCodeTierShift,
 }
 
 /// A row: the field, the file and the name to look for in it, and the value in each version.
@@ -98,6 +112,9 @@ const STREAM: &str = "src/objects/instruction-stream.h";
 const SCOPE: &str = "src/objects/scope-info.tq";
 const SHARED: &str = "src/objects/shared-function-info.tq";
 const SCRIPT: &str = "src/objects/script.tq";
+const WASM: &str = "src/wasm/wasm-objects.h";
+const WASM_TQ: &str = "src/wasm/wasm-objects.tq";
+const NATIVE: &str = "src/wasm/wasm-code-manager.h";
 const DEOPT: &str = "src/objects/deoptimization-data.h";
 
 /// The rows. A number below zero says that the version has no such thing. Offsets count from the object's first
@@ -158,6 +175,23 @@ pub(super) const ROWS: &[Row] = &[
         "JSFunction",
         each([2081, 2082, -1, -1, -1, -1]),
     ),
+    row(Field::ForeignType, "src/objects/foreign.tq", "FOREIGN_TYPE", all(204)),
+    row(Field::JsToWasmKind, "src/objects/code-kind.h", "JS_TO_WASM_FUNCTION", each([7, 7, 7, 7, 7, 8])),
+    // Since 12.4 frames hold a WasmTrustedInstanceData.
+    row(Field::WasmInstanceObject, WASM, "kInstanceObjectOffset", each([-1, -1, 160, 152, 152, 104])),
+    row(Field::WasmModuleObject, WASM, "kModuleObjectOffset", each([208, 208, 32, 32, 32, 32])),
+    row(Field::WasmModuleNative, WASM_TQ, "WasmModuleObject.managed_native_module", all(24)),
+    row(Field::WasmModuleScript, WASM_TQ, "WasmModuleObject.script", each([40, 32, 32, 32, 32, 32])),
+    // The rest is no object of the heap: the sources give the order of fields, and each distance was found in running
+    // processes, at code whose addresses and names the perf map tells.
+    row(Field::NativeWireBytes, NATIVE, "wire_bytes_", each([0x138, 0xc8, 0xc8, 0xf0, 0xf0, 0xe8])),
+    row(Field::NativeOwnedCode, NATIVE, "owned_code_", each([0x1b0, 0x140, 0x198, 0x148, 0x148, 0x140])),
+    row(Field::NativeNewCode, NATIVE, "new_owned_code_", each([0x1d0, 0x160, 0x1b8, 0x168, 0x168, 0x160])),
+    row(Field::WasmCodeSize, NATIVE, "instructions_size_", each([32, 24, 24, 32, 32, 32])),
+    row(Field::WasmCodeIndex, NATIVE, "index_", each([48, 44, 44, 56, 56, 56])),
+    row(Field::WasmCodeFlags, NATIVE, "flags_", each([16, 80, 80, 96, 100, 120])),
+    row(Field::WasmCodeKindMask, NATIVE, "KindField", each([3, 3, 3, 3, 7, 7])),
+    row(Field::WasmCodeTierShift, NATIVE, "ExecutionTierField", each([2, 2, 2, 2, 3, 3])),
 ];
 
 /// The column of a version.

@@ -208,6 +208,8 @@ fn other_kinds() {
         ("JS:fib-3-liftoff", Wasm, Liftoff, "fib", None, 0, 0),
         ("JS:fib-3-turbofan", Wasm, WasmTurbofan, "fib", None, 0, 0),
         ("Function:wasm-function[3]-3-turbofan", Wasm, WasmTurbofan, "wasm-function[3]", None, 0, 0),
+        ("JS:wasm-function[?]-<anonymous>-none", Wasm, Unmarked, "wasm-function[?]", None, 0, 0),
+        ("JS:a b-7-liftoff wasm://wasm/m-8d2a", Wasm, Liftoff, "a b", Some("wasm://wasm/m-8d2a"), 0, 0),
         ("JS:wasm-to-js-<anonymous>-turbofan", Wasm, WasmTurbofan, "wasm-to-js", None, 0, 0),
         (
             "Function:WASM_function#0:module: (wasm):0",
