@@ -239,33 +239,40 @@ pub(crate) fn read_names() -> Option<Result<(), Failure>> {
     Some(serve(&rings, &numbers).map_err(|error| Failure::failed(format!("cannot read names: {error}"))))
 }
 
+/// What a reader is told when it is started.
+struct Orders {
+    events: Vec<u64>,
+    next_row: u32,
+    shuns_everybody: bool,
+    shunned: Vec<u32>,
+    journal: Option<Journal>,
+}
+
+impl Orders {
+    fn parse(numbers: &str) -> Option<Self> {
+        let mut parts = numbers.split(':');
+        let (events, next_row, shunned, journal) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let events: Result<Vec<u64>, _> = events.split(',').map(str::parse).collect();
+        Some(Self {
+            events: events.ok()?,
+            next_row: next_row.parse().ok()?,
+            shuns_everybody: shunned == EVERYBODY,
+            shunned: shunned.split(',').filter_map(|tid| tid.parse().ok()).collect(),
+            journal: journal.parse().ok().and_then(|number| Journal::inherited(number).ok()),
+        })
+    }
+}
+
 fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     // Ctrl-C is for the recorder, which tells when it is over.
     sys::signals::catch_end()?;
-    let bad = || io::Error::from(io::ErrorKind::InvalidInput);
-    let mut numbers = numbers.split(':');
-    let mut number = || numbers.next().ok_or_else(bad);
-    let (events, next_row, shunned, journal) = (number()?, number()?, number()?, number()?);
-    let mut journal = journal.parse().ok().and_then(|number| Journal::inherited(number).ok());
-    let next_row: u32 = next_row.parse().map_err(|_| bad())?;
-    let events = events.split(',').map(|number| number.parse::<u64>().map_err(|_| bad()));
-    let events = events.collect::<io::Result<Vec<u64>>>()?;
-    let shuns_everybody = shunned == EVERYBODY;
-    let shunned: Vec<u32> = shunned.split(',').filter_map(|tid| tid.parse().ok()).collect();
+    let Orders { events, next_row, shuns_everybody, shunned, mut journal } =
+        Orders::parse(numbers).ok_or(io::ErrorKind::InvalidInput)?;
     let mut rings = Rings::inherited(rings)?;
     let mut stdin = io::stdin().lock();
     let Some(head) = read_records(&mut stdin)? else { return Ok(()) };
-    let message = RefCell::new(Message {
-        bytes: Vec::new(),
-        samples: 0,
-        next_row,
-        trying: 0,
-        current: 0,
-        taken: 0,
-        slept: None,
-        sent: Instant::now(),
-        out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
-    });
+    let message = RefCell::new(Message::new(next_row)?);
     let mut walker = Walker::new(next_row, &shunned, proc::whereabouts, |found| {
         message.borrow_mut().add(&events, &found);
     });
@@ -292,20 +299,17 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         raw.clear();
         let positions = rings.read(&mut raw);
         // What is mapped in this round may be needed for its samples.
-        let (changes, samples) = (changes(&raw), records(&raw).filter(|(is_sample, _)| *is_sample));
-        let samples: Vec<&[u8]> = samples.map(|(_, record)| record).collect();
-        if let Some(journal) = journal.as_mut().filter(|_| !raw.is_empty()) {
-            journal.add(&[&changes[..], &samples].concat(), positions)?;
+        let mut all = changes(&raw);
+        let changed = all.len();
+        all.extend(records(&raw).filter(|(is_sample, _)| *is_sample).map(|(_, record)| record));
+        if journal.as_mut().is_some_and(|journal| journal.add(&all, positions).is_err()) {
+            // Nothing is lost by that as long as all goes well.
+            journal = None;
         }
         rings.release();
         walker.begin_round();
-        for record in changes {
-            live.take(record, &mut walker);
-            message.borrow_mut().hand_over(record);
-        }
-        for record in samples {
-            panic_if_asked(&message);
-            message.borrow_mut().current += 1;
+        for (at, record) in all.into_iter().enumerate() {
+            message.borrow_mut().begin((at < changed).then_some(record));
             live.take(record, &mut walker);
             message.borrow_mut().settle();
         }
@@ -318,7 +322,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
                 let pids: Vec<u32> = walker.pids().collect();
                 let mappings: Vec<u8> =
                     pids.iter().flat_map(|pid| mappings(*pid).unwrap_or_default()).collect();
-                records(&mappings).for_each(|(_, record)| live.take(record, &mut walker));
+                live.take(&mappings, &mut walker);
                 message.borrow_mut().bytes.extend(mappings);
             }
         }
@@ -334,8 +338,9 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             watching.finish(&mut message.borrow_mut().bytes);
         }
         let is_sent = message.borrow_mut().send(is_last)?;
-        if let Some(journal) = journal.as_mut().filter(|_| is_sent) {
-            journal.forget(message.borrow().taken)?;
+        if is_sent && journal.as_mut().is_some_and(|journal| journal.forget(message.borrow().taken).is_err())
+        {
+            journal = None;
         }
         if is_last {
             return Ok(());
@@ -413,12 +418,12 @@ fn read_records(stdin: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok((records.len() as u64 == length).then_some(records))
 }
 
-/// For tests of what happens then: crashes after so many samples. Programs that are released do not know of it.
-fn panic_if_asked(message: &RefCell<Message>) {
+/// For tests of what happens then: crashes at so many records. Programs that are released do not know of it.
+fn panic_if_asked(records: u64) {
     if cfg!(debug_assertions)
-        && let Some(after) = std::env::var(PANIC_AFTER).ok().and_then(|text| text.parse::<u64>().ok())
+        && let Some(most) = std::env::var(PANIC_AFTER).ok().and_then(|text| text.parse::<u64>().ok())
     {
-        assert!(message.borrow().current < after, "a test wants it");
+        assert!(records <= most, "a test wants it");
     }
 }
 
@@ -442,6 +447,20 @@ struct Message {
 }
 
 impl Message {
+    fn new(next_row: u32) -> io::Result<Self> {
+        Ok(Self {
+            bytes: Vec::new(),
+            samples: 0,
+            next_row,
+            trying: 0,
+            current: 0,
+            taken: 0,
+            slept: None,
+            sent: Instant::now(),
+            out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
+        })
+    }
+
     fn add(&mut self, events: &[u64], found: &Found<'_>) {
         match found {
             Found::Frame(frame) => {
@@ -468,11 +487,13 @@ impl Message {
         }
     }
 
-    /// A record that is no sample.
-    fn hand_over(&mut self, record: &[u8]) {
-        self.bytes.extend_from_slice(record);
+    /// The next record is worked on; one that is no sample is handed over as it is.
+    fn begin(&mut self, change: Option<&[u8]>) {
         self.current += 1;
-        self.settle();
+        match change {
+            Some(record) => self.bytes.extend_from_slice(record),
+            None => panic_if_asked(self.current),
+        }
     }
 
     /// The record that was worked on is in the message.
