@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use trace::Address;
 use v8::Memory;
 use v8::libuv::{EventLoop, LoopFault, LoopLayout, LoopState};
 
@@ -176,23 +175,20 @@ impl Process {
         self.loops.iter().filter(sleeps).map(|one| one.tid)
     }
 
-    pub(super) fn read_stack(&mut self, tid: u32) -> Option<SleepingStack> {
-        let one = self.loops.iter_mut().find(|one| one.tid == tid)?;
-        sleeping::read(&self.memory, (self.pid, tid), &one.files, &mut one.stack_end)
-    }
-
-    pub(super) fn keep(
+    /// Reads the stack of a thread that sleeps; the time and the number are those of the stack.
+    pub(super) fn read_stack(
         &mut self,
         tid: u32,
-        time_ns: u64,
-        chain: Vec<Address>,
+        (time_ns, number): (u64, u64),
         take: &mut dyn FnMut(Observation),
-    ) {
-        let Some(one) = self.loops.iter_mut().find(|one| one.tid == tid) else { return };
-        let Some(turn) = one.turns.going_on() else { return };
-        if let Some(wait) = one.waits.keep(turn, time_ns, chain) {
+    ) -> Option<SleepingStack> {
+        let one = self.loops.iter_mut().find(|one| one.tid == tid)?;
+        let turn = one.turns.going_on()?;
+        let stack = sleeping::read(&self.memory, (self.pid, tid), &one.files, &mut one.stack_end)?;
+        if let Some(wait) = one.waits.keep(turn, time_ns, number) {
             take(wait_of((self.pid, tid), wait));
         }
+        Some(stack)
     }
 
     pub(super) fn begin_thread(&mut self, tid: u32, time_ns: u64) {
@@ -427,8 +423,8 @@ fn own_number(pid: u32, tid: u32) -> Option<u32> {
     line.split_whitespace().next_back()?.parse().ok()
 }
 
-fn wait_of((pid, tid): (u32, u32), Wait { time_ns, weight_ns, chain }: Wait) -> Observation {
-    Observation::Wait { pid, tid, time_ns, weight_ns, chain }
+fn wait_of((pid, tid): (u32, u32), Wait { time_ns, weight_ns, number }: Wait) -> Observation {
+    Observation::Wait { number, pid, tid, time_ns, weight_ns }
 }
 
 impl LoopThread {
