@@ -98,6 +98,8 @@ pub(super) struct Process {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     born_ns: u64,
+    /// Whether it began while it was watched.
+    is_new: bool,
     tries: u32,
     next_ns: u64,
     is_done: bool,
@@ -193,7 +195,10 @@ impl Process {
 
     pub(super) fn begin_thread(&mut self, tid: u32, time_ns: u64) {
         if tid != self.pid && self.threads.len() < MOST_THREADS {
-            self.threads.insert(tid, Candidate { born_ns: time_ns, tries: 0, next_ns: 0, is_done: false });
+            self.threads.insert(
+                tid,
+                Candidate { born_ns: time_ns, is_new: true, tries: 0, next_ns: 0, is_done: false },
+            );
         }
     }
 
@@ -245,7 +250,7 @@ impl Process {
                     self.start(context);
                     self.layout = Some(layout);
                     self.main = Main::Found;
-                    self.add_loop(self.pid, event_loop, self.born_ns, context, take);
+                    self.add_loop(self.pid, event_loop, (self.born_ns, self.is_new), context, take);
                 }
                 Err(LoopFault::Unreadable) => self.miss(context, UNREADABLE, take),
                 Err(LoopFault::NoLoop) => self.miss(context, UNKNOWN_LIBUV, take),
@@ -302,7 +307,7 @@ impl Process {
         &mut self,
         tid: u32,
         event_loop: EventLoop,
-        born_ns: u64,
+        (born_ns, is_new): (u64, bool),
         context: &mut Context<'_>,
         take: &mut dyn FnMut(Observation),
     ) {
@@ -312,7 +317,7 @@ impl Process {
             tid,
             event_loop,
             files,
-            turns: Turns::new(born_ns),
+            turns: Turns::new(born_ns, is_new),
             waits: Waits::default(),
             before: None,
             is_asleep: false,
@@ -364,9 +369,9 @@ impl Process {
                 continue;
             };
             candidate.is_done = true;
-            let born_ns = candidate.born_ns;
+            let (born_ns, is_new) = (candidate.born_ns, candidate.is_new);
             if !is_known && *context.room > 0 {
-                self.add_loop(tid, event_loop, born_ns, context, take);
+                self.add_loop(tid, event_loop, (born_ns, is_new), context, take);
             }
         }
     }
@@ -382,7 +387,7 @@ impl Process {
             }
             let name = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", self.pid)).unwrap_or_default();
             let is_done = OTHER_THREADS.contains(&name.trim_end());
-            let new = Candidate { born_ns: now_ns, tries: 0, next_ns: 0, is_done };
+            let new = Candidate { born_ns: now_ns, is_new: false, tries: 0, next_ns: 0, is_done };
             self.threads.entry(tid).or_insert(new).is_done |= is_done;
         }
     }
