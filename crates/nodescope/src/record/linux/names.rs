@@ -333,10 +333,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             deep = Some(round);
             message.borrow_mut().bytes.extend(own::loss(loss, count));
         }
-        watch(&mut watching, &raw, (&mut live, &mut walker), &message);
-        if is_last {
-            watching.finish(&mut message.borrow_mut().bytes);
-        }
+        take_watch((&mut watching, is_last), &raw, (&mut live, &mut walker), &message);
         let is_sent = message.borrow_mut().send(is_last)?;
         if is_sent && journal.as_mut().is_some_and(|journal| journal.forget(message.borrow().taken).is_err())
         {
@@ -348,7 +345,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         let asked = Instant::now();
         // What is read of a stack later must be read soon.
         let is_deep = deep.is_some_and(|deep| deep.elapsed() < DEEP_FOR);
-        is_last = rings.wait_or(0, watching.pause(if is_deep { DEEP_ROUND } else { LONGEST_ROUND }))?;
+        is_last = rings.wait_or(0, if is_deep { DEEP_ROUND } else { LONGEST_ROUND })?;
         // Many threads on many CPUs: they are read together.
         if asked.elapsed() < SHORTEST_ROUND / 2 {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
@@ -356,30 +353,30 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     }
 }
 
-/// Looks at event loops, and at the stacks of those that sleep inside of a long turn.
-fn watch(
-    watching: &mut Watching,
+/// Takes what the watch of event loops has seen, and names the stacks that slept.
+fn take_watch(
+    (watching, is_last): (&mut Watching, bool),
     raw: &[u8],
     (live, walker): (&mut Live, &mut Walker<'_>),
     message: &RefCell<Message>,
 ) {
     let mut out = Vec::new();
-    watching.learn(raw, &mut out);
-    for wanted in watching.look(&mut out) {
-        let mut time_ns = watching.walk(wanted, walker, &mut out);
+    watching.learn(raw);
+    let sleeping = if is_last { watching.finish(&mut out) } else { watching.take(&mut out) };
+    for asleep in &sleeping.stacks {
+        watching.walk(asleep, walker, &mut out);
         let mut chain = message.borrow_mut().slept.take();
         if chain.as_ref().is_some_and(|chain| !has_javascript(chain)) {
             // V8 maps a copy of its builtins without telling.
-            let mappings = mappings(wanted.pid).unwrap_or_default();
+            let mappings = mappings(asleep.pid).unwrap_or_default();
             records(&mappings).for_each(|(_, record)| live.take(record, walker));
             message.borrow_mut().bytes.extend(mappings);
-            time_ns = watching.walk(wanted, walker, &mut out).or(time_ns);
+            watching.walk(asleep, walker, &mut out);
             chain = message.borrow_mut().slept.take().or(chain);
         }
-        if let Some((time_ns, chain)) = time_ns.zip(chain) {
-            watching.keep(wanted, time_ns, chain, &mut out);
-        }
+        chain.into_iter().for_each(|chain| watching.keep(asleep, chain));
     }
+    watching.write_waits(&sleeping.waits, &mut out);
     message.borrow_mut().bytes.append(&mut out);
 }
 

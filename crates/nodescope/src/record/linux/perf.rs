@@ -148,9 +148,7 @@ fn sample(
         }
         names.read(sampler, &mut bytes);
         sampler.know(capture::new_processes(&bytes));
-        let mut told = Vec::new();
-        beside.learn(&bytes, &mut told);
-        bytes.append(&mut told);
+        beside.learn(&bytes);
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
         if is_last {
@@ -163,7 +161,7 @@ fn sample(
         if names.has_rings() {
             names.wait(most);
         } else {
-            sampler.wait(beside.pause(most)).map_err(|error| Failure::failed(error.to_string()))?;
+            sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
             std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         }
     }
