@@ -82,6 +82,8 @@ pub struct Walker<'a> {
     /// Whether the way of `steps` ends because the copy of the stack does.
     is_cut: bool,
     deeper: Deeper,
+    /// Whether what is not in a copy is read later.
+    reads_later: bool,
     /// Stacks whose outer part was read later, and those where it is missing, since somebody asked.
     read_later: u64,
     cut: u64,
@@ -153,6 +155,7 @@ impl<'a> Walker<'a> {
             steps: Vec::new(),
             is_cut: false,
             deeper: Deeper::default(),
+            reads_later: false,
             read_later: 0,
             cut: 0,
             chain: Vec::new(),
@@ -168,6 +171,14 @@ impl<'a> Walker<'a> {
     /// OpenSSL's hand-written code. That takes many reads: it is for few samples.
     pub fn search(&mut self) {
         self.searches = true;
+    }
+
+    /// From now on the outer part of a stack that is deeper than its copy is read later. No recorder does so: memory that
+    /// is unchanged does not prove that the thread is still there. What it has returned from stays as it was until other
+    /// calls take its place, and these begin at the outer end: inner callers of one moment would get the root of
+    /// another. It takes the stack pointer of a later sample to tell.
+    pub fn read_later(&mut self) {
+        self.reads_later = true;
     }
 
     /// From now on no heap is read: JavaScript gets no names.
@@ -272,7 +283,11 @@ impl<'a> Walker<'a> {
             self.find_reader(row, pid, place_of(sample).map(|(_, sp)| sp));
         }
         self.find_steps(sample, (row, pid), may_read, goes_on(sample.user_stack));
-        let deeper = if self.is_cut && may_read { self.read_deeper(sample, (row, pid)) } else { None };
+        let deeper = if self.is_cut && may_read && self.reads_later {
+            self.read_deeper(sample, (row, pid))
+        } else {
+            None
+        };
         self.read_later += u64::from(deeper.is_some());
         let stack = deeper.as_deref().unwrap_or(sample.user_stack);
         self.name_steps(&Sample { user_stack: stack, ..*sample }, (row, pid), may_read);

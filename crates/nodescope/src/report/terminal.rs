@@ -280,9 +280,9 @@ fn deep_stacks(report: &Report) -> Option<String> {
     let LossesRow { stacks_read_later, stacks_cut, .. } = report.losses;
     let all = stacks_read_later.saturating_add(stacks_cut);
     (all > 0).then(|| {
-        let (stacks, share) = (plural(all, "stack"), percent(stacks_read_later as f64 / all as f64));
+        let (stacks, share) = (plural(stacks_cut, "stack"), percent(stacks_read_later as f64 / all as f64));
         format!(
-            "{stacks} went deeper than the copy taken with the sample: {share} were completed by reading later, the rest end in “… deeper than the copy”."
+            "{stacks} went deeper than the copy taken with the sample and end in “… deeper than the copy”; {share} of such stacks were completed by reading later."
         )
     })
 }

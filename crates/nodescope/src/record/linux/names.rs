@@ -292,7 +292,6 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     } else {
         Watching::new(capture::processes(&head), &shunned, true)
     };
-    let mut deep = None;
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
@@ -330,7 +329,6 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             message.borrow_mut().bytes.extend(own::unnamed(reason, count));
         }
         for (loss, count) in walker.take_losses() {
-            deep = Some(round);
             message.borrow_mut().bytes.extend(own::loss(loss, count));
         }
         take_watch((&mut watching, is_last), &raw, (&mut live, &mut walker), &message);
@@ -343,9 +341,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             return Ok(());
         }
         let asked = Instant::now();
-        // What is read of a stack later must be read soon.
-        let is_deep = deep.is_some_and(|deep| deep.elapsed() < DEEP_FOR);
-        is_last = rings.wait_or(0, if is_deep { DEEP_ROUND } else { LONGEST_ROUND })?;
+        is_last = rings.wait_or(0, LONGEST_ROUND)?;
         // Many threads on many CPUs: they are read together.
         if asked.elapsed() < SHORTEST_ROUND / 2 {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
@@ -393,11 +389,6 @@ fn changes(raw: &[u8]) -> Vec<&[u8]> {
     all.sort_by_key(time_ns);
     all
 }
-
-/// How long the rings are left alone while stacks are deeper than their copies, and for how long that is expected of the
-/// next ones.
-const DEEP_ROUND: Duration = Duration::from_millis(4);
-const DEEP_FOR: Duration = Duration::from_secs(1);
 
 /// How often new processes are looked for.
 const SCAN: Duration = Duration::from_millis(500);
