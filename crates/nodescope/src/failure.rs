@@ -97,6 +97,6 @@ pub(crate) fn alert(sentence: &str) {
 fn say(who: &str, sentence: &str) {
     let line = format!("{who}: {}", printable(sentence));
     let line = style::stderr_width().map_or_else(|| line.clone(), |columns| wrap_words(&line, columns));
-    // When stderr is gone, too, there is nobody to tell.
+    // Where stderr is closed, the sentence is lost: there is no other place for it.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

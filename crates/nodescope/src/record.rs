@@ -104,7 +104,7 @@ fn check_output(arguments: &cli::Record) -> Result<(), Failure> {
     }
 }
 
-/// Asks the person at the terminal; nobody there is a no.
+/// Asks the user at the terminal; without a terminal the answer is no.
 fn ask_to_replace(path: &Path) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(false);

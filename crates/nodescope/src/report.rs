@@ -361,7 +361,7 @@ fn own_functions(profile: &Profile, weights: &Weights, selection: &Selection) ->
     rows
 }
 
-/// What launchers such as npx ran is nobody's package; shares stay shares of everything.
+/// Packages that launchers such as npx ran are left out; shares stay shares of everything.
 fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<NamedRow> {
     let launchers = identity::launchers(profile);
     let mut weights = weights.clone();

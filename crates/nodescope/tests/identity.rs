@@ -138,6 +138,8 @@ fn a_recording_says_which_process_it_was() {
         let page = succeeds(&["export", &file, "-o", "-", "--to", "html"]);
         assert!(page.contains(&format!("<title>@acme/shop · pid {} · nodescope</title>", node.pid())));
         assert!(!page.contains("secret-value"));
+        let picture = succeeds(&["export", &file, "-o", "-", "--to", "svg"]);
+        assert!(picture.contains(&format!("@acme/shop {} · ", node.pid())), "{}", &picture[..2000]);
     }
 }
 

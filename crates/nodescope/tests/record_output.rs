@@ -35,7 +35,7 @@ fn on_terminal(arguments: &str, variables: &[(&str, &str)], typed: &str) -> Opti
 #[test]
 fn an_existing_file_is_refused_before_sampling() {
     let scratch = Scratch::new("output-exists");
-    let out = scratch.file("a.nodescope", b"somebody's");
+    let out = scratch.file("a.nodescope", b"an older file");
     fails(&["record", "-p", NO_PROCESS, "-o", &out], 2, "exists already", "--overwrite");
     fails(&["record", "-p", NO_PROCESS, "-o", &out, "--overwrite"], 1, "there is no process", "");
     fails(&["record", "-p", NO_PROCESS, "-o", &scratch.path("")], 2, "", "");
@@ -45,7 +45,7 @@ fn an_existing_file_is_refused_before_sampling() {
         let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -o {out}"), &[], typed) else { return };
         assert!(seen.contains("Replace it? [y/N]") && seen.contains(said), "{typed:?}: {seen}");
     }
-    assert_eq!(fs::read(&out).unwrap(), b"somebody's");
+    assert_eq!(fs::read(&out).unwrap(), b"an older file");
     // What is no file is written to.
     fails(
         &["record", "-p", NO_PROCESS, "--to", "nodescope", "-o", "/dev/null"],

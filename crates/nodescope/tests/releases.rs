@@ -19,7 +19,7 @@ use serde_json::Value;
 const RELEASES: [&str; 8] =
     ["18.0.0", "18.20.8", "20.20.2", "22.23.3", "23.11.1", "24.21.0", "25.9.0", "26.10.0"];
 
-/// Of a line that is no longer maintained: nobody has looked at its V8.
+/// Of a line that is no longer maintained: the layout table lacks its V8.
 const UNKNOWN: &str = "23.11.1";
 
 /// Busy for half of the time, in a function of its own.

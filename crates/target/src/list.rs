@@ -55,7 +55,7 @@ pub struct Process {
     pub folder: Option<String>,
     /// The whole path of its script.
     pub script: Option<String>,
-    /// The TCP ports that it listens on, without its inspector's; empty where nobody asked.
+    /// The TCP ports that it listens on, without its inspector's; empty with [`Places::without_ports`].
     pub ports: Vec<u16>,
     /// Its command line without the values of arguments.
     pub command: String,

@@ -119,9 +119,10 @@ fn subject(profile: &Profile, weights: &Weights) -> String {
 
 fn process_name(profile: &Profile, weights: &Weights, id: ProcessId) -> String {
     let process = profile.process(id);
-    let mut name = match profile.text(process.name) {
-        "" => main_thread_name(profile, weights),
-        name => name,
+    let mut name = match (profile.text(process.app), profile.text(process.name)) {
+        ("", "") => main_thread_name(profile, weights),
+        ("", name) => name,
+        (app, _) => app,
     }
     .to_owned();
     if let Some(pid) = process.pid {
