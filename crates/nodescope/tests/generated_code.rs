@@ -50,7 +50,7 @@ fn program(scratch: &Scratch) -> Option<String> {
     Some(PROGRAM.replace("PACKAGES", &packages.display().to_string()))
 }
 
-fn rows<'a>(report: &'a Value, is_wanted: impl Fn(&Value) -> bool) -> Vec<&'a Value> {
+fn rows(report: &Value, is_wanted: impl Fn(&Value) -> bool) -> Vec<&Value> {
     report["functions"].as_array().unwrap().iter().filter(|row| is_wanted(row)).collect()
 }
 

@@ -88,9 +88,9 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
             Some((FunctionKind::Wasm { index: Some(_) }, function, tier)) if is_function => {
                 let is_same = *function.name == *expected.function && tier == expected.tier;
                 if is_same {
-                    score.right += 1
+                    score.right += 1;
                 } else {
-                    score.wrong.push(format!("{truth} is {function:?} {tier:?}"))
+                    score.wrong.push(format!("{truth} is {function:?} {tier:?}"));
                 }
             }
             Some((kind, _, _)) if is_function && is_wrapper(kind) => {

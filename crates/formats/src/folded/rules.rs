@@ -52,6 +52,7 @@ pub(super) fn names(frame: &Spelling<'_>, options: &Options) -> Vec<String> {
 fn unknown(frame: &Spelling<'_>, options: &Options) -> String {
     let name = match frame.module {
         "[unknown]" | "" => "unknown",
+        JIT_MODULE => return JIT_MODULE.to_owned(),
         path => module_file_name(path),
     };
     if options.addresses { format!("[{name} <{:x}>]", frame.address) } else { format!("[{name}]") }
