@@ -207,7 +207,8 @@ impl<'a> Walker<'a> {
         for (pid, heap) in &mut self.readers {
             self.scripts.add(*pid, &mut heap.reader);
         }
-        while let Some((pid, script)) = self.scripts.next() {
+        while let Some(script) = self.scripts.next() {
+            let pid = script.pid;
             let Some(heap) = self.readers.get_mut(&pid) else { continue };
             let sources = &self.world.sources;
             let mut process = scripts::Process {

@@ -58,8 +58,9 @@ fn apply_or_mark(profile: Profile, places: &MapPlaces<'_>, uses_maps: bool) -> P
     let sources = generated_sources(&profile);
     let seen = Seen::new(&profile, places.roots);
     let mut finder = Finder::new(places.files);
-    let checks_lines = sources.values().any(|rows| is_transpiled_name(&rows.path));
-    let mut originals = Originals { checks_lines, ..Originals::default() };
+    // Files change after a recording was made: what was held against them once is right.
+    let marks = !profile.meta().lines_are_checked;
+    let mut originals = Originals { checks_lines: !sources.is_empty(), ..Originals::default() };
     for (source, rows) in &sources {
         let added = match find(&rows.path, seen.roots_of(source.index()), places, &mut finder) {
             Ok(Sought::Found(_)) if !uses_maps => Ok(()),
@@ -67,6 +68,7 @@ fn apply_or_mark(profile: Profile, places: &MapPlaces<'_>, uses_maps: bool) -> P
                 let project = finder.project(root, &rows.path);
                 Script::new(&profile, rows, &mapped, &project).add(&mut originals)
             }
+            Ok(Sought::NoMap(_) | Sought::NoScript) if !marks => Ok(()),
             Ok(Sought::NoMap(root)) => {
                 let text = finder.text(root, &rows.path);
                 if text.is_some_and(|text| is_transpiled(&profile, rows, Some(&text))) {
@@ -75,7 +77,7 @@ fn apply_or_mark(profile: Profile, places: &MapPlaces<'_>, uses_maps: bool) -> P
                 Ok(())
             }
             Ok(Sought::NoScript) => {
-                if !profile.meta().lines_are_checked && is_transpiled(&profile, rows, None) {
+                if is_transpiled(&profile, rows, None) {
                     mark(&profile, rows, &mut originals);
                 }
                 Ok(())

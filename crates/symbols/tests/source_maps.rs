@@ -318,8 +318,10 @@ fn what_is_not_there_is_looked_for_once() {
         ("f", "", (2, 1), (0, 0)),
     ];
     let (before, files) = (profile_of(rows), MadeUp::default());
-    assert_eq!(applied(&before, &files), before);
+    let after = applied(&before, &files);
+    assert_eq!(spelt(&after), spelt(&before));
     assert_eq!(files.opened(), ["/srv/a.js"]);
+    assert_eq!(applied(&after, &MadeUp::default()), after);
 }
 
 /// A script that names this map, and what comes of it: damage, or silence.
@@ -616,6 +618,9 @@ fn lines_that_are_not_the_files_are_marked() {
         // Once is enough, and elsewhere nothing changes.
         assert_eq!(applied(&after, &files), after);
         assert_eq!(applied(&after, &MadeUp::default()), after);
+        // So it is when the file has changed since.
+        let changed = MadeUp::default().with("/srv/a.ts", "// Gone.\n").with("/srv/a.js", "// Gone.\n");
+        assert_eq!(applied(&after, &changed), after);
     }
     // Tools that know source maps themselves are believed.
     let before = profile_of(&[("f", "/srv/b.tsx", (1, 84), (0, 0))]);
@@ -637,6 +642,7 @@ fn a_script_that_was_transpiled_has_its_map() {
     let rows: &[Row<'_>] = &[
         ("f", "file:///srv/a.ts", (2, 11), (2, 17)),
         ("__helper", "file:///srv/a.ts", (1, 1), (0, 0)),
+        ("lost", "file:///srv/a.ts", (0, 0), (0, 0)),
         ("g", "/srv/b.js", (2, 11), (0, 0)),
     ];
     let applied = |scripts: &BTreeMap<String, RanScript>, uses_maps| {
@@ -649,8 +655,13 @@ fn a_script_that_was_transpiled_has_its_map() {
     };
     let one = |script: RanScript| BTreeMap::from([("/srv/a.ts".to_owned(), script)]);
     let inline = one(script(&format!("data:application/json,{map}")));
-    let mapped = ["f /srv/a.ts:4:1 ran 4:1", "__helper /srv/a.ts (generated):1:1", "g /srv/b.js:2:11"];
-    let marked = ["f /srv/a.ts (generated):2:11 ran 2:17", mapped[1], mapped[2]];
+    let mapped = [
+        "f /srv/a.ts:4:1 ran 4:1",
+        "__helper /srv/a.ts (generated):1:1",
+        "lost /srv/a.ts:0:0",
+        "g /srv/b.js:2:11",
+    ];
+    let marked = ["f /srv/a.ts (generated):2:11 ran 2:17", mapped[1], mapped[2], mapped[3]];
     assert_eq!(spelt(&applied(&inline, true)), mapped);
     assert_eq!(spelt(&applied(&inline, false)), marked);
     // A transpiler may keep its maps in files.

@@ -18,6 +18,8 @@ use crate::source_maps::{is_transpiled_name, script_path};
 const MOST_CHARACTERS: usize = 16 << 20;
 /// So much is read in a second, and one script more.
 const MOST_PER_SECOND: usize = 16 << 20;
+/// So many rounds are tried after the first.
+const MOST_TRIES: u32 = 32;
 /// So many scripts wait for their turn.
 const MOST_WAITING: usize = 1 << 12;
 
@@ -26,9 +28,20 @@ const MOST_WAITING: usize = 1 << 12;
 pub(super) struct Scripts {
     /// What was told under a name.
     told: FxHashMap<String, u64>,
-    waiting: VecDeque<(u32, SeenScript)>,
+    waiting: VecDeque<Waiting>,
+    /// Those that could not be read in this round: strings move, and come to rest.
+    again: Vec<Waiting>,
     since: Option<Instant>,
     read: usize,
+}
+
+/// A script whose text is still to be read.
+#[derive(Clone)]
+pub(super) struct Waiting {
+    pub(super) pid: u32,
+    script: SeenScript,
+    /// How often it may fail.
+    tries: u32,
 }
 
 /// A process, as its scripts need it.
@@ -55,10 +68,11 @@ impl Transpiled {
 impl Scripts {
     /// Puts what a process's reader has seen for the first time at the end of the queue.
     pub(super) fn add(&mut self, pid: u32, reader: &mut Reader) {
+        self.waiting.extend(self.again.drain(..));
         let has_file = |script: &SeenScript| script_path(&script.name).is_some();
         for script in reader.take_new_scripts().into_iter().filter(has_file) {
             if self.waiting.len() < MOST_WAITING {
-                self.waiting.push_back((pid, script));
+                self.waiting.push_back(Waiting { pid, script, tries: MOST_TRIES });
             } else {
                 reader.forget_script(&script);
             }
@@ -66,7 +80,7 @@ impl Scripts {
     }
 
     /// The next one that may be read now.
-    pub(super) fn next(&mut self) -> Option<(u32, SeenScript)> {
+    pub(super) fn next(&mut self) -> Option<Waiting> {
         let now = Instant::now();
         if self.since.is_none_or(|since| now.duration_since(since) >= Duration::from_secs(1)) {
             (self.since, self.read) = (Some(now), 0);
@@ -75,12 +89,14 @@ impl Scripts {
     }
 
     /// Reads one. `None` where it is the file's text, or was told before.
-    pub(super) fn read(&mut self, process: &mut Process<'_>, script: &SeenScript) -> Option<Transpiled> {
-        let found = match self.transpiled(process, script) {
+    pub(super) fn read(&mut self, process: &mut Process<'_>, script: &Waiting) -> Option<Transpiled> {
+        let found = match self.transpiled(process, &script.script) {
             Ok(found) => found?,
             Err(Reason::TooLarge) => return None,
             Err(_) => {
-                process.reader.forget_script(script);
+                process.reader.forget_script(&script.script);
+                self.again
+                    .extend(script.tries.checked_sub(1).map(|tries| Waiting { tries, ..script.clone() }));
                 return None;
             }
         };

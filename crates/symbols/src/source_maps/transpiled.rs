@@ -113,7 +113,8 @@ pub(super) fn mark(profile: &Profile, rows: &SourceRows, originals: &mut Origina
         let class = classify(&code);
         let original = OriginalFunction {
             name: name.to_owned(),
-            path: path.clone(),
+            // Where no line is known, none can be wrong.
+            path: if function.line == 0 { rows.path.clone() } else { path.clone() },
             line: function.line,
             column: function.column,
             package: class.package.map(str::to_owned),
