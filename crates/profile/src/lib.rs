@@ -3,6 +3,7 @@
 //! [`Builder::finish`]. Nothing here knows a foreign format; the only file that it reads and writes is our
 //! own ([`file`]).
 
+mod budget;
 mod builder;
 pub mod category;
 mod check;
@@ -16,7 +17,8 @@ mod strings;
 mod tables;
 mod texts;
 
-pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo, is_far, main_span};
+pub use budget::Budget;
+pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo, is_far};
 pub use category::{Category, Role, Tier};
 pub use check::CheckError;
 pub use ids::{
