@@ -31,7 +31,7 @@ fn texts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("text");
     group.throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("perf script in", |bench| {
-        bench.iter(|| perf_script::read(&*text, one, &Budget::default()))
+        bench.iter(|| perf_script::read(&*text, one, &Budget::default()));
     });
     group.bench_function("folded out", |bench| {
         bench.iter(|| {

@@ -56,7 +56,7 @@ impl<'de> Visitor<'de> for ProfileVisitor<'_, 'de> {
                 ProfileKey::Nodes => object.next_value_seed(NodesSeed(raw))?,
                 ProfileKey::Head => *head = Some(object.next_value()?),
                 ProfileKey::Samples => {
-                    object.next_value_seed(NumbersSeed(&mut raw.samples, id_of, &raw.budget))?
+                    object.next_value_seed(NumbersSeed(&mut raw.samples, id_of, &raw.budget))?;
                 }
                 ProfileKey::TimeDeltas => {
                     object.next_value_seed(NumbersSeed(
@@ -202,7 +202,7 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
                 NodeKey::HitCount => hits = object.next_value()?,
                 NodeKey::CallFrame => frame = object.next_value()?,
                 NodeKey::Children => {
-                    object.next_value_seed(NumbersSeed(&mut raw.children, id_of, &raw.budget))?
+                    object.next_value_seed(NumbersSeed(&mut raw.children, id_of, &raw.budget))?;
                 }
                 NodeKey::PositionTicks => object.next_value_seed(TicksSeed(&mut raw.ticks, &raw.budget))?,
                 NodeKey::Other => {

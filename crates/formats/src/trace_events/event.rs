@@ -205,7 +205,7 @@ impl<'de> Visitor<'de> for ChunkSeed<'_, 'de> {
                 ChunkKey::Data | ChunkKey::CpuProfile => object.next_value_seed(ChunkSeed(raw))?,
                 ChunkKey::Nodes => object.next_value_seed(NodesSeed(raw))?,
                 ChunkKey::Samples => {
-                    object.next_value_seed(NumbersSeed(&mut raw.samples, id_of, &raw.budget))?
+                    object.next_value_seed(NumbersSeed(&mut raw.samples, id_of, &raw.budget))?;
                 }
                 ChunkKey::TimeDeltas => {
                     object.next_value_seed(NumbersSeed(
