@@ -75,7 +75,7 @@ pub(super) struct Rows {
 }
 
 /// What rows take with what finds them again, beside their texts: a symbol or a thread, a frame with its line, a stack.
-const NAME_COST: usize = 320;
+const NAME_COST: usize = 704;
 const FRAME_COST: usize = 160;
 const STACK_COST: usize = 48;
 
