@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = formats::bpftrace::looks_like(bytes);
-    examine::examine(&formats::bpftrace::read(bytes));
+    examine::examine(&formats::bpftrace::read(bytes, &profile::Budget::default()));
 });

@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = formats::dtrace::looks_like(bytes);
-    examine::examine(&formats::dtrace::read(bytes));
+    examine::examine(&formats::dtrace::read(bytes, &profile::Budget::default()));
 });

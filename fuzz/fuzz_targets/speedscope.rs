@@ -3,7 +3,7 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = formats::speedscope::looks_like(bytes);
-    let profile = formats::speedscope::read(bytes);
+    let profile = formats::speedscope::read(bytes, &profile::Budget::default());
     examine::examine(&profile);
     examine::is_exchanged(&profile);
 });

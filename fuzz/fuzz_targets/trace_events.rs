@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = formats::trace_events::looks_like(bytes);
-    examine::examine(&formats::trace_events::read(bytes));
+    examine::examine(&formats::trace_events::read(bytes, &profile::Budget::default()));
 });

@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use formats::{firefox, folded, pprof, speedscope};
-use profile::{Profile, file};
+use profile::{Budget, Profile, file};
 use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
 
 /// Panics when a profile breaks a promise.
@@ -45,11 +45,11 @@ pub fn is_exchanged(profile: &Profile) {
     speedscope::write(profile, &selection, &mut text).expect("a Vec takes everything");
     // A profile without a lane is nothing to write.
     if !text.is_empty() {
-        assert_eq!(speedscope::read(&*text).meta().losses.damage, Vec::<String>::new());
+        assert_eq!(speedscope::read(&*text, &Budget::default()).meta().losses.damage, Vec::<String>::new());
     }
     let (mut packed, mut message) = (Vec::new(), Vec::new());
     pprof::write(profile, &selection, &mut packed).expect("a Vec takes everything");
     flate2::read::GzDecoder::new(&*packed).read_to_end(&mut message).expect("our own gzip");
-    assert_eq!(pprof::read(&*message).meta().losses.damage, Vec::<String>::new());
+    assert_eq!(pprof::read(&*message, &Budget::default()).meta().losses.damage, Vec::<String>::new());
     firefox::write(profile, &selection, std::io::sink()).expect("a sink takes everything");
 }

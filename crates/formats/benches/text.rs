@@ -11,6 +11,7 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use formats::{folded, perf_script, svg};
+use profile::Budget;
 use views::{Selection, weigh};
 
 fn recording() -> Vec<u8> {
@@ -23,13 +24,15 @@ fn recording() -> Vec<u8> {
 fn texts(criterion: &mut Criterion) {
     let text = recording();
     let one = NonZero::<usize>::MIN;
-    let profile = perf_script::read(&*text, one);
+    let profile = perf_script::read(&*text, one, &Budget::default());
     let selection = Selection::default();
     let weights = weigh(&profile, &selection);
 
     let mut group = criterion.benchmark_group("text");
     group.throughput(Throughput::Bytes(text.len() as u64));
-    group.bench_function("perf script in", |bench| bench.iter(|| perf_script::read(&*text, one)));
+    group.bench_function("perf script in", |bench| {
+        bench.iter(|| perf_script::read(&*text, one, &Budget::default()));
+    });
     group.bench_function("folded out", |bench| {
         bench.iter(|| {
             folded::write(&profile, &weights, &selection, &folded::Options::default(), sink()).unwrap();

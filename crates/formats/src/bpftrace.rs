@@ -3,13 +3,13 @@
 
 use std::io::Read;
 
-use profile::{FrameId, Profile};
+use profile::{Budget, FrameId, Profile};
 
 use crate::stack_text::{StackText, TextFrame, each_line};
 
 /// Reads the maps that bpftrace prints at its end.
-pub fn read(input: impl Read) -> Profile {
-    let mut text = StackText::new("bpftrace stacks");
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
+    let mut text = StackText::new("bpftrace stacks", budget);
     let mut open: Option<Keys> = None;
     let damage = each_line(input, |number, line| match &mut open {
         None => match entry_start(line) {

@@ -21,7 +21,7 @@ mod write;
 
 use std::io::Read;
 
-use profile::{Builder, Process, Profile, Role, Thread};
+use profile::{Budget, Builder, Process, Profile, Role, Thread};
 
 use crate::json::{self, outermost_keys};
 pub(crate) use add::{Added, add, settle_meta};
@@ -32,11 +32,11 @@ use symbols::finish::settle_quality;
 pub use write::write;
 
 /// Reads a profile. What cannot be understood is a sentence among the losses; what came before it is kept.
-pub fn read(input: impl Read) -> Profile {
-    let (text, broken) = json::read_text(input);
-    let mut builder = Builder::new();
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
+    let (text, broken) = json::read_text(input, budget);
+    let mut builder = Builder::within(budget);
     builder.meta().format = ".cpuprofile".into();
-    let mut raw = RawProfile::default();
+    let mut raw = RawProfile::within(budget);
     let damage = parse::parse(&text, &mut raw);
     builder.meta().losses.damage.extend(broken.or(damage));
     let process = builder.process(Process::default());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::read::MultiGzDecoder;
+use profile::Budget;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -23,6 +24,11 @@ impl Taken {
     pub(crate) fn count<R: Read>(input: R) -> (Self, impl Read + use<R>) {
         let taken = Self::default();
         (taken.clone(), Counted { input, taken })
+    }
+
+    /// The memory that this input may take.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::for_input(Arc::clone(&self.0))
     }
 
     fn bytes(&self) -> u64 {
@@ -100,6 +106,25 @@ impl<R: Read> Read for Limited<R> {
         })?;
         self.given += count as u64;
         Ok(count)
+    }
+}
+
+/// Ends a stream when what was made of it fills its memory.
+pub(crate) struct Bounded<R> {
+    pub(crate) inner: R,
+    pub(crate) budget: Budget,
+}
+
+/// So little is given at once that not much can be made of it before the next question.
+const STEP_BYTES: usize = 64 << 10;
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.budget.is_full() {
+            return Err(io::Error::other(self.budget.sentence()));
+        }
+        let step = buffer.len().min(STEP_BYTES);
+        self.inner.read(&mut buffer[..step])
     }
 }
 

@@ -3,13 +3,13 @@
 
 use std::io::Read;
 
-use profile::{FrameId, Profile};
+use profile::{Budget, FrameId, Profile};
 
 use crate::stack_text::{StackText, TextFrame, each_line};
 
 /// Reads the text of an aggregation by `stack()`, `ustack()` or `jstack()`.
-pub fn read(input: impl Read) -> Profile {
-    let mut text = StackText::new("DTrace stacks");
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
+    let mut text = StackText::new("DTrace stacks", budget);
     let mut frames: Vec<FrameId> = Vec::new();
     // dtrace prints a header of its own first; stacks come after a blank line.
     let mut in_header = true;

@@ -4,14 +4,15 @@
 use std::io::{self, Cursor, Read};
 use std::num::NonZero;
 
-use profile::Profile;
 use profile::file::{self, FileError};
+use profile::{Budget, Profile};
 use symbols::{Namer, Sources};
 use thiserror::Error;
 
-use crate::decompress::{Compression, Taken};
+use crate::decompress::{Bounded, Compression, Taken};
 use crate::{
-    bpftrace, cpuprofile, dtrace, folded, perf_data, perf_script, pprof, prof_log, speedscope, trace_events,
+    bpftrace, cpuprofile, dtrace, folded, json, perf_data, perf_script, pprof, prof_log, speedscope,
+    trace_events,
 };
 
 /// How much of an input is looked at to tell its format.
@@ -64,38 +65,48 @@ type Stream<'a> = Box<dyn Read + Send + 'a>;
 /// A format: how its first bytes are told, and its reader.
 struct Reader {
     looks_like: fn(&[u8]) -> bool,
-    read: fn(Stream<'_>, &Taken, ImportOptions) -> Result<Profile, ImportError>,
+    read: fn(Stream<'_>, &Budget, ImportOptions) -> Result<Profile, ImportError>,
 }
 
 /// The formats, the surest signs first.
 const READERS: &[Reader] = &[
-    Reader { looks_like: file::is_ours, read: |stream, taken, _| read_ours(stream, taken) },
+    Reader { looks_like: file::is_ours, read: |stream, budget, _| read_ours(stream, budget) },
     Reader {
         looks_like: perf_data::looks_like,
-        read: |stream, _, options| Ok(read_perf_data(stream, options)),
+        read: |stream, budget, options| Ok(read_perf_data(stream, budget, options)),
     },
-    Reader { looks_like: speedscope::looks_like, read: |stream, _, _| Ok(speedscope::read(stream)) },
-    Reader { looks_like: pprof::looks_like, read: |stream, _, _| Ok(pprof::read(stream)) },
-    Reader { looks_like: cpuprofile::looks_like, read: |stream, _, _| Ok(cpuprofile::read(stream)) },
-    Reader { looks_like: trace_events::looks_like, read: |stream, _, _| Ok(trace_events::read(stream)) },
+    Reader {
+        looks_like: speedscope::looks_like,
+        read: |stream, budget, _| Ok(speedscope::read(stream, budget)),
+    },
+    Reader { looks_like: pprof::looks_like, read: |stream, budget, _| Ok(pprof::read(stream, budget)) },
+    Reader {
+        looks_like: cpuprofile::looks_like,
+        read: |stream, budget, _| Ok(cpuprofile::read(stream, budget)),
+    },
+    Reader {
+        looks_like: trace_events::looks_like,
+        read: |stream, budget, _| Ok(trace_events::read(stream, budget)),
+    },
     Reader {
         looks_like: prof_log::looks_like,
-        read: |stream, _, options| Ok(prof_log::read(stream, &options.sources)),
+        read: |stream, budget, options| Ok(prof_log::read(stream, budget, &options.sources)),
     },
     Reader {
         looks_like: prof_log::looks_like_preprocessed,
-        read: |stream, _, _| Ok(prof_log::read_preprocessed(stream)),
+        read: |stream, budget, _| Ok(prof_log::read_preprocessed(stream, budget)),
     },
     Reader {
         looks_like: perf_script::looks_like,
-        read: |stream, _, options| Ok(perf_script::read(stream, options.threads)),
+        read: |stream, budget, options| Ok(perf_script::read(stream, options.threads, budget)),
     },
-    Reader { looks_like: bpftrace::looks_like, read: |stream, _, _| Ok(bpftrace::read(stream)) },
-    Reader { looks_like: dtrace::looks_like, read: |stream, _, _| Ok(dtrace::read(stream)) },
+    Reader { looks_like: bpftrace::looks_like, read: |stream, budget, _| Ok(bpftrace::read(stream, budget)) },
+    Reader { looks_like: dtrace::looks_like, read: |stream, budget, _| Ok(dtrace::read(stream, budget)) },
 ];
 
 /// Lines that end with a number: many texts look like that, so it comes last.
-const LAST: Reader = Reader { looks_like: folded::looks_like, read: |stream, _, _| Ok(folded::read(stream)) };
+const LAST: Reader =
+    Reader { looks_like: folded::looks_like, read: |stream, budget, _| Ok(folded::read(stream, budget)) };
 
 /// A format that is known but not read.
 struct NotYet {
@@ -133,10 +144,12 @@ pub fn import(input: impl Read + Send, threads: NonZero<usize>) -> Result<Profil
 /// Reads a recording of any known format, compressed or not.
 pub fn import_with(input: impl Read + Send, options: ImportOptions) -> Result<Profile, ImportError> {
     let (taken, input) = Taken::count(input);
+    let budget = taken.budget();
     let (first_bytes, stream) = uncompressed(Box::new(input), &taken)?;
+    let stream: Stream<'_> = Box::new(Bounded { inner: stream, budget: budget.clone() });
     let mut readers = READERS.iter().chain([&LAST]);
     let profile = match readers.find(|reader| (reader.looks_like)(&first_bytes)) {
-        Some(reader) => (reader.read)(stream, &taken, options)?,
+        Some(reader) => (reader.read)(stream, &budget, options)?,
         None => return Err(unreadable(&first_bytes)),
     };
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
@@ -204,16 +217,19 @@ impl Read for Broken {
     }
 }
 
-fn read_perf_data(stream: Stream<'_>, options: ImportOptions) -> Profile {
-    let mut namer = Namer::new(options.sources, "perf.data").clip_far_times();
+fn read_perf_data(stream: Stream<'_>, budget: &Budget, options: ImportOptions) -> Profile {
+    let mut namer = Namer::new(options.sources, "perf.data").clip_far_times().within(budget);
     perf_data::read(stream, options.threads, &mut namer);
     namer.finish()
 }
 
-fn read_ours(mut stream: Stream<'_>, taken: &Taken) -> Result<Profile, ImportError> {
+/// A recording of ours in memory: its columns, and what they were read from.
+const COPIES: u64 = 2;
+
+fn read_ours(stream: Stream<'_>, budget: &Budget) -> Result<Profile, ImportError> {
     let mut bytes = Vec::new();
-    let broken = stream.read_to_end(&mut bytes).err();
-    match (file::read_within(&bytes, taken.most_bytes()), broken) {
+    let broken = json::read_bytes(stream, &mut bytes, budget).err();
+    match (file::read_within(&bytes, budget.left() / COPIES), broken) {
         (Err(_), Some(error)) => Err(error.into()),
         (result, _) => Ok(result?),
     }

@@ -2,27 +2,64 @@
 //! that do not insist on a type; lists that are read entry by entry instead of being kept; and the sentence for
 //! a text that ends or breaks.
 
+mod long_strings;
 mod mend;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use profile::Budget;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+pub(crate) use long_strings::LongStrings;
 pub(crate) use mend::mend;
 
 /// The whole input as text, and why it is not whole. Bytes that are no UTF-8 become replacement characters:
 /// they can only stand in names.
-pub(crate) fn read_text(mut input: impl Read) -> (String, Option<String>) {
+pub(crate) fn read_text(input: impl Read, budget: &Budget) -> (String, Option<String>) {
     let mut bytes = Vec::new();
-    let broken = input.read_to_end(&mut bytes).err();
+    let broken = read_bytes(LongStrings::new(input), &mut bytes, budget).err();
     let sentence = broken.map(|error| format!("damaged after byte {}: {error}", bytes.len()));
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| match error.as_bytes().len() {
+        0..=LARGE_TEXT => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        _ => mended_in_place(error.into_bytes()),
+    });
     (text, sentence)
+}
+
+/// A text that is larger is not copied.
+const LARGE_TEXT: usize = 64 << 20;
+
+/// The whole input, as far as it fits: a quarter of the memory is left for what is made of it.
+pub(crate) fn read_bytes(mut input: impl Read, bytes: &mut Vec<u8>, budget: &Budget) -> io::Result<()> {
+    const STEP_BYTES: u64 = 1 << 20;
+    loop {
+        let read = input.by_ref().take(STEP_BYTES).read_to_end(bytes)?;
+        budget.take(read);
+        if read == 0 {
+            return Ok(());
+        }
+        if budget.left() < budget.most() / 4 {
+            return Err(io::Error::other(budget.sentence()));
+        }
+    }
+}
+
+/// Puts a question mark in place of each byte that is no UTF-8.
+fn mended_in_place(mut bytes: Vec<u8>) -> String {
+    let mut from = 0;
+    while let Some(Err(error)) = bytes.get(from..).map(std::str::from_utf8) {
+        let start = from + error.valid_up_to();
+        let end = error.error_len().map_or(bytes.len(), |length| start + length);
+        if let Some(bad) = bytes.get_mut(start..end) {
+            bad.fill(b'?');
+        }
+        from = end;
+    }
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// What is wrong with a text, by byte instead of line and column: these texts are one line.
@@ -39,20 +76,22 @@ fn damaged_byte(text: &str, error: &serde_json::Error) -> usize {
     (lines_before + error.column()).min(text.len())
 }
 
-/// Hands each entry of a list to `take`; an entry of another type ends the list.
+/// Hands each entry of a list to `take`; an entry of another type ends the list, and so does memory that is full.
 pub(crate) fn each<'a, T: Deserialize<'a>>(
     list: &'a RawValue,
+    budget: &Budget,
     take: impl FnMut(T),
 ) -> serde_json::Result<()> {
-    serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each { take, of: PhantomData })
+    serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each { take, budget, of: PhantomData })
 }
 
-struct Each<T, F> {
+struct Each<'b, T, F> {
     take: F,
+    budget: &'b Budget,
     of: PhantomData<T>,
 }
 
-impl<'a, T: Deserialize<'a>, F: FnMut(T)> Visitor<'a> for Each<T, F> {
+impl<'a, T: Deserialize<'a>, F: FnMut(T)> Visitor<'a> for Each<'_, T, F> {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,6 +101,9 @@ impl<'a, T: Deserialize<'a>, F: FnMut(T)> Visitor<'a> for Each<T, F> {
     fn visit_seq<A: SeqAccess<'a>>(mut self, mut list: A) -> Result<(), A::Error> {
         while let Some(entry) = list.next_element()? {
             (self.take)(entry);
+            if self.budget.is_full() {
+                return Err(A::Error::custom(self.budget.sentence()));
+            }
         }
         Ok(())
     }

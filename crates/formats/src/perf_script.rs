@@ -16,7 +16,7 @@ use std::io::Read;
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
-use profile::Profile;
+use profile::{Budget, Profile};
 
 use chunks::{Buffer, Chunks};
 use merge::{Merger, Part};
@@ -24,11 +24,11 @@ use reader::Reader;
 
 /// Reads `perf script` text on that many threads. The input never fails: what cannot be understood is
 /// counted in the profile's losses.
-pub fn read(input: impl Read + Send, threads: NonZero<usize>) -> Profile {
+pub fn read(input: impl Read + Send, threads: NonZero<usize>, budget: &Budget) -> Profile {
     let chunks = Mutex::new(Chunks::new(input));
     // The lock must be free again before the chunk is read: only the cutting is done in turn.
     let next = |buffer: &mut Buffer| chunks.lock().unwrap_or_else(PoisonError::into_inner).next(buffer);
-    let merger = Merger::new(threads);
+    let merger = Merger::new(threads, budget);
     let run = |reader_row: usize| {
         let (mut reader, mut buffer) = (Reader::new(), Buffer::default());
         while let Some(index) = next(&mut buffer) {

@@ -15,15 +15,15 @@ mod ticks;
 
 use std::io::Read;
 
-use profile::Profile;
+use profile::{Budget, Profile};
 use symbols::Sources;
 
 pub use preprocessed::{looks_like as looks_like_preprocessed, read as read_preprocessed};
 
 /// Reads a log, or several behind each other: each starts with its own `v8-version` line and is an isolate of
 /// its own. The input never fails: what cannot be understood is counted in the profile's losses.
-pub fn read(input: impl Read, sources: &Sources) -> Profile {
-    let mut reader = reader::Reader::new();
+pub fn read(input: impl Read, budget: &Budget, sources: &Sources) -> Profile {
+    let mut reader = reader::Reader::new(budget);
     let broken = lines::each_line(input, |line| reader.take(&line));
     reader.finish(broken, sources)
 }

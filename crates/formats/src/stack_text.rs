@@ -4,8 +4,8 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use profile::{
-    Builder, FrameId, LaneId, LaneInfo, ModuleId, Process, Profile, Role, Sample, StackId, Thread, ThreadId,
-    Unit,
+    Budget, Builder, FrameId, LaneId, LaneInfo, ModuleId, Process, Profile, Role, Sample, StackId, Thread,
+    ThreadId, Unit,
 };
 use rustc_hash::FxHashMap;
 
@@ -15,6 +15,12 @@ use symbols::naming;
 
 /// A line longer than this is no text.
 const LINE_LIMIT: u64 = 16 << 20;
+
+/// Stands for the names of a line for which there is no memory left.
+const LEFT_OUT: &str = "(left out)";
+
+/// What a name takes in the table that finds it again, beside its letters.
+const NAME_COST: usize = 96;
 
 /// A frame of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +42,8 @@ pub(crate) struct StackText {
 }
 
 impl StackText {
-    pub(crate) fn new(format: &str) -> Self {
-        let mut builder = Builder::new();
+    pub(crate) fn new(format: &str, budget: &Budget) -> Self {
+        let mut builder = Builder::within(budget);
         builder.meta().format = format.to_owned();
         let lane = LaneInfo { name: "samples", unit: Unit::Count, timed: false, counted: false };
         let lane = builder.lane(lane);
@@ -49,11 +55,15 @@ impl StackText {
         if let Some(&id) = self.frames.get(frame.symbol) {
             return id;
         }
+        if self.builder.budget().is_full() && frame.symbol != LEFT_OUT {
+            return self.frame(&TextFrame { name: LEFT_OUT, module: None, symbol: LEFT_OUT });
+        }
         let builder = &mut self.builder;
         let named = naming::name(frame.name, frame.module);
         let module = frame.module.map_or(ModuleId::NONE, |name| builder.module(name, None));
         let written = Written { symbol: frame.symbol, inlined: frame.symbol.ends_with("_[i]") };
         let id = add::frame(builder, &named, module, &written);
+        self.builder.budget().take(frame.symbol.len() + NAME_COST);
         self.frames.insert(frame.symbol.to_owned(), id);
         id
     }

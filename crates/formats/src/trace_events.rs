@@ -6,7 +6,7 @@ mod event;
 
 use std::io::Read;
 
-use profile::{Builder, Process, Profile, Role, StringId, Thread, ThreadId, classify};
+use profile::{Budget, Builder, Process, Profile, Role, StringId, Thread, ThreadId, classify};
 use rustc_hash::FxHashMap;
 
 use crate::cpuprofile::{Added, RawProfile, add, settle_meta};
@@ -15,12 +15,12 @@ use event::{Event, Kind};
 use symbols::finish::settle_quality;
 
 /// Reads the profiles of a trace. A trace that was cut off (the process was killed) shows what it has.
-pub fn read(input: impl Read) -> Profile {
-    let (text, broken) = json::read_text(input);
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
+    let (text, broken) = json::read_text(input, budget);
     let text = text.trim_start_matches('\u{feff}');
-    let mut builder = Builder::new();
+    let mut builder = Builder::within(budget);
     builder.meta().format = "Chrome trace".into();
-    let (mut events, damage) = event::read(text);
+    let (mut events, damage) = event::read(text, budget);
     builder.meta().losses.damage.extend(broken.or(damage));
     // Buffers of several threads are written one after the other.
     events.sort_by(|one, two| one.time.0.total_cmp(&two.time.0));
@@ -71,7 +71,7 @@ fn profiles<'a>(events: &[Event<'a>], builder: &mut Builder) -> Vec<Recorded<'a>
     for event in events.iter().filter(is_profile) {
         let (pid, tid) = (event.process.as_u32(), event.thread.as_u32());
         let row = *rows.entry((pid, event.id)).or_insert_with(|| {
-            recorded.push(Recorded { pid, tid, raw: RawProfile::default() });
+            recorded.push(Recorded { pid, tid, raw: RawProfile::within(builder.budget()) });
             recorded.len() - 1
         });
         if event.kind == Kind::Profile {

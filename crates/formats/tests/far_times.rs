@@ -77,9 +77,9 @@ fn a_trace_without_the_start_of_one_thread() {
     }
 }
 
-/// Times between samples, in microseconds: one of them is days.
+/// Times between samples, in microseconds: the first one counts from a start that is on another clock.
 #[test]
-fn a_cpuprofile_with_one_broken_time() {
+fn a_cpuprofile_whose_start_is_far_away() {
     let text = |deltas: &[u64]| {
         let deltas: Vec<String> = deltas.iter().map(u64::to_string).collect();
         let samples = vec!["2"; deltas.len() - 1].join(",");
@@ -93,10 +93,19 @@ fn a_cpuprofile_with_one_broken_time() {
     deltas[0] = days;
     let profile = assert_clipped("the first time", &text(&deltas), 0);
     assert_eq!(weight_of(&profile, "early") / 1_000_000_000, 1);
-    let mut deltas = vec![1_000_000; 32];
-    deltas[1] = days;
-    let profile = assert_clipped("the second time", &text(&deltas), 1);
-    assert_eq!(weight_of(&profile, "early") / 1_000_000_000, 1, "not days");
+}
+
+/// Where a sample lasts until the next one, a long gap is a long sample: a file that was made of sums has such.
+#[test]
+fn a_long_sample_is_no_damage() {
+    let days = UPTIME_S * 1_000_000;
+    let text = format!(
+        r#"{{"nodes":[{{"id":1,"callFrame":{{"functionName":"early","url":"/a.js"}}}}],"startTime":0,"endTime":{},"samples":[1,1,1,1],"timeDeltas":[0,{days},1,1]}}"#,
+        days + 3
+    );
+    let profile = import(text.as_bytes(), 1).unwrap();
+    assert!(profile.meta().losses.damage.is_empty(), "{:?}", profile.meta().losses.damage);
+    assert_eq!(weight_of(&profile, "early") / 1_000_000_000, UPTIME_S);
 }
 
 #[test]

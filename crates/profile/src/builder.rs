@@ -5,7 +5,7 @@ mod append;
 mod clip;
 
 pub use append::Joining;
-pub use clip::{is_far, main_span};
+pub use clip::is_far;
 
 use std::hash::{Hash, Hasher};
 
@@ -13,6 +13,7 @@ use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::address;
+use crate::budget::Budget;
 use crate::category::{Category, Role, Tier};
 use crate::ids::{
     FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
@@ -63,12 +64,35 @@ pub struct Builder {
     threads: FxHashMap<Thread, ThreadId>,
     lanes: FxHashMap<(StringId, Unit), LaneId>,
     origin_ns: Option<u64>,
+    budget: Budget,
+}
+
+/// What a row takes in its table, in the one that finds it again, and in the views of it, in bytes.
+mod cost {
+    pub(super) const STRING: usize = 40;
+    pub(super) const SMALL_ROW: usize = 128;
+    pub(super) const FUNCTION: usize = 416;
+    pub(super) const FRAME: usize = 80;
+    pub(super) const STACK: usize = 96;
+    pub(super) const SAMPLE: usize = 28;
+    pub(super) const MARKER: usize = 40;
+    pub(super) const LINE_TICK: usize = 16;
 }
 
 impl Builder {
     /// An empty profile.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty profile that counts what it takes.
+    pub fn within(budget: &Budget) -> Self {
+        Self { budget: budget.clone(), ..Self::default() }
+    }
+
+    /// The memory that it counts in.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Makes room for that many more frames and stacks.
@@ -94,7 +118,12 @@ impl Builder {
 
     /// The row of a text.
     pub fn string(&mut self, text: &str) -> StringId {
-        self.strings.intern(text)
+        let before = self.strings.strings.len();
+        let id = self.strings.intern(text);
+        if self.strings.strings.len() > before {
+            self.budget.take(cost::STRING + text.len());
+        }
+        id
     }
 
     /// The row of a text, or none for an absent one.
@@ -122,7 +151,11 @@ impl Builder {
 
     fn source_row(&mut self, row: Source) -> SourceId {
         let rows = &mut self.profile.sources;
-        let id = *self.sources.entry(row).or_insert_with(|| push_row(rows, row, SourceId::from_index));
+        let budget = &self.budget;
+        let id = *self.sources.entry(row).or_insert_with(|| {
+            budget.take(cost::SMALL_ROW);
+            push_row(rows, row, SourceId::from_index)
+        });
         if row.generated.some().is_some() {
             self.originals.entry(row.path).or_insert(id);
         }
@@ -147,13 +180,20 @@ impl Builder {
 
     fn module_row(&mut self, row: Module) -> ModuleId {
         let rows = &mut self.profile.modules;
-        *self.modules.entry(row).or_insert_with(|| push_row(rows, row, ModuleId::from_index))
+        let budget = &self.budget;
+        *self.modules.entry(row).or_insert_with(|| {
+            budget.take(cost::SMALL_ROW);
+            push_row(rows, row, ModuleId::from_index)
+        })
     }
 
     /// The row of a function.
     pub fn function(&mut self, row: Function) -> FunctionId {
-        let table = &mut self.profile.functions;
-        *self.functions.entry(row).or_insert_with(|| table.push(row))
+        let (table, budget) = (&mut self.profile.functions, &self.budget);
+        *self.functions.entry(row).or_insert_with(|| {
+            budget.take(cost::FUNCTION);
+            table.push(row)
+        })
     }
 
     /// The row of a frame.
@@ -162,6 +202,7 @@ impl Builder {
         if let Some(&id) = self.frames.find(hash(&row), |&id| table.row(id) == row) {
             return id;
         }
+        self.budget.take(cost::FRAME);
         let id = table.push(row);
         self.frames.insert_unique(hash(&row), id, |&id| hash(&table.row(id)));
         id
@@ -182,6 +223,7 @@ impl Builder {
             return parent;
         }
         self.depths.push(depth + 1);
+        self.budget.take(cost::STACK);
         let caller = parent.some().map(|id| table.category[id.index()]);
         let frames = &self.profile.frames;
         let category = stack_category(caller, frames.category[frame.index()], frames.tier[frame.index()]);
@@ -196,6 +238,7 @@ impl Builder {
         if let Some(&id) = self.processes.get(&row) {
             return id;
         }
+        self.budget.take(cost::SMALL_ROW);
         let id = push_row(rows, row.clone(), ProcessId::from_index);
         self.processes.insert(row, id);
         id
@@ -203,8 +246,11 @@ impl Builder {
 
     /// The row of a thread under a name.
     pub fn thread(&mut self, row: Thread) -> ThreadId {
-        let rows = &mut self.profile.threads;
-        *self.threads.entry(row).or_insert_with(|| push_row(rows, row, ThreadId::from_index))
+        let (rows, budget) = (&mut self.profile.threads, &self.budget);
+        *self.threads.entry(row).or_insert_with(|| {
+            budget.take(cost::SMALL_ROW);
+            push_row(rows, row, ThreadId::from_index)
+        })
     }
 
     /// Settles what a thread is for, once more is known than its name.
@@ -228,16 +274,19 @@ impl Builder {
 
     /// Adds a sample. Its time may be on any clock: `finish` moves the earliest to 0.
     pub fn sample(&mut self, lane: LaneId, row: Sample) -> RowId {
+        self.budget.take(cost::SAMPLE);
         self.profile.lanes[lane.index()].samples.push(row)
     }
 
     /// Adds ticks on a line.
     pub fn line_tick(&mut self, row: LineTick) -> RowId {
+        self.budget.take(cost::LINE_TICK);
         self.profile.line_ticks.push(row)
     }
 
     /// Adds a span or a point, on the clock of the samples.
     pub fn marker(&mut self, row: Marker) -> RowId {
+        self.budget.take(cost::MARKER);
         self.profile.markers.push(row)
     }
 
@@ -258,6 +307,7 @@ impl Builder {
 
     /// Adds a time off the CPU, on the clock of the samples.
     pub fn off_cpu_time(&mut self, row: OffCpuTime) -> RowId {
+        self.budget.take(cost::MARKER);
         self.profile.off_cpu.push(row)
     }
 

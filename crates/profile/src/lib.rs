@@ -4,6 +4,7 @@
 //! own ([`file`]).
 
 pub mod address;
+mod budget;
 mod builder;
 pub mod category;
 mod check;
@@ -17,7 +18,8 @@ mod strings;
 mod tables;
 mod texts;
 
-pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo, is_far, main_span};
+pub use budget::Budget;
+pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo, is_far};
 pub use category::{Category, Role, Tier};
 pub use check::CheckError;
 pub use ids::{

@@ -1,28 +1,21 @@
 //! The jitdump that V8 writes with --perf-prof: which code stood where from when on. The code itself is
 //! skipped. Written in the byte order of the machine that ran it; both are read.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// One thing that happened to generated code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
-    pub(crate) time_ns: u64,
-    pub(crate) change: Change,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum Change<'a> {
     /// Code appeared.
-    Load { start: u64, size: u64, name: String },
+    Load { start: u64, size: u64, name: Cow<'a, str> },
     /// Code went elsewhere.
     Move { from: u64, to: u64, size: u64 },
 }
 
-/// What a jitdump holds.
+/// What a jitdump says of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Jitdump {
-    /// By time.
-    pub(crate) records: Vec<Record>,
     /// Whether its times count a processor's own ticks, which nothing can be compared with.
     pub(crate) foreign_clock: bool,
 }
@@ -45,14 +38,12 @@ const ARCH_CLOCK: u64 = 1;
 /// Longer names are nobody's.
 const LONGEST_NAME: usize = 64 << 10;
 
-/// All names together; a real dump has some megabytes.
-const LONGEST_NAMES: usize = 1 << 30;
-
 /// The code is in the dump, too, but a busy day is less than this.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// Reads a dump up to its end, or up to where it makes no sense: it may still be written.
-pub(crate) fn read(input: impl Read) -> io::Result<Jitdump> {
+/// Reads a dump up to its end, or up to where it makes no sense: it may still be written. Tells each change with its
+/// time; several threads compile and write in turn, so times may go back.
+pub(crate) fn read(input: impl Read, mut tell: impl FnMut(u64, Change<'_>)) -> io::Result<Jitdump> {
     let mut reader =
         Reader { input: BufReader::with_capacity(1 << 16, input.take(MOST_BYTES)), big_endian: false };
     let mut dump = Jitdump::default();
@@ -65,10 +56,8 @@ pub(crate) fn read(input: impl Read) -> io::Result<Jitdump> {
     dump.foreign_clock = reader.u64(&head, 32) & ARCH_CLOCK != 0;
     let rest_of_head = u64::from(reader.u32(&head, 8)).saturating_sub(HEAD as u64);
     reader.skip(rest_of_head)?;
-    let mut names = 0;
-    while names < LONGEST_NAMES && reader.record(&mut dump.records, &mut names)? {}
-    // Several threads compile, and they write in turn.
-    dump.records.sort_by_key(|record| record.time_ns);
+    let mut name = Vec::new();
+    while reader.record(&mut name, &mut tell)? {}
     Ok(dump)
 }
 
@@ -83,39 +72,36 @@ struct Reader<R> {
 
 impl<R: BufRead> Reader<R> {
     /// Takes one record. False at the end.
-    fn record(&mut self, records: &mut Vec<Record>, names: &mut usize) -> io::Result<bool> {
+    fn record(&mut self, name: &mut Vec<u8>, tell: &mut impl FnMut(u64, Change<'_>)) -> io::Result<bool> {
         let Some(head) = self.bytes::<RECORD_HEAD>()? else { return Ok(false) };
         let (kind, size, time_ns) = (self.u32(&head, 0), self.u32(&head, 4), self.u64(&head, 8));
         let Some(left) = u64::from(size).checked_sub(RECORD_HEAD as u64) else { return Ok(false) };
         let change = match kind {
             CLOSE => return Ok(false),
-            LOAD => self.load(left)?,
+            LOAD => self.load(left, name)?,
             MOVE => self.moved(left)?,
             _ => return self.skip(left).map(|()| true),
         };
         let Some(change) = change else { return Ok(false) };
-        if let Change::Load { name, .. } = &change {
-            *names += name.len();
-        }
-        records.push(Record { time_ns, change });
+        tell(time_ns, change);
         Ok(true)
     }
 
-    fn load(&mut self, left: u64) -> io::Result<Option<Change>> {
+    fn load<'a>(&mut self, left: u64, name: &'a mut Vec<u8>) -> io::Result<Option<Change<'a>>> {
         let Some(left) = left.checked_sub(LOAD_SIZE as u64) else { return Ok(None) };
         let Some(body) = self.bytes::<LOAD_SIZE>()? else { return Ok(None) };
         let (start, size) = (self.u64(&body, 16), self.u64(&body, 24));
-        let mut name = Vec::new();
+        name.clear();
         let most = left.min(LONGEST_NAME as u64);
-        let read = (&mut self.input).take(most).read_until(0, &mut name)? as u64;
+        let read = (&mut self.input).take(most).read_until(0, name)? as u64;
         if name.pop() != Some(0) {
             return Ok(None);
         }
         self.skip(left - read)?;
-        Ok(Some(Change::Load { start, size, name: String::from_utf8_lossy(&name).into_owned() }))
+        Ok(Some(Change::Load { start, size, name: String::from_utf8_lossy(name) }))
     }
 
-    fn moved(&mut self, left: u64) -> io::Result<Option<Change>> {
+    fn moved(&mut self, left: u64) -> io::Result<Option<Change<'static>>> {
         let Some(left) = left.checked_sub(MOVE_SIZE as u64) else { return Ok(None) };
         let Some(body) = self.bytes::<MOVE_SIZE>()? else { return Ok(None) };
         let (from, to, size) = (self.u64(&body, 16), self.u64(&body, 24), self.u64(&body, 32));
@@ -205,27 +191,29 @@ pub(crate) mod tests {
             writer.longs(&[10, 0]);
             writer.moved(30, 0x1000, 0x2000, 16);
             writer.load(10, 0x3000, 4, "early");
-            let dump = read(&writer.bytes[..]).unwrap();
+            let mut told = Vec::new();
+            let dump = read(&writer.bytes[..], |time_ns, change| told.push(format!("{time_ns} {change:?}")))
+                .unwrap();
             let expected = [
-                Record { time_ns: 10, change: Change::Load { start: 0x3000, size: 4, name: "early".into() } },
-                Record {
-                    time_ns: 20,
-                    change: Change::Load { start: 0x1000, size: 16, name: "JS:*foo a.js:1:2".into() },
-                },
-                Record { time_ns: 30, change: Change::Move { from: 0x1000, to: 0x2000, size: 16 } },
+                (20, Change::Load { start: 0x1000, size: 16, name: "JS:*foo a.js:1:2".into() }),
+                (30, Change::Move { from: 0x1000, to: 0x2000, size: 16 }),
+                (10, Change::Load { start: 0x3000, size: 4, name: "early".into() }),
             ];
-            assert_eq!(dump, Jitdump { records: expected.to_vec(), foreign_clock: false });
+            assert_eq!(told, expected.map(|(time_ns, change)| format!("{time_ns} {change:?}")));
+            assert_eq!(dump, Jitdump { foreign_clock: false });
             for end in HEAD..writer.bytes.len() {
-                assert!(read(&writer.bytes[..end]).unwrap().records.len() < 4, "{end}");
+                let mut count = 0;
+                read(&writer.bytes[..end], |_, _| count += 1).unwrap();
+                assert!(count < 4, "{end}");
             }
             for at in 0..writer.bytes.len() {
                 for value in [0, 1, 0xff] {
                     let mut damaged = writer.bytes.clone();
                     damaged[at] = value;
-                    let _ = read(&damaged[..]);
+                    let _ = read(&damaged[..], |_, _| ());
                 }
             }
         }
-        assert!(read(&b"no dump"[..]).is_err());
+        assert!(read(&b"no dump"[..], |_, _| ()).is_err());
     }
 }

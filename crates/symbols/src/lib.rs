@@ -4,6 +4,7 @@
 //! ([`source_maps`]), is here, too.
 
 pub mod add;
+mod code_names;
 #[cfg(target_os = "linux")]
 mod deeper;
 #[cfg(target_os = "linux")]

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use profile::Budget;
 use rustc_hash::FxHashMap;
 use trace::{
     About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, LoopWatch, Loss,
     Measure, Mmap, Sample, ScriptPart, Second, ShortWaits, Sink, Switch, Turn,
 };
 
+use crate::code_names::CodeNames;
 use crate::jitdump::{self, Change, Jitdump};
 use crate::kernel::KernelMaps;
 use crate::places::{Place, PlaceId, Places};
@@ -41,7 +43,7 @@ pub struct Namer {
     unwound: Vec<Address>,
     pub(crate) kernel: KernelMaps,
     /// The names of generated code, from jitdumps.
-    pub(crate) codes: Vec<String>,
+    pub(crate) codes: CodeNames,
     pub(crate) events: FxHashMap<u32, RawEvent>,
     pub(crate) samples: Vec<RawSample>,
     pub(crate) switches: Vec<RawSwitch>,
@@ -63,6 +65,15 @@ pub struct Namer {
     pub(crate) about: OwnAbout,
     pub(crate) losses: Losses,
     pub(crate) clips_far_times: bool,
+    pub(crate) budget: Budget,
+}
+
+/// What records take, with what is made of them in the end: a sample, another record, a new frame and a new stack.
+mod cost {
+    pub(super) const SAMPLE: usize = 72;
+    pub(super) const RECORD: usize = 128;
+    pub(super) const FRAME: usize = 768;
+    pub(super) const STACK: usize = 144;
 }
 
 /// What was lost.
@@ -171,7 +182,7 @@ impl Namer {
             unwinders: None,
             unwound: Vec::new(),
             kernel: KernelMaps::default(),
-            codes: Vec::new(),
+            codes: CodeNames::default(),
             events: FxHashMap::default(),
             samples: Vec::new(),
             switches: Vec::new(),
@@ -187,7 +198,14 @@ impl Namer {
             about: OwnAbout::default(),
             losses: Losses::default(),
             clips_far_times: false,
+            budget: Budget::default(),
         }
+    }
+
+    /// Counts what it takes.
+    pub fn within(mut self, budget: &Budget) -> Self {
+        self.budget = budget.clone();
+        self
     }
 
     /// Does not believe times that lie far outside of the others: for recordings that are not our own, or not new.
@@ -251,8 +269,11 @@ impl Namer {
         {
             return self.note(stranger.sentence(&format!("the jitdump {}", path_of(path).display())));
         }
-        match opened.and_then(jitdump::read) {
-            Ok(dump) => self.take_dump(process, dump),
+        let mut events = DumpedEvents { names: &mut self.codes, rows: Vec::new(), left_out: 0 };
+        let dump = opened.and_then(|file| jitdump::read(file, |time_ns, change| events.add(time_ns, change)));
+        let DumpedEvents { rows, left_out, .. } = events;
+        match dump {
+            Ok(dump) => self.take_dump(process, &dump, rows, left_out),
             Err(error) => {
                 let path = given.unwrap_or_else(|| path_of(path));
                 self.damage(format!("the jitdump {} cannot be read: {error}", path.display()));
@@ -260,26 +281,52 @@ impl Namer {
         }
     }
 
-    fn take_dump(&mut self, process: u32, dump: Jitdump) {
+    fn take_dump(&mut self, process: u32, dump: &Jitdump, mut events: Vec<CodeEvent>, left_out: u64) {
         if dump.foreign_clock {
             self.damage(
                 "a jitdump counts time in processor ticks, so the last code at an address counts".into(),
             );
+            events.iter_mut().for_each(|event| event.time_ns = 0);
         }
-        let mut events = Vec::with_capacity(dump.records.len());
-        for record in dump.records {
-            let change = match record.change {
-                Change::Move { from, to, size } => CodeChange::Move { from, to, size },
-                Change::Load { start, size, name } => {
-                    self.codes.push(name);
-                    let place = self.world.places.id(Place::Code((self.codes.len() - 1) as u32));
-                    CodeChange::Load { start, size, place }
-                }
-            };
-            let time_ns = if dump.foreign_clock { 0 } else { record.time_ns };
-            events.push(CodeEvent { time_ns, change });
+        if left_out > 0 {
+            let read = events.len();
+            self.damage(format!("names of generated code beyond {read} were left out: {left_out}"));
+        }
+        // Several threads compile, and they write in turn.
+        if !events.is_sorted_by_key(|event| event.time_ns) {
+            events.sort_by_key(|event| event.time_ns);
         }
         self.world.processes.get(process).timeline = Some(Timeline::new(events));
+    }
+}
+
+/// What a jitdump tells, as far as there is room for it.
+struct DumpedEvents<'a> {
+    names: &'a mut CodeNames,
+    rows: Vec<CodeEvent>,
+    left_out: u64,
+}
+
+/// More pieces of code than large programs have in days.
+const MOST_CODE_EVENTS: usize = 3 << 20;
+
+impl DumpedEvents<'_> {
+    fn add(&mut self, time_ns: u64, change: Change<'_>) {
+        if self.rows.len() >= MOST_CODE_EVENTS {
+            self.left_out += 1;
+            return;
+        }
+        let change = match change {
+            Change::Move { from, to, size } => CodeChange::Move { from, to, size },
+            Change::Load { start, size, name } => {
+                let Some(code) = self.names.id(&name) else {
+                    self.left_out += 1;
+                    return;
+                };
+                CodeChange::Load { start, size, code }
+            }
+        };
+        self.rows.push(CodeEvent { time_ns, change });
     }
 }
 
@@ -312,6 +359,7 @@ impl Sink for Namer {
         }
         let Self { world, frames, kernel_frames, stacks, chains, unwound, .. } = self;
         let World { places, processes, .. } = world;
+        let known = (frames.rows.len(), stacks.rows.len());
         let process = processes.get(process_row);
         let generation = process.generation;
         let chain = if is_unwound { unwound } else { sample.chain };
@@ -336,11 +384,14 @@ impl Sink for Namer {
                 frames.id(RawFrame { place: places.id(Place::Elsewhere), address: address.value })
             }
         });
+        let (new_frames, new_stacks) = (frames.rows.len() - known.0, stacks.rows.len() - known.1);
+        self.budget.take(cost::SAMPLE + new_frames * cost::FRAME + new_stacks * cost::STACK);
         let (time_ns, weight) = (sample.time_ns, sample.period.max(1));
         self.samples.push(RawSample { time_ns, weight, thread: current.row, stack, event: sample.event });
     }
 
     fn mmap(&mut self, mmap: &Mmap<'_>) {
+        self.budget.take(cost::RECORD);
         match mmap.pid {
             None => self.kernel.map(mmap),
             Some(_) => self.world.mmap(mmap),
@@ -348,16 +399,19 @@ impl Sink for Namer {
     }
 
     fn comm(&mut self, comm: &Comm<'_>) {
+        self.budget.take(cost::RECORD);
         self.world.comm(comm);
         self.threads.name(comm.pid, comm.tid, comm.name, comm.exec);
     }
 
     fn fork(&mut self, fork: &Fork) {
+        self.budget.take(cost::RECORD);
         self.world.fork(fork);
         self.threads.fork((fork.pid, fork.tid), (fork.parent_pid, fork.parent_tid));
     }
 
     fn switch(&mut self, switch: &Switch) {
+        self.budget.take(cost::SAMPLE);
         let Switch { time_ns, pid, tid, out, preempted } = *switch;
         let thread = self.threads.current(Some(pid), Some(tid)).row;
         self.switches.push(RawSwitch { time_ns, thread, out, preempted });
@@ -471,7 +525,7 @@ fn place_of(process: &Process, row: u32, places: &mut Places, address: Address) 
     let mapped = process.find(address.value);
     let in_file = mapped.is_some_and(|id| matches!(places.rows[id.0 as usize], Place::File { .. }));
     let code = process.timeline.as_ref().filter(|_| !in_file).and_then(|code| code.find(address.value));
-    code.or(mapped).unwrap_or_else(|| places.id(Place::Nowhere(row)))
+    code.map(|code| places.id(Place::Code(code))).or(mapped).unwrap_or_else(|| places.id(Place::Nowhere(row)))
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -18,6 +18,9 @@ pub(crate) struct Found {
 /// A map in which each line covers each address is made up; after so many names nothing more is read.
 const MOST_NAMES: u64 = 1 << 30;
 
+/// A longer text is no name.
+const LONGEST_NAME: usize = 16 << 10;
+
 /// Names the wanted addresses, which must ascend.
 pub(crate) fn find(map: impl Read, wanted: &[u64]) -> io::Result<Found> {
     let mut names: Vec<Option<Rc<str>>> = vec![None; wanted.len()];
@@ -50,7 +53,8 @@ fn parse(line: &[u8]) -> Option<Entry<'_>> {
     let (start, rest) = split_hex(line)?;
     let (size, name) = split_hex(rest)?;
     let name = name.trim_ascii_end();
-    (!name.is_empty()).then_some(Entry { start, end: start.saturating_add(size), name })
+    let is_name = !name.is_empty() && name.len() <= LONGEST_NAME;
+    is_name.then_some(Entry { start, end: start.saturating_add(size), name })
 }
 
 #[cfg(test)]

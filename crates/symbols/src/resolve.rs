@@ -99,7 +99,7 @@ pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
         all.name_generated(namer, namer.world.processes.rows[*process as usize].pid, generated, unmapped);
     }
     for (wanted, code) in &groups.codes {
-        let name = Name { symbol: &namer.codes[*code as usize], module: JIT_MODULE, build_id: None };
+        let name = Name { symbol: namer.codes.get(*code), module: JIT_MODULE, build_id: None };
         all.give(*wanted, name);
     }
     for wanted in &groups.javascript {

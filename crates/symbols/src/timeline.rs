@@ -14,7 +14,9 @@ pub(crate) struct CodeEvent {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CodeChange {
-    Load { start: u64, size: u64, place: PlaceId },
+    /// Code of a name (row of the codes) appeared.
+    Load { start: u64, size: u64, code: u32 },
+    /// Code went elsewhere.
     Move { from: u64, to: u64, size: u64 },
 }
 
@@ -24,6 +26,7 @@ pub(crate) struct Timeline {
     /// By time, those that are still to come from `next` on.
     events: Vec<CodeEvent>,
     next: usize,
+    /// Rows of the codes, not of the places: few of them are ever needed as places.
     present: Maps,
 }
 
@@ -37,8 +40,8 @@ impl Timeline {
         let before = self.next;
         while let Some(event) = self.events.get(self.next).filter(|event| event.time_ns <= time_ns) {
             match event.change {
-                CodeChange::Load { start, size, place } => {
-                    self.present.insert(start, start.saturating_add(size), place);
+                CodeChange::Load { start, size, code } => {
+                    self.present.insert(start, start.saturating_add(size), PlaceId(code));
                 }
                 CodeChange::Move { from, to, size } => {
                     if let Some(place) = self.present.find(from) {
@@ -52,8 +55,9 @@ impl Timeline {
         self.next > before
     }
 
-    pub(crate) fn find(&self, address: u64) -> Option<PlaceId> {
-        self.present.find(address)
+    /// The code at an address, as a row of the codes.
+    pub(crate) fn find(&self, address: u64) -> Option<u32> {
+        self.present.find(address).map(|place| place.0)
     }
 }
 
@@ -65,13 +69,13 @@ mod tests {
     fn an_address_means_what_stood_there_at_the_time() {
         let load = |time_ns, start, place| CodeEvent {
             time_ns,
-            change: CodeChange::Load { start, size: 16, place: PlaceId(place) },
+            change: CodeChange::Load { start, size: 16, code: place },
         };
         let moved = CodeEvent { time_ns: 30, change: CodeChange::Move { from: 100, to: 200, size: 16 } };
         let mut timeline = Timeline::new(vec![load(10, 100, 1), load(20, 108, 2), moved, load(40, 100, 3)]);
         let mut at = |time| {
             timeline.advance(time);
-            [100, 107, 108, 200].map(|address| timeline.find(address).map(|place| place.0))
+            [100, 107, 108, 200].map(|address| timeline.find(address))
         };
         assert_eq!(at(9), [None; 4]);
         assert_eq!(at(10), [Some(1), Some(1), Some(1), None]);

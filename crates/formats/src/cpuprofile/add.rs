@@ -6,7 +6,6 @@ use std::fmt::Write;
 
 use profile::{
     Builder, FrameId, LaneId, LaneInfo, LineTick, ModuleId, Sample, StackId, ThreadId, Tier, Unit, is_far,
-    main_span,
 };
 use rustc_hash::FxHashMap;
 
@@ -41,7 +40,7 @@ pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder)
 
 /// Says what is known of all profiles of a file together.
 pub(crate) fn settle_meta(added: &[Added], builder: &mut Builder) {
-    let (first_ns, last_ns) = builder.clip_far_times().unwrap_or((0, u64::MAX));
+    let (first_ns, last_ns) = builder.clip_far_threads().unwrap_or((0, u64::MAX));
     let clip = |time_ns: u64| time_ns.clamp(first_ns, last_ns);
     let spans =
         || added.iter().filter_map(|added| added.span_ns).map(|(start, end)| (clip(start), clip(end)));
@@ -272,9 +271,9 @@ fn add_timed(raw: &RawProfile<'_>, times: &Times, target: &Target<'_>, builder: 
         times_ns = Cow::Owned(samples.iter().map(|sample| sample.0).collect());
     }
     let times_ns = &times_ns[..times_ns.len().min(stacks.len())];
-    let mut durations = durations(times_ns, times.end_ns);
+    let durations = durations(times_ns, times.end_ns);
     let interval_ns = median(&durations);
-    let length_ns = leave_out_far_gaps(times_ns, &mut durations, interval_ns.unwrap_or(0));
+    let length_ns = times_ns.first().zip(times_ns.last()).map_or(0, |(first, last)| last - first);
     builder.reserve_samples(lane, durations.len());
     for ((&time_ns, &stack), &weight) in times_ns.iter().zip(&stacks).zip(&durations) {
         builder.sample(lane, Sample { time_ns, thread: target.thread, stack, weight });
@@ -288,20 +287,6 @@ fn add_timed(raw: &RawProfile<'_>, times: &Times, target: &Target<'_>, builder: 
     };
     let last_ns = times_ns.last().zip(durations.last()).map_or(start_ns, |(time_ns, rest)| time_ns + rest);
     Added { span_ns: Some((start_ns, last_ns)), interval_ns }
-}
-
-/// A sample before a gap that is too long to be one of this profile weighs as much as others do. Returns how long the
-/// main part of it is.
-fn leave_out_far_gaps(times_ns: &[u64], durations: &mut [u64], interval_ns: u64) -> u64 {
-    let whole = times_ns.first().zip(times_ns.last()).map(|(first, last)| (*first, *last));
-    let (first_ns, last_ns) = main_span(times_ns).or(whole).unwrap_or_default();
-    let length_ns = last_ns - first_ns;
-    for duration in durations {
-        if is_far(*duration, length_ns) {
-            *duration = interval_ns;
-        }
-    }
-    length_ns
 }
 
 /// Samples without times: those of one stack are one row.

@@ -2,6 +2,7 @@
 //! serde_json recurses, so one pass over the text takes the children out of each node, and what is left of a
 //! node is read by itself.
 
+use profile::Budget;
 use serde::Deserialize;
 
 use super::parse::{CallFrame, Tick};
@@ -35,7 +36,11 @@ struct NodeText {
 pub(super) fn read(head: &str, raw: &mut RawProfile<'_>) -> Option<String> {
     let mut damage = None;
     let mut ids: Vec<u32> = Vec::new();
-    for (row, node) in (0u32..).zip(split(head.as_bytes())) {
+    for (row, node) in (0u32..).zip(split(head.as_bytes(), &raw.budget)) {
+        if raw.budget.is_full() {
+            damage.get_or_insert_with(|| raw.budget.sentence());
+            break;
+        }
         let read = serde_json::from_slice(&node.text);
         let HeadNode {
             id,
@@ -68,19 +73,23 @@ fn owned(call: Call<'_>) -> Call<'static> {
     Call { name: text(call.name), url: text(call.url), line: call.line, column: call.column }
 }
 
+/// What a node takes beside its text.
+const NODE_TEXT_COST: usize = 128;
+
 /// Every node's own text, parents first.
-fn split(text: &[u8]) -> Vec<NodeText> {
+fn split(text: &[u8], budget: &Budget) -> Vec<NodeText> {
     let mut nodes: Vec<NodeText> = Vec::new();
     // The open nodes: their row, and how deep the text is inside what is not their children.
     let mut open: Vec<(usize, u32)> = Vec::new();
     let mut among_children = true;
     let mut at = 0;
-    while at < text.len() {
+    while at < text.len() && !budget.is_full() {
         let start = at;
         at = if text[at] == b'"' { (string_end(text, at + 1) + 1).min(text.len()) } else { at + 1 };
         if among_children {
             if text[start] == b'{' {
                 nodes.push(NodeText { parent: open.last().map(|(row, _)| *row), text: vec![b'{'] });
+                budget.take(NODE_TEXT_COST);
                 open.push((nodes.len() - 1, 0));
             }
             // The list ends, and its node goes on.

@@ -3,12 +3,13 @@
 
 use std::fmt;
 
+use profile::Budget;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::head;
-use super::raw::{Call, NO_ID, RawProfile};
+use super::raw::{Call, NO_ID, NUMBER_COST, RawProfile};
 use crate::json::{self, Number, Text};
 
 /// Reads a whole text; returns what is wrong with it.
@@ -54,12 +55,22 @@ impl<'de> Visitor<'de> for ProfileVisitor<'_, 'de> {
             match key {
                 ProfileKey::Nodes => object.next_value_seed(NodesSeed(raw))?,
                 ProfileKey::Head => *head = Some(object.next_value()?),
-                ProfileKey::Samples => object.next_value_seed(NumbersSeed(&mut raw.samples, id_of))?,
+                ProfileKey::Samples => {
+                    object.next_value_seed(NumbersSeed(&mut raw.samples, id_of, &raw.budget))?;
+                }
                 ProfileKey::TimeDeltas => {
-                    object.next_value_seed(NumbersSeed(&mut raw.time_deltas, |number| number.0))?;
+                    object.next_value_seed(NumbersSeed(
+                        &mut raw.time_deltas,
+                        |number| number.0,
+                        &raw.budget,
+                    ))?;
                 }
                 ProfileKey::Timestamps => {
-                    object.next_value_seed(NumbersSeed(&mut raw.timestamps, |number| number.0))?;
+                    object.next_value_seed(NumbersSeed(
+                        &mut raw.timestamps,
+                        |number| number.0,
+                        &raw.budget,
+                    ))?;
                 }
                 ProfileKey::StartTime => raw.start = time_of(object.next_value()?),
                 ProfileKey::EndTime => raw.end = time_of(object.next_value()?),
@@ -101,7 +112,9 @@ impl<'de> Visitor<'de> for NodesSeed<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(NodeSeed(self.0))?.is_some() {}
+        while list.next_element_seed(NodeSeed(self.0))?.is_some() {
+            take_from::<A::Error>(&self.0.budget, 0)?;
+        }
         Ok(())
     }
 }
@@ -188,8 +201,10 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
                 NodeKey::Parent => parent = object.next_value::<Number>()?.as_u32(),
                 NodeKey::HitCount => hits = object.next_value()?,
                 NodeKey::CallFrame => frame = object.next_value()?,
-                NodeKey::Children => object.next_value_seed(NumbersSeed(&mut raw.children, id_of))?,
-                NodeKey::PositionTicks => object.next_value_seed(TicksSeed(&mut raw.ticks))?,
+                NodeKey::Children => {
+                    object.next_value_seed(NumbersSeed(&mut raw.children, id_of, &raw.budget))?;
+                }
+                NodeKey::PositionTicks => object.next_value_seed(TicksSeed(&mut raw.ticks, &raw.budget))?,
                 NodeKey::Other => {
                     object.next_value::<IgnoredAny>()?;
                 }
@@ -204,8 +219,18 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
     }
 }
 
+/// Counts memory; an error where there is none left.
+fn take_from<E: Error>(budget: &Budget, bytes: usize) -> Result<(), E> {
+    budget.take(bytes);
+    if budget.is_full() { Err(E::custom(budget.sentence())) } else { Ok(()) }
+}
+
 /// Adds the numbers of a list, each as what it means.
-pub(crate) struct NumbersSeed<'r, T>(pub(crate) &'r mut Vec<T>, pub(crate) fn(Number) -> T);
+pub(crate) struct NumbersSeed<'r, T>(
+    pub(crate) &'r mut Vec<T>,
+    pub(crate) fn(Number) -> T,
+    pub(crate) &'r Budget,
+);
 
 impl<'de, T> DeserializeSeed<'de> for NumbersSeed<'_, T> {
     type Value = ();
@@ -229,12 +254,13 @@ impl<'de, T> Visitor<'de> for NumbersSeed<'_, T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(number) = list.next_element()? {
             self.0.push(self.1(number));
+            take_from::<A::Error>(self.2, NUMBER_COST)?;
         }
         Ok(())
     }
 }
 
-struct TicksSeed<'r>(&'r mut Vec<(u32, u32)>);
+struct TicksSeed<'r>(&'r mut Vec<(u32, u32)>, &'r Budget);
 
 impl<'de> DeserializeSeed<'de> for TicksSeed<'_> {
     type Value = ();
@@ -258,6 +284,7 @@ impl<'de> Visitor<'de> for TicksSeed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(tick) = list.next_element::<Tick>()? {
             self.0.push(tick.row());
+            take_from::<A::Error>(self.1, NUMBER_COST)?;
         }
         Ok(())
     }

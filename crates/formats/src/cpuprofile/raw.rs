@@ -4,6 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
+use profile::Budget;
 use rustc_hash::FxHasher;
 
 use crate::json::{Number, Text};
@@ -30,7 +31,14 @@ pub(crate) struct RawProfile<'a> {
     pub(crate) timestamps: Vec<f64>,
     pub(crate) start: Option<f64>,
     pub(crate) end: Option<f64>,
+    /// The memory that all of it takes, and what will be made of it.
+    pub(crate) budget: Budget,
 }
+
+/// What a number of a list will take, a node, and a function beside its texts.
+pub(crate) const NUMBER_COST: usize = 32;
+const NODE_COST: usize = 144;
+const CALL_COST: usize = 768;
 
 /// A node of the call tree.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +64,11 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> RawProfile<'a> {
+    /// An empty one that counts what it takes.
+    pub(crate) fn within(budget: &Budget) -> Self {
+        Self { budget: budget.clone(), ..Self::default() }
+    }
+
     /// The row of a function.
     pub(crate) fn call(&mut self, call: Call<'a>) -> u32 {
         let calls = &mut self.calls;
@@ -63,6 +76,7 @@ impl<'a> RawProfile<'a> {
         if let Some(&row) = self.call_rows.find(hash, |&row| calls[row as usize] == call) {
             return row;
         }
+        self.budget.take(CALL_COST + 2 * (call.name.0.len() + call.url.0.len()));
         let row = u32::try_from(calls.len()).unwrap_or(NO_ID);
         calls.push(call);
         self.call_rows.insert_unique(hash, row, |&row| hash_of(&calls[row as usize]));
@@ -71,6 +85,7 @@ impl<'a> RawProfile<'a> {
 
     /// Closes a node whose children and ticks have been added.
     pub(crate) fn node(&mut self, id: Option<u32>, parent: Option<u32>, call: u32, hits: Number) {
+        self.budget.take(NODE_COST);
         let end = |length: usize| u32::try_from(length).unwrap_or(NO_ID);
         self.nodes.push(RawNode {
             id: id.unwrap_or(NO_ID),

@@ -9,7 +9,7 @@ use super::*;
 const NODES: &str = r#""nodes":[{"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},"children":[2]},{"id":2,"callFrame":{"functionName":"main","scriptId":"1","url":"/srv/a.js","lineNumber":4,"columnNumber":0}}]"#;
 
 fn read_text(text: &str) -> Profile {
-    let profile = read(text.as_bytes());
+    let profile = read(text.as_bytes(), &Budget::default());
     assert_eq!(profile.check(), Ok(()));
     profile
 }
@@ -68,7 +68,7 @@ fn trees_deeper_than_any_stack() {
     );
     let mut out = Vec::new();
     write(&profile, &views::Selection::default(), &mut out).unwrap();
-    assert_eq!(read(&*out).stacks().len(), usize::from(profile::DEEPEST_STACK));
+    assert_eq!(read(&*out, &Budget::default()).stacks().len(), usize::from(profile::DEEPEST_STACK));
 }
 
 #[test]

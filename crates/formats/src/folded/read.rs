@@ -3,13 +3,13 @@
 
 use std::io::Read;
 
-use profile::{FrameId, Profile};
+use profile::{Budget, FrameId, Profile};
 
 use crate::stack_text::{StackText, TextFrame, each_line};
 
 /// Reads folded stacks.
-pub fn read(input: impl Read) -> Profile {
-    let mut text = StackText::new("folded stacks");
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
+    let mut text = StackText::new("folded stacks", budget);
     let damage = each_line(input, |number, line| {
         let line = line.trim();
         if line.is_empty() || line.starts_with("# ") {

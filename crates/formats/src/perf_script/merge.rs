@@ -7,8 +7,8 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use profile::{
-    Builder, Frame, FrameId, Function, FunctionId, LaneId, LaneInfo, NO_ADDRESS, Profile, Sample, StackId,
-    ThreadId, Unclosed, Unit,
+    Budget, Builder, Frame, FrameId, Function, FunctionId, LaneId, LaneInfo, NO_ADDRESS, Profile, Sample,
+    StackId, ThreadId, Unclosed, Unit,
 };
 use rustc_hash::FxHashMap;
 
@@ -38,14 +38,17 @@ struct Room {
 pub(super) struct Merger {
     arrived: Mutex<BTreeMap<usize, Part>>,
     joined: Mutex<Joined>,
+    budget: Budget,
 }
 
 impl Merger {
-    pub(super) fn new(readers: NonZero<usize>) -> Self {
-        Self { arrived: Mutex::default(), joined: Mutex::new(Joined::new(readers.get())) }
+    pub(super) fn new(readers: NonZero<usize>, budget: &Budget) -> Self {
+        let joined = Mutex::new(Joined::new(readers.get(), budget));
+        Self { arrived: Mutex::default(), joined, budget: budget.clone() }
     }
 
     pub(super) fn add(&self, part: Part) {
+        self.budget.take(part.data.new_rows.cost());
         self.arrived().insert(part.data.index, part);
         let Ok(mut joined) = self.joined.try_lock() else { return };
         while let Some(part) = self.next_in_turn(&joined) {
@@ -109,8 +112,8 @@ struct Arrived {
 }
 
 impl Joined {
-    fn new(readers: usize) -> Self {
-        let mut builder = Builder::new();
+    fn new(readers: usize, budget: &Budget) -> Self {
+        let mut builder = Builder::within(budget);
         builder.meta().format = "perf script".into();
         builder.reserve(ROOM.frames, ROOM.stacks);
         Self {

@@ -74,7 +74,20 @@ pub(super) struct Rows {
     pub(super) stacks: Vec<RawStack>,
 }
 
+/// What rows take with what finds them again, beside their texts: a symbol or a thread, a frame with its line, a stack.
+const NAME_COST: usize = 704;
+const FRAME_COST: usize = 160;
+const STACK_COST: usize = 48;
+
 impl Rows {
+    /// The memory that they take here and with their reader, in bytes.
+    pub(super) fn cost(&self) -> usize {
+        let texts = self.symbols.iter().map(|row| row.symbol.len() + row.module.as_ref().map_or(0, Vec::len));
+        let texts: usize = texts.chain(self.threads.iter().map(|row| row.comm.len())).sum();
+        let names = self.symbols.len() + self.threads.len() + self.events.len() + self.source_lines.len();
+        2 * texts + names * NAME_COST + self.frames.len() * FRAME_COST + self.stacks.len() * STACK_COST
+    }
+
     /// Puts a later chunk's rows behind the earlier ones.
     pub(super) fn append(&mut self, mut later: Self) {
         self.threads.append(&mut later.threads);

@@ -5,19 +5,22 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use profile::{
-    Builder, DEEPEST_STACK, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId, Thread,
-    ThreadId, Unit, classify,
+    Budget, Builder, DEEPEST_STACK, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId,
+    Thread, ThreadId, Unit, classify,
 };
 use rustc_hash::FxHashMap;
 
 use super::fields::{label, profile as field, sample, value_type};
 use super::tables::{Tables, Texts, number_in};
 use super::wire::{Fields, Value};
+use crate::json;
 use symbols::finish::{infer_roles, settle_quality};
 
 /// What the stacks of a file may add up to for each of its bytes, before it is taken for a bomb.
 const STACKS_PER_BYTE: usize = 1;
 const FREE_STACKS: usize = 1 << 20;
+/// What it takes to find a stack or a thread again.
+const KNOWN_COST: usize = 64;
 /// Nobody measures more at once.
 const MOST_TYPES: usize = 64;
 
@@ -59,10 +62,10 @@ fn is_message_of(message: &[u8], most_fields: u32) -> bool {
 }
 
 /// Reads a pprof profile. A file that is cut off gives what came before.
-pub fn read(mut input: impl Read) -> Profile {
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
     let mut bytes = Vec::new();
-    let broken = input.read_to_end(&mut bytes).err();
-    let mut builder = Builder::new();
+    let broken = json::read_bytes(input, &mut bytes, budget).err();
+    let mut builder = Builder::within(budget);
     builder.meta().format = "pprof".into();
     let mut fields = Fields::of(&bytes);
     fields.by_ref().for_each(drop);
@@ -97,11 +100,12 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(builder: Builder, bytes: &'a [u8]) -> Self {
+        let budget = builder.budget().clone();
         Self {
             builder,
             bytes,
-            texts: Texts::of(bytes),
-            tables: Tables::of(bytes),
+            texts: Texts::of(bytes, &budget),
+            tables: Tables::of(bytes, &budget),
             lanes: Vec::new(),
             frames: FxHashMap::default(),
             stacks: FxHashMap::default(),
@@ -181,6 +185,11 @@ impl<'a> Reader<'a> {
         let mut locations = Vec::new();
         let mut values = Vec::new();
         for (_, value) in Fields::of(self.bytes).filter(|(number, _)| *number == field::SAMPLE) {
+            if self.builder.budget().is_full() {
+                let sentence = self.builder.budget().sentence();
+                self.builder.meta().losses.damage.push(sentence);
+                return;
+            }
             let message = value.bytes();
             let numbers = |field| {
                 Fields::of(message)
@@ -230,6 +239,7 @@ impl<'a> Reader<'a> {
             })?;
             let caller = stack;
             stack = frames.iter().fold(stack, |stack, frame| builder.stack(stack, *frame));
+            builder.budget().take(KNOWN_COST);
             self.stacks.insert((caller, *id), stack);
         }
         Some(stack)
@@ -250,6 +260,7 @@ impl<'a> Reader<'a> {
         let role = classify::role_of_thread(name, is_main).unwrap_or(Role::Other);
         let (process, name) = (builder.process(process), builder.string(name));
         let id = builder.thread(Thread { process, tid: who.tid, name, role });
+        builder.budget().take(KNOWN_COST);
         self.threads.insert(labels, id);
         id
     }
@@ -362,7 +373,7 @@ mod tests {
             texts,
             vec![14 << 3, default],
         ];
-        read(&*parts.concat())
+        read(&*parts.concat(), &Budget::default())
     }
 
     #[test]

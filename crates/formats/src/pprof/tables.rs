@@ -1,6 +1,6 @@
 //! pprof's tables by their ids, which may be any number, and the frames that a location stands for.
 
-use profile::{Builder, DEEPEST_STACK, FrameId, NO_ADDRESS};
+use profile::{Budget, Builder, DEEPEST_STACK, FrameId, NO_ADDRESS};
 use rustc_hash::FxHashMap;
 
 use super::fields::{function, line, location, mapping, profile as field};
@@ -15,9 +15,10 @@ pub(super) struct Texts<'a>(Vec<&'a [u8]>);
 const MOST_TEXTS: usize = 16 << 20;
 
 impl<'a> Texts<'a> {
-    pub(super) fn of(message: &'a [u8]) -> Self {
+    pub(super) fn of(message: &'a [u8], budget: &Budget) -> Self {
         let texts = Fields::of(message).filter(|(number, _)| *number == field::STRING);
-        Self(texts.take(MOST_TEXTS).map(|(_, value)| value.bytes()).collect())
+        let texts = texts.take(MOST_TEXTS).take_while(|_| !budget.is_full());
+        Self(texts.map(|(_, value)| value.bytes()).inspect(|_| budget.take(TEXT_COST)).collect())
     }
 
     /// A text; empty where there is none.
@@ -26,6 +27,10 @@ impl<'a> Texts<'a> {
         String::from_utf8_lossy(bytes.copied().unwrap_or_default())
     }
 }
+
+/// What a row of these tables takes at most, and a text.
+const ROW_COST: usize = 64;
+const TEXT_COST: usize = 24;
 
 /// Messages by their id.
 type ById<'a> = FxHashMap<u64, &'a [u8]>;
@@ -40,10 +45,16 @@ pub(super) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    pub(super) fn of(message: &'a [u8]) -> Self {
+    pub(super) fn of(message: &'a [u8], budget: &Budget) -> Self {
         let by_id = |table: u32, id: u32| -> ById<'a> {
             let rows = Fields::of(message).filter(|(number, _)| *number == table);
-            rows.map(|(_, value)| (number_in(value.bytes(), id), value.bytes())).collect()
+            let mut found = ById::default();
+            for (_, value) in rows.take_while(|_| !budget.is_full()) {
+                if found.insert(number_in(value.bytes(), id), value.bytes()).is_none() {
+                    budget.take(ROW_COST);
+                }
+            }
+            found
         };
         let mut tables = Self {
             mappings: by_id(field::MAPPING, mapping::ID),
@@ -51,14 +62,15 @@ impl<'a> Tables<'a> {
             locations: by_id(field::LOCATION, location::ID),
             starts: FxHashMap::default(),
         };
-        tables.find_starts();
+        tables.find_starts(budget);
         tables
     }
 
     /// A function that was only ever seen on its first line was not seen on a line at all: the writer knew no
     /// other number.
-    fn find_starts(&mut self) {
-        for (_, value) in self.locations.values().flat_map(|message| lines_of(message)) {
+    fn find_starts(&mut self, budget: &Budget) {
+        let lines = self.locations.values().flat_map(|message| lines_of(message));
+        for (_, value) in lines.take_while(|_| !budget.is_full()) {
             let row = Line::of(value);
             let start = self
                 .functions
@@ -69,7 +81,10 @@ impl<'a> Tables<'a> {
             self.starts
                 .entry(row.function)
                 .and_modify(|known| *known = known.filter(|known| Some(*known) == place))
-                .or_insert(place);
+                .or_insert_with(|| {
+                    budget.take(ROW_COST);
+                    place
+                });
         }
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{BufReader, Read};
 use std::marker::PhantomData;
 
-use profile::Profile;
+use profile::{Budget, DEEPEST_STACK, Profile};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use symbols::Sources;
@@ -14,11 +14,14 @@ use symbols::Sources;
 use super::stacks::{RawFrame, RawFrameId};
 use super::states::{NEWEST, state};
 use super::ticks::Ticks;
+use crate::json::LongStrings;
 
 /// Reads the JSON. The input never fails: what cannot be understood is told in the profile's losses.
-pub fn read(input: impl Read) -> Profile {
-    let mut reader = Reader { ticks: Ticks::new("V8 --prof log, preprocessed"), code: Vec::new() };
-    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 20, input));
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
+    let ticks = Ticks::new("V8 --prof log, preprocessed", budget);
+    let mut reader = Reader { ticks, code: Vec::new() };
+    let input = BufReader::with_capacity(1 << 16, LongStrings::new(input));
+    let mut json = serde_json::Deserializer::from_reader(input);
     if let Err(error) = Document(&mut reader).deserialize(&mut json) {
         reader.ticks.builder.meta().losses.damage.push(format!("damaged: {error}"));
     }
@@ -60,8 +63,27 @@ struct CodeRow {
 struct TickRow {
     tm: f64,
     vm: u64,
-    s: Vec<f64>,
+    s: Pairs,
 }
+
+/// The numbers of a tick, as far as they make a stack.
+struct Pairs(Vec<f64>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut pairs = Vec::new();
+        Each::row(|number: f64| {
+            if pairs.len() < 2 * usize::from(DEEPEST_STACK) {
+                pairs.push(number);
+            }
+        })
+        .deserialize(deserializer)?;
+        Ok(Self(pairs))
+    }
+}
+
+/// What a row of `code` takes beside its texts.
+const CODE_COST: usize = 160;
 
 /// How the JSON calls V8's tiers, and how a perf map marks them.
 const KINDS: &[(&str, &str)] = &[
@@ -77,7 +99,7 @@ const KINDS: &[(&str, &str)] = &[
 impl Reader {
     fn add(&mut self, tick: &TickRow) {
         // An unknown address has the row -1, which becomes one that no table has.
-        let frames: Vec<RawFrameId> = tick.s.chunks(2).map(|pair| self.frame(pair[0])).collect();
+        let frames: Vec<RawFrameId> = tick.s.0.chunks(2).map(|pair| self.frame(pair[0])).collect();
         self.ticks.add(tick.tm.max(0.0) as u64, state(NEWEST, tick.vm), &frames);
     }
 
@@ -125,8 +147,11 @@ impl<'de> Visitor<'de> for Document<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "code" => map
-                    .next_value_seed(Each::row(|row: CodeRow| self.0.code.push(Code { row, frame: None })))?,
+                "code" => map.next_value_seed(Each::row(|row: CodeRow| {
+                    let texts = row.name.len() + row.origin.len() + row.kind.len();
+                    self.0.ticks.builder.budget().take(CODE_COST + texts);
+                    self.0.code.push(Code { row, frame: None });
+                }))?,
                 "ticks" => map.next_value_seed(Each::row(|tick: TickRow| self.0.add(&tick)))?,
                 _ => map.next_value::<IgnoredAny>().map(|_| ())?,
             }

@@ -2,7 +2,7 @@
 //! that moment. Events that say nothing of time or code are passed over.
 
 use memchr::memmem;
-use profile::Profile;
+use profile::{Budget, Profile};
 use symbols::{Library, Sources};
 
 use super::code::{CodeMap, Found};
@@ -14,6 +14,9 @@ use super::ticks::Ticks;
 
 /// What every log starts with.
 const VERSION: &[u8] = b"v8-version,";
+
+/// What a piece of code takes beside its name.
+const CODE_COST: usize = 160;
 
 /// The script that Node starts a worker with, in whichever folder of its version.
 const WORKER_SCRIPT: &str = "internal/main/worker_thread";
@@ -28,9 +31,9 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(budget: &Budget) -> Self {
         Self {
-            ticks: Ticks::new("V8 --prof log"),
+            ticks: Ticks::new("V8 --prof log", budget),
             map: CodeMap::default(),
             version: NEWEST,
             has_version: false,
@@ -127,6 +130,7 @@ impl Reader {
             self.ticks.set_worker();
         }
         let symbol = [&*tag, ":", text.marker, &*text.name].concat();
+        self.ticks.builder.budget().take(symbol.len() + CODE_COST);
         self.map.add(start, size, symbol, text.is_function);
         Some(())
     }

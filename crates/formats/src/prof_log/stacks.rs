@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use profile::{Builder, FrameId, ModuleId, StackId};
+use profile::{Budget, Builder, FrameId, ModuleId, StackId};
 use rustc_hash::FxHashMap;
 use symbols::add::{self, Written};
 use symbols::{Library, NoNames, Sources, name_library, naming};
@@ -52,20 +52,36 @@ pub(super) struct RawStacks {
     stack_index: FxHashMap<RawStack, RawStackId>,
     libraries: Vec<Library>,
     library_index: FxHashMap<Library, LibraryId>,
+    /// The memory that all of it takes, and what will be made of it.
+    budget: Budget,
 }
 
+/// What a frame takes beside its names, and a stack.
+const FRAME_COST: usize = 768;
+const STACK_COST: usize = 160;
+
 impl RawStacks {
+    pub(super) fn within(budget: &Budget) -> Self {
+        Self { budget: budget.clone(), ..Self::default() }
+    }
+
     pub(super) fn frame(&mut self, frame: RawFrame) -> RawFrameId {
-        let rows = &mut self.frames;
+        let (rows, budget) = (&mut self.frames, &self.budget);
         *self.frame_index.entry(frame).or_insert_with_key(|frame| {
+            let name = match frame {
+                RawFrame::Code(name) | RawFrame::Native(name) | RawFrame::Library(name) => name.len(),
+                RawFrame::InLibrary(..) | RawFrame::State(_) | RawFrame::Nothing => 0,
+            };
+            budget.take(FRAME_COST + 4 * name);
             rows.push(frame.clone());
             RawFrameId((rows.len() - 1) as u32)
         })
     }
 
     pub(super) fn call(&mut self, parent: Option<RawStackId>, frame: RawFrameId) -> RawStackId {
-        let rows = &mut self.stacks;
+        let (rows, budget) = (&mut self.stacks, &self.budget);
         *self.stack_index.entry((parent, frame)).or_insert_with(|| {
+            budget.take(STACK_COST);
             rows.push((parent, frame));
             RawStackId((rows.len() - 1) as u32)
         })

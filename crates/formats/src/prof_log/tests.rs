@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use profile::Budget;
 use profile::{Category, Profile, Role, StackId, Tier};
 use symbols::Sources;
 
@@ -17,7 +18,7 @@ const START: &str = "v8-version,12,4,254,21,-node.57,0\n\
     code-creation,Builtin,2,12,0x3000,256,LoadIC\n";
 
 fn read(text: &[u8]) -> Profile {
-    super::read(text, &Sources::nowhere())
+    super::read(text, &Budget::default(), &Sources::nowhere())
 }
 
 fn log(lines: &str) -> Profile {
@@ -270,13 +271,13 @@ fn preprocessed() {
         "ticks": [{"tm": 2000, "vm": 0, "s": [2, 5, 3, 17, -1, 4096, 1, 8]},
                   {"tm": 1000, "vm": 1, "s": [0, 99, 3, 17]}],
         "scripts": [null]}"#;
-    let profile = read_preprocessed(&text[..]);
+    let profile = read_preprocessed(&text[..], &Budget::default());
     assert_eq!(profile.check(), Ok(()));
     assert_eq!(profile.meta().losses.damage, Vec::<String>::new());
     let expected = ["hot;(garbage collector);[libc.so.6]", "node::Start(int, char**);[unknown];hot;LoadIC"];
     assert_eq!(stacks(&profile), expected);
     assert!(profile.frames().tier.contains(&Tier::Turbofan));
-    let cut = read_preprocessed(&text[..text.len() - 60]);
+    let cut = read_preprocessed(&text[..text.len() - 60], &Budget::default());
     assert_eq!((cut.lanes()[0].samples.len(), cut.meta().losses.damage.len()), (1, 1));
 }
 
@@ -327,7 +328,7 @@ mod libraries {
             address + 1,
             address + 2
         );
-        let profile = super::super::read(text.as_bytes(), sources);
+        let profile = super::super::read(text.as_bytes(), &Budget::default(), sources);
         assert_eq!(profile.check(), Ok(()));
         profile
     }

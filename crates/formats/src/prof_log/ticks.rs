@@ -1,7 +1,7 @@
 //! Ticks on their way into a profile: they wait until the interval is known, because V8 may write the first
 //! ones before it says so. Shared by the log and by its JSON.
 
-use profile::{Builder, LaneInfo, Process, Profile, Role, Sample, Thread, ThreadId, Unit};
+use profile::{Budget, Builder, LaneInfo, Process, Profile, Role, Sample, Thread, ThreadId, Unit};
 
 use super::stacks::{RawFrame, RawFrameId, RawStackId, RawStacks};
 use super::states::State;
@@ -26,6 +26,9 @@ struct Isolate {
     is_worker: bool,
 }
 
+/// What a tick takes, and the sample that it becomes.
+const TICK_COST: usize = 64;
+
 struct Tick {
     time_us: u64,
     isolate: usize,
@@ -33,12 +36,12 @@ struct Tick {
 }
 
 impl Ticks {
-    pub(super) fn new(format: &str) -> Self {
-        let mut builder = Builder::new();
+    pub(super) fn new(format: &str, budget: &Budget) -> Self {
+        let mut builder = Builder::within(budget);
         builder.meta().format = format.to_owned();
         builder.meta().way_in = "V8 --prof".to_owned();
         let isolates = vec![Isolate::default()];
-        let stacks = RawStacks::default();
+        let stacks = RawStacks::within(budget);
         Self { builder, stacks, isolates, ticks: Vec::new() }
     }
 
@@ -73,6 +76,7 @@ impl Ticks {
         let stacks = &mut self.stacks;
         let stack = callers.iter().rev().copied().chain(state).chain(inner);
         let stack = stack.fold(None, |stack, frame| Some(stacks.call(stack, frame)));
+        self.builder.budget().take(TICK_COST);
         self.ticks.push(Tick { time_us, isolate: self.isolates.len().saturating_sub(1), stack });
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use profile::{
-    Builder, FrameId, LaneId, LaneInfo, NO_ADDRESS, Process, Profile, Role, Sample, StackId, Thread,
+    Budget, Builder, FrameId, LaneId, LaneInfo, NO_ADDRESS, Process, Profile, Role, Sample, StackId, Thread,
     ThreadId, Unit, classify,
 };
 use serde::Deserialize;
@@ -86,9 +86,9 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
 }
 
 /// Reads speedscope JSON. A text that is cut off gives what came before.
-pub fn read(input: impl Read) -> Profile {
-    let (mut text, broken) = json::read_text(input);
-    let mut reader = Reader::new();
+pub fn read(input: impl Read, budget: &Budget) -> Profile {
+    let (mut text, broken) = json::read_text(input, budget);
+    let mut reader = Reader::new(budget);
     let damage = mend(&mut text, |text| serde_json::from_str::<File<'_>>(text).map(|_| ()));
     reader.builder.meta().losses.damage.extend(broken.or(damage));
     if let Ok(file) = serde_json::from_str::<File<'_>>(&text) {
@@ -99,6 +99,7 @@ pub fn read(input: impl Read) -> Profile {
 
 struct Reader {
     builder: Builder,
+    budget: Budget,
     /// The frame of each shared row.
     frames: Vec<FrameId>,
     /// Frames that samples name and the file does not have.
@@ -116,24 +117,25 @@ struct Reader {
 const MOST_SENTENCES: usize = 8;
 
 impl Reader {
-    fn new() -> Self {
-        let mut builder = Builder::new();
+    fn new(budget: &Budget) -> Self {
+        let mut builder = Builder::within(budget);
         builder.meta().format = "speedscope".into();
         let (frames, nameless) = (Vec::new(), None);
         let (missing_frames, unweighed, misfits, other_damage) = (0, 0, 0, 0);
-        Self { builder, frames, missing_frames, nameless, unweighed, misfits, other_damage }
+        let budget = budget.clone();
+        Self { builder, budget, frames, missing_frames, nameless, unweighed, misfits, other_damage }
     }
 
     fn read(&mut self, file: &File<'_>) {
         if let Some(list) = file.shared.as_ref().and_then(|shared| shared.frames) {
-            let read = each(list, |row: FrameRow<'_>| {
+            let read = each(list, &self.budget.clone(), |row: FrameRow<'_>| {
                 let frame = if row.is_empty() { self.nameless() } else { add_frame(&mut self.builder, &row) };
                 self.frames.push(frame);
             });
             self.note(read, "the shared frames");
         }
         if let Some(list) = file.profiles {
-            let read = each(list, |text: &RawValue| {
+            let read = each(list, &self.budget.clone(), |text: &RawValue| {
                 if !text.get().starts_with('{') {
                     self.say(|| "a profile is no object".into());
                     return;
@@ -190,16 +192,19 @@ impl Reader {
     fn add_samples(&mut self, row: &ProfileRow<'_>, scale: &Scale, lane: LaneId, thread: ThreadId) {
         let mut weights: Vec<f64> = Vec::new();
         if let Some(list) = row.weights {
-            let read = each(list, |weight| weights.push(weight));
+            let read = each(list, &self.budget, |weight| {
+                self.budget.take(size_of::<f64>());
+                weights.push(weight);
+            });
             self.note(read, "the weights");
         }
         let mut weights = weights.into_iter();
         let mut now = row.start_value;
         let Some(list) = row.samples else { return };
         let mut broken = Ok(());
-        let read = each(list, |frames: &RawValue| {
+        let read = each(list, &self.budget.clone(), |frames: &RawValue| {
             let mut stack = StackId::NONE;
-            let frames = each(frames, |frame: f64| {
+            let frames = each(frames, &self.budget.clone(), |frame: f64| {
                 let frame = self.frame(frame);
                 stack = self.builder.stack(stack, frame);
             });
@@ -230,7 +235,7 @@ impl Reader {
             }
         };
         if let Some(list) = row.events {
-            let read = each(list, |event: Event<'_>| {
+            let read = each(list, &self.budget.clone(), |event: Event<'_>| {
                 if event.at < now && started {
                     open.misfits += 1;
                 }
@@ -278,7 +283,7 @@ impl Reader {
         for (count, what) in sentences.iter().filter(|(count, _)| *count > 0) {
             losses.damage.push(format!("{count} {what}"));
         }
-        self.builder.clip_far_times();
+        self.builder.clip_far_threads();
         infer_roles(&mut self.builder);
         settle_quality(&mut self.builder);
         self.builder.finish()

@@ -3,8 +3,9 @@
 
 use std::fmt;
 
+use profile::Budget;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::cpuprofile::{NodesSeed, NumbersSeed, RawProfile, id_of, time_of};
@@ -47,16 +48,20 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 /// Reads the events that matter; says what is wrong with the text.
-pub(super) fn read(text: &str) -> (Vec<Event<'_>>, Option<String>) {
+pub(super) fn read<'a>(text: &'a str, budget: &Budget) -> (Vec<Event<'a>>, Option<String>) {
     let mut events = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = EventsSeed(&mut events).deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    let read =
+        EventsSeed(&mut events, budget).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     let damage = read.err().map(|error| json::damage(text, &error));
     (events, damage)
 }
 
+/// What an event takes, sorted and with a profile or a name of its own.
+const EVENT_COST: usize = 512;
+
 /// The list of events, bare or in an object.
-struct EventsSeed<'r, 'a>(&'r mut Vec<Event<'a>>);
+struct EventsSeed<'r, 'a>(&'r mut Vec<Event<'a>>, &'r Budget);
 
 impl<'de> DeserializeSeed<'de> for EventsSeed<'_, 'de> {
     type Value = ();
@@ -75,7 +80,14 @@ impl<'de> Visitor<'de> for EventsSeed<'_, 'de> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(event) = list.next_element::<RawEvent<'de>>()? {
-            self.0.extend(event.known());
+            if let Some(event) = event.known() {
+                self.0.push(event);
+                self.1.take(EVENT_COST);
+            }
+            // What the events hold needs room, too.
+            if self.1.left() < self.1.most() / 8 {
+                return Err(A::Error::custom(self.1.sentence()));
+            }
         }
         Ok(())
     }
@@ -83,7 +95,7 @@ impl<'de> Visitor<'de> for EventsSeed<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         while let Some(key) = object.next_key::<Text<'de>>()? {
             if key.0 == "traceEvents" {
-                object.next_value_seed(EventListSeed(self.0))?;
+                object.next_value_seed(EventListSeed(self.0, self.1))?;
             } else {
                 object.next_value::<IgnoredAny>()?;
             }
@@ -93,13 +105,13 @@ impl<'de> Visitor<'de> for EventsSeed<'_, 'de> {
 }
 
 /// Only the list: no object inside an object.
-struct EventListSeed<'r, 'a>(&'r mut Vec<Event<'a>>);
+struct EventListSeed<'r, 'a>(&'r mut Vec<Event<'a>>, &'r Budget);
 
 impl<'de> DeserializeSeed<'de> for EventListSeed<'_, 'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(EventsSeed(self.0))
+        deserializer.deserialize_seq(EventsSeed(self.0, self.1))
     }
 }
 
@@ -192,12 +204,22 @@ impl<'de> Visitor<'de> for ChunkSeed<'_, 'de> {
             match key {
                 ChunkKey::Data | ChunkKey::CpuProfile => object.next_value_seed(ChunkSeed(raw))?,
                 ChunkKey::Nodes => object.next_value_seed(NodesSeed(raw))?,
-                ChunkKey::Samples => object.next_value_seed(NumbersSeed(&mut raw.samples, id_of))?,
+                ChunkKey::Samples => {
+                    object.next_value_seed(NumbersSeed(&mut raw.samples, id_of, &raw.budget))?;
+                }
                 ChunkKey::TimeDeltas => {
-                    object.next_value_seed(NumbersSeed(&mut raw.time_deltas, |number| number.0))?;
+                    object.next_value_seed(NumbersSeed(
+                        &mut raw.time_deltas,
+                        |number| number.0,
+                        &raw.budget,
+                    ))?;
                 }
                 ChunkKey::Lines => {
-                    object.next_value_seed(NumbersSeed(&mut raw.lines, |line| line.as_u32().unwrap_or(0)))?;
+                    object.next_value_seed(NumbersSeed(
+                        &mut raw.lines,
+                        |line| line.as_u32().unwrap_or(0),
+                        &raw.budget,
+                    ))?;
                 }
                 ChunkKey::StartTime => raw.start = time_of(object.next_value()?),
                 ChunkKey::EndTime => raw.end = time_of(object.next_value()?),

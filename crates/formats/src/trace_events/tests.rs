@@ -17,7 +17,7 @@ fn told_by_content() {
 
 #[test]
 fn a_trace_that_was_cut_off() {
-    let profile = read(format!("{{\"traceEvents\":[{CHUNK},{{\"na").as_bytes());
+    let profile = read(format!("{{\"traceEvents\":[{CHUNK},{{\"na").as_bytes(), &Budget::default());
     assert_eq!(profile.lanes()[0].samples.len(), 2);
     assert_eq!(profile.threads()[0].role, Role::MainLoop, "the only thread");
     assert!(profile.meta().losses.damage[0].starts_with("damaged at byte"));
@@ -26,7 +26,7 @@ fn a_trace_that_was_cut_off() {
 #[test]
 fn a_broken_chunk_spoils_only_itself() {
     let broken = CHUNK.replace("\"samples\":[1,1]", "\"samples\":{}").replace("0x1", "0x2");
-    let profile = read(format!("[{broken},{CHUNK}]").as_bytes());
+    let profile = read(format!("[{broken},{CHUNK}]").as_bytes(), &Budget::default());
     assert_eq!(profile.lanes()[0].samples.len(), 2);
     assert_eq!(profile.meta().losses.damage.len(), 1);
 }
@@ -40,6 +40,6 @@ fn profiles_of_one_thread_that_follow_each_other() {
     };
     let second = CHUNK.replace("0x1", "0x2");
     let text = |time| format!("[{},{},{CHUNK},{second}]", begin("0x1", 0), begin("0x2", time));
-    assert_eq!(read(text(100).as_bytes()).lanes()[0].samples.len(), 4);
-    assert_eq!(read(text(15).as_bytes()).lanes()[0].samples.len(), 2, "at once");
+    assert_eq!(read(text(100).as_bytes(), &Budget::default()).lanes()[0].samples.len(), 4);
+    assert_eq!(read(text(15).as_bytes(), &Budget::default()).lanes()[0].samples.len(), 2, "at once");
 }

@@ -2,6 +2,7 @@
 //! a recording of seconds to days. Such samples are moved to the nearest of the other times, and that is said.
 
 use super::Builder;
+use crate::ids::ThreadId;
 
 /// Times that are closer than this belong together.
 const LONG_GAP_NS: u64 = 3600 * SECOND_NS;
@@ -16,7 +17,7 @@ pub fn is_far(gap_ns: u64, length_ns: u64) -> bool {
 
 /// The first and the last time of the main part of ascending times, where others lie far outside of it. The main part
 /// is the one with most of the samples between two long gaps, and what is not far from it.
-pub fn main_span(sorted_ns: &[u64]) -> Option<(u64, u64)> {
+fn main_span(sorted_ns: &[u64]) -> Option<(u64, u64)> {
     let (first, last) = (sorted_ns.first()?, sorted_ns.last()?);
     if last - first < LONG_GAP_NS {
         return None;
@@ -51,36 +52,63 @@ fn ends(part: &[u64]) -> Option<(u64, u64)> {
 }
 
 impl Builder {
-    /// Moves samples and markers whose times lie far outside of the others to the nearest of these, and says so among
-    /// the losses. Returns the first and the last time of the others, where any was moved.
+    /// Moves samples whose times lie far outside of the others to the nearest of these, with all markers there, and says
+    /// so among the losses. Returns the first and the last time of the others, where any was moved.
     pub fn clip_far_times(&mut self) -> Option<(u64, u64)> {
+        self.clip(|_| true)
+    }
+
+    /// The same for threads that have no sample among the others: where a sample lasts until the next one, a long gap
+    /// within a thread is a long sample.
+    pub fn clip_far_threads(&mut self) -> Option<(u64, u64)> {
+        let (start_ns, end_ns) = main_span(&self.sorted_times()?)?;
+        let mut is_inside = vec![false; self.profile.threads.len()];
+        for lane in self.profile.lanes.iter().filter(|lane| lane.timed) {
+            for (time_ns, thread) in lane.samples.time_ns.iter().zip(&lane.samples.thread) {
+                is_inside[thread.index()] |= (start_ns..=end_ns).contains(time_ns);
+            }
+        }
+        self.clip(|thread| !is_inside[thread.index()])
+    }
+
+    /// All times of samples, if they are not close together anyway.
+    fn sorted_times(&self) -> Option<Vec<u64>> {
         let lanes = self.profile.lanes.iter().filter(|lane| lane.timed);
         let mut times_ns: Vec<u64> = lanes.flat_map(|lane| lane.samples.time_ns.iter().copied()).collect();
         let (first, last) = (times_ns.iter().min()?, times_ns.iter().max()?);
-        let distance_ns = last - first;
-        if distance_ns < LONG_GAP_NS {
+        if last - first < LONG_GAP_NS {
             return None;
         }
         times_ns.sort_unstable();
+        Some(times_ns)
+    }
+
+    fn clip(&mut self, is_doubtful: impl Fn(ThreadId) -> bool) -> Option<(u64, u64)> {
+        let times_ns = self.sorted_times()?;
         let (start_ns, end_ns) = main_span(&times_ns)?;
-        let mut moved = 0u64;
+        let (mut moved, mut furthest_ns) = (0u64, 0);
         for lane in self.profile.lanes.iter_mut().filter(|lane| lane.timed) {
-            for time_ns in &mut lane.samples.time_ns {
-                moved += u64::from(!(start_ns..=end_ns).contains(time_ns));
-                *time_ns = (*time_ns).clamp(start_ns, end_ns);
+            for (time_ns, thread) in lane.samples.time_ns.iter_mut().zip(&lane.samples.thread) {
+                let near_ns = (*time_ns).clamp(start_ns, end_ns);
+                if near_ns != *time_ns && is_doubtful(*thread) {
+                    furthest_ns = furthest_ns.max(near_ns.abs_diff(*time_ns));
+                    moved += 1;
+                    *time_ns = near_ns;
+                }
             }
+        }
+        if moved == 0 {
+            return None;
         }
         let markers = &mut self.profile.markers;
         let off_cpu = &mut self.profile.off_cpu.start_ns;
         for time_ns in markers.start_ns.iter_mut().chain(&mut markers.end_ns).chain(off_cpu) {
             *time_ns = (*time_ns).clamp(start_ns, end_ns);
         }
-        let sentence = format!(
-            "the times of {moved} of {} samples lie up to {} s from all others: they are shown at the nearest of these",
-            times_ns.len(),
-            (distance_ns - (end_ns - start_ns)) / SECOND_NS
-        );
-        self.meta().losses.damage.push(sentence);
+        let (all, far) = (times_ns.len(), furthest_ns / SECOND_NS);
+        self.meta().losses.damage.push(format!(
+            "the times of {moved} of {all} samples lie up to {far} s from all others: they are shown at the nearest of these"
+        ));
         Some((start_ns, end_ns))
     }
 }
