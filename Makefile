@@ -21,6 +21,7 @@ fmt: ## format the Rust code
 bench: ## measure speed against inferno and others, as ratios
 	bench/run.sh
 	bench/overhead.sh
+	node bench/loops.mjs
 	node bench/inspector.mjs
 	node bench/page.mjs
 

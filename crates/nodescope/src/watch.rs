@@ -15,7 +15,6 @@ mod workers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use trace::Address;
 use v8::{Fault, Memory};
 
 use find::Programs;
@@ -48,8 +47,10 @@ pub(crate) enum Observation {
     Turn { pid: u32, tid: u32, turn: LongTurn },
     /// So many quick turns without a wait between them.
     Quick { pid: u32, tid: u32, start_ns: u64, end_ns: u64, turns: u64 },
-    /// Where a thread slept inside of a long turn, and the time that this stands for.
-    Wait { pid: u32, tid: u32, time_ns: u64, weight_ns: u64, chain: Vec<Address> },
+    /// Where a thread sleeps inside of a long turn. It is told later how long.
+    Stack { number: u64, pid: u32, tid: u32, time_ns: u64, stack: SleepingStack },
+    /// The time that such a stack stands for; one that stands for nothing is not told of again.
+    Wait { number: u64, pid: u32, tid: u32, time_ns: u64, weight_ns: u64 },
     /// What the kernel counted.
     Second(Second),
 }
@@ -65,13 +66,6 @@ pub(crate) struct LoopSeen {
     pub(crate) turns: Option<u64>,
     /// Why it is not watched.
     pub(crate) problem: Option<&'static str>,
-}
-
-/// A thread whose sleeping stack is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) pid: u32,
-    pub(crate) tid: u32,
 }
 
 /// The memory of a process that runs.
@@ -103,6 +97,7 @@ pub(crate) struct Watcher {
     next_look_ns: u64,
     /// The second in which stacks are counted, how many were read in it, and how many bytes.
     stack_second: (u64, u32, usize),
+    next_stack: u64,
     wants_stacks: bool,
     /// How often memory was read.
     looks: u64,
@@ -118,6 +113,7 @@ impl Watcher {
             excluded: excluded.iter().copied().collect(),
             next_look_ns: 0,
             stack_second: (0, 0, 0),
+            next_stack: 0,
             wants_stacks,
             looks: 0,
         }
@@ -162,12 +158,12 @@ impl Watcher {
         Duration::from_nanos(self.next_look_ns.saturating_sub(now_ns))
     }
 
-    /// Looks at everything, if it is time; gives the threads whose stacks are wanted now.
-    pub(crate) fn look(&mut self, now_ns: u64, take: &mut dyn FnMut(Observation)) -> Vec<Wanted> {
+    /// Looks at everything, if it is time.
+    pub(crate) fn look(&mut self, now_ns: u64, take: &mut dyn FnMut(Observation)) {
         if now_ns < self.next_look_ns {
-            return Vec::new();
+            return;
         }
-        let mut wanted = Vec::new();
+        let mut wanted: Vec<(u32, u32)> = Vec::new();
         let mut room = MOST_LOOPS.saturating_sub(self.loops());
         let mut ended = Vec::new();
         for (pid, process) in &mut self.processes {
@@ -180,18 +176,24 @@ impl Watcher {
                 looks: &mut self.looks,
             };
             if process.look(context, take) {
-                wanted.extend(process.sleepers(now_ns).map(|tid| Wanted { pid: *pid, tid }));
+                wanted.extend(process.sleepers(now_ns).map(|tid| (*pid, tid)));
             } else {
                 ended.push(*pid);
             }
         }
         ended.iter().for_each(|pid| self.end(*pid, now_ns, take));
         self.next_look_ns = now_ns.saturating_add(self.pace(now_ns).as_nanos() as u64);
-        if self.wants_stacks { wanted } else { Vec::new() }
+        if !self.wants_stacks {
+            wanted.clear();
+        }
+        for (pid, tid) in wanted {
+            self.read_stack(pid, tid, take);
+        }
     }
 
     /// Reads the stack of a thread that sleeps, unless that was done often enough.
-    pub(crate) fn read_stack(&mut self, wanted: Wanted, now_ns: u64) -> Option<SleepingStack> {
+    fn read_stack(&mut self, pid: u32, tid: u32, take: &mut dyn FnMut(Observation)) -> Option<()> {
+        let now_ns = sys::clock::monotonic_ns();
         let second = now_ns / SECOND_NS;
         if self.stack_second.0 != second {
             self.stack_second = (second, 0, 0);
@@ -199,23 +201,14 @@ impl Watcher {
         if self.stack_second.1 >= MOST_STACKS || self.stack_second.2 >= MOST_STACK_BYTES {
             return None;
         }
-        let stack = self.processes.get_mut(&wanted.pid)?.read_stack(wanted.tid)?;
+        let (number, time_ns) = (self.next_stack, now_ns);
+        let process = self.processes.get_mut(&pid)?;
+        let stack = process.read_stack(tid, (time_ns, number), take)?;
+        self.next_stack += 1;
         self.stack_second.1 += 1;
         self.stack_second.2 += stack.bytes.len();
-        Some(stack)
-    }
-
-    /// Keeps the frames of a stack until it is known how long the thread slept there.
-    pub(crate) fn keep(
-        &mut self,
-        Wanted { pid, tid }: Wanted,
-        time_ns: u64,
-        chain: Vec<Address>,
-        take: &mut dyn FnMut(Observation),
-    ) {
-        if let Some(process) = self.processes.get_mut(&pid) {
-            process.keep(tid, time_ns, chain, take);
-        }
+        take(Observation::Stack { number, pid, tid, time_ns, stack });
+        Some(())
     }
 
     /// The watch ends.

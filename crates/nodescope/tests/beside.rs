@@ -49,11 +49,6 @@ fn long_turns_are_told_from_a_busy_loop() {
             let output = nodescope(&words).output().unwrap();
             assert!(output.status.success(), "{}", stderr(&output));
             let report = json(&["report", "--json", &out]);
-            if release.starts_with("18.") && *load == "busy" {
-                // Its libuv counts no turns: where the loop never waits, they cannot be told apart.
-                assert_eq!(report["loops_watched"], true);
-                continue;
-            }
             let truth: Vec<f64> = serde_json::from_str(&fs::read_to_string(truth).unwrap()).unwrap();
             check_stalls(&format!("Node {release}, {load}"), &report, &truth);
         }
@@ -101,8 +96,10 @@ fn other_events_are_lanes() {
     }
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);
-    let names: Vec<&str> =
+    let mut names: Vec<&str> =
         report["events"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    // A turn may have waited for long.
+    names.retain(|name| *name != profile::WAITS_LANE);
     assert_eq!(names, ["cpu-clock", "page-faults", "context-switches", "sched:sched_switch"]);
     let faults = json(&["report", "--json", "--event", "page-faults", &out]);
     assert!(faults["samples"].as_u64().unwrap() > 20 && faults["unit"] == "events", "{}", faults["unit"]);

@@ -305,20 +305,73 @@ fn a_stopped_process_is_no_stall() {
     let scratch = Scratch::new("stopped");
     let script = "console.log('ready'); setInterval(() => { let sum = 0; for (let i = 0; i < 1e6; i++) sum += i; }, 10);";
     let node = Running::start(Command::new("node").args(["-e", script]));
-    let (mut recorder, out) = begin_recording(&scratch, &node.pid(), &["-d", "2500ms"]);
-    let signal =
-        |name: &str| assert!(Command::new("kill").args([name, &node.pid()]).status().unwrap().success());
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &node.pid()]).status().unwrap().success());
+    };
+    check_stop(&scratch, &node, || signal("-STOP"), || signal("-CONT"));
+    let Some(freezer) = Freezer::new(&node) else {
+        return println!(
+            "skipped: the freezer: control groups can only be made by root, where they are mounted"
+        );
+    };
+    check_stop(&scratch, &node, || freezer.write(true), || freezer.write(false));
+    drop(node);
+}
+
+/// Stops a process for a while, and finds that gap.
+fn check_stop(scratch: &Scratch, node: &Running, stop: impl Fn(), go_on: impl Fn()) {
+    let (mut recorder, out) = begin_recording(scratch, &node.pid(), &["-d", "2500ms"]);
     std::thread::sleep(Duration::from_millis(500));
-    signal("-STOP");
+    stop();
     std::thread::sleep(Duration::from_millis(600));
-    signal("-CONT");
+    go_on();
     assert!(recorder.wait().unwrap().success());
     let recorded = Recorded::read(&out, Path::new("/nonexistent"));
+    fs::remove_file(&out).unwrap();
     let stops = recorded.turns(TurnKind::Stopped);
     assert_eq!(stops.len(), 1, "{}", recorded.describe());
     let length_ns = stops[0].end_ns - stops[0].start_ns;
     assert!((500 * MS..2_000 * MS).contains(&length_ns), "{}", recorded.describe());
     recorded.has_no_other("stopped");
+}
+
+/// A control group that can be frozen, with a process in it. It is thawed and removed in the end.
+struct Freezer {
+    folder: PathBuf,
+    /// The file, and what it says of a group that is frozen and of one that is not.
+    file: &'static str,
+    words: [&'static str; 2],
+}
+
+impl Freezer {
+    fn new(node: &Running) -> Option<Self> {
+        let name = format!("nodescope-freezer-{}", std::process::id());
+        let first = ("/sys/fs/cgroup/freezer", "freezer.state", ["FROZEN", "THAWED"]);
+        let second = ("/sys/fs/cgroup", "cgroup.freeze", ["1", "0"]);
+        let (mount, file, words) = if Path::new(first.0).is_dir() { first } else { second };
+        let folder = Path::new(mount).join(name);
+        fs::create_dir(&folder).ok()?;
+        let freezer = Self { folder, file, words };
+        fs::write(freezer.folder.join("cgroup.procs"), node.pid()).ok()?;
+        Some(freezer)
+    }
+
+    fn write(&self, is_frozen: bool) {
+        let word = self.words[usize::from(!is_frozen)];
+        fs::write(self.folder.join(self.file), word).unwrap();
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        let _ = fs::write(self.folder.join(self.file), self.words[1]);
+        // What runs in it goes back to the root.
+        let root = self.folder.parent().unwrap().join("cgroup.procs");
+        for pid in fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default().lines() {
+            let _ = fs::write(&root, pid);
+        }
+        let _ = fs::remove_dir(&self.folder);
+    }
 }
 
 #[test]
@@ -339,7 +392,7 @@ fn a_busy_loop_that_turns_is_healthy() {
             recorded.has_no_other(release);
             assert_eq!(recorded.watched(), 1, "{release}: {}", recorded.describe());
             let turns = recorded.profile.loops().turns[0];
-            assert!(turns == UNKNOWN || turns > 100, "{release}: {turns} turns");
+            assert!(turns == UNKNOWN || turns > 5, "{release}: {turns} turns");
         }
     }
 }

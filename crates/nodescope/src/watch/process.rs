@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use trace::Address;
 use v8::Memory;
 use v8::libuv::{EventLoop, LoopFault, LoopLayout, LoopState};
 
@@ -99,6 +98,8 @@ pub(super) struct Process {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     born_ns: u64,
+    /// Whether it began while it was watched.
+    is_new: bool,
     tries: u32,
     next_ns: u64,
     is_done: bool,
@@ -176,28 +177,28 @@ impl Process {
         self.loops.iter().filter(sleeps).map(|one| one.tid)
     }
 
-    pub(super) fn read_stack(&mut self, tid: u32) -> Option<SleepingStack> {
-        let one = self.loops.iter_mut().find(|one| one.tid == tid)?;
-        sleeping::read(&self.memory, (self.pid, tid), &one.files, &mut one.stack_end)
-    }
-
-    pub(super) fn keep(
+    /// Reads the stack of a thread that sleeps; the time and the number are those of the stack.
+    pub(super) fn read_stack(
         &mut self,
         tid: u32,
-        time_ns: u64,
-        chain: Vec<Address>,
+        (time_ns, number): (u64, u64),
         take: &mut dyn FnMut(Observation),
-    ) {
-        let Some(one) = self.loops.iter_mut().find(|one| one.tid == tid) else { return };
-        let Some(turn) = one.turns.going_on() else { return };
-        if let Some(wait) = one.waits.keep(turn, time_ns, chain) {
+    ) -> Option<SleepingStack> {
+        let one = self.loops.iter_mut().find(|one| one.tid == tid)?;
+        let turn = one.turns.going_on()?;
+        let stack = sleeping::read(&self.memory, (self.pid, tid), &one.files, &mut one.stack_end)?;
+        if let Some(wait) = one.waits.keep(turn, time_ns, number) {
             take(wait_of((self.pid, tid), wait));
         }
+        Some(stack)
     }
 
     pub(super) fn begin_thread(&mut self, tid: u32, time_ns: u64) {
         if tid != self.pid && self.threads.len() < MOST_THREADS {
-            self.threads.insert(tid, Candidate { born_ns: time_ns, tries: 0, next_ns: 0, is_done: false });
+            self.threads.insert(
+                tid,
+                Candidate { born_ns: time_ns, is_new: true, tries: 0, next_ns: 0, is_done: false },
+            );
         }
     }
 
@@ -249,7 +250,7 @@ impl Process {
                     self.start(context);
                     self.layout = Some(layout);
                     self.main = Main::Found;
-                    self.add_loop(self.pid, event_loop, self.born_ns, context, take);
+                    self.add_loop(self.pid, event_loop, (self.born_ns, self.is_new), context, take);
                 }
                 Err(LoopFault::Unreadable) => self.miss(context, UNREADABLE, take),
                 Err(LoopFault::NoLoop) => self.miss(context, UNKNOWN_LIBUV, take),
@@ -306,7 +307,7 @@ impl Process {
         &mut self,
         tid: u32,
         event_loop: EventLoop,
-        born_ns: u64,
+        (born_ns, is_new): (u64, bool),
         context: &mut Context<'_>,
         take: &mut dyn FnMut(Observation),
     ) {
@@ -316,7 +317,7 @@ impl Process {
             tid,
             event_loop,
             files,
-            turns: Turns::new(born_ns),
+            turns: Turns::new(born_ns, is_new),
             waits: Waits::default(),
             before: None,
             is_asleep: false,
@@ -368,9 +369,9 @@ impl Process {
                 continue;
             };
             candidate.is_done = true;
-            let born_ns = candidate.born_ns;
+            let (born_ns, is_new) = (candidate.born_ns, candidate.is_new);
             if !is_known && *context.room > 0 {
-                self.add_loop(tid, event_loop, born_ns, context, take);
+                self.add_loop(tid, event_loop, (born_ns, is_new), context, take);
             }
         }
     }
@@ -386,7 +387,7 @@ impl Process {
             }
             let name = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", self.pid)).unwrap_or_default();
             let is_done = OTHER_THREADS.contains(&name.trim_end());
-            let new = Candidate { born_ns: now_ns, tries: 0, next_ns: 0, is_done };
+            let new = Candidate { born_ns: now_ns, is_new: false, tries: 0, next_ns: 0, is_done };
             self.threads.entry(tid).or_insert(new).is_done |= is_done;
         }
     }
@@ -427,8 +428,8 @@ fn own_number(pid: u32, tid: u32) -> Option<u32> {
     line.split_whitespace().next_back()?.parse().ok()
 }
 
-fn wait_of((pid, tid): (u32, u32), Wait { time_ns, weight_ns, chain }: Wait) -> Observation {
-    Observation::Wait { pid, tid, time_ns, weight_ns, chain }
+fn wait_of((pid, tid): (u32, u32), Wait { time_ns, weight_ns, number }: Wait) -> Observation {
+    Observation::Wait { number, pid, tid, time_ns, weight_ns }
 }
 
 impl LoopThread {

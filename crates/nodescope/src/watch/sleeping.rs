@@ -12,7 +12,7 @@ const MOST_BYTES: u64 = 256 << 10;
 const LARGEST_STACK: u64 = 1 << 30;
 
 /// A stack that was read.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SleepingStack {
     pub(crate) syscall: Option<u32>,
     pub(crate) sp: u64,

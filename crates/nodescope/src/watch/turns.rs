@@ -112,8 +112,9 @@ struct Boundary {
 /// The state of one loop.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    /// When its process or thread began, where that was seen.
+    /// When its process or thread began, and whether that was seen.
     born_ns: u64,
+    is_new: bool,
     first: Option<Look>,
     before: Option<Look>,
     open: Option<Open>,
@@ -124,9 +125,18 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// A loop whose process or thread began at `born_ns`.
-    pub(crate) fn new(born_ns: u64) -> Self {
-        Self { born_ns, first: None, before: None, open: None, gap: None, quick: None, found: Vec::new() }
+    /// A loop whose process or thread began at `born_ns`, or was there before.
+    pub(crate) fn new(born_ns: u64, is_new: bool) -> Self {
+        Self {
+            born_ns,
+            is_new,
+            first: None,
+            before: None,
+            open: None,
+            gap: None,
+            quick: None,
+            found: Vec::new(),
+        }
     }
 
     /// Takes a look in; what it completes is appended to what [`Turns::take`] gives.
@@ -192,7 +202,12 @@ impl Turns {
 
     /// The watch of a loop that has not polled yet begins with its process.
     fn start_of(&self, first: &Look) -> u64 {
-        if first.is_before_first_poll() { self.born_ns.min(first.now_ns) } else { first.now_ns }
+        if self.is_start(first) { self.born_ns.min(first.now_ns) } else { first.now_ns }
+    }
+
+    /// Whether the loop has not polled yet. One that counts no turns, and has been busy ever since, looks the same.
+    fn is_start(&self, first: &Look) -> bool {
+        first.is_before_first_poll() && (self.is_new || first.count.is_some())
     }
 
     fn begin(&mut self, now: Look) {
@@ -201,7 +216,7 @@ impl Turns {
             return;
         }
         if !now.is_polling() {
-            let kind = if now.is_before_first_poll() { Kind::Startup } else { Kind::Turn };
+            let kind = if self.is_start(&now) { Kind::Startup } else { Kind::Turn };
             let (start_ns, from) = match kind {
                 Kind::Startup => (self.born_ns.min(now.now_ns), Counters::default()),
                 // It began before the watch: as far as it is known, from here on.
@@ -417,7 +432,7 @@ mod tests {
 
     /// What is found, in milliseconds since the start.
     fn found(looks: &[Look]) -> Vec<(Kind, u64, u64)> {
-        let mut turns = Turns::new(START * MS);
+        let mut turns = Turns::new(START * MS, true);
         looks.iter().for_each(|look| turns.look(*look));
         turns.finish(0);
         let long = |seen: Seen| match seen {
@@ -482,7 +497,7 @@ mod tests {
             turn(130, 128, 7, 30),
         ];
         assert_eq!(found(&looks), [(Kind::Turn, 25, 101)]);
-        let mut turns = Turns::new(0);
+        let mut turns = Turns::new(0, true);
         looks.iter().for_each(|look| turns.look(*look));
         turns.finish(0);
         let quick = turns.take().filter(|seen| matches!(seen, Seen::Quick { .. })).count();
@@ -534,7 +549,7 @@ mod tests {
 
     #[test]
     fn a_turn_says_how_it_was_spent() {
-        let mut turns = Turns::new(0);
+        let mut turns = Turns::new(0, true);
         let with = |look: Look, run: u64, ready: u64, throttled: u64| Look {
             run_ns: run * MS,
             ready_ns: ready * MS,
@@ -573,7 +588,7 @@ mod tests {
                     throttled_ns: Some(value),
                     is_stopped: value == 7,
                 };
-                let mut turns = Turns::new(two);
+                let mut turns = Turns::new(two, two == 1);
                 values.iter().rev().chain(&values).for_each(|value| turns.look(look(*value)));
                 turns.look(Look { entry_ns: 0, ..look(one) });
                 turns.look(look(two));

@@ -1,8 +1,6 @@
 //! The sleeping stacks of one thread, each with the time that it stands for: from the start of the turn, or from the
 //! stack before, until the next stack or the end of the turn.
 
-use trace::Address;
-
 /// How often a stack is read while a turn goes on, and after how long first.
 const FIRST_NS: u64 = super::turns::LONG_NS;
 const NEXT_NS: u64 = 250_000_000;
@@ -14,7 +12,7 @@ const SHORTEST_NS: u64 = 1_000_000;
 pub(super) struct Wait {
     pub(super) time_ns: u64,
     pub(super) weight_ns: u64,
-    pub(super) chain: Vec<Address>,
+    pub(super) number: u64,
 }
 
 /// The stacks of the turn that goes on.
@@ -23,7 +21,8 @@ pub(super) struct Waits {
     /// The turn's start, and how much of its time off the CPU was told already.
     turn_ns: u64,
     told_ns: u64,
-    last: Option<(u64, Vec<Address>)>,
+    /// When the last one was read, and its number.
+    last: Option<(u64, u64)>,
 }
 
 impl Waits {
@@ -37,17 +36,12 @@ impl Waits {
     }
 
     /// Keeps a stack of a turn that began then and was off the CPU for so long by now; gives the one before.
-    pub(super) fn keep(
-        &mut self,
-        (start_ns, off_ns): (u64, u64),
-        time_ns: u64,
-        chain: Vec<Address>,
-    ) -> Option<Wait> {
+    pub(super) fn keep(&mut self, (start_ns, off_ns): (u64, u64), time_ns: u64, number: u64) -> Option<Wait> {
         let before = if self.turn_ns == start_ns { self.take(off_ns) } else { None };
         if self.turn_ns != start_ns {
             (self.turn_ns, self.told_ns) = (start_ns, 0);
         }
-        self.last = Some((time_ns, chain));
+        self.last = Some((time_ns, number));
         before
     }
 
@@ -57,10 +51,10 @@ impl Waits {
     }
 
     fn take(&mut self, off_ns: u64) -> Option<Wait> {
-        let (time_ns, chain) = self.last.take()?;
+        let (time_ns, number) = self.last.take()?;
         let weight_ns = off_ns.saturating_sub(self.told_ns);
         self.told_ns = self.told_ns.max(off_ns);
-        (weight_ns >= SHORTEST_NS).then_some(Wait { time_ns, weight_ns, chain })
+        (weight_ns >= SHORTEST_NS).then_some(Wait { time_ns, weight_ns, number })
     }
 }
 
@@ -74,9 +68,9 @@ mod tests {
     fn stacks_share_the_time_of_their_turn() {
         let mut waits = Waits::default();
         assert!(!waits.is_wanted(100 * MS, 149 * MS) && waits.is_wanted(100 * MS, 150 * MS));
-        assert_eq!(waits.keep((100 * MS, 45 * MS), 150 * MS, Vec::new()), None);
+        assert_eq!(waits.keep((100 * MS, 45 * MS), 150 * MS, 7), None);
         assert!(!waits.is_wanted(100 * MS, 399 * MS) && waits.is_wanted(100 * MS, 400 * MS));
-        let first = waits.keep((100 * MS, 290 * MS), 400 * MS, Vec::new()).expect("it has a weight");
+        let first = waits.keep((100 * MS, 290 * MS), 400 * MS, 7).expect("it has a weight");
         assert_eq!((first.time_ns, first.weight_ns), (150 * MS, 290 * MS));
         let last = waits.end(100 * MS, 380 * MS).expect("it has a weight");
         assert_eq!((last.time_ns, last.weight_ns), (400 * MS, 90 * MS));
@@ -86,10 +80,10 @@ mod tests {
     #[test]
     fn another_turn_begins_anew() {
         let mut waits = Waits::default();
-        assert_eq!(waits.keep((100 * MS, 45 * MS), 150 * MS, Vec::new()), None);
+        assert_eq!(waits.keep((100 * MS, 45 * MS), 150 * MS, 7), None);
         assert!(waits.is_wanted(200 * MS, 260 * MS));
         assert_eq!(waits.end(200 * MS, 10 * MS), None, "nothing was seen in it");
-        assert_eq!(waits.keep((200 * MS, 50 * MS), 260 * MS, Vec::new()), None);
+        assert_eq!(waits.keep((200 * MS, 50 * MS), 260 * MS, 7), None);
         assert_eq!(waits.end(200 * MS, MS / 2), None, "too short");
     }
 }

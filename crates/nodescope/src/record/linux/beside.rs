@@ -88,10 +88,7 @@ impl Beside {
         }
         let now_ns = sys::clock::monotonic_ns();
         // Nobody here can name a stack.
-        self.watching.look(out);
-        if is_last {
-            self.watching.finish(out);
-        }
+        drop(if is_last { self.watching.finish(out) } else { self.watching.take(out) });
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
             self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
@@ -127,14 +124,9 @@ impl Beside {
     }
 
     /// Learns from what was recorded which processes and threads began and ended.
-    pub(super) fn learn(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        self.watching.learn(bytes, out);
+    pub(super) fn learn(&mut self, bytes: &[u8]) {
+        self.watching.learn(bytes);
         self.take_in(capture::new_processes(bytes));
-    }
-
-    /// For how long nothing need be looked at.
-    pub(super) fn pause(&self, most: Duration) -> Duration {
-        self.watching.pause(most)
     }
 
     /// Begins with processes that were not there before.

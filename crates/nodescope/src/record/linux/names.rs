@@ -327,16 +327,13 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         for (reason, count) in walker.take_unnamed() {
             message.borrow_mut().bytes.extend(own::unnamed(reason, count));
         }
-        watch(&mut watching, &raw, (&mut live, &mut walker), &message);
-        if is_last {
-            watching.finish(&mut message.borrow_mut().bytes);
-        }
+        take_watch((&mut watching, is_last), &raw, (&mut live, &mut walker), &message);
         message.borrow_mut().send(is_last)?;
         if is_last {
             return Ok(());
         }
         let asked = Instant::now();
-        is_last = rings.wait_or(0, watching.pause(LONGEST_ROUND))?;
+        is_last = rings.wait_or(0, LONGEST_ROUND)?;
         // Many threads on many CPUs: they are read together.
         if asked.elapsed() < SHORTEST_ROUND / 2 {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
@@ -344,30 +341,30 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     }
 }
 
-/// Looks at event loops, and at the stacks of those that sleep inside of a long turn.
-fn watch(
-    watching: &mut Watching,
+/// Takes what the watch of event loops has seen, and names the stacks that slept.
+fn take_watch(
+    (watching, is_last): (&mut Watching, bool),
     raw: &[u8],
     (live, walker): (&mut Live, &mut Walker<'_>),
     message: &RefCell<Message>,
 ) {
     let mut out = Vec::new();
-    watching.learn(raw, &mut out);
-    for wanted in watching.look(&mut out) {
-        let mut time_ns = watching.walk(wanted, walker, &mut out);
+    watching.learn(raw);
+    let sleeping = if is_last { watching.finish(&mut out) } else { watching.take(&mut out) };
+    for asleep in &sleeping.stacks {
+        watching.walk(asleep, walker, &mut out);
         let mut chain = message.borrow_mut().slept.take();
         if chain.as_ref().is_some_and(|chain| !has_javascript(chain)) {
             // V8 maps a copy of its builtins without telling.
-            let mappings = mappings(wanted.pid).unwrap_or_default();
+            let mappings = mappings(asleep.pid).unwrap_or_default();
             records(&mappings).for_each(|(_, record)| live.take(record, walker));
             message.borrow_mut().bytes.extend(mappings);
-            time_ns = watching.walk(wanted, walker, &mut out).or(time_ns);
+            watching.walk(asleep, walker, &mut out);
             chain = message.borrow_mut().slept.take().or(chain);
         }
-        if let Some((time_ns, chain)) = time_ns.zip(chain) {
-            watching.keep(wanted, time_ns, chain, &mut out);
-        }
+        chain.into_iter().for_each(|chain| watching.keep(asleep, chain));
     }
+    watching.write_waits(&sleeping.waits, &mut out);
     message.borrow_mut().bytes.append(&mut out);
 }
 

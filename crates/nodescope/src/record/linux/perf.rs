@@ -144,9 +144,7 @@ fn sample(
         } else {
             sampler.read(&mut bytes);
         }
-        let mut told = Vec::new();
-        beside.learn(&bytes, &mut told);
-        bytes.append(&mut told);
+        beside.learn(&bytes);
         spool.write(&bytes)?;
         progress.show(start.elapsed(), sampler.samples());
         if is_last {
@@ -159,7 +157,7 @@ fn sample(
         if names.is_reading() {
             names.wait(most);
         } else {
-            sampler.wait(beside.pause(most)).map_err(|error| Failure::failed(error.to_string()))?;
+            sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
             std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
         }
     }

@@ -1,8 +1,9 @@
 //! Drives the watch of event loops from a recorder: records of the kernel tell it which processes there are, and what
 //! it observes becomes records of the recording.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use capture::{Change, WAITS_ID, change, own, records};
 use symbols::Walker;
@@ -12,7 +13,7 @@ use trace::{
 };
 
 use crate::dump::threads::syscall_name;
-use crate::watch::{Kind, LongTurn, LoopSeen, Observation, SleepingStack, Wanted, Watcher};
+use crate::watch::{self, Kind, LongTurn, LoopSeen, Observation, SleepingStack, Watcher};
 
 /// The event of sleeping stacks, on their way through a walker.
 pub(super) const WAITS_EVENT: u32 = u32::MAX;
@@ -26,101 +27,231 @@ const REGISTERS: u64 = 1 << 7 | 1 << 8;
 #[cfg(not(target_arch = "x86_64"))]
 const REGISTERS: u64 = 1 << 31 | 1 << 32;
 
-/// The watch, and what was told of it.
+/// How long a recorder waits for a watch that may be blocked by the memory that it reads.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Between two looks, however much there is to do.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+/// So many stacks wait for their weights at most.
+const MOST_CHAINS: usize = 256;
+
+/// The watch, which has a thread of its own: whatever else a recorder does, loops are looked at in time.
 pub(super) struct Watching {
-    watcher: Option<Watcher>,
+    shared: Option<Arc<Shared>>,
+    /// What runs, what began and what ended, until the watch is told.
+    added: Vec<u32>,
+    changes: Vec<Change>,
     /// The system calls whose names were told.
     calls: BTreeSet<u32>,
+    /// Stacks that were walked, by their numbers.
+    chains: BTreeMap<u64, Vec<Address>>,
     counts: bool,
+}
+
+/// Sleeping stacks: those that were read, and how long some stand for.
+#[derive(Default)]
+pub(super) struct Sleeping {
+    pub(super) stacks: Vec<Asleep>,
+    pub(super) waits: Vec<Wait>,
+}
+
+/// A stack that was read, by its number.
+pub(super) struct Asleep {
+    number: u64,
+    pub(super) pid: u32,
+    tid: u32,
+    time_ns: u64,
+    stack: SleepingStack,
+}
+
+/// How long a stack stands for.
+pub(super) struct Wait {
+    number: u64,
+    pid: u32,
+    tid: u32,
+    time_ns: u64,
+    weight_ns: u64,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Something has begun, or all is over.
+    changed: Condvar,
+}
+
+struct State {
+    watcher: Watcher,
+    seen: Vec<Observation>,
+    is_over: bool,
 }
 
 impl Watching {
     /// Watches processes; nothing is read for the threads `excluded`.
     pub(super) fn new(pids: impl IntoIterator<Item = u32>, excluded: &[u32], wants_stacks: bool) -> Self {
         let setting = std::env::var(SETTING).unwrap_or_default();
-        let watcher = (setting != "off").then(|| Watcher::new(excluded, wants_stacks));
-        let mut watching = Self { watcher, calls: BTreeSet::new(), counts: setting == "count" };
-        pids.into_iter().for_each(|pid| watching.add(pid));
-        watching
+        if setting == "off" {
+            return Self::nothing();
+        }
+        let mut watcher = Watcher::new(excluded, wants_stacks);
+        let now_ns = sys::clock::monotonic_ns();
+        pids.into_iter().for_each(|pid| watcher.add(pid, now_ns));
+        let state = Mutex::new(State { watcher, seen: Vec::new(), is_over: false });
+        let shared = Arc::new(Shared { state, changed: Condvar::new() });
+        let watched = Arc::clone(&shared);
+        // It ends by itself, or with the program.
+        std::thread::spawn(move || watched.run());
+        Self { shared: Some(shared), counts: setting == "count", ..Self::nothing() }
     }
 
     /// Watches nothing.
     pub(super) fn nothing() -> Self {
-        Self { watcher: None, calls: BTreeSet::new(), counts: false }
+        let (calls, chains) = (BTreeSet::new(), BTreeMap::new());
+        Self { shared: None, added: Vec::new(), changes: Vec::new(), calls, chains, counts: false }
     }
 
     /// A process that runs already.
     pub(super) fn add(&mut self, pid: u32) {
-        if let Some(watcher) = &mut self.watcher {
-            watcher.add(pid, sys::clock::monotonic_ns());
+        if self.shared.is_some() {
+            self.added.push(pid);
+            self.settle();
         }
     }
 
     /// Learns from whole records what began and ended.
-    pub(super) fn learn(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let Some(watcher) = &mut self.watcher else { return };
-        let take = &mut |seen| tell(seen, out);
-        for happened in records(bytes).filter_map(|(_, record)| change(record)) {
-            match happened {
-                Change::Exec { pid, time_ns } => watcher.begin(pid, time_ns, take),
-                Change::Thread { pid, tid, time_ns } => watcher.begin_thread(pid, tid, time_ns),
-                Change::Ended { pid, time_ns } => watcher.end(pid, time_ns, take),
-            }
+    pub(super) fn learn(&mut self, bytes: &[u8]) {
+        if self.shared.is_some() {
+            self.changes.extend(records(bytes).filter_map(|(_, record)| change(record)));
+            self.settle();
         }
     }
 
-    /// When the next look is due, but not later than `most`.
-    pub(super) fn pause(&self, most: Duration) -> Duration {
-        let due = self.watcher.as_ref().map(|watcher| watcher.pause(sys::clock::monotonic_ns()));
-        due.map_or(most, |due| due.min(most))
+    /// Tells the watch what it does not know yet, unless it is just looking.
+    fn settle(&mut self) {
+        let Some(shared) =
+            self.shared.as_deref().filter(|_| !self.added.is_empty() || !self.changes.is_empty())
+        else {
+            return;
+        };
+        if let Some(mut state) = shared.try_lock() {
+            let now_ns = sys::clock::monotonic_ns();
+            self.added.drain(..).for_each(|pid| state.watcher.add(pid, now_ns));
+            self.changes.drain(..).for_each(|change| state.learn(change));
+            shared.changed.notify_all();
+        }
     }
 
-    /// Looks, if it is time; gives the threads whose stacks are wanted.
-    pub(super) fn look(&mut self, out: &mut Vec<u8>) -> Vec<Wanted> {
-        let Some(watcher) = &mut self.watcher else { return Vec::new() };
-        watcher.look(sys::clock::monotonic_ns(), &mut |seen| tell(seen, out))
+    /// Writes what was seen since the last time, but for sleeping stacks, which are given.
+    pub(super) fn take(&mut self, out: &mut Vec<u8>) -> Sleeping {
+        self.settle();
+        let state = self.shared.as_deref().and_then(Shared::try_lock);
+        let seen = state.map(|mut state| std::mem::take(&mut state.seen));
+        write(seen.unwrap_or_default(), out)
     }
 
-    /// Reads the stack of a thread that sleeps and lets it be walked: what comes out has the event [`WAITS_EVENT`], and
-    /// the system call as its leaf.
-    pub(super) fn walk(&mut self, wanted: Wanted, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Option<u64> {
-        let time_ns = sys::clock::monotonic_ns();
-        let stack = self.watcher.as_mut()?.read_stack(wanted, time_ns)?;
-        let SleepingStack { syscall, sp, pc, bytes } = stack;
+    /// The recording ends: the same for the last time.
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> Sleeping {
+        let Some(shared) = self.shared.take() else { return Sleeping::default() };
+        let Some(mut state) = shared.lock_within(PATIENCE) else { return Sleeping::default() };
+        self.changes.drain(..).for_each(|change| state.learn(change));
+        let State { watcher, seen, is_over } = &mut *state;
+        watcher.finish(sys::clock::monotonic_ns(), &mut |one| seen.push(one));
+        *is_over = true;
+        shared.changed.notify_all();
+        if self.counts {
+            crate::failure::warn(&format!("the watch of event loops read memory {} times", watcher.looks()));
+        }
+        write(std::mem::take(seen), out)
+    }
+
+    /// Lets a sleeping stack be walked: what comes out has the event [`WAITS_EVENT`], and the system call as its leaf.
+    pub(super) fn walk(&mut self, asleep: &Asleep, walker: &mut Walker<'_>, out: &mut Vec<u8>) {
+        let SleepingStack { syscall, sp, pc, bytes } = &asleep.stack;
         let row = FIRST_SYSTEM_CALL_ROW | syscall.unwrap_or(0xffff) & 0xffff;
         if self.calls.insert(row) {
-            let symbol = name_of(syscall);
+            let symbol = name_of(*syscall);
             let (symbol, line, column, inlined) = (symbol.as_bytes(), 0, 0, false);
             out.extend(own::javascript(&JavaScript { row, symbol, line, column, inlined }));
         }
         walker.sample(&Sample {
-            event: WAITS_EVENT,
-            time_ns,
-            pid: Some(wanted.pid),
-            tid: Some(wanted.tid),
-            cpu: None,
-            period: 1,
-            chain: &[Address { value: u64::from(row), context: Context::JavaScript }],
-            user_registers: Some(Registers { mask: REGISTERS, values: &[sp, pc] }),
-            user_stack: &bytes,
+            user_registers: Some(Registers { mask: REGISTERS, values: &[*sp, *pc] }),
+            user_stack: bytes,
+            ..sample(
+                (asleep.pid, asleep.tid),
+                asleep.time_ns,
+                &[Address { value: u64::from(row), context: Context::JavaScript }],
+            )
         });
-        Some(time_ns)
     }
 
-    /// Keeps what the walker made of a stack.
-    pub(super) fn keep(&mut self, wanted: Wanted, time_ns: u64, chain: Vec<Address>, out: &mut Vec<u8>) {
-        if let Some(watcher) = &mut self.watcher {
-            watcher.keep(wanted, time_ns, chain, &mut |seen| tell(seen, out));
+    /// Keeps what the walker made of a stack, until it is known how long the thread slept.
+    pub(super) fn keep(&mut self, asleep: &Asleep, chain: Vec<Address>) {
+        self.chains.insert(asleep.number, chain);
+        while self.chains.len() > MOST_CHAINS {
+            self.chains.pop_first();
         }
     }
 
-    /// The recording ends.
-    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
-        let Some(watcher) = &mut self.watcher else { return };
-        watcher.finish(sys::clock::monotonic_ns(), &mut |seen| tell(seen, out));
-        if self.counts {
-            crate::failure::warn(&format!("the watch of event loops read memory {} times", watcher.looks()));
+    /// Writes the stacks of which it is known by now how long they stand for.
+    pub(super) fn write_waits(&mut self, waits: &[Wait], out: &mut Vec<u8>) {
+        for wait in waits {
+            let Some(chain) = self.chains.remove(&wait.number) else { continue };
+            let sample = sample((wait.pid, wait.tid), wait.time_ns, &chain);
+            own::sample(WAITS_ID, &Sample { period: wait.weight_ns, ..sample }, out);
         }
+    }
+}
+
+impl Shared {
+    /// Looks whenever it is time, until all is over.
+    fn run(&self) {
+        let Ok(mut state) = self.state.lock() else { return };
+        while !state.is_over {
+            let State { watcher, seen, .. } = &mut *state;
+            watcher.look(sys::clock::monotonic_ns(), &mut |one| seen.push(one));
+            let pause = watcher.pause(sys::clock::monotonic_ns());
+            let Ok((next, _)) = self.changed.wait_timeout(state, pause.max(SHORTEST_PAUSE)) else { return };
+            state = next;
+        }
+    }
+
+    /// The state, unless it is being looked at: memory may block whoever reads it.
+    fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
+        self.state.try_lock().ok()
+    }
+
+    fn lock_within(&self, most: Duration) -> Option<MutexGuard<'_, State>> {
+        let end = Instant::now() + most;
+        loop {
+            match self.try_lock() {
+                None if Instant::now() < end => std::thread::sleep(SHORTEST_PAUSE),
+                state => return state,
+            }
+        }
+    }
+}
+
+impl State {
+    fn learn(&mut self, change: Change) {
+        let Self { watcher, seen, .. } = self;
+        let take = &mut |one| seen.push(one);
+        match change {
+            Change::Exec { pid, time_ns } => watcher.begin(pid, time_ns, take),
+            Change::Thread { pid, tid, time_ns } => watcher.begin_thread(pid, tid, time_ns),
+            Change::Ended { pid, time_ns } => watcher.end(pid, time_ns, take),
+        }
+    }
+}
+
+fn sample<'a>((pid, tid): (u32, u32), time_ns: u64, chain: &'a [Address]) -> Sample<'a> {
+    Sample {
+        event: WAITS_EVENT,
+        time_ns,
+        pid: Some(pid),
+        tid: Some(tid),
+        cpu: None,
+        period: 1,
+        chain,
+        user_registers: None,
+        user_stack: &[],
     }
 }
 
@@ -139,70 +270,58 @@ fn name_of(syscall: Option<u32>) -> String {
     }
 }
 
-/// Writes what was observed.
-fn tell(seen: Observation, out: &mut Vec<u8>) {
-    match seen {
-        Observation::Loop(LoopSeen { pid, tid, start_ns, end_ns, polled_ns, turns, problem }) => {
-            let problem = problem.unwrap_or_default().as_bytes();
-            out.extend(own::loop_watch(&LoopWatch { pid, tid, start_ns, end_ns, polled_ns, turns, problem }));
+/// Writes what was observed, but for sleeping stacks.
+fn write(seen: Vec<Observation>, out: &mut Vec<u8>) -> Sleeping {
+    let mut sleeping = Sleeping::default();
+    for one in seen {
+        match one {
+            Observation::Loop(LoopSeen { pid, tid, start_ns, end_ns, polled_ns, turns, problem }) => {
+                let problem = problem.unwrap_or_default().as_bytes();
+                let watch = LoopWatch { pid, tid, start_ns, end_ns, polled_ns, turns, problem };
+                out.extend(own::loop_watch(&watch));
+            }
+            Observation::Turn { pid, tid, turn } => out.extend(own::turn(&long_turn(pid, tid, &turn))),
+            Observation::Quick { pid, tid, start_ns, end_ns, turns } => {
+                let (kind, throttled_ns) = (TurnKind::Quick, None);
+                let (run_ns, ready_ns) = (0, 0);
+                let turn = Turn { kind, pid, tid, start_ns, end_ns, turns, run_ns, ready_ns, throttled_ns };
+                out.extend(own::turn(&turn));
+            }
+            Observation::Stack { number, pid, tid, time_ns, stack } => {
+                sleeping.stacks.push(Asleep { number, pid, tid, time_ns, stack });
+            }
+            Observation::Wait { number, pid, tid, time_ns, weight_ns } => {
+                sleeping.waits.push(Wait { number, pid, tid, time_ns, weight_ns });
+            }
+            Observation::Second(second) => out.extend(own::second(&counted(&second))),
         }
-        Observation::Turn { pid, tid, turn } => {
-            let LongTurn { start_ns, end_ns, run_ns, ready_ns, throttled_ns, .. } = turn;
-            let kind = match turn.kind {
-                Kind::Turn => TurnKind::Turn,
-                Kind::Startup => TurnKind::Startup,
-                Kind::Stopped => TurnKind::Stopped,
-            };
-            let turns = 1;
-            out.extend(own::turn(&Turn {
-                kind,
-                pid,
-                tid,
-                start_ns,
-                end_ns,
-                turns,
-                run_ns,
-                ready_ns,
-                throttled_ns,
-            }));
-        }
-        Observation::Quick { pid, tid, start_ns, end_ns, turns } => out.extend(own::turn(&Turn {
-            kind: TurnKind::Quick,
-            pid,
-            tid,
-            start_ns,
-            end_ns,
-            turns,
-            run_ns: 0,
-            ready_ns: 0,
-            throttled_ns: None,
-        })),
-        Observation::Wait { pid, tid, time_ns, weight_ns, chain } => {
-            let sample = Sample {
-                event: WAITS_EVENT,
-                time_ns,
-                pid: Some(pid),
-                tid: Some(tid),
-                cpu: None,
-                period: weight_ns,
-                chain: &chain,
-                user_registers: None,
-                user_stack: &[],
-            };
-            own::sample(WAITS_ID, &sample, out);
-        }
-        Observation::Second(second) => out.extend(own::second(&Second {
-            pid: second.pid,
-            cpu_limit_millis: second.cpu_limit_millis,
-            start_ns: second.start_ns,
-            end_ns: second.end_ns,
-            run_ns: second.run_ns,
-            ready_ns: second.ready_ns,
-            periods: second.throttling.map(|throttling| throttling.periods),
-            throttled_periods: second.throttling.map(|throttling| throttling.throttled_periods),
-            throttled_ns: second.throttling.map(|throttling| throttling.throttled_ns),
-            cpu_pressure_ns: second.cpu_pressure_ns,
-            memory_pressure_ns: second.memory_pressure_ns,
-        })),
+    }
+    sleeping
+}
+
+fn long_turn(pid: u32, tid: u32, turn: &LongTurn) -> Turn {
+    let kind = match turn.kind {
+        Kind::Turn => TurnKind::Turn,
+        Kind::Startup => TurnKind::Startup,
+        Kind::Stopped => TurnKind::Stopped,
+    };
+    let LongTurn { start_ns, end_ns, run_ns, ready_ns, throttled_ns, .. } = *turn;
+    Turn { kind, pid, tid, start_ns, end_ns, turns: 1, run_ns, ready_ns, throttled_ns }
+}
+
+fn counted(second: &watch::Second) -> Second {
+    let throttling = second.throttling;
+    Second {
+        pid: second.pid,
+        cpu_limit_millis: second.cpu_limit_millis,
+        start_ns: second.start_ns,
+        end_ns: second.end_ns,
+        run_ns: second.run_ns,
+        ready_ns: second.ready_ns,
+        periods: throttling.map(|throttling| throttling.periods),
+        throttled_periods: throttling.map(|throttling| throttling.throttled_periods),
+        throttled_ns: throttling.map(|throttling| throttling.throttled_ns),
+        cpu_pressure_ns: second.cpu_pressure_ns,
+        memory_pressure_ns: second.memory_pressure_ns,
     }
 }
