@@ -159,6 +159,9 @@ fn examine(profile: &Profile) {
             assert!(row.self_weight <= row.total_weight || by == TopBy::Line, "{row:?}");
         }
     }
+    let found = views::findings(profile, &selection);
+    assert!(found.turns.stalls.iter().all(|stall| stall.start_ns < stall.end_ns));
+    views::cores_busy(profile, &selection, &weights);
     let options = folded::Options { tid: true, kernel: true, jit: true, addresses: true, pid: true };
     folded::write(profile, &weights, &selection, &options, std::io::sink()).unwrap();
     cpuprofile::write(profile, &selection, std::io::sink()).unwrap();

@@ -280,3 +280,26 @@ fn the_lane_of_waits_has_to_be_asked_for() {
     let waits = Selection { lane: profile.lane_named("waits"), ..Selection::default() };
     assert_eq!(weigh(&profile, &waits).samples, 1);
 }
+
+/// Files come from anywhere: the largest numbers overflow nothing.
+#[test]
+fn hostile_numbers_do_no_harm() {
+    const MOST: u64 = u64::MAX - 1;
+    for values in [[MOST, MOST, MOST], [0, MOST, MOST], [MOST, 0, UNKNOWN], [UNKNOWN, MOST, 0]] {
+        let mut service = Service::new(1).watched(MOST).counted(MOST, MOST, Some((MOST, MOST)));
+        let (main, row) = (service.main, MOST - 2 * SECOND);
+        for (kind, start_ns) in
+            [(TurnKind::Turn, 0), (TurnKind::Turn, row), (TurnKind::Startup, 1), (TurnKind::Stopped, 2)]
+        {
+            service = service.turn(kind, start_ns, MOST - start_ns, values);
+        }
+        let service = service.counted(MOST, MOST, Some((MOST, MOST))).slept(&[POLL, EPOLL], row, MOST);
+        let profile = service.ran(main, &[TIMERS, RENDER, MARK_COMPACT], 0, SECOND).done();
+        for range_ns in [None, Some(0..MOST), Some(row..MOST), Some(5..6), Some(MOST..MOST)] {
+            let selection = Selection { range_ns, ..Selection::default() };
+            let found = findings(&profile, &selection);
+            assert!(found.turns.stalls.iter().all(|stall| stall.start_ns < stall.end_ns));
+            cores_busy(&profile, &selection, &weigh(&profile, &selection));
+        }
+    }
+}
