@@ -185,7 +185,7 @@ fn is_queue(memory: &dyn Memory, head: u64) -> Result<bool, LoopFault> {
 }
 
 fn is_pointer(value: u64) -> bool {
-    value % 8 == 0 && (4096..1 << 47).contains(&value)
+    value.is_multiple_of(8) && (4096..1 << 47).contains(&value)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
