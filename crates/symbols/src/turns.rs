@@ -102,13 +102,15 @@ fn spent(turn: &Turn, length_ns: u64, off_cpu: Option<&OffCpu>) -> (u64, u64) {
 /// Adds the row of a loop, and something to draw where its turns left nothing.
 pub(crate) fn add_loop(builder: &mut Builder, thread: ThreadId, raw: &RawLoop) {
     let (mut polled, mut turns) = (Some(0u64), Some(0u64));
-    for (_, polled_ns, count) in raw.watches.values() {
+    let is_watched = raw.watches.values().any(|(_, polled, _)| polled.is_some());
+    // A watch that could not begin says nothing where another one did.
+    let counted = raw.watches.values().filter(|(_, polled, _)| polled.is_some() || !is_watched);
+    for (_, polled_ns, count) in counted {
         polled = polled.zip(*polled_ns).map(|(sum, part)| sum.saturating_add(part));
         turns = turns.zip(*count).map(|(sum, part)| sum.saturating_add(part));
     }
     let start_ns = raw.watches.keys().min().copied().unwrap_or(0);
     let end_ns = raw.watches.values().map(|(end_ns, ..)| *end_ns).max().unwrap_or(0).max(start_ns);
-    let is_watched = raw.problem.is_empty() || raw.watches.values().any(|(_, polled, _)| polled.is_some());
     let problem = if is_watched { StringId::NONE } else { builder.string(&raw.problem) };
     let (polled_ns, count) = (polled.unwrap_or(UNKNOWN), turns.unwrap_or(UNKNOWN));
     builder.event_loop(Loop { thread, start_ns, end_ns, polled_ns, turns: count, problem });
@@ -243,7 +245,11 @@ mod tests {
         let process = builder.process(profile::Process::default());
         let name = builder.string("node");
         let thread = builder.thread(profile::Thread { process, tid: Some(7), name, role: Role::Worker });
-        let watches = BTreeMap::from([(10, (20, Some(5), Some(3))), (40, (90, Some(7), Some(2)))]);
+        let watches = BTreeMap::from([
+            (10, (20, Some(5), Some(3))),
+            (30, (30, None, None)),
+            (40, (90, Some(7), Some(2))),
+        ]);
         add_loop(&mut builder, thread, &RawLoop { watches, problem: String::new() });
         let missed = RawLoop { watches: BTreeMap::from([(10, (10, None, None))]), problem: "no".into() };
         add_loop(&mut builder, thread, &missed);

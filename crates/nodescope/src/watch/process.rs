@@ -231,7 +231,13 @@ impl Process {
             Main::Other { next_ns } if now_ns < next_ns => return true,
             Main::Other { .. } if now_ns.saturating_sub(self.born_ns) > OTHER_NS => return false,
             Main::Other { .. } | Main::Wanted(None) => match context.programs.find(self.pid, &self.memory) {
-                Found::At { pointer, layout } => self.main = Main::Wanted(Some((pointer, layout))),
+                Found::At { pointer, layout } => {
+                    if matches!(self.main, Main::Other { .. }) {
+                        // It has just become Node, and nobody has told yet.
+                        (self.is_new, self.born_ns) = (true, now_ns);
+                    }
+                    self.main = Main::Wanted(Some((pointer, layout)));
+                }
                 Found::Hidden => return false,
                 Found::NotNode => {
                     self.main = Main::Other { next_ns: now_ns.saturating_add(OTHER_PAUSE_NS) };
@@ -349,7 +355,7 @@ impl Process {
                 found.push((*tid, event_loop));
             } else {
                 looks_at_stacks |=
-                    matches!(candidate.tries, 1 | 3 | 6 | 12 | 24) || candidate.tries % 16 == 0;
+                    matches!(candidate.tries, 1 | 3 | 6 | 12 | 24) || candidate.tries.is_multiple_of(16);
             }
         }
         if looks_at_stacks {

@@ -17,11 +17,14 @@ use trace::Loss;
 use super::journal::Journal;
 use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
 use super::proc;
-use super::reader::{MESSAGE_HEAD, NUMBERS, RINGS, Reader};
+use super::reader::{MESSAGE_HEAD, NUMBERS, RINGS, Reader, WATCHED};
 use super::watching::{WAITS_EVENT, Watching, has_javascript};
 use crate::advice;
 use crate::failure::Failure;
 
+/// How long sampling waits for the first look at event loops, and how long that look is waited for.
+const WATCH_BEGINS: Duration = Duration::from_millis(500);
+const FIRST_LOOK: Duration = Duration::from_millis(400);
 /// How often it is started: for a target that blocks every reader, the last one walks stacks, and reads no memory.
 const MOST_STARTS: u32 = 5;
 /// In place of the threads for which nothing is read.
@@ -63,12 +66,28 @@ const SHUNNED: &str =
     "a thread of the target blocks whoever reads the memory that it runs in: it has no names";
 
 impl Names {
-    /// Starts a reader; without one, samples have no JavaScript names.
-    pub(super) fn start(sampler: &Sampler) -> Self {
-        let journal = Journal::new().ok();
-        let mut names = Self { journal, starts: 0, shuns_everybody: false, ..Self::none() };
-        names.restart(sampler, true);
+    /// Starts a reader, which begins to watch event loops; without one, samples have no JavaScript names.
+    pub(super) fn prepare(sampler: &Sampler, pids: &[u32]) -> Self {
+        let mut names =
+            Self { journal: Journal::new().ok(), starts: 1, shuns_everybody: false, ..Self::none() };
+        names.reader = Reader::spawn(sampler, 0, "", names.shared_journal(), pids).ok();
         names
+    }
+
+    /// Waits until the loops are watched, or for a moment: from then on no block goes unseen.
+    pub(super) fn wait_for_watch(&self) {
+        self.wait(WATCH_BEGINS);
+    }
+
+    /// Sampling has begun, so the reader does.
+    pub(super) fn begin(&mut self, sampler: &Sampler) {
+        match &mut self.reader {
+            Some(reader) => {
+                reader.begin(sampler);
+                reader.give_rings(&[]);
+            }
+            None => self.restart(sampler, true),
+        }
     }
 
     /// Nobody reads.
@@ -217,11 +236,17 @@ impl Names {
         } else {
             return;
         };
-        let journal = self.journal.as_mut().and_then(|journal| journal.share().ok());
-        self.reader = Reader::start(sampler, self.next_row, &shunned, journal).ok();
-        if let Some(reader) = self.reader.as_mut().filter(|_| has_rings) {
-            reader.give_rings(&[]);
+        self.reader = Reader::spawn(sampler, self.next_row, &shunned, self.shared_journal(), &[]).ok();
+        if let Some(reader) = &mut self.reader {
+            reader.begin(sampler);
+            if has_rings {
+                reader.give_rings(&[]);
+            }
         }
+    }
+
+    fn shared_journal(&mut self) -> Option<i32> {
+        self.journal.as_mut().and_then(|journal| journal.share().ok())
     }
 }
 
@@ -270,9 +295,12 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     let Orders { events, next_row, shuns_everybody, shunned, mut journal } =
         Orders::parse(numbers).ok_or(io::ErrorKind::InvalidInput)?;
     let mut rings = Rings::inherited(rings)?;
+    let message = RefCell::new(Message::new(next_row)?);
+    // The watch reads memory, which a target may forbid by blocking: then nothing is watched.
+    let mut watching = if shuns_everybody { Watching::nothing() } else { watch_early(&shunned, &message)? };
     let mut stdin = io::stdin().lock();
     let Some(head) = read_records(&mut stdin)? else { return Ok(()) };
-    let message = RefCell::new(Message::new(next_row)?);
+    capture::processes(&head).into_iter().for_each(|pid| watching.add(pid));
     let mut walker = Walker::new(next_row, &shunned, proc::whereabouts, |found| {
         message.borrow_mut().add(&events, &found);
     });
@@ -286,12 +314,6 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     message.borrow_mut().send(true)?;
     let Some(meanwhile) = read_records(&mut stdin)? else { return Ok(()) };
     live.take(&meanwhile, &mut walker);
-    // The watch reads memory, which a target may forbid by blocking: then nothing is watched.
-    let mut watching = if shuns_everybody {
-        Watching::nothing()
-    } else {
-        Watching::new(capture::processes(&head), &shunned, true)
-    };
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
@@ -347,6 +369,19 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));
         }
     }
+}
+
+/// Begins to watch, and says so when it has looked once: sampling waits for that.
+fn watch_early(shunned: &[u32], message: &RefCell<Message>) -> io::Result<Watching> {
+    let pids = std::env::var(WATCHED).unwrap_or_default();
+    let pids: Vec<u32> = pids.split(',').filter_map(|pid| pid.parse().ok()).collect();
+    let is_early = !pids.is_empty();
+    let watching = Watching::new(pids, shunned, true);
+    if is_early {
+        watching.wait_for_look(FIRST_LOOK);
+        message.borrow_mut().send(true)?;
+    }
+    Ok(watching)
 }
 
 /// Takes what the watch of event loops has seen, and names the stacks that slept.

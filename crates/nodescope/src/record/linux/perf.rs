@@ -47,13 +47,18 @@ pub(super) fn run(
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     say_start(&sampler, &target, arguments.frequency, limit);
     out.told.extend(say_not_node(&target));
+    let mut names = match options.stack_bytes {
+        0 => Names::none(),
+        _ => Names::prepare(&sampler, target.pids()),
+    };
+    names.wait_for_watch();
     if !target.is_command() {
         sampler.enable().map_err(|error| explain(error, &target))?;
     }
     // What is mapped while the events are opened is known: the state is taken afterwards.
     spool.write(&[sampler.head(), capture::waits_event(profile::WAITS_LANE)].concat())?;
     let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
-    let mut names = if options.stack_bytes > 0 { Names::start(&sampler) } else { Names::none() };
+    names.begin(&sampler);
     let mut beside = Beside::new(&target, account, !names.is_reading());
     target.let_go()?;
     let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);

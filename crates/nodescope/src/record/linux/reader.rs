@@ -16,6 +16,8 @@ pub(super) const RINGS: &str = "NODESCOPE_RINGS";
 /// The numbers that the samples of each event carry, that of the first frame, and the threads for which nothing is read,
 /// and the number of the journal's file.
 pub(super) const NUMBERS: &str = "NODESCOPE_NUMBERS";
+/// The processes whose event loops are watched from before the first sample.
+pub(super) const WATCHED: &str = "NODESCOPE_WATCHED";
 
 /// A silence that makes us look at the reader: it tells of every round, the empty ones, too.
 const SILENCE: Duration = Duration::from_millis(150);
@@ -54,19 +56,23 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn start(
+    /// Starts one that watches the loops of these processes until it is told to begin.
+    pub(super) fn spawn(
         sampler: &Sampler,
         next_row: u32,
         shunned: &str,
         journal: Option<i32>,
+        watched: &[u32],
     ) -> io::Result<Self> {
         let (rings, events) = sampler.share()?;
         let numbers = format!("{events}:{next_row}:{shunned}:{}", journal.unwrap_or(NO_FILE));
+        let watched: Vec<String> = watched.iter().map(u32::to_string).collect();
         let last_words = LastWords::new().ok();
         let stderr = last_words.as_ref().and_then(|words| words.stdio().ok());
         let mut child = Command::new(std::env::current_exe()?)
             .env(RINGS, rings)
             .env(NUMBERS, numbers)
+            .env(WATCHED, watched.join(","))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(stderr.unwrap_or_else(Stdio::inherit))
@@ -77,7 +83,7 @@ impl Reader {
         let started = Instant::now();
         let (heard, moved, account, bytes) = (started, started, None, Vec::new());
         let (has_rings, is_ready, taken, trying) = (false, false, 0, 0);
-        let mut reader = Self {
+        Ok(Self {
             child,
             stdin,
             stdout,
@@ -91,10 +97,14 @@ impl Reader {
             trying,
             taken,
             bytes,
-        };
-        // One that has ended at once is found out when it is listened to.
-        reader.tell(&sampler.raw_head());
-        Ok(reader)
+        })
+    }
+
+    /// Tells it what is sampled. One that has ended at once is found out when it is listened to.
+    pub(super) fn begin(&mut self, sampler: &Sampler) {
+        self.tell(&sampler.raw_head());
+        self.started = Instant::now();
+        (self.heard, self.moved) = (self.started, self.started);
     }
 
     /// Waits until it has sent something, or has ended.

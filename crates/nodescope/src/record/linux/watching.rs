@@ -2,6 +2,7 @@
 //! it observes becomes records of the recording.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,7 @@ struct Shared {
     state: Mutex<State>,
     /// Something has begun, or all is over.
     changed: Condvar,
+    has_looked: AtomicBool,
 }
 
 struct State {
@@ -95,11 +97,21 @@ impl Watching {
         let now_ns = sys::clock::monotonic_ns();
         pids.into_iter().for_each(|pid| watcher.add(pid, now_ns));
         let state = Mutex::new(State { watcher, seen: Vec::new(), is_over: false });
-        let shared = Arc::new(Shared { state, changed: Condvar::new() });
+        let shared = Arc::new(Shared { state, changed: Condvar::new(), has_looked: AtomicBool::new(false) });
         let watched = Arc::clone(&shared);
         // It ends by itself, or with the program.
         std::thread::spawn(move || watched.run());
         Self { shared: Some(shared), counts: setting == "count", ..Self::nothing() }
+    }
+
+    /// Waits until everything was looked at once, or the time is over.
+    pub(super) fn wait_for_look(&self, most: Duration) {
+        let end = Instant::now() + most;
+        let has_looked =
+            || self.shared.as_deref().is_none_or(|shared| shared.has_looked.load(Ordering::Acquire));
+        while !has_looked() && Instant::now() < end {
+            std::thread::sleep(SHORTEST_PAUSE);
+        }
     }
 
     /// Watches nothing.
@@ -207,6 +219,7 @@ impl Shared {
         while !state.is_over {
             let State { watcher, seen, .. } = &mut *state;
             watcher.look(sys::clock::monotonic_ns(), &mut |one| seen.push(one));
+            self.has_looked.store(true, Ordering::Release);
             let pause = watcher.pause(sys::clock::monotonic_ns());
             let Ok((next, _)) = self.changed.wait_timeout(state, pause.max(SHORTEST_PAUSE)) else { return };
             state = next;
