@@ -175,9 +175,7 @@ pub(crate) struct LossesRow {
     pub(crate) ambiguous_addresses: u64,
     /// Programs of nodescope's own that crashed while it recorded.
     pub(crate) helper_crashes: u64,
-    /// Stacks deeper than the copy that was taken of them: those whose outer callers were read a moment later, and those
-    /// that end in a frame that says so.
-    pub(crate) stacks_read_later: u64,
+    /// Stacks deeper than the copy that was taken of them: they end in a frame that says so.
     pub(crate) stacks_cut: u64,
     pub(crate) inlined: InlinedRow,
     pub(crate) damage: Vec<String>,
@@ -459,7 +457,6 @@ fn losses(profile: &Profile) -> LossesRow {
         skipped_lines: losses.skipped,
         ambiguous_addresses: losses.ambiguous,
         helper_crashes: losses.helper_crashes,
-        stacks_read_later: losses.stacks_read_later,
         stacks_cut: losses.stacks_cut,
         inlined: inlined::row(profile),
         damage: losses.damage.clone(),

@@ -100,10 +100,9 @@ fn recursions_have_their_root_or_say_that_it_is_missing() {
             assert!(complete + cut > 1e8, "Node {release}: {recursion:?} was seen for {} ns", complete + cut);
         }
         let losses = &json(&["report", "--json", &out])["losses"];
-        let (later, cut) =
-            (losses["stacks_read_later"].as_u64().unwrap(), losses["stacks_cut"].as_u64().unwrap());
-        println!("Node {release}: {later} stacks were read later, {cut} are cut");
-        assert!(later + cut > 50, "{losses}");
+        let cut = losses["stacks_cut"].as_u64().unwrap();
+        println!("Node {release}: {cut} stacks are cut");
+        assert!(cut > 50, "{losses}");
         let report = succeeds(&["report", &out]);
         assert!(report.contains("went deeper than the copy taken with the sample"), "{report}");
     }

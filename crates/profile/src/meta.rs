@@ -120,9 +120,7 @@ pub struct Losses {
     pub notes: Vec<String>,
     /// Programs of the recorder's own that ended before they should: for a moment, samples had no names.
     pub helper_crashes: u64,
-    /// Stacks that were deeper than the copy that was taken of them, and whose outer callers were read a moment later.
-    pub stacks_read_later: u64,
-    /// Stacks that were deeper than the copy, and end in a frame that says so.
+    /// Stacks that were deeper than the copy that was taken of them, and end in a frame that says so.
     pub stacks_cut: u64,
     /// The last sample of the main lane, where the input ended inside it.
     pub unclosed: Option<Unclosed>,

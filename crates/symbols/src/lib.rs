@@ -6,7 +6,6 @@
 pub mod add;
 mod code_names;
 #[cfg(target_os = "linux")]
-mod deeper;
 #[cfg(target_os = "linux")]
 mod engine;
 mod files;

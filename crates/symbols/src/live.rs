@@ -14,7 +14,6 @@ use v8::{
     Fault, Frame, FunctionId, FunctionKind, JsFrame, Kind, Memory, Reader, Reason, Registers, Stack, Start,
 };
 
-use crate::deeper::{Copied, Deeper};
 use crate::engine::Engines;
 use crate::places::Place;
 use crate::sources::Sources;
@@ -81,11 +80,7 @@ pub struct Walker<'a> {
     steps: Vec<Step>,
     /// Whether the way of `steps` ends because the copy of the stack does.
     is_cut: bool,
-    deeper: Deeper,
-    /// Whether what is not in a copy is read later.
-    reads_later: bool,
-    /// Stacks whose outer part was read later, and those where it is missing, since somebody asked.
-    read_later: u64,
+    /// Stacks whose outer part is missing, since the last question.
     cut: u64,
     chain: Vec<Address>,
     asked: FxHashSet<u32>,
@@ -154,9 +149,6 @@ impl<'a> Walker<'a> {
             has_lost: false,
             steps: Vec::new(),
             is_cut: false,
-            deeper: Deeper::default(),
-            reads_later: false,
-            read_later: 0,
             cut: 0,
             chain: Vec::new(),
             asked: FxHashSet::default(),
@@ -171,14 +163,6 @@ impl<'a> Walker<'a> {
     /// OpenSSL's hand-written code. That takes many reads: it is for few samples.
     pub fn search(&mut self) {
         self.searches = true;
-    }
-
-    /// From now on the outer part of a stack that is deeper than its copy is read later. No recorder does so: memory that
-    /// is unchanged does not prove that the thread is still there. What it has returned from stays as it was until other
-    /// calls take its place, and these begin at the outer end: inner callers of one moment would get the root of
-    /// another. It takes the stack pointer of a later sample to tell.
-    pub fn read_later(&mut self) {
-        self.reads_later = true;
     }
 
     /// From now on no heap is read: JavaScript gets no names.
@@ -238,11 +222,12 @@ impl<'a> Walker<'a> {
         self.unnamed.drain().map(|(reason, count)| (reason.label(), count))
     }
 
-    /// How many stacks were deeper than their copies since the last time, and what became of them.
-    pub fn take_losses(&mut self) -> impl Iterator<Item = (Loss, u64)> {
-        let read_later = (Loss::StackReadLater, std::mem::take(&mut self.read_later));
-        let cut = (Loss::StackCut, std::mem::take(&mut self.cut));
-        [read_later, cut].into_iter().filter(|(_, count)| *count > 0)
+    /// How many stacks were deeper than their copies since the last time. Their outer part is not read from live memory:
+    /// that it is unchanged does not prove that the thread is still there. What a thread has returned from stays as it was
+    /// until other calls take its place, and these begin at the outer end: inner callers of one moment would get the
+    /// root of another.
+    pub fn take_losses(&mut self) -> Option<(Loss, u64)> {
+        Some((Loss::StackCut, std::mem::take(&mut self.cut))).filter(|(_, count)| *count > 0)
     }
 
     /// Reads what will be needed of the files of all processes that are known: their first samples need not wait for it.
@@ -283,42 +268,12 @@ impl<'a> Walker<'a> {
         if may_read {
             self.find_reader(row, pid, place_of(sample).map(|(_, sp)| sp));
         }
-        self.find_steps(sample, (row, pid), may_read, goes_on(sample.user_stack));
-        let deeper = if self.is_cut && may_read && self.reads_later {
-            self.read_deeper(sample, (row, pid))
-        } else {
-            None
-        };
-        self.read_later += u64::from(deeper.is_some());
-        let stack = deeper.as_deref().unwrap_or(sample.user_stack);
-        self.name_steps(&Sample { user_stack: stack, ..*sample }, (row, pid), may_read);
+        self.find_steps(sample, (row, pid), may_read);
+        self.name_steps(sample, (row, pid), may_read);
     }
 
-    /// Goes on where the copy of the stack ends, in the memory of the thread, if that is still the same stack and the
-    /// way leads to its root. The whole stack then.
-    fn read_deeper(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32)) -> Option<Vec<u8>> {
-        let (_, sp) = place_of(sample)?;
-        let memory = sys::remote::Process::new(pid).ok()?;
-        let read = |address: u64, out: &mut [u8]| memory.read_first(address, out);
-        let tid = sample.tid.unwrap_or(pid);
-        let copy = Copied { tid, sp, bytes: sample.user_stack, time_ns: sample.time_ns };
-        let stack = self.deeper.read(copy, sys::clock::monotonic_ns(), &read)?;
-        let shallow = self.steps.clone();
-        self.find_steps(&Sample { user_stack: &stack, ..*sample }, (row, pid), true, true);
-        // Every step must be there again: what was found in the copy is what is gone on from.
-        let is_longer = self.steps.len() > shallow.len() && self.steps.starts_with(&shallow);
-        if self.is_cut {
-            self.deeper.give_up(copy);
-        } else if is_longer && copy.holds(sys::clock::monotonic_ns(), &read) {
-            return Some(stack);
-        }
-        (self.steps, self.is_cut) = (shallow, true);
-        None
-    }
-
-    /// Puts the way from the innermost frame to the root into `steps`. `goes_on`: whether the stack is longer than what
-    /// the sample has of it.
-    fn find_steps(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32), may_read: bool, goes_on: bool) {
+    /// Puts the way from the innermost frame to the root into `steps`.
+    fn find_steps(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32), may_read: bool) {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
         self.unwinders.prepare(&moment);
         self.steps.clear();
@@ -334,7 +289,7 @@ impl<'a> Walker<'a> {
                 let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
                 self.steps.extend(frames.iter().take(framed + 1).map(step_of));
             }
-            self.is_cut = self.unwinders.steps(&moment, sample, goes_on, &mut self.steps);
+            self.is_cut = self.unwinders.steps(&moment, sample, goes_on(sample.user_stack), &mut self.steps);
         }
         let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
         if is_lost || self.steps.is_empty() {

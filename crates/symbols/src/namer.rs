@@ -86,9 +86,8 @@ pub(crate) struct Losses {
     pub(crate) notes: Vec<String>,
     /// Why frames of generated code got no name when they were seen.
     pub(crate) unnamed: BTreeMap<String, u64>,
-    /// Programs of the recorder's own that ended early, stacks that were read later, and stacks that are cut.
+    /// Programs of the recorder's own that ended early, and stacks that are cut.
     pub(crate) helper_crashes: u64,
-    pub(crate) stacks_read_later: u64,
     pub(crate) stacks_cut: u64,
 }
 
@@ -501,7 +500,6 @@ impl Sink for Namer {
     fn loss(&mut self, loss: Loss, count: u64) {
         let sum = match loss {
             Loss::HelperCrash => &mut self.losses.helper_crashes,
-            Loss::StackReadLater => &mut self.losses.stacks_read_later,
             Loss::StackCut => &mut self.losses.stacks_cut,
         };
         *sum = sum.saturating_add(count);

@@ -205,7 +205,6 @@ fn note_losses(builder: &mut Builder, namer: &Namer) {
     losses.lost = namer.losses.lost;
     losses.throttled = namer.losses.throttled;
     losses.helper_crashes = namer.losses.helper_crashes;
-    losses.stacks_read_later = namer.losses.stacks_read_later;
     losses.stacks_cut = namer.losses.stacks_cut;
     if let Some(CpuTime { used_ns, hidden_kernel_ns }) = namer.losses.cpu {
         losses.hidden_kernel_ns = hidden_kernel_ns;

@@ -47,18 +47,6 @@ impl Process {
         }
     }
 
-    /// Fills the first bytes of `out` with what stands at an address, as far as there is memory, and says how many.
-    pub fn read_first(&self, address: u64, out: &mut [u8]) -> usize {
-        let got = match self.file.get() {
-            Some(file) => file.read_at(out, address),
-            None => match self.call(&mut [Piece { address, out: &mut *out }]) {
-                Err(error) if is_refused(&error) => self.open().and_then(|file| file.read_at(out, address)),
-                got => got,
-            },
-        };
-        got.unwrap_or(0).min(out.len())
-    }
-
     /// Fills several ranges with as few calls as possible. The result says for each whether it was read as a whole.
     pub fn read_many(&self, pieces: &mut [Piece<'_>]) -> Vec<bool> {
         let mut done = Vec::with_capacity(pieces.len());
@@ -169,23 +157,6 @@ mod tests {
         let mut pieces = [Piece { address: text.as_ptr() as u64, out: &mut out }];
         assert_eq!(process.read_many(&mut pieces), [true]);
         assert!(process.read(8, &mut [0; 4]).is_err());
-    }
-
-    #[test]
-    fn a_read_goes_as_far_as_there_is_memory() {
-        let text = [7u8; 32];
-        let process = myself();
-        for _ in ["by the call", "by the file"] {
-            let mut out = [0; 32];
-            assert_eq!(process.read_first(text.as_ptr() as u64, &mut out), 32);
-            assert_eq!(out, text);
-            assert_eq!(process.read_first(8, &mut out), 0);
-            // More than a stack has: it ends somewhere.
-            let mut out = vec![0; 1 << 28];
-            let length = process.read_first(text.as_ptr() as u64, &mut out);
-            assert!((32..out.len()).contains(&length) && out[..32] == text, "{length} bytes");
-            process.open().expect("/proc is mounted");
-        }
     }
 
     #[test]

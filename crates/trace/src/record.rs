@@ -351,18 +351,14 @@ impl Cut {
 pub enum Loss {
     /// A program of the recorder's own ended before it should.
     HelperCrash = 0,
-    /// A stack was deeper than its copy, and its outer callers were read later.
-    StackReadLater = 1,
     /// A stack was deeper than its copy, and its outer callers are missing.
-    StackCut = 2,
+    StackCut = 1,
 }
 
 impl Loss {
     /// What a number in a recording means.
     pub fn of(number: u32) -> Option<Self> {
-        [Self::HelperCrash, Self::StackReadLater, Self::StackCut]
-            .into_iter()
-            .find(|loss| *loss as u32 == number)
+        [Self::HelperCrash, Self::StackCut].into_iter().find(|loss| *loss as u32 == number)
     }
 }
 

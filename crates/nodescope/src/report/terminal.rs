@@ -277,13 +277,10 @@ fn crashes(report: &Report) -> Option<String> {
 
 /// Stacks of which only a part was copied.
 fn deep_stacks(report: &Report) -> Option<String> {
-    let LossesRow { stacks_read_later, stacks_cut, .. } = report.losses;
-    let all = stacks_read_later.saturating_add(stacks_cut);
-    (all > 0).then(|| {
-        let (stacks, share) = (plural(stacks_cut, "stack"), percent(stacks_read_later as f64 / all as f64));
-        format!(
-            "{stacks} went deeper than the copy taken with the sample and end in “… deeper than the copy”; {share} of such stacks were completed by reading later."
-        )
+    let cut = report.losses.stacks_cut;
+    (cut > 0).then(|| {
+        let stacks = plural(cut, "stack");
+        format!("{stacks} went deeper than the copy taken with the sample: the outer callers are “… deeper than the copy”.")
     })
 }
 

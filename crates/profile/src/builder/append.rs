@@ -262,7 +262,6 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
         damage,
         notes,
         helper_crashes,
-        stacks_read_later,
         stacks_cut,
         unclosed: _,
     } = &other.meta.losses;
@@ -284,7 +283,6 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     losses.damage.extend(damage.iter().cloned());
     losses.notes.extend(notes.iter().cloned());
     losses.helper_crashes = losses.helper_crashes.saturating_add(*helper_crashes);
-    losses.stacks_read_later = losses.stacks_read_later.saturating_add(*stacks_read_later);
     losses.stacks_cut = losses.stacks_cut.saturating_add(*stacks_cut);
     mine.losses = losses;
 }

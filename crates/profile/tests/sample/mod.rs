@@ -173,7 +173,6 @@ fn meta() -> Meta {
             damage: vec!["line 12 was not understood: “漢字 \u{1b}[31m”".into()],
             notes: vec!["a thread has no names".into()],
             helper_crashes: 2,
-            stacks_read_later: 4,
             stacks_cut: 6,
             unclosed: None,
         },

@@ -350,7 +350,7 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
         for (reason, count) in walker.take_unnamed() {
             message.borrow_mut().bytes.extend(own::unnamed(reason, count));
         }
-        for (loss, count) in walker.take_losses() {
+        if let Some((loss, count)) = walker.take_losses() {
             message.borrow_mut().bytes.extend(own::loss(loss, count));
         }
         take_watch((&mut watching, is_last), &raw, (&mut live, &mut walker), &message);
