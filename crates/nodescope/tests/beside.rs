@@ -109,7 +109,9 @@ fn other_events_are_lanes() {
     fails(&["record", &running.pid(), "-e", "page-fault"], 2, "there is no event page-fault", "page-faults");
     // A machine has hardware counters, or says that it has none.
     let cycles =
-        nodescope(&["record", &running.pid(), "-e", "cycles", "-d", "1s", "-o", &out]).output().unwrap();
+        nodescope(&["record", &running.pid(), "-e", "cycles", "-d", "1s", "--overwrite", "-o", &out])
+            .output()
+            .unwrap();
     match cycles.status.success() {
         true => assert_eq!(json(&["report", "--json", "--event", "cycles", &out])["event"], "cycles"),
         false => assert!(stderr(&cycles).contains("no event cycles"), "{}", stderr(&cycles)),

@@ -170,7 +170,7 @@ fn what_lines_do_not_tell_is_said_first() {
     assert!(inlined["uncertain"].as_f64().unwrap() > 0.9, "{release}: {inlined}");
     let text = stdout(&nodescope(&["report", &out]).output().unwrap());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (doubt, names) = (text.find("may belong to a function"), text.find("of the frames have a name"));
+    let (doubt, names) = (text.find("may belong to a function"), text.find("frames named"));
     assert!(doubt.is_some() && doubt < names, "{text}");
 }
 
