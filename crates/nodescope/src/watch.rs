@@ -128,6 +128,11 @@ impl Watcher {
 
     /// A process has become another program, or has begun.
     pub(crate) fn begin(&mut self, pid: u32, time_ns: u64, take: &mut dyn FnMut(Observation)) {
+        let is_known = |process: &Process| process.was_noticed_after(time_ns);
+        if self.processes.get(&pid).is_some_and(is_known) {
+            // A look was quicker than the record: the watch begins again with the right time.
+            self.processes.remove(&pid);
+        }
         self.end(pid, time_ns, take);
         self.insert(pid, time_ns, true);
         self.next_look_ns = 0;

@@ -154,7 +154,7 @@ impl Given {
 
 fn record(scratch: &Scratch, pid: &str, log: &Path, options: &[&str]) -> Recorded {
     let out = scratch.path("a.nodescope");
-    let words = [&["record", pid, "-o", &out], options].concat();
+    let words = [&["record", pid, "--overwrite", "-o", &out], options].concat();
     let output = nodescope(&words).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     Recorded::read(&out, log)
@@ -287,7 +287,7 @@ fn work_before_the_first_poll_is_a_start() {
 /// Starts a recording, and waits until it has begun.
 fn begin_recording(scratch: &Scratch, pid: &str, options: &[&str]) -> (Child, String) {
     let out = scratch.path("a.nodescope");
-    let words = [&["record", pid, "-o", &out], options].concat();
+    let words = [&["record", pid, "--overwrite", "-o", &out], options].concat();
     let recorder = nodescope(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(30);
     let has_begun = || fs::metadata(format!("{out}.part")).is_ok_and(|meta| meta.len() > 0);

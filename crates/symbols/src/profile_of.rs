@@ -123,7 +123,7 @@ fn add_loops(builder: &mut Builder, namer: &Namer, threads: &mut SeenThreads<'_>
             off_cpu.entry(key).or_default().add(switch);
         }
     }
-    for turn in &namer.turns {
+    for turn in namer.turns.iter().filter(|turn| !turns::is_part_of_a_start(turn, &namer.turns)) {
         let key = (turn.pid, turn.tid);
         let Some(row) = namer.loop_threads.get(&key) else { continue };
         let thread = threads.id(builder, *row);

@@ -60,6 +60,17 @@ impl OffCpu {
     }
 }
 
+/// Whether a start is a part of another one: a watch that noticed a new program before it was told of it began anew.
+pub(crate) fn is_part_of_a_start(turn: &Turn, all: &[Turn]) -> bool {
+    let is_start = |turn: &Turn| turn.kind == trace::TurnKind::Startup;
+    let holds = |other: &Turn| {
+        let is_same = (other.pid, other.tid) == (turn.pid, turn.tid);
+        let is_around = other.start_ns <= turn.start_ns && turn.end_ns <= other.end_ns;
+        is_same && is_start(other) && is_around && *other != *turn
+    };
+    is_start(turn) && all.iter().any(holds)
+}
+
 /// Adds a stretch of a loop's time: a marker, and a row where it is long.
 pub(crate) fn add_turn(builder: &mut Builder, thread: ThreadId, turn: &Turn, off_cpu: Option<&OffCpu>) {
     let (start_ns, end_ns) = (turn.start_ns, turn.end_ns.max(turn.start_ns));

@@ -84,6 +84,7 @@ pub(super) struct Process {
     /// Whether it began while it was watched.
     is_new: bool,
     main: Main,
+    missing: Option<Missing>,
     layout: Option<LoopLayout>,
     loops: Vec<LoopThread>,
     threads: BTreeMap<u32, Candidate>,
@@ -92,6 +93,14 @@ pub(super) struct Process {
     /// What the limits had done when the watch began, where there is one.
     throttling: Option<Vec<Throttling>>,
     counted: Option<Counted>,
+}
+
+/// A main loop that was looked for in vain so far.
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    since_ns: u64,
+    problem: &'static str,
+    is_told: bool,
 }
 
 /// A thread that may run a loop.
@@ -127,6 +136,7 @@ impl Process {
             born_ns,
             is_new,
             main: Main::Wanted(None),
+            missing: None,
             layout: None,
             loops: Vec::new(),
             threads: BTreeMap::new(),
@@ -148,6 +158,7 @@ impl Process {
             return false;
         }
         if matches!(self.main, Main::Other { .. } | Main::Wanted(_)) {
+            self.count(now_ns, take);
             return true;
         }
         self.find_workers(&mut context, take);
@@ -202,7 +213,15 @@ impl Process {
         }
     }
 
+    /// Whether this program was seen before it was told that it began, at this time.
+    pub(super) fn was_noticed_after(&self, time_ns: u64) -> bool {
+        self.is_new && self.born_ns >= time_ns
+    }
+
     pub(super) fn finish(&mut self, end_ns: u64, take: &mut dyn FnMut(Observation)) {
+        if let Some(missing) = self.missing.filter(|missing| !missing.is_told && self.main != Main::Found) {
+            self.tell_problem(end_ns, missing.problem, take);
+        }
         for one in &mut self.loops {
             one.finish(self.pid, end_ns, take);
         }
@@ -237,14 +256,15 @@ impl Process {
                         (self.is_new, self.born_ns) = (true, now_ns);
                     }
                     self.main = Main::Wanted(Some((pointer, layout)));
+                    self.start(context);
                 }
                 Found::Hidden => return false,
                 Found::NotNode => {
                     self.main = Main::Other { next_ns: now_ns.saturating_add(OTHER_PAUSE_NS) };
                     return true;
                 }
-                Found::Without => self.miss(context, UNKNOWN_LIBUV, take),
-                Found::Unreadable => self.miss(context, UNREADABLE, take),
+                Found::Without => self.give_up(context, UNKNOWN_LIBUV, take),
+                Found::Unreadable => self.give_up(context, UNREADABLE, take),
             },
             Main::Wanted(Some(_)) => {}
         }
@@ -253,14 +273,13 @@ impl Process {
                 _ if context.excluded.contains(&self.pid) => self.tell_missed(now_ns, EXCLUDED, take),
                 Ok(_) if *context.room == 0 => self.tell_missed(now_ns, TOO_MANY, take),
                 Ok(event_loop) => {
-                    self.start(context);
                     self.layout = Some(layout);
                     self.main = Main::Found;
                     self.add_loop(self.pid, event_loop, (self.born_ns, self.is_new), context, take);
                 }
-                Err(LoopFault::Unreadable) => self.miss(context, UNREADABLE, take),
-                Err(LoopFault::NoLoop) => self.miss(context, UNKNOWN_LIBUV, take),
-                Err(LoopFault::Untimed) => self.miss(context, UNTIMED, take),
+                Err(LoopFault::Unreadable) => self.miss(now_ns, UNREADABLE, take),
+                Err(LoopFault::NoLoop) => self.miss(now_ns, UNKNOWN_LIBUV, take),
+                Err(LoopFault::Untimed) => self.miss(now_ns, UNTIMED, take),
             }
         }
         true
@@ -280,8 +299,20 @@ impl Process {
         }
     }
 
-    /// There is no loop: that is a problem, unless the process has just begun.
-    fn miss(&mut self, context: &Context<'_>, problem: &'static str, take: &mut dyn FnMut(Observation)) {
+    /// There is no loop yet. Where that lasts, it is told, and the loop is looked for all the same: a process that a CPU
+    /// limit holds back takes seconds to begin.
+    fn miss(&mut self, now_ns: u64, problem: &'static str, take: &mut dyn FnMut(Observation)) {
+        let since_ns = if self.is_new { self.born_ns } else { now_ns };
+        let missing = self.missing.get_or_insert(Missing { since_ns, problem, is_told: false });
+        missing.problem = problem;
+        if !missing.is_told && now_ns.saturating_sub(missing.since_ns) > START_NS {
+            missing.is_told = true;
+            self.tell_problem(now_ns, problem, take);
+        }
+    }
+
+    /// There will be no loop: that is a problem, unless the process has just begun.
+    fn give_up(&mut self, context: &Context<'_>, problem: &'static str, take: &mut dyn FnMut(Observation)) {
         if !self.is_new || context.now_ns.saturating_sub(self.born_ns) > START_NS {
             self.tell_missed(context.now_ns, problem, take);
         }
@@ -289,6 +320,10 @@ impl Process {
 
     fn tell_missed(&mut self, now_ns: u64, problem: &'static str, take: &mut dyn FnMut(Observation)) {
         self.main = Main::Missed;
+        self.tell_problem(now_ns, problem, take);
+    }
+
+    fn tell_problem(&self, now_ns: u64, problem: &'static str, take: &mut dyn FnMut(Observation)) {
         take(Observation::Loop(LoopSeen {
             pid: self.pid,
             tid: self.pid,
