@@ -17,6 +17,8 @@ pub const FEW_SAMPLES: u64 = 30;
 /// A CPU limit counts from this part of throttled periods on, if it also cost this part of the time.
 const THROTTLED_PERIODS: f64 = 0.2;
 const THROTTLED_TIME: f64 = 0.02;
+/// Waiting for a CPU that is less than this part of the throttled time is a part of that.
+const LIMIT_EDGES: u64 = 4;
 /// The CPU limit is the cause, and leads, where its stalls took this part of the time of all stalls.
 const LIMIT_LEADS: f64 = 0.5;
 /// Waiting for a CPU counts from this part of the time on, if it is also this part of the time that ran.
@@ -109,6 +111,10 @@ pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
     let duration_ns = selected_duration_ns(profile, selection);
     let limit = cpu_limit(profile, &turns, &host, duration_ns);
     let wait = cpu_wait(&turns, &host, limit.is_some(), duration_ns);
+    // The kernel counts a period as throttled when it is over: at its edges the same time looks like another's.
+    let is_edge =
+        |wait: &Found| limit.as_ref().is_some_and(|limit| wait.lost_ns < limit.lost_ns / LIMIT_EDGES);
+    let wait = wait.filter(|wait| !is_edge(wait));
     let mut list: Vec<Found> = limit.iter().cloned().collect();
     list.extend(wait);
     let groups = groups::groups(&turns.stalls);
