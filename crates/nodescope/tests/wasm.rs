@@ -13,7 +13,7 @@ use live::{VERSIONS, node};
 use program::running::{cache, can_record, function, nodes, record_command};
 use program::{Scratch, json};
 use serde_json::Value;
-use v8::name::CodeKind;
+use v8::name::{CodeKind, Tier};
 use v8::{FunctionKind, Kind};
 
 /// What was seen of one version.
@@ -28,6 +28,8 @@ struct Score {
     samples: usize,
     /// Samples in WebAssembly whose callers are there, to the top level.
     with_callers: usize,
+    /// Those of the right ones whose tier is not known.
+    without_tier: usize,
 }
 
 const ENOUGH_FRAMES: usize = 1500;
@@ -52,7 +54,7 @@ fn functions_have_the_names_that_v8_gives_them() {
                 break;
             }
         }
-        let Score { right, wrong, unnamed, strange, samples, with_callers } = &score;
+        let Score { right, wrong, unnamed, strange, samples, with_callers, without_tier } = &score;
         println!(
             "Node {version}: {right} right, {} wrong, {} unnamed, {} strange; {with_callers} of {samples} with callers",
             wrong.len(),
@@ -61,6 +63,8 @@ fn functions_have_the_names_that_v8_gives_them() {
         );
         assert!(*right > 300, "{version}: {right} frames are too few");
         assert!(wrong.is_empty(), "{version}: {wrong:#?}");
+        // V8 10.1 keeps the tier in another place, which is not known.
+        assert!(*without_tier == 0 || version == "18.0.0", "{version}: {without_tier} have no tier");
         assert!(strange.is_empty(), "{version}: {strange:#?}");
         assert!(unnamed.len() * 50 <= *right, "{version}: {} of {right}: {unnamed:#?}", unnamed.len());
         assert!(with_callers * 100 >= samples * 97, "{version}: {with_callers} of {samples}");
@@ -86,9 +90,11 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
                 score.wrong.push(format!("{truth} is {function:?}"));
             }
             Some((FunctionKind::Wasm { index: Some(_) }, function, tier)) if is_function => {
-                let is_same = *function.name == *expected.function && tier == expected.tier;
+                let has_tier = tier != Tier::Unmarked;
+                let is_same = *function.name == *expected.function && (tier == expected.tier || !has_tier);
                 if is_same {
                     score.right += 1;
+                    score.without_tier += usize::from(!has_tier);
                 } else {
                     score.wrong.push(format!("{truth} is {function:?} {tier:?}"));
                 }
