@@ -100,7 +100,7 @@ fn everything_is_put_together() {
     symlink("/srv/shop", made.folder.join("20/cwd")).unwrap();
     made.write(
         "20/net/tcp",
-        "  sl\n   0: 0100007F:240E 00000000:0000 0A 0:0 0:0 0 0 0 77 1\n   1: 0:1F90 0:0 0A 0:0 0:0 0 0 0 78 1\n",
+        "  sl\n   0: 0100007F:240E 00000000:0000 0A 0:0 0:0 0 0 0 77 1\n   1: 00000000:1F90 00000000:0000 0A 0:0 0:0 0 0 0 78 1\n",
     );
     symlink("socket:[77]", made.folder.join("20/fd/20")).unwrap();
     symlink("socket:[78]", made.folder.join("20/fd/21")).unwrap();
