@@ -15,7 +15,7 @@ mod workers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use v8::{Fault, Memory};
+use symbols::RemoteMemory;
 
 use find::Programs;
 use groups::Machine;
@@ -66,24 +66,6 @@ pub(crate) struct LoopSeen {
     pub(crate) turns: Option<u64>,
     /// Why it is not watched.
     pub(crate) problem: Option<&'static str>,
-}
-
-/// The memory of a process that runs.
-#[derive(Debug)]
-struct Remote(sys::remote::Process);
-
-impl Memory for Remote {
-    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
-        self.0.read(address, out).map_err(|_| Fault)
-    }
-
-    fn read_many(&self, pieces: &mut [v8::Piece<'_>]) -> Vec<bool> {
-        let mut wanted: Vec<sys::remote::Piece<'_>> = pieces
-            .iter_mut()
-            .map(|piece| sys::remote::Piece { address: piece.address, out: &mut *piece.out })
-            .collect();
-        self.0.read_many(&mut wanted)
-    }
 }
 
 /// Watches the loops of processes.
@@ -153,8 +135,8 @@ impl Watcher {
     }
 
     fn insert(&mut self, pid: u32, time_ns: u64, is_new: bool) {
-        if let Ok(memory) = sys::remote::Process::new(pid) {
-            self.processes.insert(pid, Process::new(pid, Remote(memory), time_ns, is_new));
+        if let Ok(memory) = RemoteMemory::of(pid) {
+            self.processes.insert(pid, Process::new(pid, memory, time_ns, is_new));
         }
     }
 

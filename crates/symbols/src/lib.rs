@@ -6,7 +6,6 @@
 pub mod add;
 mod code_names;
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 mod engine;
 mod files;
 pub mod finish;
@@ -27,6 +26,8 @@ mod perf_map;
 mod places;
 mod processes;
 mod profile_of;
+#[cfg(target_os = "linux")]
+mod remote;
 mod resolve;
 mod scripts;
 pub mod source_maps;
@@ -44,4 +45,6 @@ pub use images::{Library, NoNames, name_library};
 pub use live::{Found, Note, Walker, Whereabouts};
 pub use namer::Namer;
 pub use owners::Owners;
+#[cfg(target_os = "linux")]
+pub use remote::RemoteMemory;
 pub use sources::{ForProcess, KernelNames, Sources};

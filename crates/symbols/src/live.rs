@@ -10,12 +10,11 @@ use profile::classify;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Script, Sink};
 use v8::name::Tier;
-use v8::{
-    Fault, Frame, FunctionId, FunctionKind, JsFrame, Kind, Memory, Reader, Reason, Registers, Stack, Start,
-};
+use v8::{Frame, FunctionId, FunctionKind, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
 
 use crate::engine::Engines;
 use crate::places::Place;
+use crate::remote::RemoteMemory;
 use crate::sources::Sources;
 use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, goes_on, register::x86_64};
 use crate::world::World;
@@ -95,24 +94,7 @@ pub struct Walker<'a> {
 /// The heap of one process.
 struct Heap {
     reader: Reader,
-    memory: Live,
-}
-
-/// The memory of a process that runs.
-struct Live(sys::remote::Process);
-
-impl Memory for Live {
-    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
-        self.0.read(address, out).map_err(|_| Fault)
-    }
-
-    fn read_many(&self, pieces: &mut [v8::Piece<'_>]) -> Vec<bool> {
-        let mut wanted: Vec<sys::remote::Piece<'_>> = pieces
-            .iter_mut()
-            .map(|piece| sys::remote::Piece { address: piece.address, out: &mut *piece.out })
-            .collect();
-        self.0.read_many(&mut wanted)
-    }
+    memory: RemoteMemory,
 }
 
 /// The numbers of frames, each given once.
@@ -249,12 +231,12 @@ impl<'a> Walker<'a> {
         for sentence in self.engines.refused.drain(..) {
             (self.found)(Found::Note(Note::Refused(&sentence)));
         }
-        let Some((layout, process)) = layout.zip(sys::remote::Process::new(pid).ok()) else { return };
+        let Some((layout, memory)) = layout.zip(RemoteMemory::of(pid).ok()) else { return };
         let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        if sp.is_some_and(|sp| process.read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
+        if sp.is_some_and(|sp| memory.process().read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
             return (self.found)(Found::Note(Note::Denied(pid)));
         }
-        self.readers.insert(pid, Heap { reader: Reader::new(layout), memory: Live(process) });
+        self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
     }
 
     /// Puts the frames of a sample into `chain`.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use symbols::RemoteMemory;
 use v8::Memory;
 use v8::libuv::{EventLoop, LoopFault, LoopLayout, LoopState};
 
@@ -13,7 +14,7 @@ use super::sleeping::{self, SleepingStack};
 use super::thread::{Scheduled, ThreadFiles};
 use super::turns::{Kind, Look, Seen, Turns};
 use super::waits::{Wait, Waits};
-use super::{LoopSeen, Observation, Remote, workers};
+use super::{LoopSeen, Observation, workers};
 
 /// For how long a process may be without a loop before that is a problem.
 const START_NS: u64 = 2_000_000_000;
@@ -79,7 +80,7 @@ enum Main {
 #[derive(Debug)]
 pub(super) struct Process {
     pid: u32,
-    memory: Remote,
+    memory: RemoteMemory,
     born_ns: u64,
     /// Whether it began while it was watched.
     is_new: bool,
@@ -129,7 +130,7 @@ struct LoopThread {
 }
 
 impl Process {
-    pub(super) fn new(pid: u32, memory: Remote, born_ns: u64, is_new: bool) -> Self {
+    pub(super) fn new(pid: u32, memory: RemoteMemory, born_ns: u64, is_new: bool) -> Self {
         Self {
             pid,
             memory,
