@@ -203,6 +203,8 @@ impl Looker {
             .env(PROCESS, serde_json::to_string(&order)?)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            // To find the names of a backtrace takes so long that the crash would be taken for a hang.
+            .env("RUST_BACKTRACE", "0")
             .stderr(stderr.unwrap_or_else(Stdio::inherit))
             .spawn()?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;

@@ -91,6 +91,11 @@ impl Beside {
     /// Looks at everything that it is time for; appends what belongs into the recording.
     pub(super) fn look(&mut self, is_last: bool, out: &mut Vec<u8>) {
         let now = Instant::now();
+        // First: what is told below is the sum of it.
+        if now >= self.next_account || is_last {
+            self.next_account = now + ACCOUNT_PAUSE;
+            self.account();
+        }
         if now >= self.next_scan || is_last {
             self.scan(is_last, out);
             self.scans += 1;
@@ -102,10 +107,6 @@ impl Beside {
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
             self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
-        }
-        if now >= self.next_account || is_last {
-            self.next_account = now + ACCOUNT_PAUSE;
-            self.account();
         }
     }
 

@@ -52,12 +52,13 @@ pub(super) fn run(
         _ => Names::prepare(&sampler, target.pids()),
     };
     names.wait_for_watch();
+    // Before the first sample: what is used while the state is taken is sampled, too.
+    let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
     if !target.is_command() {
         sampler.enable().map_err(|error| explain(error, &target))?;
     }
     // What is mapped while the events are opened is known: the state is taken afterwards.
     spool.write(&[sampler.head(), capture::waits_event(profile::WAITS_LANE)].concat())?;
-    let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
     names.begin(&sampler);
     let mut beside = Beside::new(&target, account, !names.is_reading());
     target.let_go()?;

@@ -75,6 +75,8 @@ impl Reader {
             .env(WATCHED, watched.join(","))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // To find the names of a backtrace takes so long that the crash would be taken for a hang.
+            .env("RUST_BACKTRACE", "0")
             .stderr(stderr.unwrap_or_else(Stdio::inherit))
             .spawn()?;
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
