@@ -39,6 +39,15 @@ pub(super) fn is_running(pid: u32) -> bool {
     stat_fields(pid).is_some_and(|fields| fields.first().is_some_and(|state| state.starts_with('R')))
 }
 
+/// Where the kernel waits for a disk, as parts of its functions' names.
+const DISK_WAITS: &[&str] = &["folio_wait", "io_schedule", "wait_on_page", "blk_", "bio_", "swap"];
+
+/// Whether a process waits for a disk; no where the kernel does not tell.
+pub(super) fn waits_for_disk(pid: u32) -> bool {
+    let place = fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+    DISK_WAITS.iter().any(|part| place.contains(part))
+}
+
 /// The kernel's account of a process's work, which changes whenever it runs.
 pub(super) fn account(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()

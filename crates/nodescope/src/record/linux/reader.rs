@@ -23,6 +23,8 @@ pub(super) const WATCHED: &str = "NODESCOPE_WATCHED";
 const SILENCE: Duration = Duration::from_millis(150);
 /// How long it may then stand still.
 const STANDSTILL: Duration = Duration::from_millis(150);
+/// The same while it waits for a disk: a file of its own, or memory of the target that was swapped out.
+const SLOW_DISK: Duration = Duration::from_secs(2);
 /// How long it may take for its last words, as long as it runs: on a busy machine it may have just begun.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -205,7 +207,8 @@ impl Reader {
         if before != Some(account) || proc::is_running(self.child.id()) {
             self.moved = Instant::now();
         }
-        self.moved.elapsed() > STANDSTILL
+        let patience = if proc::waits_for_disk(self.child.id()) { SLOW_DISK } else { STANDSTILL };
+        self.moved.elapsed() > patience
     }
 }
 
