@@ -211,6 +211,27 @@ mod tests {
     }
 
     #[test]
+    fn a_start_that_was_noticed_twice_is_one() {
+        let turn = |kind, tid, start_ns, end_ns| Turn {
+            kind,
+            pid: 7,
+            tid,
+            start_ns,
+            end_ns,
+            turns: 1,
+            run_ns: 0,
+            ready_ns: 0,
+            throttled_ns: None,
+        };
+        use trace::TurnKind::{Startup, Turn as Long};
+        let whole = turn(Startup, 7, 0, 488);
+        let others = [turn(Startup, 8, 10, 60), turn(Startup, 7, 500, 600), turn(Long, 7, 10, 60)];
+        let all = [&[whole, turn(Startup, 7, 10, 68)][..], &others].concat();
+        let kept: Vec<Turn> = all.iter().filter(|turn| !is_part_of_a_start(turn, &all)).copied().collect();
+        assert_eq!(kept, [&[whole][..], &others].concat());
+    }
+
+    #[test]
     fn switches_tell_when_a_thread_was_off_the_cpu() {
         let rows =
             [(10, true, false), (20, false, false), (30, true, true), (35, false, false), (50, true, false)];

@@ -158,6 +158,23 @@ fn a_limit_that_costs_less_does_not_lead() {
     assert_eq!(findings(&rare, &Selection::default()).list, []);
 }
 
+/// The kernel counts a period as throttled when it is over: at its edges the same time looks like another program's.
+#[test]
+fn the_edges_of_throttled_periods_are_not_blamed_on_others() {
+    let with_starved = |ready: u64| {
+        let mut service = Service::new(10).watched(SECOND);
+        for second in 0..9 {
+            service = service.turn(TurnKind::Turn, second * SECOND, 400 * MS, [40 * MS, 350 * MS, 340 * MS]);
+        }
+        let service = service.turn(TurnKind::Turn, 9_200 * MS, ready + 10 * MS, [10 * MS, ready, 0]);
+        findings(&service.counted(100 * MS, 650 * MS, Some((9, 340 * MS))).done(), &Selection::default())
+    };
+    let blames_others =
+        |found: &views::Findings| found.list.iter().any(|found| matches!(found.finding, Finding::CpuWait(_)));
+    assert!(!blames_others(&with_starved(80 * MS)), "a little is an edge");
+    assert!(blames_others(&with_starved(1_200 * MS)), "much is not");
+}
+
 #[test]
 fn waiting_for_a_cpu_without_a_limit_is_the_other_programs() {
     let service = Service::new(10).watched(SECOND);
