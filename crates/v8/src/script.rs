@@ -131,15 +131,7 @@ impl Lines {
 
     fn ends_of_source(heap: &mut Heap<'_>, script: Object) -> Result<Vec<u32>, Reason> {
         let source = heap.field(script, heap.layout.at.script_source)?;
-        let string = heap.object(source)?;
-        if !heap.is_string(string) {
-            return Err(Reason::WrongType);
-        }
-        if heap.string_length(string)? > LONGEST_SOURCE {
-            return Err(Reason::TooLarge);
-        }
-        let text = heap.text(source, LONGEST_SOURCE)?;
-        Ok(match &text {
+        Ok(match &heap.source_text(source, LONGEST_SOURCE)? {
             Text::One(text) => line_ends(text.iter().map(|byte| u16::from(*byte))),
             Text::Two(text) => line_ends(text.iter().copied()),
         })

@@ -79,15 +79,8 @@ impl Reader {
         let number = |word: u64| small_integer(word).unwrap_or(0);
         let (lines, columns) = (number(lines?), number(columns?));
         let source = heap.field(script.object, source)?;
-        let string = heap.object(source)?;
-        if !heap.is_string(string) {
-            return Err(Reason::WrongType);
-        }
-        let characters = heap.string_length(string)?;
-        if characters > most {
-            return Err(Reason::TooLarge);
-        }
-        let mut text = heap.text(source, most)?;
+        let mut text = heap.source_text(source, most)?;
+        let characters = text.length();
         text.shift(usize::try_from(lines).unwrap_or(0), columns)?;
         Ok(ScriptText { text: text.into_string(), characters })
     }
@@ -116,6 +109,13 @@ impl Text {
             Self::Two(text) => drop(text.splice(..cut.min(text.len()), before.map(u16::from))),
         }
         Ok(())
+    }
+
+    fn length(&self) -> usize {
+        match self {
+            Self::One(text) => text.len(),
+            Self::Two(text) => text.len(),
+        }
     }
 
     /// The text, without a copy where a character is a byte.

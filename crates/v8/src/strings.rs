@@ -87,6 +87,36 @@ impl Heap<'_> {
         Err(Reason::TooLarge)
     }
 
+    /// The text of a script, unless it is longer than `most`.
+    pub(crate) fn source_text(&mut self, reference: u64, most: usize) -> Result<Text, Reason> {
+        let address = untagged(reference).ok_or(Reason::WrongType)?;
+        let is_promoted_now = self.word(address)? == address;
+        if !is_promoted_now {
+            let string = self.object(reference)?;
+            if !self.is_string(string) {
+                return Err(Reason::WrongType);
+            }
+        }
+        let length = self.half(address + LENGTH)? as usize;
+        if length > most {
+            return Err(Reason::TooLarge);
+        }
+        if is_promoted_now { self.promoted_text(address, length) } else { self.text(reference, most) }
+    }
+
+    /// A large young object does not move when V8 collects: until that is over, its map's place has its own address.
+    /// The source of a script is a string all the same, and only flat ones are large. Which of the two forms it has
+    /// shows in its bytes: every text of two bytes a character has spaces or line ends, which have a zero byte.
+    fn promoted_text(&mut self, address: u64, length: usize) -> Result<Text, Reason> {
+        let mut text = Text::One(Vec::new());
+        self.copy(ONE_BYTE, address + FIRST, (0, length), &mut text)?;
+        if matches!(&text, Text::One(bytes) if bytes.contains(&0)) {
+            text = Text::One(Vec::new());
+            self.copy(0, address + FIRST, (0, length), &mut text)?;
+        }
+        Ok(text)
+    }
+
     /// How long a string is.
     pub(crate) fn string_length(&mut self, string: Object) -> Result<usize, Reason> {
         Ok(self.half(string.address + LENGTH)? as usize)

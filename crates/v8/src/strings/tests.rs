@@ -70,6 +70,22 @@ impl Made {
     }
 
     fn text(&self, reference: u64) -> Result<String, Reason> {
+        self.heap(|heap| heap.name(reference))
+    }
+
+    /// The text of a script, at most 100 characters long.
+    fn source(&self, reference: u64) -> Result<String, Reason> {
+        self.heap(|heap| heap.source_text(reference, 100).map(|text| text.to_string()))
+    }
+
+    /// V8's scavenger keeps a large object where it is, and says so in the place of its map.
+    fn promote(&self, reference: u64) -> u64 {
+        let at = (reference - 1 - BASE) as usize;
+        self.0.borrow_mut()[at..at + 8].copy_from_slice(&(reference - 1).to_le_bytes());
+        reference
+    }
+
+    fn heap<T>(&self, read: impl FnOnce(&mut Heap<'_>) -> Result<T, Reason>) -> Result<T, Reason> {
         let constant = |name: &str| {
             Some(match name {
                 "class_Map__instance_type__uint16_t" => 12,
@@ -81,7 +97,7 @@ impl Made {
         };
         let version = Version { major: 14, minor: 6, build: 0, patch: 0 };
         let layout = Layout::new(version, &constant).unwrap();
-        Heap { memory: self, layout: &layout, kept: &mut Kept::default() }.name(reference)
+        read(&mut Heap { memory: self, layout: &layout, kept: &mut Kept::default() })
     }
 }
 
@@ -96,6 +112,22 @@ fn flat_strings_of_both_widths() {
     assert_eq!(made.text(made.flat("a name that is long enough")).unwrap(), "a name that is long enough");
     assert_eq!(made.text(made.wide("你好 😀")).unwrap(), "你好 😀");
     assert_eq!(made.text(made.flat("")).unwrap(), "");
+}
+
+#[test]
+fn sources_are_read_while_they_are_promoted() {
+    let made = Made::new();
+    for text in ["let a = 1;\n", "let ä = '你好';\n"] {
+        let source = if text.is_ascii() { made.flat(text) } else { made.wide(text) };
+        assert_eq!(made.source(source).as_deref(), Ok(text));
+        assert_eq!(made.source(made.promote(source)).as_deref(), Ok(text));
+        assert_eq!(made.text(source), Err(Reason::WrongType));
+    }
+    let long = made.flat(&"n".repeat(101));
+    assert_eq!(made.source(long), Err(Reason::TooLarge));
+    assert_eq!(made.source(made.promote(long)), Err(Reason::TooLarge));
+    assert_eq!(made.source(made.map(FLAT)), Err(Reason::WrongType));
+    assert_eq!(made.source(7 << 32), Err(Reason::WrongType));
 }
 
 #[test]
