@@ -171,7 +171,7 @@ impl Joiner {
         let found = coverage::read(coverage, &seen.functions, text_of);
         builder.meta().losses.damage.extend(found.damage);
         for (call, count) in &found.calls {
-            let frame = add::add_frame(call, &mut builder);
+            let frame = add::add_live_frame(call, &mut builder);
             let stack = builder.stack(StackId::NONE, frame);
             builder.sample(lane, Sample { time_ns: 0, thread, stack, weight: *count });
         }
@@ -258,7 +258,7 @@ fn add_samples(
 ) {
     let rows = NodeRows::new(raw);
     let parents = add::parents(raw, &rows, builder);
-    let stacks = add::stacks(raw, &parents, builder);
+    let stacks = add::stacks(raw, &parents, add::add_live_frame, builder);
     note_calls(raw, &parents, functions, text_of);
     let mut shares = Shares::new(raw, &stacks, functions, text_of, builder);
     seen.functions.note(&raw.calls);
@@ -296,7 +296,7 @@ fn note_calls(raw: &RawProfile<'_>, parents: &[u32], functions: &mut Functions, 
 /// Adds a sample that was held back, now that its end is known.
 fn add_held(held: &Held, end_ns: u64, thread: ThreadId, builder: &mut Builder) {
     let stack = held.calls.iter().fold(StackId::NONE, |stack, call| {
-        let frame = add::add_frame(call, builder);
+        let frame = add::add_live_frame(call, builder);
         builder.stack(stack, frame)
     });
     let stack = held.inlined.as_ref().map_or(stack, |call| {

@@ -13,7 +13,7 @@ use capture::{Options, Sampler, Scope, records};
 use formats::perf_data::Live;
 use serde::{Deserialize, Serialize};
 use symbols::{Found, Walker};
-use trace::{Address, Context, Registers, Sample, Sink};
+use trace::{Address, Context, Registers, Sample, Sink, javascript};
 
 use super::threads::{self, Thread, Whereabouts};
 use crate::advice::{self, Subject};
@@ -88,10 +88,8 @@ pub(super) struct RanScript {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct NamedFrame {
     pub(super) row: u32,
-    pub(super) symbol: String,
-    pub(super) line: u32,
-    pub(super) column: u32,
-    pub(super) inlined: bool,
+    /// As a recording has it.
+    pub(super) bytes: Vec<u8>,
 }
 
 /// A thread, and where it was.
@@ -503,13 +501,7 @@ fn not_seen(tid: u32, why: &str) -> Line {
 
 fn line_of(found: &Found<'_>) -> Option<Line> {
     Some(match found {
-        Found::Frame(frame) => Line::Frame(NamedFrame {
-            row: frame.row,
-            symbol: String::from_utf8_lossy(frame.symbol).into_owned(),
-            line: frame.line,
-            column: frame.column,
-            inlined: frame.inlined,
-        }),
+        Found::Frame(frame) => Line::Frame(NamedFrame { row: frame.row, bytes: javascript::encode(frame) }),
         Found::Sample(sample) => {
             let place = |address: &Address| {
                 let context = CONTEXTS.iter().position(|context| *context == address.context).unwrap_or(0);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use capture::{Change, WAITS_ID, change, own, records};
 use symbols::Walker;
 use trace::{
-    Address, Context, FIRST_SYSTEM_CALL_ROW, JavaScript, LoopWatch, Registers, Sample, Second, Sink, Turn,
-    TurnKind,
+    Address, Context, FIRST_SYSTEM_CALL_ROW, FrameName, JavaScript, LoopWatch, Registers, Sample, Second,
+    Sink, Turn, TurnKind,
 };
 
 use crate::dump::threads::syscall_name;
@@ -180,8 +180,8 @@ impl Watching {
         let row = FIRST_SYSTEM_CALL_ROW | syscall.unwrap_or(0xffff) & 0xffff;
         if self.calls.insert(row) {
             let symbol = name_of(*syscall);
-            let (symbol, line, column, inlined) = (symbol.as_bytes(), 0, 0, false);
-            out.extend(own::javascript(&JavaScript { row, symbol, line, column, inlined }));
+            let (name, line, column, inlined) = (FrameName::Symbol(symbol.as_bytes()), 0, 0, false);
+            out.extend(own::javascript(&JavaScript { row, name, line, column, inlined }));
         }
         walker.sample(&Sample {
             user_registers: Some(Registers { mask: REGISTERS, values: &[*sp, *pc] }),
