@@ -239,3 +239,26 @@ impl Heap<'_> {
 
 /// The slot of a ScopeInfo's start since 13.6.
 const FIXED_START: u64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_counted_and_cut() {
+        let function = |name: String, script: &str| Function {
+            name: name.into(),
+            inferred_name: "".into(),
+            script: Some(script.into()),
+            generator: None,
+            line: 1,
+            column: 1,
+            kind: FunctionKind::JavaScript,
+        };
+        let short = function("n".repeat(LONG), "/srv/app.js");
+        assert_eq!((short.long_bytes(), short.clone().cut()), (0, short));
+        let long = function("長".repeat(2 * LONG), "/srv/app.js");
+        assert_eq!(long.long_bytes(), 6 * LONG);
+        assert_eq!(long.cut(), function("長".repeat(LONG), "/srv/app.js"));
+    }
+}
