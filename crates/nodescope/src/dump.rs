@@ -3,7 +3,6 @@
 
 mod look;
 mod show;
-pub(crate) mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +11,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use formats::perf_data::Live;
+use live::proc;
+use live::threads::{self, Thread};
 use profile::classify::role_of_thread;
 use profile::{Category, Profile, Role, StackId, ThreadId};
 use serde::Serialize;
@@ -22,11 +23,10 @@ use trace::{JavaScript, Sample, ScriptPart, Sink};
 use crate::cli;
 use crate::failure::Failure;
 use crate::record::choose::{self, Wanted};
-use crate::record::{not_node, proc};
+use crate::record::not_node;
 use crate::style::Style;
 use crate::{invoked, output, owners};
 use look::{Hint, Look, Seen};
-use threads::Thread;
 
 pub(crate) use look::look_for_dump;
 

@@ -28,8 +28,6 @@ mod style;
 mod table;
 mod text;
 mod view;
-#[cfg(target_os = "linux")]
-mod watch;
 
 use std::process::ExitCode;
 

@@ -29,7 +29,7 @@ use words::{say_few, say_next, say_written};
 
 pub(crate) use inspect::inherit;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{choose, not_node, proc, read_names, stand_in};
+pub(crate) use linux::{choose, not_node, read_names, stand_in};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use capture::{Options, Sampler, Scope, records};
 use formats::perf_data::Live;
+use live::threads::{self, Thread, Whereabouts};
+use live::{ThisMachine, proc};
 use serde::{Deserialize, Serialize};
 use symbols::{Found, Walker};
 use trace::{Address, Context, Registers, Sample, Sink};
 
-use super::threads::{self, Thread, Whereabouts};
 use crate::advice::{self, Subject};
 use crate::failure::Failure;
 use crate::own_process::{self, LastWords};
-use crate::record::proc;
 
 /// Tells the looker the process, and what it may do.
 const PROCESS: &str = "NODESCOPE_DUMP";
@@ -277,7 +277,7 @@ fn serve(order: &Order) -> io::Result<()> {
     }
     let all = threads::list(pid)?;
     let found: RefCell<Vec<Line>> = RefCell::new(Vec::new());
-    let mut walker = Walker::new(order.next_row, &[], proc::whereabouts, |one| {
+    let mut walker = Walker::new(order.next_row, &[], &ThisMachine, |one| {
         found.borrow_mut().extend(line_of(&one));
     });
     walker.search();

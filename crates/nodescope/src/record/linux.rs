@@ -8,15 +8,14 @@ mod follow;
 mod journal;
 mod names;
 mod perf;
-pub(crate) mod proc;
 mod reader;
 mod target;
 mod via;
-mod watching;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ::live::proc;
 use ::target::{InspectorWay, Places, Role};
 
 use self::target::Target;

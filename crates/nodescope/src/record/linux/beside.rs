@@ -8,15 +8,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use capture::own;
+use live::{Watching, proc};
 use symbols::{Owners, Sources};
 use target::{Container, Places};
 use trace::Facts;
 
 use super::account::Account;
 use super::follow::Follower;
-use super::proc;
 use super::target::Target;
-use super::watching::Watching;
 use crate::owners;
 
 /// How soon it is asked what processes are after the start, and how often later.
@@ -103,7 +102,8 @@ impl Beside {
         }
         let now_ns = sys::clock::monotonic_ns();
         // Nobody here can name a stack.
-        drop(if is_last { self.watching.finish(out) } else { self.watching.take(out) });
+        let watched = if is_last { self.watching.finish() } else { self.watching.take() };
+        out.extend_from_slice(&watched.records);
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
             self.followers.iter_mut().for_each(|follower| follower.look(now_ns));

@@ -2,23 +2,18 @@
 //! it for ever, so a program of its own does that: ourselves, started once more. It reads the rings, walks the stacks,
 //! and sends samples with names. When it is silent for too long, it is ended and another one begins.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use capture::{Rings, Sampler, mappings, own, records};
-use formats::perf_data::Live;
-use symbols::{Found, Note, Walker};
-use trace::Address;
+use capture::{Rings, Sampler, own, records};
+use live::{Arranged, Batch, Outgoing, Rounds, ThisMachine, Watching};
 use trace::Loss;
 
 use super::journal::Journal;
 use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
-use super::proc;
 use super::reader::{MESSAGE_HEAD, NUMBERS, RINGS, Reader, WATCHED};
-use super::watching::{WAITS_EVENT, Watching, has_javascript};
 use crate::advice;
 use crate::failure::Failure;
 
@@ -52,9 +47,6 @@ pub(super) struct Names {
     /// What was mapped while a reader begins, for whom it is kept.
     meanwhile: Vec<u8>,
 }
-
-/// So much is sent at once, even if it was just done.
-const MOST_UNSENT: usize = 48 << 10;
 
 /// A recording tells of so many crashes: more say nothing new.
 const MOST_CRASHES: u32 = 1000;
@@ -295,67 +287,47 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
     let Orders { events, next_row, shuns_everybody, shunned, mut journal } =
         Orders::parse(numbers).ok_or(io::ErrorKind::InvalidInput)?;
     let mut rings = Rings::inherited(rings)?;
-    let message = RefCell::new(Message::new(next_row)?);
+    // Stdout, not cut into lines.
+    let mut stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let deliver = Box::new(move |batch: Batch| stdout.write_all(&encode(&batch)));
+    let outgoing = Outgoing::new(events, next_row, |pid| advice::unreadable(pid, &advice::limits()), deliver);
+    let mut rounds = Rounds::new(&ThisMachine, &shunned, outgoing);
     // The watch reads memory, which a target may forbid by blocking: then nothing is watched.
-    let mut watching = if shuns_everybody { Watching::nothing() } else { watch_early(&shunned, &message)? };
+    let mut watching =
+        if shuns_everybody { Watching::nothing() } else { watch_early(&shunned, &mut rounds)? };
     let mut stdin = io::stdin().lock();
     let Some(head) = read_records(&mut stdin)? else { return Ok(()) };
     capture::processes(&head).into_iter().for_each(|pid| watching.add(pid));
-    let mut walker = Walker::new(next_row, &shunned, proc::whereabouts, |found| {
-        message.borrow_mut().add(&events, &found);
-    });
     if shuns_everybody {
-        walker.leave_heap();
+        rounds.leave_heap();
     }
-    let mut live = Live::default();
-    live.take(&head, &mut walker);
+    rounds.begin(&head);
     // The rings are ours when the recorder says so: until then it reads them.
-    walker.prepare();
-    message.borrow_mut().send(true)?;
+    rounds.send(true)?;
     let Some(meanwhile) = read_records(&mut stdin)? else { return Ok(()) };
-    live.take(&meanwhile, &mut walker);
+    rounds.learn(&meanwhile);
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
         raw.clear();
         let positions = rings.read(&mut raw);
-        // What is mapped in this round may be needed for its samples.
-        let mut all = changes(&raw);
-        let changed = all.len();
-        all.extend(records(&raw).filter(|(is_sample, _)| *is_sample).map(|(_, record)| record));
-        if journal.as_mut().is_some_and(|journal| journal.add(&all, positions).is_err()) {
+        let arranged = Arranged::of(&raw);
+        if journal.as_mut().is_some_and(|journal| journal.add(&arranged.all, positions).is_err()) {
             // Nothing is lost by that as long as all goes well.
             journal = None;
         }
         rings.release();
-        walker.begin_round();
-        for (at, record) in all.into_iter().enumerate() {
-            message.borrow_mut().begin((at < changed).then_some(record));
-            live.take(record, &mut walker);
-            message.borrow_mut().settle();
-        }
-        walker.read_scripts();
+        rounds.take(&arranged);
         if round >= next_scan {
             next_scan = round + SCAN;
-            walker.pids().for_each(|pid| watching.add(pid));
-            if walker.take_missed() {
-                // A process that has ended has no mappings any more.
-                let pids: Vec<u32> = walker.pids().collect();
-                let mappings: Vec<u8> =
-                    pids.iter().flat_map(|pid| mappings(*pid).unwrap_or_default()).collect();
-                live.take(&mappings, &mut walker);
-                message.borrow_mut().bytes.extend(mappings);
-            }
+            rounds.pids().for_each(|pid| watching.add(pid));
+            rounds.scan();
         }
-        for (reason, count) in walker.take_unnamed() {
-            message.borrow_mut().bytes.extend(own::unnamed(reason, count));
-        }
-        if let Some((loss, count)) = walker.take_losses() {
-            message.borrow_mut().bytes.extend(own::loss(loss, count));
-        }
-        take_watch((&mut watching, is_last), &raw, (&mut live, &mut walker), &message);
-        let is_sent = message.borrow_mut().send(is_last)?;
-        if is_sent && journal.as_mut().is_some_and(|journal| journal.forget(message.borrow().taken).is_err())
+        watching.learn(&raw);
+        rounds.take_watched(if is_last { watching.finish() } else { watching.take() });
+        let taken = rounds.send(is_last)?;
+        if let Some(taken) = taken
+            && journal.as_mut().is_some_and(|journal| journal.forget(taken).is_err())
         {
             journal = None;
         }
@@ -372,57 +344,16 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
 }
 
 /// Begins to watch, and says so when it has looked once: sampling waits for that.
-fn watch_early(shunned: &[u32], message: &RefCell<Message>) -> io::Result<Watching> {
+fn watch_early(shunned: &[u32], rounds: &mut Rounds<'_>) -> io::Result<Watching> {
     let pids = std::env::var(WATCHED).unwrap_or_default();
     let pids: Vec<u32> = pids.split(',').filter_map(|pid| pid.parse().ok()).collect();
     let is_early = !pids.is_empty();
     let watching = Watching::new(pids, shunned, true);
     if is_early {
         watching.wait_for_look(FIRST_LOOK);
-        message.borrow_mut().send(true)?;
+        rounds.send(true)?;
     }
     Ok(watching)
-}
-
-/// Takes what the watch of event loops has seen, and names the stacks that slept.
-fn take_watch(
-    (watching, is_last): (&mut Watching, bool),
-    raw: &[u8],
-    (live, walker): (&mut Live, &mut Walker<'_>),
-    message: &RefCell<Message>,
-) {
-    let mut out = Vec::new();
-    watching.learn(raw);
-    let sleeping = if is_last { watching.finish(&mut out) } else { watching.take(&mut out) };
-    for asleep in &sleeping.stacks {
-        watching.walk(asleep, walker, &mut out);
-        let mut chain = message.borrow_mut().slept.take();
-        if chain.as_ref().is_some_and(|chain| !has_javascript(chain)) {
-            // V8 maps a copy of its builtins without telling.
-            let mappings = mappings(asleep.pid).unwrap_or_default();
-            records(&mappings).for_each(|(_, record)| live.take(record, walker));
-            message.borrow_mut().bytes.extend(mappings);
-            watching.walk(asleep, walker, &mut out);
-            chain = message.borrow_mut().slept.take().or(chain);
-        }
-        chain.into_iter().for_each(|chain| watching.keep(asleep, chain));
-    }
-    watching.write_waits(&sleeping.waits, &mut out);
-    message.borrow_mut().bytes.append(&mut out);
-}
-
-/// The records that are no samples, by their times: a process that changes its CPU writes into another ring, and what it
-/// maps last counts.
-fn changes(raw: &[u8]) -> Vec<&[u8]> {
-    let mut all: Vec<&[u8]> =
-        records(raw).filter(|(is_sample, _)| !is_sample).map(|(_, record)| record).collect();
-    // Every record ends with thread, time, CPU and number.
-    let time_ns = |record: &&[u8]| {
-        let trailer = record.last_chunk::<32>();
-        trailer.and_then(|trailer| trailer[8..].first_chunk()).map(|time| u64::from_ne_bytes(*time))
-    };
-    all.sort_by_key(time_ns);
-    all
 }
 
 /// How often new processes are looked for.
@@ -441,114 +372,13 @@ fn read_records(stdin: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok((records.len() as u64 == length).then_some(records))
 }
 
-/// For tests of what happens then: crashes at so many records. Programs that are released do not know of it.
-fn panic_if_asked(records: u64) {
-    if cfg!(debug_assertions)
-        && let Some(most) = std::env::var(PANIC_AFTER).ok().and_then(|text| text.parse::<u64>().ok())
-    {
-        assert!(records <= most, "a test wants it");
+/// A message, as [`MESSAGE_HEAD`] describes it.
+fn encode(batch: &Batch) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(MESSAGE_HEAD + batch.records.len());
+    for word in [batch.records.len() as u32, batch.samples, batch.next_row, batch.trying] {
+        bytes.extend_from_slice(&word.to_ne_bytes());
     }
-}
-
-/// After how many records a reader crashes, in a test.
-const PANIC_AFTER: &str = "NODESCOPE_TEST_PANIC_AFTER";
-
-/// What is sent at once.
-struct Message {
-    bytes: Vec<u8>,
-    samples: u32,
-    next_row: u32,
-    trying: u32,
-    /// The number of the record that is worked on, and how many are in what was sent or will be.
-    current: u64,
-    taken: u64,
-    /// The frames of a sleeping stack that was walked.
-    slept: Option<Vec<Address>>,
-    sent: Instant,
-    /// Stdout, not cut into lines.
-    out: File,
-}
-
-impl Message {
-    fn new(next_row: u32) -> io::Result<Self> {
-        Ok(Self {
-            bytes: Vec::new(),
-            samples: 0,
-            next_row,
-            trying: 0,
-            current: 0,
-            taken: 0,
-            slept: None,
-            sent: Instant::now(),
-            out: File::from(io::stdout().as_fd().try_clone_to_owned()?),
-        })
-    }
-
-    fn add(&mut self, events: &[u64], found: &Found<'_>) {
-        match found {
-            Found::Frame(frame) => {
-                self.bytes.extend(own::javascript(frame));
-                self.next_row = frame.row.wrapping_add(1);
-            }
-            Found::Script(script) => own::script(script, &mut self.bytes),
-            Found::Sample(sample) if sample.event == WAITS_EVENT => self.slept = Some(sample.chain.to_vec()),
-            Found::Sample(sample) => {
-                let Some(id) = events.get(sample.event as usize) else { return };
-                own::sample(*id, sample, &mut self.bytes);
-                self.samples += 1;
-                self.settle();
-                if std::mem::take(&mut self.trying) != 0 {
-                    let _ = self.send(true);
-                }
-            }
-            Found::Trying(tid) => {
-                // It is told before it is done. A recorder that is gone shows at the next round.
-                self.trying = *tid;
-                let _ = self.send(true);
-            }
-            Found::Note(note) => self.bytes.extend(own::note(&sentence(*note))),
-        }
-    }
-
-    /// The next record is worked on; one that is no sample is handed over as it is.
-    fn begin(&mut self, change: Option<&[u8]>) {
-        self.current += 1;
-        match change {
-            Some(record) => self.bytes.extend_from_slice(record),
-            None => panic_if_asked(self.current),
-        }
-    }
-
-    /// The record that was worked on is in the message.
-    fn settle(&mut self) {
-        self.taken = self.current;
-    }
-
-    /// Sends, unless it was just done: whoever listens need not wake up for each sample. Whether it was sent.
-    fn send(&mut self, at_once: bool) -> io::Result<bool> {
-        if self.sent.elapsed() < LONGEST_ROUND && self.bytes.len() < MOST_UNSENT && !at_once {
-            return Ok(false);
-        }
-        self.sent = Instant::now();
-        if !self.bytes.is_empty() {
-            self.bytes.extend(own::finished_round());
-        }
-        let mut head = Vec::with_capacity(MESSAGE_HEAD + self.bytes.len());
-        for word in [self.bytes.len() as u32, self.samples, self.next_row, self.trying] {
-            head.extend_from_slice(&word.to_ne_bytes());
-        }
-        head.extend_from_slice(&self.taken.to_ne_bytes());
-        head.append(&mut self.bytes);
-        self.samples = 0;
-        self.out.write_all(&head)?;
-        Ok(true)
-    }
-}
-
-/// Why there will be no names, and what to do about it.
-fn sentence(note: Note<'_>) -> String {
-    match note {
-        Note::Refused(sentence) => sentence.to_owned(),
-        Note::Denied(pid) => advice::unreadable(pid, &advice::limits()),
-    }
+    bytes.extend_from_slice(&batch.taken.to_ne_bytes());
+    bytes.extend_from_slice(&batch.records);
+    bytes
 }

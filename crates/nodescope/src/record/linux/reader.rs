@@ -6,9 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use capture::Sampler;
+use live::proc;
 
 use super::perf::LONGEST_ROUND;
-use super::proc;
 use crate::own_process::LastWords;
 
 /// Tells the reader which rings there are.

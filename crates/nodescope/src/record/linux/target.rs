@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use super::{choose, proc};
+use live::proc;
+
+use super::choose;
 use crate::advice::Subject;
 use crate::cli;
 use crate::failure::Failure;
