@@ -8,6 +8,7 @@ use symbols::{Found, Note};
 use trace::Address;
 
 use super::asleep::WAITS_EVENT;
+use crate::message::Batch;
 
 /// So much is handed over at once, even if it was just done.
 const MOST_UNSENT: usize = 48 << 10;
@@ -16,21 +17,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// After how many records a reader crashes, in a test.
 const PANIC_AFTER: &str = "NODESCOPE_TEST_PANIC_AFTER";
-
-/// What is handed over at once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Batch {
-    /// Whole records.
-    pub records: Vec<u8>,
-    /// How many of them are samples.
-    pub samples: u32,
-    /// The number of the next frame.
-    pub next_row: u32,
-    /// The thread for which memory will be read for the first time, or 0.
-    pub trying: u32,
-    /// How many records of the rings were handed over with this, in all.
-    pub taken: u64,
-}
 
 /// Takes batches.
 pub type Deliver<'a> = Box<dyn FnMut(Batch) -> io::Result<()> + 'a>;

@@ -3,29 +3,29 @@
 //! and sends samples with names. When it is silent for too long, it is ended and another one begins.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use capture::{Rings, Sampler, own, records};
-use live::{Arranged, Batch, Outgoing, Rounds, ThisMachine, Watching};
 use trace::Loss;
 
 use super::journal::Journal;
-use super::perf::{LONGEST_ROUND, SHORTEST_ROUND};
-use super::reader::{MESSAGE_HEAD, NUMBERS, RINGS, Reader, WATCHED};
-use crate::advice;
-use crate::failure::Failure;
+use super::machine::ThisMachine;
+use super::outgoing::Outgoing;
+use super::reader::Reader;
+use super::rounds::{Arranged, Rounds};
+use super::session::{LONGEST_ROUND, SHORTEST_ROUND};
+use super::watching::Watching;
+use crate::message::{Batch, Message, ReadOrder};
 
 /// How long sampling waits for the first look at event loops, and how long that look is waited for.
 const WATCH_BEGINS: Duration = Duration::from_millis(500);
 const FIRST_LOOK: Duration = Duration::from_millis(400);
 /// How often it is started: for a target that blocks every reader, the last one walks stacks, and reads no memory.
 const MOST_STARTS: u32 = 5;
-/// In place of the threads for which nothing is read.
-const EVERYBODY: &str = "everybody";
 /// How many threads may block it before it is given up, too.
-const MOST_SHUNNED: usize = 4;
+const MOST_EXCLUDED: usize = 4;
 /// A reader that has worked for so long was no mistake: those before it are forgotten.
 const STEADY: Duration = Duration::from_secs(10);
 
@@ -38,8 +38,8 @@ pub(super) struct Names {
     /// Whether a thread may have blocked a reader that only waited for a slow disk.
     has_doubt: bool,
     /// The threads for which reading has never ended, and whether nothing is read at all.
-    shunned: Vec<u32>,
-    shuns_everybody: bool,
+    excluded_tids: Vec<u32>,
+    leaves_memory: bool,
     /// What readers had read and not sent when they ended.
     journal: Option<Journal>,
     /// How many have crashed.
@@ -54,15 +54,17 @@ const MOST_CRASHES: u32 = 1000;
 /// What a recorder says when it gives up.
 const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has names only from a perf map";
 const BLOCKED: &str = "the memory of the target blocks whoever reads it: from then on, JavaScript has names only from a perf map";
-const SHUNNED: &str =
+const EXCLUDED: &str =
     "a thread of the target blocks whoever reads the memory that it runs in: it has no names";
 
 impl Names {
     /// Starts a reader, which begins to watch event loops; without one, samples have no JavaScript names.
     pub(super) fn prepare(sampler: &Sampler, pids: &[u32]) -> Self {
         let mut names =
-            Self { journal: Journal::new().ok(), starts: 1, shuns_everybody: false, ..Self::none() };
-        names.reader = Reader::spawn(sampler, 0, "", names.shared_journal(), pids).ok();
+            Self { journal: Journal::new().ok(), starts: 1, leaves_memory: false, ..Self::none() };
+        let order =
+            ReadOrder { journal: names.shared_journal(), watched: pids.to_vec(), ..ReadOrder::default() };
+        names.reader = Reader::start(sampler, order).ok();
         names
     }
 
@@ -76,7 +78,7 @@ impl Names {
         match &mut self.reader {
             Some(reader) => {
                 reader.begin(sampler);
-                reader.give_rings(&[]);
+                reader.give_rings(Vec::new());
             }
             None => self.restart(sampler, true),
         }
@@ -91,8 +93,8 @@ impl Names {
             crashes: 0,
             next_row: 0,
             has_doubt: true,
-            shunned: Vec::new(),
-            shuns_everybody: true,
+            excluded_tids: Vec::new(),
+            leaves_memory: true,
             meanwhile: Vec::new(),
         }
     }
@@ -128,7 +130,7 @@ impl Names {
         let changes = records(&out[start..]).filter(|(is_sample, _)| !is_sample);
         changes.for_each(|(_, record)| self.meanwhile.extend_from_slice(record));
         if reader.is_ready {
-            reader.give_rings(&std::mem::take(&mut self.meanwhile));
+            reader.give_rings(std::mem::take(&mut self.meanwhile));
         }
     }
 
@@ -141,7 +143,7 @@ impl Names {
             return;
         }
         let Some(reader) = self.reader.take() else { return };
-        let had_names = !self.shuns_everybody;
+        let had_names = !self.leaves_memory;
         if reader.started.elapsed() > STEADY && had_names {
             self.starts = self.starts.min(1);
         }
@@ -150,12 +152,12 @@ impl Names {
             && !std::mem::take(&mut self.has_doubt)
         {
             // Whoever is known to block is no reason to give up, unless there are many.
-            self.shunned.push(tid);
-            self.starts = if self.shunned.len() > MOST_SHUNNED { MOST_STARTS } else { 1 };
-            out.extend(own::note(SHUNNED));
+            self.excluded_tids.push(tid);
+            self.starts = if self.excluded_tids.len() > MOST_EXCLUDED { MOST_STARTS } else { 1 };
+            out.extend(own::note(EXCLUDED));
         }
         self.restart(sampler, false);
-        if had_names && self.shuns_everybody {
+        if had_names && self.leaves_memory {
             out.extend(own::note(if is_stuck { BLOCKED } else { GIVEN_UP }));
         }
     }
@@ -220,19 +222,23 @@ impl Names {
     fn restart(&mut self, sampler: &Sampler, has_rings: bool) {
         self.reader = None;
         self.meanwhile.clear();
-        let shunned = if self.starts < MOST_STARTS {
+        if self.starts < MOST_STARTS {
             self.starts += 1;
-            self.shunned.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
-        } else if !std::mem::replace(&mut self.shuns_everybody, true) {
-            EVERYBODY.to_owned()
-        } else {
+        } else if std::mem::replace(&mut self.leaves_memory, true) {
             return;
+        }
+        let order = ReadOrder {
+            next_row: self.next_row,
+            leaves_memory: self.leaves_memory,
+            excluded_tids: self.excluded_tids.clone(),
+            journal: self.shared_journal(),
+            ..ReadOrder::default()
         };
-        self.reader = Reader::spawn(sampler, self.next_row, &shunned, self.shared_journal(), &[]).ok();
+        self.reader = Reader::start(sampler, order).ok();
         if let Some(reader) = &mut self.reader {
             reader.begin(sampler);
             if has_rings {
-                reader.give_rings(&[]);
+                reader.give_rings(Vec::new());
             }
         }
     }
@@ -249,63 +255,46 @@ fn crashed(cause: &str) -> String {
     )
 }
 
-/// Reads rings, if that is what this program was started for. Returns when the recording is over.
-pub(crate) fn read_names() -> Option<Result<(), Failure>> {
-    let rings = std::env::var(RINGS).ok()?;
-    let numbers = std::env::var(NUMBERS).ok()?;
-    Some(serve(&rings, &numbers).map_err(|error| Failure::failed(format!("cannot read names: {error}"))))
-}
-
-/// What a reader is told when it is started.
-struct Orders {
-    events: Vec<u64>,
-    next_row: u32,
-    shuns_everybody: bool,
-    shunned: Vec<u32>,
-    journal: Option<Journal>,
-}
-
-impl Orders {
-    fn parse(numbers: &str) -> Option<Self> {
-        let mut parts = numbers.split(':');
-        let (events, next_row, shunned, journal) =
-            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let events: Result<Vec<u64>, _> = events.split(',').map(str::parse).collect();
-        Some(Self {
-            events: events.ok()?,
-            next_row: next_row.parse().ok()?,
-            shuns_everybody: shunned == EVERYBODY,
-            shunned: shunned.split(',').filter_map(|tid| tid.parse().ok()).collect(),
-            journal: journal.parse().ok().and_then(|number| Journal::inherited(number).ok()),
-        })
-    }
-}
-
-fn serve(rings: &str, numbers: &str) -> io::Result<()> {
+/// Reads rings, which this program was started for. Returns when the recording is over. `unreadable` has the sentence
+/// about a process whose memory may not be read.
+pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
     // Ctrl-C is for the recorder, which tells when it is over.
     sys::signals::catch_end()?;
-    let Orders { events, next_row, shuns_everybody, shunned, mut journal } =
-        Orders::parse(numbers).ok_or(io::ErrorKind::InvalidInput)?;
-    let mut rings = Rings::inherited(rings)?;
+    let mut stdin = io::stdin().lock();
+    let Some(Message::Read(order)) = Message::read(&mut stdin)? else { return Ok(()) };
+    let ReadOrder { rings, events, next_row, leaves_memory, excluded_tids, journal, watched } = order;
+    let journal = journal.and_then(|number| Journal::inherited(number).ok());
+    let mut rings = Rings::inherited(&rings)?;
     // Stdout, not cut into lines.
     let mut stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let deliver = Box::new(move |batch: Batch| stdout.write_all(&encode(&batch)));
-    let outgoing = Outgoing::new(events, next_row, |pid| advice::unreadable(pid, &advice::limits()), deliver);
-    let mut rounds = Rounds::new(&ThisMachine, &shunned, outgoing);
+    let deliver = Box::new(move |batch: Batch| stdout.write_all(&Message::Batch(batch).encode()));
+    let outgoing = Outgoing::new(events, next_row, unreadable, deliver);
+    let mut rounds = Rounds::new(&ThisMachine, &excluded_tids, outgoing);
     // The watch reads memory, which a target may forbid by blocking: then nothing is watched.
-    let mut watching =
-        if shuns_everybody { Watching::nothing() } else { watch_early(&shunned, &mut rounds)? };
-    let mut stdin = io::stdin().lock();
-    let Some(head) = read_records(&mut stdin)? else { return Ok(()) };
+    let mut watching = match leaves_memory {
+        true => Watching::nothing(),
+        false => watch_early(watched, &excluded_tids, &mut rounds)?,
+    };
+    let Some(Message::Records(head)) = Message::read(&mut stdin)? else { return Ok(()) };
     capture::processes(&head).into_iter().for_each(|pid| watching.add(pid));
-    if shuns_everybody {
+    if leaves_memory {
         rounds.leave_heap();
     }
     rounds.begin(&head);
     // The rings are ours when the recorder says so: until then it reads them.
     rounds.send(true)?;
-    let Some(meanwhile) = read_records(&mut stdin)? else { return Ok(()) };
+    let Some(Message::Records(meanwhile)) = Message::read(&mut stdin)? else { return Ok(()) };
     rounds.learn(&meanwhile);
+    name_rounds(&mut rings, &mut rounds, &mut watching, journal)
+}
+
+/// Reads the rings until the recorder says that it is over, by the end of stdin.
+fn name_rounds(
+    rings: &mut Rings,
+    rounds: &mut Rounds<'_>,
+    watching: &mut Watching,
+    mut journal: Option<Journal>,
+) -> io::Result<()> {
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
@@ -344,11 +333,9 @@ fn serve(rings: &str, numbers: &str) -> io::Result<()> {
 }
 
 /// Begins to watch, and says so when it has looked once: sampling waits for that.
-fn watch_early(shunned: &[u32], rounds: &mut Rounds<'_>) -> io::Result<Watching> {
-    let pids = std::env::var(WATCHED).unwrap_or_default();
-    let pids: Vec<u32> = pids.split(',').filter_map(|pid| pid.parse().ok()).collect();
+fn watch_early(pids: Vec<u32>, excluded_tids: &[u32], rounds: &mut Rounds<'_>) -> io::Result<Watching> {
     let is_early = !pids.is_empty();
-    let watching = Watching::new(pids, shunned, true);
+    let watching = Watching::new(pids, excluded_tids, true);
     if is_early {
         watching.wait_for_look(FIRST_LOOK);
         rounds.send(true)?;
@@ -358,27 +345,3 @@ fn watch_early(shunned: &[u32], rounds: &mut Rounds<'_>) -> io::Result<Watching>
 
 /// How often new processes are looked for.
 const SCAN: Duration = Duration::from_millis(500);
-
-/// Records that the recorder tells; none where it has ended instead.
-fn read_records(stdin: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut length = [0; 4];
-    match stdin.read_exact(&mut length) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        result => result?,
-    }
-    let length = u64::from(u32::from_ne_bytes(length));
-    let mut records = Vec::new();
-    stdin.take(length).read_to_end(&mut records)?;
-    Ok((records.len() as u64 == length).then_some(records))
-}
-
-/// A message, as [`MESSAGE_HEAD`] describes it.
-fn encode(batch: &Batch) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(MESSAGE_HEAD + batch.records.len());
-    for word in [batch.records.len() as u32, batch.samples, batch.next_row, batch.trying] {
-        bytes.extend_from_slice(&word.to_ne_bytes());
-    }
-    bytes.extend_from_slice(&batch.taken.to_ne_bytes());
-    bytes.extend_from_slice(&batch.records);
-    bytes
-}

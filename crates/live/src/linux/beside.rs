@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use capture::own;
-use live::{Watching, proc};
 use symbols::{Owners, Sources};
 use target::{Container, Places};
 use trace::Facts;
 
 use super::account::Account;
 use super::follow::Follower;
-use super::target::Target;
+use super::proc;
+use super::watching::Watching;
 use crate::owners;
 
 /// How soon it is asked what processes are after the start, and how often later.
@@ -64,8 +64,9 @@ struct Kept {
 }
 
 impl Beside {
-    /// Begins. The account is none for a whole machine; loops are looked at here where nobody else does.
-    pub(super) fn new(target: &Target, account: Option<Account>, has_loops: bool) -> Self {
+    /// Begins. The first process and the account are none for a whole machine; loops are looked at here where nothing else
+    /// does.
+    pub(super) fn new(first: Option<u32>, pids: Vec<u32>, account: Option<Account>, has_loops: bool) -> Self {
         let now = Instant::now();
         let mut beside = Self {
             followers: Vec::new(),
@@ -77,13 +78,13 @@ impl Beside {
             known: BTreeSet::new(),
             questions: BTreeMap::new(),
             lists: 0,
-            first: target.pids().first().filter(|_| !target.is_system()).map(|pid| (*pid, None)),
+            first: first.map(|pid| (pid, None)),
             next_scan: now,
             next_look: now,
             next_account: now,
             scans: 0,
         };
-        beside.take_in(target.all_pids());
+        beside.take_in(pids);
         beside
     }
 
@@ -197,7 +198,7 @@ impl Beside {
 }
 
 /// What is said of a program that is not Node.
-pub(crate) fn not_node(pid: u32, program: &str) -> String {
+pub fn not_node(pid: u32, program: &str) -> String {
     format!("process {pid} is {program}, not Node: only its native code can have names")
 }
 
@@ -224,7 +225,7 @@ fn facts_of(process: &target::Process) -> Vec<u8> {
 }
 
 /// What people call a container.
-pub(super) fn name_of(container: &Container) -> String {
+pub fn name_of(container: &Container) -> String {
     let short = container.id.chars().take(12).collect();
     let name = container.name.clone().unwrap_or(short);
     container.pod.as_ref().map_or(name.clone(), |pod| format!("{pod}/{name}"))

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use live::proc::{self, Times};
 use trace::CpuTime;
+
+use super::proc::{self, Times};
 
 /// What each process had used when it was first seen, and what it has used by now.
 pub(super) struct Account {
