@@ -27,9 +27,9 @@ use elsewhere as here;
 use linux as here;
 use words::{say_few, say_next, say_written};
 
-pub(crate) use inspect::inherit;
+pub(crate) use inspect::close_inspector;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{choose, not_node, proc, read_names, stand_in};
+pub(crate) use linux::{choose, stand_in};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {

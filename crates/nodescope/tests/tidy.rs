@@ -25,6 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("symbols", &["trace", "profile", "elf", "v8", "sys"]),
     ("views", &["profile"]),
     ("formats", &["trace", "profile", "v8", "symbols", "views"]),
+    ("live", &["trace", "profile", "elf", "v8", "sys", "target", "capture", "symbols", "formats"]),
     ("web", &["profile", "views", "formats"]),
     (PROGRAM, &[]),
 ];

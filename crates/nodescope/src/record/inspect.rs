@@ -23,7 +23,7 @@ use collect::Collector;
 use plan::Plan;
 use visit::{Place, Visit};
 
-pub(crate) use closing::inherit;
+pub(crate) use closing::close_inspector;
 pub(super) use process::Process;
 #[cfg(target_os = "linux")]
 pub(super) use say::{WHO_CAN_ATTACH, primary as say_primary};

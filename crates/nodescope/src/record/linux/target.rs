@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use super::{choose, proc};
+use live::{Job, proc};
+
+use super::choose;
 use crate::advice::Subject;
 use crate::cli;
 use crate::failure::Failure;
-
-/// Says to the program that stands in for a command what it waits for: this file's end.
-const GATE: &str = "NODESCOPE_GATE";
 
 /// So many pids are said.
 const MOST_PIDS: usize = 5;
@@ -92,8 +91,8 @@ impl Target {
         let failed =
             |what: &str| Failure::failed(format!("cannot start {}: {what}", arguments.command[0].display()));
         fs::write(&gate, "").map_err(|error| failed(&error.to_string()))?;
-        let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
-        let child = Command::new(program).args(&arguments.command).env(GATE, &gate).spawn();
+        let stand_in = Job::StandIn(gate.clone()).command();
+        let child = stand_in.and_then(|mut stand_in| stand_in.args(&arguments.command).spawn());
         let child = child.map_err(|error| failed(&error.to_string()))?;
         let name = title_of_command(&arguments.command);
         let pids = vec![child.id()];
@@ -234,18 +233,19 @@ fn title_of_command(command: &[OsString]) -> String {
 const LAUNCHER_VERBS: &[&str] = &["exec", "run", "run-script", "x", "dlx"];
 
 /// Stands in for a command until the gate opens, then becomes it. Returns only when it cannot.
-pub(crate) fn stand_in() -> Option<Failure> {
-    let gate = PathBuf::from(std::env::var_os(GATE)?);
+pub(crate) fn stand_in(gate: &Path) -> Failure {
     let mut words = std::env::args_os().skip(1);
-    let program = words.next()?;
-    while let Ok(text) = fs::read(&gate) {
+    let Some(program) = words.next() else { return Failure::failed("there is no command to start") };
+    while let Ok(text) = fs::read(gate) {
         if !text.is_empty() {
-            // Nobody will open it: whoever started us has ended.
-            let _ = fs::remove_file(&gate);
+            // It will not open any more: the recorder has ended.
+            let _ = fs::remove_file(gate);
             std::process::exit(1);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    let error = Command::new(&program).args(words).env_remove(GATE).exec();
-    Some(Failure::failed(format!("cannot start {}: {error}", program.display())).hint("is it in the PATH?"))
+    let mut command = Command::new(&program);
+    Job::forget(&mut command);
+    let error = command.args(words).exec();
+    Failure::failed(format!("cannot start {}: {error}", program.display())).hint("is it in the PATH?")
 }

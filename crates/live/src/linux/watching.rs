@@ -1,76 +1,30 @@
 //! Drives the watch of event loops from a recorder: records of the kernel tell it which processes there are, and what
 //! it observes becomes records of the recording.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use capture::{Change, WAITS_ID, change, own, records};
-use symbols::Walker;
-use trace::{
-    Address, Context, FIRST_SYSTEM_CALL_ROW, FrameName, JavaScript, LoopWatch, Registers, Sample, Second,
-    Sink, Turn, TurnKind,
-};
+use capture::{Change, change, own, records};
+use trace::{LoopWatch, Second, Turn, TurnKind};
 
-use crate::dump::threads::syscall_name;
-use crate::watch::{self, Kind, LongTurn, LoopSeen, Observation, SleepingStack, Watcher};
-
-/// The event of sleeping stacks, on their way through a walker.
-pub(super) const WAITS_EVENT: u32 = u32::MAX;
+use super::asleep::{Stack, Wait, Watched};
+use super::watch::{self, Kind, LongTurn, LoopSeen, Observation, Watcher};
 
 /// For benchmarks: `off` watches nothing, `count` says at the end how often memory was read.
 const SETTING: &str = "NODESCOPE_WATCH";
-
-/// The stack and instruction pointer, by the numbers of the kernel's perf_regs.h.
-#[cfg(target_arch = "x86_64")]
-const REGISTERS: u64 = 1 << 7 | 1 << 8;
-#[cfg(not(target_arch = "x86_64"))]
-const REGISTERS: u64 = 1 << 31 | 1 << 32;
 
 /// How long a recorder waits for a watch that may be blocked by the memory that it reads.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Between two looks, however much there is to do.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-/// So many stacks wait for their weights at most.
-const MOST_CHAINS: usize = 256;
-
 /// The watch, which has a thread of its own: whatever else a recorder does, loops are looked at in time.
-pub(super) struct Watching {
+pub struct Watching {
     shared: Option<Arc<Shared>>,
     /// What runs, what began and what ended, until the watch is told.
     added: Vec<u32>,
     changes: Vec<Change>,
-    /// The system calls whose names were told.
-    calls: BTreeSet<u32>,
-    /// Stacks that were walked, by their numbers.
-    chains: BTreeMap<u64, Vec<Address>>,
     counts: bool,
-}
-
-/// Sleeping stacks: those that were read, and how long some stand for.
-#[derive(Default)]
-pub(super) struct Sleeping {
-    pub(super) stacks: Vec<Asleep>,
-    pub(super) waits: Vec<Wait>,
-}
-
-/// A stack that was read, by its number.
-pub(super) struct Asleep {
-    number: u64,
-    pub(super) pid: u32,
-    tid: u32,
-    time_ns: u64,
-    stack: SleepingStack,
-}
-
-/// How long a stack stands for.
-pub(super) struct Wait {
-    number: u64,
-    pid: u32,
-    tid: u32,
-    time_ns: u64,
-    weight_ns: u64,
 }
 
 struct Shared {
@@ -88,7 +42,7 @@ struct State {
 
 impl Watching {
     /// Watches processes; nothing is read for the threads `excluded`.
-    pub(super) fn new(pids: impl IntoIterator<Item = u32>, excluded: &[u32], wants_stacks: bool) -> Self {
+    pub fn new(pids: impl IntoIterator<Item = u32>, excluded: &[u32], wants_stacks: bool) -> Self {
         let setting = std::env::var(SETTING).unwrap_or_default();
         if setting == "off" {
             return Self::nothing();
@@ -105,7 +59,7 @@ impl Watching {
     }
 
     /// Waits until everything was looked at once, or the time is over.
-    pub(super) fn wait_for_look(&self, most: Duration) {
+    pub fn wait_for_look(&self, most: Duration) {
         let end = Instant::now() + most;
         let has_looked =
             || self.shared.as_deref().is_none_or(|shared| shared.has_looked.load(Ordering::Acquire));
@@ -115,13 +69,12 @@ impl Watching {
     }
 
     /// Watches nothing.
-    pub(super) fn nothing() -> Self {
-        let (calls, chains) = (BTreeSet::new(), BTreeMap::new());
-        Self { shared: None, added: Vec::new(), changes: Vec::new(), calls, chains, counts: false }
+    pub fn nothing() -> Self {
+        Self { shared: None, added: Vec::new(), changes: Vec::new(), counts: false }
     }
 
     /// A process that runs already.
-    pub(super) fn add(&mut self, pid: u32) {
+    pub fn add(&mut self, pid: u32) {
         if self.shared.is_some() {
             self.added.push(pid);
             self.settle();
@@ -129,7 +82,7 @@ impl Watching {
     }
 
     /// Learns from whole records what began and ended.
-    pub(super) fn learn(&mut self, bytes: &[u8]) {
+    pub fn learn(&mut self, bytes: &[u8]) {
         if self.shared.is_some() {
             self.changes.extend(records(bytes).filter_map(|(_, record)| change(record)));
             self.settle();
@@ -151,64 +104,29 @@ impl Watching {
         }
     }
 
-    /// Writes what was seen since the last time, but for sleeping stacks, which are given.
-    pub(super) fn take(&mut self, out: &mut Vec<u8>) -> Sleeping {
+    /// What was seen since the last time.
+    pub fn take(&mut self) -> Watched {
         self.settle();
         let state = self.shared.as_deref().and_then(Shared::try_lock);
         let seen = state.map(|mut state| std::mem::take(&mut state.seen));
-        write(seen.unwrap_or_default(), out)
+        write(seen.unwrap_or_default())
     }
 
     /// The recording ends: the same for the last time.
-    pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> Sleeping {
-        let Some(shared) = self.shared.take() else { return Sleeping::default() };
-        let Some(mut state) = shared.lock_within(PATIENCE) else { return Sleeping::default() };
+    pub fn finish(&mut self) -> Watched {
+        let Some(shared) = self.shared.take() else { return Watched::default() };
+        let Some(mut state) = shared.lock_within(PATIENCE) else { return Watched::default() };
         self.changes.drain(..).for_each(|change| state.learn(change));
         let State { watcher, seen, is_over } = &mut *state;
         watcher.finish(sys::clock::monotonic_ns(), &mut |one| seen.push(one));
         *is_over = true;
         shared.changed.notify_all();
+        let mut watched = write(std::mem::take(seen));
         if self.counts {
-            crate::failure::warn(&format!("the watch of event loops read memory {} times", watcher.looks()));
+            let sentence = format!("the watch of event loops read memory {} times", watcher.looks());
+            watched.records.extend(own::note(&sentence));
         }
-        write(std::mem::take(seen), out)
-    }
-
-    /// Lets a sleeping stack be walked: what comes out has the event [`WAITS_EVENT`], and the system call as its leaf.
-    pub(super) fn walk(&mut self, asleep: &Asleep, walker: &mut Walker<'_>, out: &mut Vec<u8>) {
-        let SleepingStack { syscall, sp, pc, bytes } = &asleep.stack;
-        let row = FIRST_SYSTEM_CALL_ROW | syscall.unwrap_or(0xffff) & 0xffff;
-        if self.calls.insert(row) {
-            let symbol = name_of(*syscall);
-            let (name, line, column, inlined) = (FrameName::Symbol(symbol.as_bytes()), 0, 0, false);
-            out.extend(own::javascript(&JavaScript { row, name, line, column, inlined }));
-        }
-        walker.sample(&Sample {
-            user_registers: Some(Registers { mask: REGISTERS, values: &[*sp, *pc] }),
-            user_stack: bytes,
-            ..sample(
-                (asleep.pid, asleep.tid),
-                asleep.time_ns,
-                &[Address { value: u64::from(row), context: Context::JavaScript }],
-            )
-        });
-    }
-
-    /// Keeps what the walker made of a stack, until it is known how long the thread slept.
-    pub(super) fn keep(&mut self, asleep: &Asleep, chain: Vec<Address>) {
-        self.chains.insert(asleep.number, chain);
-        while self.chains.len() > MOST_CHAINS {
-            self.chains.pop_first();
-        }
-    }
-
-    /// Writes the stacks of which it is known by now how long they stand for.
-    pub(super) fn write_waits(&mut self, waits: &[Wait], out: &mut Vec<u8>) {
-        for wait in waits {
-            let Some(chain) = self.chains.remove(&wait.number) else { continue };
-            let sample = sample((wait.pid, wait.tid), wait.time_ns, &chain);
-            own::sample(WAITS_ID, &Sample { period: wait.weight_ns, ..sample }, out);
-        }
+        watched
     }
 }
 
@@ -254,38 +172,10 @@ impl State {
     }
 }
 
-fn sample<'a>((pid, tid): (u32, u32), time_ns: u64, chain: &'a [Address]) -> Sample<'a> {
-    Sample {
-        event: WAITS_EVENT,
-        time_ns,
-        pid: Some(pid),
-        tid: Some(tid),
-        cpu: None,
-        period: 1,
-        chain,
-        user_registers: None,
-        user_stack: &[],
-    }
-}
-
-/// Whether a sleeping stack has JavaScript in it, beside its leaf.
-pub(super) fn has_javascript(chain: &[Address]) -> bool {
-    chain.iter().skip(1).any(|address| address.context == Context::JavaScript)
-}
-
-/// The leaf of a sleeping stack: what the thread waits in.
-fn name_of(syscall: Option<u32>) -> String {
-    match (syscall, syscall.and_then(syscall_name)) {
-        (_, Some(name)) => format!("{name} (waiting)"),
-        (Some(number), None) => format!("system call {number} (waiting)"),
-        // A page fault, for example.
-        (None, None) => "kernel (waiting)".to_owned(),
-    }
-}
-
-/// Writes what was observed, but for sleeping stacks.
-fn write(seen: Vec<Observation>, out: &mut Vec<u8>) -> Sleeping {
-    let mut sleeping = Sleeping::default();
+/// What was observed, as records but for sleeping stacks.
+fn write(seen: Vec<Observation>) -> Watched {
+    let mut watched = Watched::default();
+    let out = &mut watched.records;
     for one in seen {
         match one {
             Observation::Loop(LoopSeen { pid, tid, start_ns, end_ns, polled_ns, turns, problem }) => {
@@ -301,15 +191,15 @@ fn write(seen: Vec<Observation>, out: &mut Vec<u8>) -> Sleeping {
                 out.extend(own::turn(&turn));
             }
             Observation::Stack { number, pid, tid, time_ns, stack } => {
-                sleeping.stacks.push(Asleep { number, pid, tid, time_ns, stack });
+                watched.stacks.push(Stack { number, pid, tid, time_ns, stack });
             }
             Observation::Wait { number, pid, tid, time_ns, weight_ns } => {
-                sleeping.waits.push(Wait { number, pid, tid, time_ns, weight_ns });
+                watched.waits.push(Wait { number, pid, tid, time_ns, weight_ns });
             }
             Observation::Second(second) => out.extend(own::second(&counted(&second))),
         }
     }
-    sleeping
+    watched
 }
 
 fn long_turn(pid: u32, tid: u32, turn: &LongTurn) -> Turn {

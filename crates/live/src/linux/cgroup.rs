@@ -4,8 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
-
 /// What a recording takes at most, mostly in the end, when names are looked up.
 const NEEDED: u64 = 48 << 20;
 /// We may take one part of so many of what is left.
@@ -14,8 +12,15 @@ const SHARE: u64 = 4;
 /// The kernel ends whoever has this first.
 const FIRST_TO_GO: &str = "1000";
 
+/// Too little is left before the memory limit of the target, which counts for us, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLittleRoom {
+    /// What is left.
+    pub left_bytes: u64,
+}
+
 /// Makes sure that a target that shares its limits with us is not ended for our memory.
-pub(super) fn leave_room(pids: &[u32]) -> Result<(), Failure> {
+pub fn leave_room(pids: &[u32]) -> Result<(), TooLittleRoom> {
     let group = |process: &str| fs::read_to_string(format!("/proc/{process}/cgroup")).ok();
     let Some(own) = group("self") else { return Ok(()) };
     if !pids.iter().any(|pid| group(&pid.to_string()).as_ref() == Some(&own)) {
@@ -24,11 +29,7 @@ pub(super) fn leave_room(pids: &[u32]) -> Result<(), Failure> {
     // It is a favour to the target; nothing depends on it.
     let _ = fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
     match room(Path::new("/sys/fs/cgroup"), &own) {
-        Some(left) if left / SHARE < NEEDED => Err(Failure::failed(format!(
-            "only {} MB are left before the target's memory limit, which counts for nodescope, too",
-            left >> 20
-        ))
-        .hint("record it from outside of its container")),
+        Some(left_bytes) if left_bytes / SHARE < NEEDED => Err(TooLittleRoom { left_bytes }),
         _ => Ok(()),
     }
 }

@@ -1,36 +1,37 @@
 //! Looks at the threads of a process: those that run are sampled for a moment, those that sleep are read. A page of the
 //! target may block whoever reads it for ever, so a program of its own does this: ourselves, started once more. It
-//! sends a line for everything that it has found, and when it is silent for too long, another one begins that reads less.
+//! sends a message for everything that it has found, and when it is silent for too long, another one begins that reads less.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, Read, Write};
-use std::os::fd::AsRawFd;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use capture::{Options, Sampler, Scope, records};
+use capture::{AttachError, Options, Sampler, Scope, records};
 use formats::perf_data::Live;
-use serde::{Deserialize, Serialize};
 use symbols::{Found, Walker};
 use trace::{Address, Context, Registers, Sample, Sink, javascript};
 
+use super::asleep::PLACE_REGISTERS;
+use super::machine::ThisMachine;
+use super::own_process;
+use super::supervised::Supervised;
 use super::threads::{self, Thread, Whereabouts};
-use crate::advice::{self, Subject};
-use crate::failure::Failure;
-use crate::own_process::{self, LastWords};
-use crate::record::proc;
-
-/// Tells the looker the process, and what it may do.
-const PROCESS: &str = "NODESCOPE_DUMP";
+use super::watchdog::Patience;
+use crate::job::Job;
+use crate::message::{Depth, Hint, LookOrder, Message, NamedFrame, RanScript, Seen};
 
 /// In a test: whether it crashes.
 const PANIC: &str = "NODESCOPE_TEST_PANIC_IN_DUMP";
 
-/// How long the looker may be silent while it does not run: it tells of every round.
-const PATIENCE: Duration = Duration::from_millis(600);
+/// It tells of every round, and there is not much time.
+const PATIENCE: Patience = Patience {
+    silence: Duration::from_millis(450),
+    standstill: Duration::from_millis(150),
+    slow_disk: Duration::from_secs(1),
+};
 /// How long all of it may take.
-pub(super) const LIMIT: Duration = Duration::from_millis(2500);
+const LIMIT: Duration = Duration::from_millis(2500);
 
 /// Samples a second, and how much of the stack each copies.
 const FREQUENCY: u32 = 999;
@@ -49,88 +50,31 @@ const MOST_STACK: u64 = 1 << 20;
 /// How often a thread is looked at that wakes up meanwhile.
 const MOST_LOOKS: u32 = 4;
 
-/// The stack and instruction pointer, by the numbers of the kernel's perf_regs.h.
-#[cfg(target_arch = "x86_64")]
-const REGISTERS: u64 = 1 << 7 | 1 << 8;
-#[cfg(not(target_arch = "x86_64"))]
-const REGISTERS: u64 = 1 << 31 | 1 << 32;
-
-/// What the looker may read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Depth {
-    /// Stacks and V8's heap.
-    Heap,
-    /// Stacks.
-    Stacks,
-    /// Nothing of the target's memory.
-    Nothing,
-}
-
-/// What the looker sends.
-#[derive(Debug, Serialize, Deserialize)]
-enum Line {
-    Alive,
-    Frame(NamedFrame),
-    Script(RanScript),
-    Thread(Seen),
-    Hint(Hint),
-}
-
-/// A script whose text is not the file's.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct RanScript {
-    pub(super) name: String,
-    pub(super) map_url: String,
-    pub(super) text: String,
-}
-
-/// A JavaScript frame.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct NamedFrame {
-    pub(super) row: u32,
-    /// As a recording has it.
-    pub(super) bytes: Vec<u8>,
-}
-
-/// A thread, and where it was.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
-    pub(super) tid: u32,
-    pub(super) is_running: bool,
-    pub(super) syscall: Option<u32>,
-    /// Whose each address is, as its place among [`CONTEXTS`], and the address.
-    pub(super) chain: Vec<(u8, u64)>,
-    /// Why there is no more of the stack.
-    pub(super) why: Option<String>,
-}
-
-/// What stands in the way, and what to type about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Hint {
-    pub(super) what: String,
-    pub(super) hint: String,
-}
-
 const CONTEXTS: [Context; 5] =
     [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript, Context::Cut];
 
 /// Everything that was found.
 #[derive(Debug, Default)]
-pub(super) struct Look {
-    pub(super) frames: Vec<NamedFrame>,
-    pub(super) scripts: Vec<RanScript>,
-    pub(super) threads: BTreeMap<u32, Seen>,
-    pub(super) hints: Vec<Hint>,
+pub struct Look {
+    /// JavaScript frames.
+    pub frames: Vec<NamedFrame>,
+    /// Scripts whose text is not the file's.
+    pub scripts: Vec<RanScript>,
+    /// Threads, by their numbers.
+    pub threads: BTreeMap<u32, Seen>,
+    /// What stood in the way.
+    pub hints: Vec<Hint>,
     /// Whether reading the heap had to be given up.
-    pub(super) was_blocked: bool,
+    pub was_blocked: bool,
     /// Why lookers ended before they should: that is a bug of ours.
-    pub(super) crashes: Vec<String>,
+    pub crashes: Vec<String>,
     /// Who told of each thread: what the same looker says later is better.
     told_by: BTreeMap<u32, Depth>,
 }
 
 impl Seen {
-    pub(super) fn addresses(&self) -> Vec<Address> {
+    /// The addresses, each with whose it is.
+    pub fn addresses(&self) -> Vec<Address> {
         let address = |(context, value): &(u8, u64)| {
             Some(Address { value: *value, context: *CONTEXTS.get(usize::from(*context))? })
         };
@@ -139,7 +83,7 @@ impl Seen {
 }
 
 /// Looks at all threads of a process, until that is done or the time is over.
-pub(super) fn look(pid: u32, name: &str) -> io::Result<Look> {
+pub fn look(pid: u32, name: &str) -> io::Result<Look> {
     let end = Instant::now() + LIMIT;
     let mut look = Look::default();
     for depth in [Depth::Heap, Depth::Stacks, Depth::Nothing] {
@@ -158,18 +102,18 @@ impl Look {
         self.frames.iter().map(|frame| frame.row + 1).max().unwrap_or(0)
     }
 
-    fn take(&mut self, line: Line, depth: Depth) {
-        match line {
-            Line::Alive => {}
-            Line::Frame(frame) => self.frames.push(frame),
-            Line::Script(script) => self.scripts.push(script),
-            Line::Thread(seen) => {
+    fn take(&mut self, message: Message, depth: Depth) {
+        match message {
+            Message::Frame(frame) => self.frames.push(frame),
+            Message::Script(script) => self.scripts.push(script),
+            Message::Thread(seen) => {
                 if *self.told_by.entry(seen.tid).or_insert(depth) == depth {
                     self.threads.insert(seen.tid, seen);
                 }
             }
-            Line::Hint(hint) if self.hints.contains(&hint) => {}
-            Line::Hint(hint) => self.hints.push(hint),
+            Message::Hint(hint) if !self.hints.contains(&hint) => self.hints.push(hint),
+            // That it goes on was heard.
+            _ => {}
         }
     }
 }
@@ -177,10 +121,7 @@ impl Look {
 /// The other program, as we see it.
 struct Looker {
     depth: Depth,
-    child: Child,
-    stdout: ChildStdout,
-    last_words: Option<LastWords>,
-    bytes: Vec<u8>,
+    program: Supervised,
 }
 
 /// How a looker came to its end.
@@ -194,89 +135,43 @@ enum Ended {
 
 impl Looker {
     fn start(pid: u32, name: &str, depth: Depth, next_row: u32) -> io::Result<Self> {
-        let order = Order { pid, name: name.to_owned(), depth, next_row };
-        let last_words = LastWords::new().ok();
-        let stderr = last_words.as_ref().and_then(|words| words.stdio().ok());
-        let mut child = Command::new(std::env::current_exe()?)
-            .env(PROCESS, serde_json::to_string(&order)?)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            // To find the names of a backtrace takes so long that the crash would be taken for a hang.
-            .env("RUST_BACKTRACE", "0")
-            .stderr(stderr.unwrap_or_else(Stdio::inherit))
-            .spawn()?;
-        let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { depth, child, stdout, last_words, bytes: Vec::new() })
+        let order = Message::Look(LookOrder { pid, name: name.to_owned(), depth, next_row });
+        Ok(Self { depth, program: Supervised::start(&Job::LookAtThreads, &order, PATIENCE)? })
     }
 
     /// Takes in what is sent, until there is no more.
     fn listen(&mut self, end: Instant, look: &mut Look) -> io::Result<Ended> {
-        let mut heard = Instant::now();
         loop {
             let now = Instant::now();
-            if now >= end || heard.elapsed() > PATIENCE && !self.runs() {
+            if now >= end || self.program.is_stuck() {
                 return Ok(Ended::Silent);
             }
-            if !sys::perf::wait(&[self.stdout.as_raw_fd()], (end - now).min(Duration::from_millis(50)))? {
-                continue;
+            let may_go_on = self.program.listen((end - now).min(Duration::from_millis(50)))?;
+            while let Some(message) = self.program.next()? {
+                look.take(message, self.depth);
             }
-            let mut piece = [0; 1 << 16];
-            let read = self.stdout.read(&mut piece)?;
-            if read == 0 {
-                let status = self.child.wait()?;
-                return Ok(if status.success() { Ended::Done } else { Ended::Crashed(self.cause(status)) });
-            }
-            heard = Instant::now();
-            self.bytes.extend_from_slice(&piece[..read]);
-            let whole = self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            for line in self.bytes.drain(..whole).collect::<Vec<u8>>().lines().map_while(Result::ok) {
-                look.take(serde_json::from_str(&line)?, self.depth);
+            if !may_go_on {
+                let status = self.program.status();
+                return Ok(match status.is_some_and(|status| status.success()) {
+                    true => Ended::Done,
+                    false => Ended::Crashed(self.program.cause(status)),
+                });
             }
         }
     }
-
-    fn cause(&self, status: ExitStatus) -> String {
-        self.last_words.as_ref().map_or_else(|| status.to_string(), |words| words.cause(Some(status)))
-    }
-
-    fn runs(&self) -> bool {
-        let fields = proc::stat_fields(self.child.id());
-        fields.is_some_and(|fields| fields.first().is_some_and(|state| state.starts_with('R')))
-    }
 }
 
-impl Drop for Looker {
-    fn drop(&mut self) {
-        // It has ended, or shall.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// What the looker is told.
-#[derive(Debug, Serialize, Deserialize)]
-struct Order {
-    pid: u32,
-    name: String,
-    depth: Depth,
-    next_row: u32,
-}
-
-/// Looks at a process, if that is what this program was started for.
-pub(crate) fn look_for_dump() -> Option<Result<(), Failure>> {
-    let order: Order = serde_json::from_str(&std::env::var(PROCESS).ok()?).ok()?;
-    Some(serve(&order).map_err(|error| Failure::failed(format!("cannot look at {}: {error}", order.name))))
-}
-
-fn serve(order: &Order) -> io::Result<()> {
+/// Looks at the threads of a process, which this program was started for. `explain` says why it may not be sampled.
+pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Result<()> {
+    let Some(Message::Look(order)) = Message::read(&mut io::stdin().lock())? else { return Ok(()) };
     let pid = order.pid;
     if order.depth == Depth::Heap {
         own_process::crash_if_asked(PANIC);
     }
     let all = threads::list(pid)?;
-    let found: RefCell<Vec<Line>> = RefCell::new(Vec::new());
-    let mut walker = Walker::new(order.next_row, &[], proc::whereabouts, |one| {
-        found.borrow_mut().extend(line_of(&one));
+    let found: RefCell<Vec<Message>> = RefCell::new(Vec::new());
+    let mut walker = Walker::new(order.next_row, &[], &ThisMachine, |one| {
+        found.borrow_mut().extend(message_of(&one));
     });
     walker.search();
     if order.depth > Depth::Heap {
@@ -306,11 +201,7 @@ fn serve(order: &Order) -> io::Result<()> {
         // Who only woke up for a moment has told enough.
         Err(_) if running.is_empty() => Ok(()),
         Err(error) => {
-            let is_anothers = proc::is_of_another_user(pid);
-            let subject = Subject { name: &order.name, again: format!("dump {pid}"), is_anothers };
-            if let Failure::Said { what, hint, .. } = advice::explain(&error, &subject) {
-                send(&Line::Hint(Hint { what, hint: hint.unwrap_or_default() }))?;
-            }
+            send(&Message::Hint(explain(&error, pid, &order.name)))?;
             // Perhaps they sleep by now.
             for tid in running {
                 if !reader.look_again(tid)? {
@@ -322,7 +213,7 @@ fn serve(order: &Order) -> io::Result<()> {
     }
 }
 
-fn attach(pid: u32) -> Result<Sampler, capture::AttachError> {
+fn attach(pid: u32) -> Result<Sampler, AttachError> {
     let (events, stack_bytes) = (Vec::new(), STACK_BYTES);
     let options = Options { frequency: FREQUENCY, on_exec: false, children: false, events, stack_bytes };
     let mut sampler = Sampler::attach(Scope::Processes(&[pid]), &options)?;
@@ -360,10 +251,10 @@ fn sample(
         for (_, record) in records(&raw).filter(|(is_sample, _)| *is_sample) {
             live.take(record, &mut reader.walker);
             reader.walker.read_scripts();
-            for line in reader.found.take() {
-                match line {
-                    Line::Thread(seen) if !(wanted.remove(&seen.tid) || waking.remove(&seen.tid)) => {}
-                    line => send(&line)?,
+            for message in reader.found.take() {
+                match message {
+                    Message::Thread(seen) if !(wanted.remove(&seen.tid) || waking.remove(&seen.tid)) => {}
+                    message => send(&message)?,
                 }
             }
         }
@@ -388,7 +279,7 @@ fn sample(
         if wanted.is_empty() && (waking.is_empty() || start.elapsed() >= WAKING) {
             return Ok(());
         }
-        send(&Line::Alive)?;
+        send(&Message::Alive)?;
     }
 }
 
@@ -406,7 +297,7 @@ struct Sleepers<'a> {
     depth: Depth,
     mappings: Vec<(u64, u64)>,
     walker: Walker<'a>,
-    found: &'a RefCell<Vec<Line>>,
+    found: &'a RefCell<Vec<Message>>,
 }
 
 impl Sleepers<'_> {
@@ -467,18 +358,18 @@ impl Sleepers<'_> {
             cpu: None,
             period: 1,
             chain: &[],
-            user_registers: Some(Registers { mask: REGISTERS, values: &[sp, pc] }),
+            user_registers: Some(Registers { mask: PLACE_REGISTERS, values: &[sp, pc] }),
             user_stack: stack,
         };
         self.walker.sample(&sample);
         self.walker.read_scripts();
         let why = stack.is_empty().then(|| "its stack cannot be read".to_owned());
-        for line in self.found.take() {
-            match line {
-                Line::Thread(seen) => {
-                    send(&Line::Thread(Seen { is_running: false, syscall, why: why.clone(), ..seen }))?;
+        for message in self.found.take() {
+            match message {
+                Message::Thread(seen) => {
+                    send(&Message::Thread(Seen { is_running: false, syscall, why: why.clone(), ..seen }))?;
                 }
-                line => send(&line)?,
+                message => send(&message)?,
             }
         }
         Ok(())
@@ -490,24 +381,32 @@ impl Sleepers<'_> {
             return Ok(Looked::Running);
         }
         let why = Some("its stack may not be read".to_owned());
-        send(&Line::Thread(Seen { tid, is_running: false, syscall: None, chain: Vec::new(), why }))?;
+        send(&Message::Thread(Seen { tid, is_running: false, syscall: None, chain: Vec::new(), why }))?;
         Ok(Looked::Done { switches: None })
     }
 }
 
-fn not_seen(tid: u32, why: &str) -> Line {
-    Line::Thread(Seen { tid, is_running: true, syscall: None, chain: Vec::new(), why: Some(why.to_owned()) })
+fn not_seen(tid: u32, why: &str) -> Message {
+    Message::Thread(Seen {
+        tid,
+        is_running: true,
+        syscall: None,
+        chain: Vec::new(),
+        why: Some(why.to_owned()),
+    })
 }
 
-fn line_of(found: &Found<'_>) -> Option<Line> {
+fn message_of(found: &Found<'_>) -> Option<Message> {
     Some(match found {
-        Found::Frame(frame) => Line::Frame(NamedFrame { row: frame.row, bytes: javascript::encode(frame) }),
+        Found::Frame(frame) => {
+            Message::Frame(NamedFrame { row: frame.row, bytes: javascript::encode(frame) })
+        }
         Found::Sample(sample) => {
             let place = |address: &Address| {
                 let context = CONTEXTS.iter().position(|context| *context == address.context).unwrap_or(0);
                 (context as u8, address.value)
             };
-            Line::Thread(Seen {
+            Message::Thread(Seen {
                 tid: sample.tid.unwrap_or(0),
                 is_running: true,
                 syscall: None,
@@ -516,19 +415,16 @@ fn line_of(found: &Found<'_>) -> Option<Line> {
             })
         }
         Found::Script(script) => {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let (name, map_url, text) = (text(script.name), text(script.map_url), text(script.text));
-            Line::Script(RanScript { name, map_url, text })
+            let (name, map_url, text) = (script.name.to_vec(), script.map_url.to_vec(), script.text.to_vec());
+            Message::Script(RanScript { name, map_url, text })
         }
         // Why there are no names is found out by other means, and who hangs is ended as a whole.
         Found::Trying(_) | Found::Note(_) => return None,
     })
 }
 
-fn send(line: &Line) -> io::Result<()> {
-    let mut text = serde_json::to_string(line)?;
-    text.push('\n');
+fn send(message: &Message) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(&message.encode())?;
     stdout.flush()
 }

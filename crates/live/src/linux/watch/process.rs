@@ -10,11 +10,12 @@ use v8::libuv::{EventLoop, LoopFault, LoopLayout, LoopState};
 use super::find::{Found, Programs};
 use super::groups::{Groups, Machine, Throttling};
 use super::host::{Counted, most_throttled};
-use super::sleeping::{self, SleepingStack};
+use super::sleeping;
 use super::thread::{Scheduled, ThreadFiles};
 use super::turns::{Kind, Look, Seen, Turns};
 use super::waits::{Wait, Waits};
 use super::{LoopSeen, Observation, workers};
+use crate::linux::asleep::SleepingStack;
 
 /// For how long a process may be without a loop before that is a problem.
 const START_NS: u64 = 2_000_000_000;

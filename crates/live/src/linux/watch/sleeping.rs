@@ -4,21 +4,13 @@
 use v8::Memory;
 
 use super::thread::ThreadFiles;
-use crate::dump::threads::{self, Whereabouts};
+use crate::linux::asleep::SleepingStack;
+use crate::linux::threads::{self, Whereabouts};
 
 /// What is read of a stack at most.
 const MOST_BYTES: u64 = 256 << 10;
 /// A stack whose end is further away than this is another one.
 const LARGEST_STACK: u64 = 1 << 30;
-
-/// A stack that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SleepingStack {
-    pub(crate) syscall: Option<u32>,
-    pub(crate) sp: u64,
-    pub(crate) pc: u64,
-    pub(crate) bytes: Vec<u8>,
-}
 
 /// Reads the stack of a thread; none where it runs meanwhile. `end` is where its stack was known to end.
 pub(super) fn read(

@@ -13,14 +13,17 @@ const TICK_NS: u64 = 10_000_000;
 
 /// When a process began, and the CPU time that it has used since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Times {
+pub struct Times {
     /// In ticks since the machine's start; a pid that is used again has another.
-    pub(crate) born: u64,
-    pub(crate) user_ns: u64,
-    pub(crate) kernel_ns: u64,
+    pub born: u64,
+    /// In its own code.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub kernel_ns: u64,
 }
 
-pub(crate) fn times(pid: u32) -> Option<Times> {
+/// When a process began, and the CPU time that it has used since; none where it has ended.
+pub fn times(pid: u32) -> Option<Times> {
     let fields = stat_fields(pid)?;
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     let [user, kernel, born] = [number(11)?, number(12)?, number(19)?];
@@ -28,14 +31,14 @@ pub(crate) fn times(pid: u32) -> Option<Times> {
 }
 
 /// What stands behind the name in /proc/PID/stat: state, parent, …
-pub(crate) fn stat_fields(pid: u32) -> Option<Vec<String>> {
+pub fn stat_fields(pid: u32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     Some(rest.split(' ').map(str::to_owned).collect())
 }
 
 /// Whether a process runs, or would if it had a CPU.
-pub(super) fn is_running(pid: u32) -> bool {
+pub fn is_running(pid: u32) -> bool {
     stat_fields(pid).is_some_and(|fields| fields.first().is_some_and(|state| state.starts_with('R')))
 }
 
@@ -43,18 +46,18 @@ pub(super) fn is_running(pid: u32) -> bool {
 const DISK_WAITS: &[&str] = &["folio_wait", "io_schedule", "wait_on_page", "blk_", "bio_", "swap"];
 
 /// Whether a process waits for a disk; no where the kernel does not tell.
-pub(super) fn waits_for_disk(pid: u32) -> bool {
+pub fn waits_for_disk(pid: u32) -> bool {
     let place = fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
     DISK_WAITS.iter().any(|part| place.contains(part))
 }
 
 /// The kernel's account of a process's work, which changes whenever it runs.
-pub(super) fn account(pid: u32) -> Option<String> {
+pub fn account(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()
 }
 
 /// Whether the process that began then has ended, even if its parent has not fetched it yet.
-pub(crate) fn is_over(pid: u32, born: u64) -> bool {
+pub fn is_over(pid: u32, born: u64) -> bool {
     let Some(fields) = stat_fields(pid) else { return true };
     let is_dead = fields.first().is_some_and(|state| state.starts_with(['Z', 'X']));
     let is_another = fields.get(19).and_then(|text| text.parse::<u64>().ok()) != Some(born);
@@ -62,14 +65,14 @@ pub(crate) fn is_over(pid: u32, born: u64) -> bool {
 }
 
 /// What a process calls itself: the last of its pids, from the outermost namespace to its own.
-pub(crate) fn inner_pid(pid: u32) -> Option<u32> {
+pub fn inner_pid(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     line.split_whitespace().next_back()?.parse().ok()
 }
 
 /// Where the files of a process are, if it sees others than we do, and which view of files that is.
-pub(crate) fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
+pub fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
     let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let view = mounts(&pid.to_string())?;
@@ -79,25 +82,25 @@ pub(crate) fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
 }
 
 /// Where the files of a process are while it lives.
-pub(crate) fn whereabouts(pid: u32) -> Whereabouts {
+pub fn whereabouts(pid: u32) -> Whereabouts {
     let deleted = deleted_program(pid).map(|path| (path, PathBuf::from(format!("/proc/{pid}/exe"))));
     Whereabouts { root: root(pid).map(|(path, _)| path), deleted }
 }
 
 /// The path of a process's program, as the kernel tells it, if it was replaced on disk.
-pub(super) fn deleted_program(pid: u32) -> Option<Vec<u8>> {
+pub fn deleted_program(pid: u32) -> Option<Vec<u8>> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?.into_os_string().into_vec();
     path.ends_with(b" (deleted)").then_some(path)
 }
 
 /// Everything that runs here.
-pub(super) fn all_pids() -> Vec<u32> {
+pub fn all_pids() -> Vec<u32> {
     let number = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u32>().ok();
     fs::read_dir("/proc").into_iter().flatten().filter_map(number).collect()
 }
 
 /// Adds the processes that they have started, and those that these have started: a cluster's workers.
-pub(crate) fn add_children(pids: &mut Vec<u32>) {
+pub fn add_children(pids: &mut Vec<u32>) {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for pid in all_pids() {
         if let Some(parent) = stat_fields(pid).and_then(|fields| fields.get(1)?.parse().ok()) {
@@ -116,7 +119,7 @@ pub(crate) fn add_children(pids: &mut Vec<u32>) {
 }
 
 /// Whether a process belongs to somebody else.
-pub(crate) fn is_of_another_user(pid: u32) -> bool {
+pub fn is_of_another_user(pid: u32) -> bool {
     let user = |process: &str| fs::metadata(format!("/proc/{process}")).map(|meta| meta.uid()).ok();
     user(&pid.to_string()) != user("self")
 }

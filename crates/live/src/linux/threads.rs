@@ -5,21 +5,29 @@ use std::io;
 
 /// A thread.
 #[derive(Clone, Debug)]
-pub(super) struct Thread {
-    pub(super) tid: u32,
+pub struct Thread {
+    /// Its number.
+    pub tid: u32,
     /// What it calls itself.
-    pub(super) name: String,
+    pub name: String,
     /// The kernel's letter: R runs, S sleeps, D is not to be disturbed, T is stopped.
-    pub(super) letter: char,
+    pub letter: char,
 }
 
 /// Where a thread is, by the kernel's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whereabouts {
+pub enum Whereabouts {
     /// On a CPU, or waiting for one.
     Running,
     /// In the kernel, and its own code waits.
-    Asleep { syscall: Option<u32>, sp: u64, pc: u64 },
+    Asleep {
+        /// The system call that it waits in.
+        syscall: Option<u32>,
+        /// Its stack pointer.
+        sp: u64,
+        /// Where its own code goes on.
+        pc: u64,
+    },
     /// We may not know.
     Hidden,
     /// It has ended.
@@ -30,7 +38,7 @@ pub(crate) enum Whereabouts {
 const MOST_THREADS: usize = 4096;
 
 /// The threads of a process, the main thread first.
-pub(super) fn list(pid: u32) -> io::Result<Vec<Thread>> {
+pub fn list(pid: u32) -> io::Result<Vec<Thread>> {
     let folder = fs::read_dir(format!("/proc/{pid}/task"))?;
     let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u32>().ok();
     let mut tids: Vec<u32> = folder.filter_map(number).take(MOST_THREADS).collect();
@@ -45,7 +53,7 @@ pub(super) fn list(pid: u32) -> io::Result<Vec<Thread>> {
 }
 
 /// Where a thread is.
-pub(crate) fn whereabouts(pid: u32, tid: u32) -> Whereabouts {
+pub fn whereabouts(pid: u32, tid: u32) -> Whereabouts {
     match fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")) {
         Ok(text) => parse(&text),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Whereabouts::Hidden,
@@ -69,7 +77,7 @@ fn parse(text: &str) -> Whereabouts {
 }
 
 /// How often a thread has gone to sleep: as long as this stays, it has not run.
-pub(super) fn switches(pid: u32, tid: u32) -> Option<u64> {
+pub fn switches(pid: u32, tid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     let count =
         |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
@@ -77,13 +85,13 @@ pub(super) fn switches(pid: u32, tid: u32) -> Option<u64> {
 }
 
 /// The CPU time of a thread.
-pub(super) fn cpu_ns(pid: u32, tid: u32) -> Option<u64> {
+pub fn cpu_ns(pid: u32, tid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
     text.split(' ').next()?.parse().ok()
 }
 
 /// What is mapped, ascending: start and end.
-pub(crate) fn mappings(pid: u32) -> io::Result<Vec<(u64, u64)>> {
+pub fn mappings(pid: u32) -> io::Result<Vec<(u64, u64)>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let range = |line: &str| {
         let (start, end) = line.split(' ').next()?.split_once('-')?;
@@ -93,7 +101,7 @@ pub(crate) fn mappings(pid: u32) -> io::Result<Vec<(u64, u64)>> {
 }
 
 /// The name of a system call, where it is one that threads sleep in.
-pub(crate) fn syscall_name(number: u32) -> Option<&'static str> {
+pub fn syscall_name(number: u32) -> Option<&'static str> {
     let column = usize::from(std::env::consts::ARCH != "x86_64");
     SYSCALLS.iter().find(|(numbers, _)| numbers[column] == Some(number)).map(|(_, name)| *name)
 }

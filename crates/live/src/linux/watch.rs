@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use symbols::RemoteMemory;
 
+use super::asleep::SleepingStack;
 use find::Programs;
 use groups::Machine;
 use process::Process;
 
 pub(crate) use host::Second;
-pub(crate) use sleeping::SleepingStack;
 pub(crate) use turns::{Kind, LongTurn};
 
 /// How often loops are looked at: mostly, while a turn goes on that may be long, and while a process starts.

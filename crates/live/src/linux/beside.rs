@@ -15,7 +15,6 @@ use trace::Facts;
 use super::account::Account;
 use super::follow::Follower;
 use super::proc;
-use super::target::Target;
 use super::watching::Watching;
 use crate::owners;
 
@@ -65,8 +64,9 @@ struct Kept {
 }
 
 impl Beside {
-    /// Begins. The account is none for a whole machine; loops are looked at here where nobody else does.
-    pub(super) fn new(target: &Target, account: Option<Account>, has_loops: bool) -> Self {
+    /// Begins. The first process and the account are none for a whole machine; loops are looked at here where nothing else
+    /// does.
+    pub(super) fn new(first: Option<u32>, pids: Vec<u32>, account: Option<Account>, has_loops: bool) -> Self {
         let now = Instant::now();
         let mut beside = Self {
             followers: Vec::new(),
@@ -78,13 +78,13 @@ impl Beside {
             known: BTreeSet::new(),
             questions: BTreeMap::new(),
             lists: 0,
-            first: target.pids().first().filter(|_| !target.is_system()).map(|pid| (*pid, None)),
+            first: first.map(|pid| (pid, None)),
             next_scan: now,
             next_look: now,
             next_account: now,
             scans: 0,
         };
-        beside.take_in(target.all_pids());
+        beside.take_in(pids);
         beside
     }
 
@@ -103,7 +103,8 @@ impl Beside {
         }
         let now_ns = sys::clock::monotonic_ns();
         // Nobody here can name a stack.
-        drop(if is_last { self.watching.finish(out) } else { self.watching.take(out) });
+        let watched = if is_last { self.watching.finish() } else { self.watching.take() };
+        out.extend_from_slice(&watched.records);
         if now >= self.next_look || is_last {
             self.next_look = now + PAUSE;
             self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
@@ -197,7 +198,7 @@ impl Beside {
 }
 
 /// What is said of a program that is not Node.
-pub(crate) fn not_node(pid: u32, program: &str) -> String {
+pub fn not_node(pid: u32, program: &str) -> String {
     format!("process {pid} is {program}, not Node: only its native code can have names")
 }
 
@@ -224,7 +225,7 @@ fn facts_of(process: &target::Process) -> Vec<u8> {
 }
 
 /// What people call a container.
-pub(super) fn name_of(container: &Container) -> String {
+pub fn name_of(container: &Container) -> String {
     let short = container.id.chars().take(12).collect();
     let name = container.name.clone().unwrap_or(short);
     container.pod.as_ref().map_or(name.clone(), |pod| format!("{pod}/{name}"))

@@ -6,7 +6,7 @@ use std::fs;
 use symbols::Owners;
 
 /// Whom to believe where nothing is known of a process: ourselves, and the user who called us with sudo.
-pub(crate) fn default_owners() -> Owners {
+pub fn default_owners() -> Owners {
     let sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
     match sys::users::effective() {
         Some(own) => Owners::of_users([own].into_iter().chain(sudo)),
@@ -16,7 +16,7 @@ pub(crate) fn default_owners() -> Owners {
 
 /// The users of a process that runs, as this machine numbers them: what it is and was started as, and root of its own
 /// user namespace. Empty where the kernel does not tell.
-pub(crate) fn of_process(pid: u32) -> Vec<u32> {
+pub fn of_process(pid: u32) -> Vec<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
     let mut users: Vec<u32> = line.split_whitespace().filter_map(|uid| uid.parse().ok()).collect();

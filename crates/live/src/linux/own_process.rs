@@ -11,25 +11,25 @@ use std::process::{ExitStatus, Stdio};
 const MOST_BYTES: usize = 64 << 10;
 
 /// For tests of what happens then: panics where a variable is set. Programs that are released do not look at it.
-pub(crate) fn crash_if_asked(variable: &str) {
+pub(super) fn crash_if_asked(variable: &str) {
     assert!(!cfg!(debug_assertions) || std::env::var_os(variable).is_none(), "a test wants it");
 }
 
 /// Takes what a program says on stderr, which is nothing as long as all is well.
-pub(crate) struct LastWords(File);
+pub(super) struct LastWords(File);
 
 impl LastWords {
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         sys::files::memory_file().map(Self)
     }
 
     /// For the program's stderr.
-    pub(crate) fn stdio(&self) -> io::Result<Stdio> {
+    pub(super) fn stdio(&self) -> io::Result<Stdio> {
         self.0.try_clone().map(Stdio::from)
     }
 
     /// Why it ended, as part of a sentence.
-    pub(crate) fn cause(&self, status: Option<ExitStatus>) -> String {
+    pub(super) fn cause(&self, status: Option<ExitStatus>) -> String {
         let mut bytes = vec![0; MOST_BYTES];
         let length = self.0.read_at(&mut bytes, 0).unwrap_or(0);
         cause(status, &String::from_utf8_lossy(&bytes[..length]))

@@ -2,14 +2,15 @@
 //! names old samples wrongly. So each line is stamped with the moment at which it was first seen, and the lines
 //! become a jitdump, which has times.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use symbols::{Disk, Files, ForProcess, OpenFile};
 
-use crate::{output, owners};
+use crate::owners;
 
 /// What is read of a map at once.
 const PIECE_BYTES: u64 = 4 << 20;
@@ -134,7 +135,7 @@ impl Follower {
 /// A jitdump with its head. It has no name, so that nothing is left of it, however the recording ends.
 fn begin(pid: u32) -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("nodescope-{}-{pid}.jit", std::process::id()));
-    let mut file = output::create(&path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     fs::remove_file(&path)?;
     let mut head = Vec::new();
     for number in [0x4a69_5444, 1, 40, 0, 0, pid] {
