@@ -137,7 +137,7 @@ fn what_cannot_be_opened_says_why() {
         (&strange, "damaged at byte 16: a chunk of unknown kind"),
         (
             &newer,
-            "this recording has format version 7, and this nodescope reads up to 1; a newer nodescope opens it",
+            "this recording has format version 7, and this nodescope reads up to 2; a newer nodescope opens it",
         ),
     ];
     for (bytes, sentence) in rows {
