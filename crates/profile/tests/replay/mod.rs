@@ -2,7 +2,7 @@
 
 use profile::{
     Builder, FrameId, Function, FunctionId, LaneId, LaneInfo, LongTurn, Loop, Marker, ModuleId, OffCpuTime,
-    Process, ProcessId, Profile, Sample, Second, SourceId, StackId, StringId, Thread, ThreadId,
+    Process, ProcessId, Profile, Sample, Samples, Second, SourceId, StackId, StringId, Thread, ThreadId,
 };
 
 /// One telling, into one builder.
@@ -11,6 +11,8 @@ pub struct Replay<'a> {
     stacks: Vec<Option<StackId>>,
     threads: Vec<Option<ThreadId>>,
     lanes: Vec<LaneId>,
+    /// Where this is a random number, samples have the stacks of others, and their times are up to a millisecond later.
+    pub shuffled: Option<u64>,
 }
 
 impl<'a> Replay<'a> {
@@ -24,19 +26,14 @@ impl<'a> Replay<'a> {
         });
         let lanes = lanes.collect();
         let (stacks, threads) = (vec![None; from.stacks().len()], vec![None; from.threads().len()]);
-        Self { from, stacks, threads, lanes }
+        Self { from, stacks, threads, lanes, shuffled: None }
     }
 
     /// Tells what began in that time, by so much later.
     pub fn tell(&mut self, builder: &mut Builder, from_ns: u64, until_ns: u64, later_ns: u64) {
         let from = self.from;
         let now = |time_ns: u64| (from_ns..until_ns).contains(&time_ns);
-        for (lane, id) in from.lanes().iter().zip(self.lanes.clone()) {
-            for row in lane.samples.ids().map(|row| lane.samples.row(row)).filter(|row| now(row.time_ns)) {
-                let (thread, stack) = (self.thread(row.thread, builder), self.stack(row.stack, builder));
-                builder.sample(id, Sample { time_ns: row.time_ns + later_ns, thread, stack, ..row });
-            }
-        }
+        self.tell_samples(builder, now, later_ns);
         for row in from.markers().ids().map(|row| from.markers().row(row)).filter(|row| now(row.start_ns)) {
             let (thread, text) = (self.thread(row.thread, builder), string(from, row.text, builder));
             let (start_ns, end_ns) = (row.start_ns + later_ns, row.end_ns + later_ns);
@@ -47,6 +44,28 @@ impl<'a> Replay<'a> {
             builder.off_cpu_time(OffCpuTime { thread, start_ns: row.start_ns + later_ns, ..row });
         }
         self.tell_loops(builder, now, later_ns);
+    }
+
+    pub fn tell_samples(&mut self, builder: &mut Builder, now: impl Fn(u64) -> bool, later_ns: u64) {
+        for (lane, id) in self.from.lanes().iter().zip(self.lanes.clone()) {
+            for row in lane.samples.ids().map(|row| lane.samples.row(row)).filter(|row| now(row.time_ns)) {
+                let row = self.shuffle(row, &lane.samples);
+                let (thread, stack) = (self.thread(row.thread, builder), self.stack(row.stack, builder));
+                builder.sample(id, Sample { time_ns: row.time_ns + later_ns, thread, stack, ..row });
+            }
+        }
+    }
+
+    fn shuffle(&mut self, mut row: Sample, samples: &Samples) -> Sample {
+        if let Some(random) = &mut self.shuffled {
+            // Xorshift.
+            *random ^= *random << 13;
+            *random ^= *random >> 7;
+            *random ^= *random << 17;
+            row.time_ns += *random % 1_000_000;
+            row.stack = samples.stack[(*random >> 32) as usize % samples.len()];
+        }
+        row
     }
 
     fn tell_loops(&mut self, builder: &mut Builder, now: impl Fn(u64) -> bool, later_ns: u64) {
