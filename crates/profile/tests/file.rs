@@ -229,6 +229,14 @@ fn lies_are_refused() {
         ("the columns of off-CPU times differ in length", |chunk| {
             chunk.column("off_cpu.length_us")["length"] = json!(1);
         }),
+        ("row 0 of losses refers to thread 1000", |chunk| {
+            let unclosed = json!({"thread": 1000, "stack": 0, "weight": 1});
+            chunk.header["meta"]["losses"]["unclosed"] = unclosed;
+        }),
+        ("row 0 of losses refers to stack 1000", |chunk| {
+            let unclosed = json!({"thread": 0, "stack": 1000, "weight": 1});
+            chunk.header["meta"]["losses"]["unclosed"] = unclosed;
+        }),
         ("column off_cpu.times is missing", |chunk| chunk.column("off_cpu.times")["name"] = json!("x")),
     ];
     for (sentence, lie) in rows {

@@ -222,6 +222,18 @@ fn samples_go_out_with_their_chunk() {
     assert!(sizes[1] < sizes[0] * 3 / 4, "the tables are told once: {sizes:?}");
 }
 
+/// More new names than one chunk may have.
+#[test]
+fn very_many_names_make_several_chunks() {
+    let mut growing = Growing::new();
+    for name in 0..300u32 {
+        growing.rows().string(&format!("{name} {}", "\u{1}".repeat(10_000)));
+    }
+    let chunk = growing.chunk().unwrap();
+    let read = file::read(&[&file::file_header()[..], &chunk].concat()).unwrap();
+    assert_eq!((read.strings().len(), read.meta().losses.damage.len()), (300, 0));
+}
+
 #[test]
 fn files_of_version_1_are_read() {
     let bytes = include_bytes!("sample/version-1.nodescope");

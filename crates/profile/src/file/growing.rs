@@ -38,15 +38,17 @@ impl Growing {
         &mut self.builder
     }
 
-    /// What is new since the last chunk, as the next one; empty when nothing is.
+    /// What is new since the last chunk, as the next one; empty when nothing is. Very many new texts make several chunks.
     pub fn chunk(&mut self) -> io::Result<Vec<u8>> {
-        let news = self.builder.take_news(&self.told);
+        let mut news = self.builder.take_news(&self.told);
         let meta = serde_json::to_value(self.builder.meta_so_far())?;
         let changed = patch::difference(&self.told_meta, &meta);
-        let payload = more::encode(&news, changed, self.told.lanes)?;
+        let mut payloads = more::encode_texts(&mut news.rows)?;
+        payloads.extend(more::encode(&news, changed, self.told.lanes)?);
         self.told = self.builder.counts();
         self.told_meta = meta;
-        payload.map_or_else(|| Ok(Vec::new()), |payload| self.seal(&payload))
+        let chunks: io::Result<Vec<Vec<u8>>> = payloads.iter().map(|payload| self.seal(payload)).collect();
+        Ok(chunks?.concat())
     }
 
     fn seal(&mut self, payload: &[u8]) -> io::Result<Vec<u8>> {

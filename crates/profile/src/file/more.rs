@@ -16,7 +16,9 @@ use crate::model::Profile;
 use crate::tables::{Module, Process, Samples, Source, Thread};
 
 /// A header that is longer is no part of a recording: a second has some hundred new names.
-const LONGEST_HEADER: usize = 16 << 20;
+const LONGEST_HEADER: usize = 8 << 20;
+/// So many bytes of texts stand in one chunk; as JSON they are up to six times as long.
+const MOST_TEXT: usize = 1 << 20;
 
 /// The names of the columns with the numbers of rows that are told again.
 const ROW: &str = "row";
@@ -130,9 +132,33 @@ pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> Result<Option<Ve
     if header.is_empty() {
         return Ok(None);
     }
-    let json = serde_json::to_vec(&header)?;
+    Ok(Some(payload(&header, &[tables.bytes, changed.bytes].concat())?))
+}
+
+/// Payloads with texts alone, where one chunk has no room for all that are new: takes these out of the news.
+pub(super) fn encode_texts(rows: &mut Profile) -> Result<Vec<Vec<u8>>, serde_json::Error> {
+    if rows.strings.iter().map(str::len).sum::<usize>() <= MOST_TEXT {
+        return Ok(Vec::new());
+    }
+    let mut payloads = Vec::new();
+    let mut header = Header::default();
+    let mut length = 0;
+    for text in std::mem::take(&mut rows.strings).iter() {
+        if length + text.len() > MOST_TEXT && !header.strings.is_empty() {
+            payloads.push(payload(&std::mem::take(&mut header), &[])?);
+            length = 0;
+        }
+        length += text.len();
+        header.strings.push(text.to_owned());
+    }
+    payloads.push(payload(&header, &[])?);
+    Ok(payloads)
+}
+
+fn payload(header: &Header, columns: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
+    let json = serde_json::to_vec(header)?;
     let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
-    Ok(Some([&length.to_le_bytes()[..], &json, &tables.bytes, &changed.bytes].concat()))
+    Ok([&length.to_le_bytes()[..], &json, columns].concat())
 }
 
 fn pack_rows(rows: &Profile, out: &mut Packer) {
