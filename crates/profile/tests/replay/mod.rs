@@ -2,7 +2,8 @@
 
 use profile::{
     Builder, FrameId, Function, FunctionId, LaneId, LaneInfo, LongTurn, Loop, Marker, ModuleId, OffCpuTime,
-    Process, ProcessId, Profile, Sample, Samples, Second, SourceId, StackId, StringId, Thread, ThreadId,
+    Process, ProcessId, Profile, RowId, Sample, Samples, Second, SourceId, StackId, StringId, Thread,
+    ThreadId,
 };
 
 /// One telling, into one builder.
@@ -33,7 +34,7 @@ impl<'a> Replay<'a> {
     pub fn tell(&mut self, builder: &mut Builder, from_ns: u64, until_ns: u64, later_ns: u64) {
         let from = self.from;
         let now = |time_ns: u64| (from_ns..until_ns).contains(&time_ns);
-        self.tell_samples(builder, now, later_ns);
+        self.tell_samples(builder, from_ns, until_ns, later_ns);
         for row in from.markers().ids().map(|row| from.markers().row(row)).filter(|row| now(row.start_ns)) {
             let (thread, text) = (self.thread(row.thread, builder), string(from, row.text, builder));
             let (start_ns, end_ns) = (row.start_ns + later_ns, row.end_ns + later_ns);
@@ -46,10 +47,12 @@ impl<'a> Replay<'a> {
         self.tell_loops(builder, now, later_ns);
     }
 
-    pub fn tell_samples(&mut self, builder: &mut Builder, now: impl Fn(u64) -> bool, later_ns: u64) {
+    /// Tells the samples of that time alone.
+    pub fn tell_samples(&mut self, builder: &mut Builder, from_ns: u64, until_ns: u64, later_ns: u64) {
         for (lane, id) in self.from.lanes().iter().zip(self.lanes.clone()) {
-            for row in lane.samples.ids().map(|row| lane.samples.row(row)).filter(|row| now(row.time_ns)) {
-                let row = self.shuffle(row, &lane.samples);
+            let before = |limit_ns: u64| lane.samples.time_ns.partition_point(|time_ns| *time_ns < limit_ns);
+            for row in (before(from_ns)..before(until_ns)).map(RowId::from_index) {
+                let row = self.shuffle(lane.samples.row(row), &lane.samples);
                 let (thread, stack) = (self.thread(row.thread, builder), self.stack(row.stack, builder));
                 builder.sample(id, Sample { time_ns: row.time_ns + later_ns, thread, stack, ..row });
             }
