@@ -43,9 +43,9 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
 
 fn by_inspector(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
     let processes = nodes(target)?;
-    cgroup::leave_room(target.pids())?;
+    let most_in_memory = cgroup::leave_room(target.pids())?;
     let name = name_for(target.name(), processes[0].pid);
-    inspect::run(arguments, processes, &name, showing)
+    inspect::run(arguments, processes, &name, most_in_memory, showing)
 }
 
 /// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors

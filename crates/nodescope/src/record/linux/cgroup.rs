@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::record::spool::MOST_IN_MEMORY;
 
 /// What a recording takes at most, mostly in the end, when names are looked up.
 const NEEDED: u64 = 48 << 20;
@@ -14,12 +15,13 @@ const SHARE: u64 = 4;
 /// The kernel ends whoever has this first.
 const FIRST_TO_GO: &str = "1000";
 
-/// Makes sure that a target that shares its limits with us is not ended for our memory.
-pub(super) fn leave_room(pids: &[u32]) -> Result<(), Failure> {
+/// Makes sure that a target that shares its limits with us is not ended for our memory. Says how much of the recording may
+/// stay in memory.
+pub(super) fn leave_room(pids: &[u32]) -> Result<u64, Failure> {
     let group = |process: &str| fs::read_to_string(format!("/proc/{process}/cgroup")).ok();
-    let Some(own) = group("self") else { return Ok(()) };
+    let Some(own) = group("self") else { return Ok(MOST_IN_MEMORY) };
     if !pids.iter().any(|pid| group(&pid.to_string()).as_ref() == Some(&own)) {
-        return Ok(());
+        return Ok(MOST_IN_MEMORY);
     }
     // It is a favour to the target; nothing depends on it.
     let _ = fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
@@ -29,7 +31,8 @@ pub(super) fn leave_room(pids: &[u32]) -> Result<(), Failure> {
             left >> 20
         ))
         .hint("record it from outside of its container")),
-        _ => Ok(()),
+        Some(left) => Ok((left / SHARE - NEEDED).min(MOST_IN_MEMORY)),
+        None => Ok(MOST_IN_MEMORY),
     }
 }
 
