@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
+use http::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +15,6 @@ use crate::error::Error;
 use crate::message::{Body, Message, Session};
 use crate::pace::Pace;
 use crate::script;
-use crate::stream::Stream;
 use crate::threads::{Calls, Functions, Moment, Piece, Stall, ThreadInfo, Window};
 
 /// The inspector is closed after this time without us: 15 s are promised.
