@@ -1,5 +1,6 @@
 //! A connection to a server: one request after another, and what comes back, within the caller's limits.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use crate::answer::{Head, Length};
@@ -59,6 +60,13 @@ impl<'a> Request<'a> {
         Self { method: "GET", path, host, fields: &["Connection: close"], body: None }
     }
 
+    /// Whether what came from outside, such as an id in a path, stays where it belongs.
+    fn is_one_request(&self) -> bool {
+        let is_word = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte > b' ' && byte != 0x7f);
+        let is_line = |text: &&str| !text.contains(['\r', '\n']);
+        is_word(self.method) && is_word(self.path) && is_word(self.host) && self.fields.iter().all(is_line)
+    }
+
     /// As it is sent.
     pub fn text(&self) -> String {
         let Self { method, path, host, fields, body } = self;
@@ -104,6 +112,9 @@ impl<S: Stream> Connection<S> {
         limits: &Limits,
         deadline: Deadline,
     ) -> Result<Head, Error> {
+        if !request.is_one_request() {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
+        }
         self.stream.wait_at_most(limits.time)?;
         self.stream.write_all(request.text().as_bytes()).map_err(|error| match is_timeout(&error) {
             true => Error::TooLate(limits.time),

@@ -125,6 +125,21 @@ fn an_answer_that_does_not_end_is_not_waited_for() {
     server.join().unwrap();
 }
 
+#[test]
+fn a_request_that_would_be_two_is_not_sent() {
+    for wrong in [
+        Request { path: "/a HTTP/1.1\r\nX: y\r\n", ..ASKED },
+        Request { path: "", ..ASKED },
+        Request { host: "a\nb", ..ASKED },
+        Request { fields: &["X: y\r\n\r\nGET / HTTP/1.1"], ..ASKED },
+    ] {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let refused = Connection::new(ours).ask(&wrong, &LIMITS);
+        assert!(matches!(refused, Err(Error::Io(_))), "{refused:?}");
+        assert_eq!(theirs.read(&mut [0; 1]).unwrap(), 0, "nothing was sent");
+    }
+}
+
 /// One answer after another, and what is sent.
 #[test]
 fn a_connection_stays_open() {
