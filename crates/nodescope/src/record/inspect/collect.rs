@@ -191,6 +191,11 @@ impl Collector {
         self.joiner.samples() == 0
     }
 
+    /// Whether neither disk nor memory has room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.spool.is_full()
+    }
+
     /// Everything together.
     pub(super) fn finish(mut self) -> Result<(Profile, Spool), Failure> {
         self.progress.clear();
@@ -198,7 +203,7 @@ impl Collector {
         let cpu_ns = (self.cpu_ms * 1e6).clamp(0.0, 1e18) as u64;
         let last = self.joiner.finish(std::mem::take(&mut self.losses), self.cost, Some(cpu_ns));
         self.write(last)?;
-        let profile = super::read_back(&self.spool)?;
+        let profile = super::read_back(&mut self.spool)?;
         if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
             self.spool.remove();
             return Err(Failure::failed("nothing was recorded").hint("record it for longer: -d 10s"));
@@ -207,7 +212,8 @@ impl Collector {
     }
 
     fn write(&mut self, chunk: io::Result<Vec<u8>>) -> Result<(), Failure> {
-        self.spool.append(&chunk.map_err(|error| Failure::failed(error.to_string()))?)
+        self.spool.append(&chunk.map_err(|error| Failure::failed(error.to_string()))?);
+        Ok(())
     }
 }
 
