@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use capture::{own, records};
 use program::inspected::{Target, record};
-use program::running::{can_record, nodes};
+use program::running::{can_record, has_function, nodes};
 use program::{Scratch, json, nodescope, stderr, succeeds};
 use serde_json::Value;
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
@@ -74,27 +74,44 @@ fn expected(most: usize) -> Vec<(String, String)> {
     rows().iter().map(|(name, script)| (or(name.clone(), ANONYMOUS), or(cut(script), NO_SCRIPT))).collect()
 }
 
-/// The start of a text, for a message.
-fn start(text: &str) -> String {
-    text.chars().take(40).collect()
+/// The beginnings of names, for a message, and how long they are.
+fn shown((name, file): &(String, String)) -> (String, usize, String, usize) {
+    let start = |text: &str| text.chars().take(40).collect::<String>();
+    (start(name), name.len(), start(file), file.len())
 }
 
-/// Every function has samples under its own name, its own script and its own line.
-fn check(what: &str, report: &Value, most: usize) {
+/// Adds the functions that have samples, by name and script; each must be one of those that run.
+fn add_seen(what: &str, report: &Value, all: &Pairs, seen: &mut Pairs) {
     let functions = report["functions"].as_array().unwrap();
-    let mut seen = BTreeSet::new();
     for row in functions.iter().filter(|row| row["line"] == LINE && row["total_samples"].as_u64() > Some(0)) {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        assert!(row["category"] == "app" || text("file") == NO_SCRIPT, "{what}: {}", start(&text("name")));
-        seen.insert((text("name"), text("file")));
+        let pair = (text("name"), text("file"));
+        assert!(all.contains(&pair), "{what}: wrong {:?}", shown(&pair));
+        assert!(row["category"] == "app" || pair.1 == NO_SCRIPT, "{what}: {:?} {row:?}", shown(&pair));
+        seen.insert(pair);
     }
-    let all: BTreeSet<(String, String)> = expected(most).into_iter().collect();
-    let short = |rows: BTreeSet<&(String, String)>| {
-        rows.iter().map(|(name, file)| (start(name), name.len(), start(file), file.len())).collect::<Vec<_>>()
-    };
-    let (missing, wrong) = (all.difference(&seen).collect(), seen.difference(&all).collect());
-    assert!(seen == all, "{what}: missing {:?}, wrong {:?}", short(missing), short(wrong));
 }
+
+/// Records until every function was seen under its own name, its own script and its own line: that is the first time,
+/// unless the machine has much else to do.
+fn check(what: &str, most: usize, mut record: impl FnMut() -> Value) {
+    let all: Pairs = expected(most).into_iter().collect();
+    let mut seen = Pairs::new();
+    for _ in 0..MOST_RECORDINGS {
+        let report = record();
+        add_seen(what, &report, &all, &mut seen);
+        // The last recording is looked at for this one.
+        if seen == all && has_function(&report, "my tenant handler") {
+            return;
+        }
+    }
+    panic!("{what}: missing {:?}", all.difference(&seen).map(shown).collect::<Vec<_>>());
+}
+
+/// Functions with their scripts.
+type Pairs = BTreeSet<(String, String)>;
+
+const MOST_RECORDINGS: usize = 6;
 
 /// No control character reaches a terminal, and a long name does not fill it.
 fn check_output(out: &str) {
@@ -116,15 +133,26 @@ fn check_perf(release: &str, target: &Target, scratch: &Scratch) {
     let out = scratch.path("perf.nodescope");
     let pid = target.pid();
     let words = ["record", &pid, "--via", "perf", "-F", "999", "-d", "1500ms", "--overwrite", "-o", &out];
-    let output = nodescope(&words).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    check(&format!("Node {release}, perf events"), &json(&["report", "--json", "-n", "0", &out]), LONG);
+    check(&format!("Node {release}, perf events"), LONG, || {
+        let output = nodescope(&words).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        json(&["report", "--json", "-n", "0", &out])
+    });
+    check_output(&out);
+}
+
+fn check_inspector(release: &str, target: &Target, scratch: &Scratch) {
+    let out = scratch.path("inspector.nodescope");
+    check(&format!("Node {release}, inspector"), LONGEST_OF_PROFILER, || {
+        record(&target.pid(), &out, &["-d", "2", "-F", "999"]);
+        json(&["report", "--json", "-n", "0", &out])
+    });
     check_output(&out);
 }
 
 /// A dump has the parts of the function that runs, too.
 fn check_dump(release: &str, target: &Target) {
-    let all: BTreeSet<(String, String)> = expected(LONG).into_iter().collect();
+    let all: Pairs = expected(LONG).into_iter().collect();
     let mut found = 0;
     for _ in 0..20 {
         let dump = json(&["dump", "--json", &target.pid()]);
@@ -160,11 +188,7 @@ fn every_name_is_shown_as_it_is() {
             check_perf(release, &target, &scratch);
             check_dump(release, &target);
         }
-        let out = scratch.path("inspector.nodescope");
-        record(&target.pid(), &out, &["-d", "2", "-F", "999"]);
-        let report = json(&["report", "--json", "-n", "0", &out]);
-        check(&format!("Node {release}, inspector"), &report, LONGEST_OF_PROFILER);
-        check_output(&out);
+        check_inspector(release, &target, &scratch);
     }
 }
 

@@ -1,3 +1,5 @@
+//! What is encoded comes back as it was, and nothing else does.
+
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use super::*;

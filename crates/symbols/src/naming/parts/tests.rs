@@ -1,3 +1,5 @@
+//! Ordinary names mean what their text means; strange ones stay whole.
+
 use v8::name::Tier as V8Tier;
 
 use super::*;
