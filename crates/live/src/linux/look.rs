@@ -147,8 +147,12 @@ impl Looker {
                 return Ok(Ended::Silent);
             }
             let may_go_on = self.program.listen((end - now).min(Duration::from_millis(50)))?;
-            while let Some(message) = self.program.next()? {
-                look.take(message, self.depth);
+            loop {
+                match self.program.next() {
+                    Ok(Some(message)) => look.take(message, self.depth),
+                    Ok(None) => break,
+                    Err(error) => return Ok(Ended::Crashed(error.to_string())),
+                }
             }
             if !may_go_on {
                 let status = self.program.status();

@@ -81,6 +81,7 @@ impl Reader {
     pub(super) fn give_rings(&mut self, meanwhile: Vec<u8>) {
         self.has_rings = true;
         self.program.tell(&Message::Records(meanwhile));
+        self.program.hear();
     }
 
     /// Waits for its last words; whether they came, and if not, whether it hangs.
