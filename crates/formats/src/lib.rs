@@ -21,4 +21,3 @@ pub mod svg;
 pub mod trace_events;
 
 pub use import::{ImportError, ImportOptions, import, import_with, is_recording};
-pub use symbols::finish::WITHOUT_MAP;

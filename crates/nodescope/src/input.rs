@@ -76,7 +76,7 @@ const MAPPED: &str = "source maps were applied when this file was made, and --no
 /// Whether a source map led to some of its sources.
 fn is_mapped(profile: &Profile) -> bool {
     let is_original = |source: &profile::Source| {
-        let is_marked = profile.text(source.path).ends_with(source_maps::GENERATED_MARK);
+        let is_marked = profile.text(source.path).ends_with(naming::GENERATED_MARK);
         source.generated.some().is_some() && !is_marked
     };
     profile.sources().iter().any(is_original)

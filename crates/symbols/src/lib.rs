@@ -1,15 +1,11 @@
 //! From addresses to names. [`Namer`] is the sink that takes a raw recording and makes a profile of it, with the
-//! names that its [`Sources`] have: ELF files, the kernel, perf maps and jitdumps. What a name means
-//! ([`naming`]), what every importer of names does in the end ([`finish`]), and what generated code was made from
-//! ([`source_maps`]), is here, too.
+//! names that its [`Sources`] have: ELF files, the kernel, perf maps and jitdumps. What generated code was made from
+//! ([`source_maps`]) is here, too; what a name means is told by the crate `naming`.
 
-pub mod add;
 mod code_names;
 #[cfg(target_os = "linux")]
 mod engine;
 mod files;
-pub mod finish;
-pub mod generated;
 mod images;
 mod jitdump;
 mod kallsyms;
@@ -19,8 +15,6 @@ mod lines;
 mod live;
 mod maps;
 mod namer;
-pub mod naming;
-pub mod off_cpu;
 mod owners;
 mod perf_map;
 mod places;

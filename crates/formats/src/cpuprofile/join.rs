@@ -9,10 +9,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
+use naming::finish::settle_quality;
 use profile::{
     Builder, Cost, LaneInfo, Meta, Process, ProcessId, Profile, Role, Sample, StackId, Thread, ThreadId, Unit,
 };
-use symbols::finish::settle_quality;
 
 use super::add::{self, NodeRows};
 use super::coverage::{self, SeenFunctions};

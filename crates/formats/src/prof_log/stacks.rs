@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use naming::add::{self, Written};
 use profile::{Budget, Builder, FrameId, ModuleId, StackId};
 use rustc_hash::FxHashMap;
-use symbols::add::{self, Written};
-use symbols::{Library, NoNames, Sources, name_library, naming};
+use symbols::{Library, NoNames, Sources, name_library};
 
 /// What stands for code without a name.
 const UNKNOWN: &str = "[unknown]";

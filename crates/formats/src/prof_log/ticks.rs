@@ -5,8 +5,8 @@ use profile::{Budget, Builder, LaneInfo, Process, Profile, Role, Sample, Thread,
 
 use super::stacks::{RawFrame, RawFrameId, RawStackId, RawStacks};
 use super::states::State;
+use naming::finish::settle_quality_with;
 use symbols::Sources;
-use symbols::finish::settle_quality_with;
 
 /// V8's default, `--prof-sampling-interval`.
 const DEFAULT_INTERVAL_US: u64 = 1000;

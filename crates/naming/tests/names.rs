@@ -2,9 +2,9 @@
 //! (corpus/names.expected.tsv), so that a changed rule shows as a diff. To accept one, run this test with
 //! UPDATE_NAMES=1 and read what `git diff` says.
 
+use naming::{Named, name};
 use std::fs;
 use std::path::PathBuf;
-use symbols::naming::{Named, name};
 
 const HEADER: &str = "module\tsymbol\tfunction\tsource\tline\tcolumn\ttier\tcategory\tpackage";
 

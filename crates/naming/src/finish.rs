@@ -66,7 +66,7 @@ pub fn settle_clock(builder: &mut Builder) {
 }
 
 /// The time that becomes 0: that of the first sample, marker, time off the CPU or look at an event loop.
-pub(crate) fn first_ns(profile: &Profile) -> Option<u64> {
+pub fn first_ns(profile: &Profile) -> Option<u64> {
     let lanes = profile.lanes().iter().filter(|lane| lane.timed);
     let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
     let spans = [

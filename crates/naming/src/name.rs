@@ -41,6 +41,9 @@ pub const EVAL: &str = "(eval)";
 /// Code that was generated at run time and has no name.
 pub const GENERATED: &str = "[JIT]";
 
+/// What stands behind the path of a file whose lines are not meant.
+pub const GENERATED_MARK: &str = " (generated)";
+
 /// Names a symbol, which may be unknown, in a module. A frame of a folded stack has no module; an annotation
 /// at its end (`_[k]`) says what it can.
 pub fn name<'a>(symbol: &'a str, module: Option<&'a str>) -> Named<'a> {

@@ -3,10 +3,10 @@
 
 use profile::classify::{Home, home_of, is_unknown};
 
-use crate::naming;
+use crate::name::GENERATED;
 
 /// The module of named generated code.
-pub const JIT_MODULE: &str = naming::GENERATED;
+pub const JIT_MODULE: &str = GENERATED;
 
 /// Whether a module, as perf writes it, is a perf map (`/tmp/perf-12.map`) or was made from a jitdump
 /// (`jitted-12-3.so`): what stackcollapse-perf.pl and inferno mark with `_[j]`.

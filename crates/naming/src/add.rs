@@ -8,7 +8,7 @@ use profile::{
 };
 
 use crate::generated::module_of;
-use crate::naming::{self, Named};
+use crate::name::{Named, name};
 
 /// What a symbol became: the parts of a frame that do not depend on the address.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub fn symbol(
     build_id: Option<&str>,
 ) -> NamedSymbol {
     let meaning = if symbol == NAMELESS { "[unknown]" } else { symbol };
-    let named = naming::name(meaning, module);
+    let named = name(meaning, module);
     let module = module.map_or(ModuleId::NONE, |name| builder.module(module_of(symbol, name), build_id));
     let function = function(builder, &named, module);
     NamedSymbol { function, category: named.category, tier: named.tier, symbol: builder.string(symbol) }
@@ -84,7 +84,7 @@ pub fn thread(builder: &mut Builder, pid: Option<u32>, tid: Option<u32>, name: &
 }
 
 /// The role of a thread that has had several names: the first that tells one.
-pub(crate) fn role_of_names<'a>(
+pub fn role_of_names<'a>(
     pid: Option<u32>,
     tid: Option<u32>,
     mut names: impl Iterator<Item = Cow<'a, str>>,

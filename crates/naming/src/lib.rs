@@ -1,0 +1,13 @@
+//! What a name means, wherever it came from: [`name()`] tells function, script, position, tier, category and package;
+//! [`add`] puts that into a profile; [`finish`] and [`off_cpu`] are what every importer does in the end. Pure: no file
+//! is opened here, no address is looked up, and no memory is read.
+
+pub mod add;
+pub mod finish;
+pub mod generated;
+mod name;
+pub mod off_cpu;
+
+pub use name::{
+    ANONYMOUS, EVAL, GENERATED, GENERATED_MARK, Named, TOP_LEVEL, name, name_call_frame, pattern_of,
+};
