@@ -1,8 +1,10 @@
 //! What a name means, wherever it came from: [`name()`] tells function, script, position, tier, category and package;
-//! [`add`] puts that into a profile; [`finish`] and [`off_cpu`] are what every importer does in the end. Pure: no file
-//! is opened here, no address is looked up, and no memory is read.
+//! [`add`] puts that into a profile; [`finish`] and [`off_cpu`] are what every importer does in the end;
+//! [`addresses`] is how it asks for the names of addresses. Pure: no file is opened here, no address is looked up, and
+//! no memory is read.
 
 pub mod add;
+pub mod addresses;
 pub mod finish;
 pub mod generated;
 mod name;

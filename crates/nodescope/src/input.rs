@@ -56,12 +56,12 @@ pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
     let threads =
         typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
     let sources = Sources { leaves_maps: reading.maps.no_source_maps, ..sources(&reading.names)? };
-    let options = ImportOptions { threads, sources };
+    let options = ImportOptions { threads, namer: Box::new(sources) };
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
-        formats::import_with(io::stdin(), options)
+        formats::import(io::stdin(), options)
     } else {
-        formats::import_with(open_file(file)?, options)
+        formats::import(open_file(file)?, options)
     };
     let profile = imported.map_err(|error| explain(&file.display().to_string(), &error))?;
     if reading.maps.no_source_maps && is_mapped(&profile) {

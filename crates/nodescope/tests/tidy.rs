@@ -22,10 +22,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("target", &["sys", "elf", "v8"]),
     ("capture", &["trace", "sys"]),
     ("inspector", &[]),
-    ("naming", &["profile", "v8"]),
+    ("naming", &["trace", "profile", "v8"]),
     ("symbols", &["trace", "profile", "elf", "v8", "naming", "sys"]),
     ("views", &["profile"]),
-    ("formats", &["trace", "profile", "v8", "naming", "symbols", "views"]),
+    ("formats", &["trace", "profile", "v8", "naming", "views"]),
     ("web", &["profile", "views", "formats"]),
     (PROGRAM, &[]),
 ];

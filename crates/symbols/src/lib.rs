@@ -2,6 +2,7 @@
 //! names that its [`Sources`] have: ELF files, the kernel, perf maps and jitdumps. What generated code was made from
 //! ([`source_maps`]) is here, too; what a name means is told by the crate `naming`.
 
+mod addresses;
 mod code_names;
 #[cfg(target_os = "linux")]
 mod engine;
@@ -34,7 +35,6 @@ mod unwind;
 mod world;
 
 pub use files::{Disk, Files, OpenFile};
-pub use images::{Library, NoNames, name_library};
 #[cfg(target_os = "linux")]
 pub use live::{Found, Note, Walker, Whereabouts};
 pub use namer::Namer;
