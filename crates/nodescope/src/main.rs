@@ -9,12 +9,16 @@ mod demo;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod dump;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod export;
 mod failure;
 mod generate;
 mod identity;
 mod input;
 mod invoked;
+#[cfg(target_os = "linux")]
+mod linux;
 mod output;
 #[cfg(target_os = "linux")]
 mod own_process;
@@ -36,20 +40,15 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
+#[cfg(not(target_os = "linux"))]
+use elsewhere as system;
 use failure::Failure;
+#[cfg(target_os = "linux")]
+use linux as system;
 
 fn main() -> ExitCode {
-    #[cfg(target_os = "linux")]
-    if let Some(failure) = record::stand_in() {
-        return failure.report();
-    }
-    #[cfg(target_os = "linux")]
-    if let Some(result) = record::read_names() {
-        return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
-    }
-    #[cfg(target_os = "linux")]
-    if let Some(result) = dump::look_for_dump() {
-        return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
+    if let Some(code) = system::run_own_program() {
+        return code;
     }
     if record::inherit() {
         return ExitCode::SUCCESS;
@@ -65,12 +64,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => output::print(&cli::short_help()),
         Some(Command::Record(arguments)) => record::run(arguments),
-        #[cfg(target_os = "linux")]
-        Some(Command::Ps(arguments)) => ps::run(arguments),
-        #[cfg(target_os = "linux")]
-        Some(Command::Dump(arguments)) => dump::run(arguments),
-        #[cfg(target_os = "linux")]
-        Some(Command::Doctor(arguments)) => doctor::run(arguments),
+        Some(Command::System(command)) => system::run(command),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::View(arguments)) => view::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),

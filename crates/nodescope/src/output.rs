@@ -1,10 +1,19 @@
 //! Where results go: stdout, or a file that appears whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod unix;
+
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+#[cfg(not(unix))]
+pub(crate) use elsewhere::create;
+#[cfg(unix)]
+pub(crate) use unix::create;
 
 /// Prints a text on stdout.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -74,23 +83,4 @@ fn temporary_name(path: &Path) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.part", std::process::id()));
     path.with_file_name(name)
-}
-
-/// A recording tells much about a service: only its owner may read it. Under sudo that is the person who
-/// typed the command.
-#[cfg(unix)]
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::{OpenOptionsExt, fchown};
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    let id = |name: &str| std::env::var(name).ok().and_then(|id| id.parse().ok());
-    if let (Some(user), Some(group)) = (id("SUDO_UID"), id("SUDO_GID")) {
-        // Without the right to give files away, the file stays ours.
-        let _ = fchown(&file, Some(user), Some(group));
-    }
-    Ok(file)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
 }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use elf::{Elf, Parts, Segments, Table, UnwindTables};
 use naming::addresses::{Library, NoNames};
 
-use crate::files::OpenFile;
+use crate::files::{OpenFile, path_of};
 use crate::places::Module;
-use crate::sources::{Sources, path_of};
+use crate::sources::Sources;
 
 /// A file that is read where it matters.
 type Image = Parts<Box<dyn OpenFile>>;

@@ -4,8 +4,6 @@
 
 mod addresses;
 mod code_names;
-#[cfg(target_os = "linux")]
-mod engine;
 mod files;
 mod images;
 mod jitdump;
@@ -13,7 +11,7 @@ mod kallsyms;
 mod kernel;
 mod lines;
 #[cfg(target_os = "linux")]
-mod live;
+mod linux;
 mod maps;
 mod namer;
 mod owners;
@@ -21,8 +19,6 @@ mod perf_map;
 mod places;
 mod processes;
 mod profile_of;
-#[cfg(target_os = "linux")]
-mod remote;
 mod resolve;
 mod scripts;
 pub mod source_maps;
@@ -36,9 +32,7 @@ mod world;
 
 pub use files::{Disk, Files, OpenFile};
 #[cfg(target_os = "linux")]
-pub use live::{Found, Note, Walker, Whereabouts};
+pub use linux::{Found, Note, RemoteMemory, Walker, Whereabouts};
 pub use namer::Namer;
 pub use owners::Owners;
-#[cfg(target_os = "linux")]
-pub use remote::RemoteMemory;
 pub use sources::{ForProcess, KernelNames, Sources};

@@ -3,7 +3,7 @@
 //! crossed by frame pointers. Nothing here names an address.
 
 mod blind;
-mod sleeping;
+pub(crate) mod sleeping;
 
 use std::sync::Arc;
 
@@ -19,8 +19,6 @@ use crate::images::{self, Tables};
 use crate::places::{Module, Modules, Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::sources::Sources;
-#[cfg(target_os = "linux")]
-pub(crate) use sleeping::Sleeper;
 
 /// What is known of a recording and a process at the moment of a sample.
 pub(crate) struct Moment<'a> {
@@ -176,12 +174,6 @@ impl Unwinders {
     /// Makes ready for a process: from then on it is known where tables lead the way.
     pub(crate) fn prepare(&mut self, moment: &Moment<'_>) {
         self.settle(moment, moment.arch.is_some_and(|arch| arch == "aarch64"));
-    }
-
-    /// Whether the tables of a file lead the way through an address of a process that was made ready.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn has_tables(&self, row: u32, address: u64) -> bool {
-        self.by_row.get(&row).is_some_and(|process| process.has_tables(address))
     }
 
     /// Appends the frames of user space, the leaf first. Somebody who knows better than the tables what the innermost

@@ -40,6 +40,11 @@ enum Call {
 }
 
 impl Unwinders {
+    /// Whether the tables of a file lead the way through an address of a process that was made ready.
+    pub(crate) fn has_tables(&self, row: u32, address: u64) -> bool {
+        self.by_row.get(&row).is_some_and(|process| process.has_tables(address))
+    }
+
     /// Appends the frames of a thread that sleeps, the leaf first.
     pub(crate) fn sleeping_steps(
         &mut self,

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use elf::{Elf, Parts};
 
-use crate::loaded::load_bias;
-use crate::proc::{Proc, open_regular};
+use crate::linux::loaded::load_bias;
+use crate::linux::proc::{Proc, open_regular};
 
 /// Where libuv's tree is in a process.
 #[derive(Clone, Copy, Debug)]

@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::access::{Facts, Machine, Ways, ways};
-use crate::binary::{Binaries, Program};
-use crate::command::Command;
-use crate::container::{Container, Containers};
-use crate::identity::{Identity, identify};
-use crate::inspector::{Hidden, Listeners};
-use crate::limits::{Capability, FIRST_USERS};
-use crate::perf_map::{PerfMap, perf_map};
-use crate::proc::{Proc, read};
-use crate::role::{Environment, Role, Traits, pm2, pm2_name, roles};
-use crate::status::{Stat, Status, TICKS_A_SECOND};
+use crate::linux::access::{Facts, Machine, Ways, ways};
+use crate::linux::binary::{Binaries, Program};
+use crate::linux::command::Command;
+use crate::linux::container::{Container, Containers};
+use crate::linux::identity::{Identity, identify};
+use crate::linux::inspector::{Hidden, Listeners};
+use crate::linux::limits::{Capability, FIRST_USERS};
+use crate::linux::perf_map::{PerfMap, perf_map};
+use crate::linux::proc::{Proc, read};
+use crate::linux::role::{Environment, Role, Traits, pm2, pm2_name, roles};
+use crate::linux::status::{Stat, Status, TICKS_A_SECOND};
 
 /// A Node process.
 #[derive(Clone, Debug, Serialize)]

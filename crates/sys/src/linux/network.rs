@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-use crate::pidfd::Pidfd;
+use super::pidfd::Pidfd;
 
 /// Does something as if we were in the network that `namespace` (a /proc/PID/ns/net) is. Needs CAP_SYS_ADMIN.
 pub fn within<T: Send>(namespace: &File, action: impl FnOnce() -> T + Send) -> io::Result<T> {

@@ -3,8 +3,8 @@
 
 use std::io;
 
-use crate::proc::Proc;
-use crate::role::Environment;
+use crate::linux::proc::Proc;
+use crate::linux::role::Environment;
 
 /// A command line, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

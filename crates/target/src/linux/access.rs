@@ -3,11 +3,11 @@
 
 use serde::Serialize;
 
-use crate::command::Command;
-use crate::inspector::Hidden;
-use crate::limits::Capability;
-use crate::perf_map::PerfMap;
-use crate::status::Status;
+use crate::linux::command::Command;
+use crate::linux::inspector::Hidden;
+use crate::linux::limits::Capability;
+use crate::linux::perf_map::PerfMap;
+use crate::linux::status::Status;
 
 /// The ways into a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

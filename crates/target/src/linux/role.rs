@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::command::Command;
+use crate::linux::command::Command;
 
 /// What a process is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crate::proc::Proc;
+use crate::linux::proc::Proc;
 
 /// Where a process runs, and what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::command::Command;
 use crate::door::USUAL_PORTS;
-use crate::proc::Proc;
+use crate::linux::command::Command;
+use crate::linux::proc::Proc;
 
 /// A socket that waits for connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,11 +12,12 @@ use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mm
 use v8::name::Tier;
 use v8::{Frame, FunctionId, FunctionKind, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
 
-use crate::engine::Engines;
+use super::engine::Engines;
+use super::remote::RemoteMemory;
 use crate::places::Place;
-use crate::remote::RemoteMemory;
 use crate::sources::Sources;
-use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, goes_on, register::x86_64};
+use crate::unwind::sleeping::Sleeper;
+use crate::unwind::{Moment, Step, Unwinders, get, goes_on, register::x86_64};
 use crate::world::World;
 use scripts::Scripts;
 

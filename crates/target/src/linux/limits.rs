@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::proc::{Proc, read};
-use crate::status::Status;
+use crate::linux::proc::{Proc, read};
+use crate::linux::status::Status;
 
 /// The capabilities that matter to a profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

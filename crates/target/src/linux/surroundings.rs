@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 
 use elf::{Elf, Parts};
 
-use crate::proc::{Proc, open_regular};
-use crate::status::Status;
+use crate::linux::proc::{Proc, open_regular};
+use crate::linux::status::Status;
 
 /// The answers; `None` where this user may not look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::limits::Capability;
+use crate::linux::limits::Capability;
 
 /// From /proc/PID/status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use memchr::memmem;
 use v8::Layout;
 use v8::layout::is_asked_for;
 
-use crate::proc::{Proc, open_regular};
+use crate::linux::proc::{Proc, open_regular};
 
 /// What a program turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]

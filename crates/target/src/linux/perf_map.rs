@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use crate::proc::Proc;
+use crate::linux::proc::Proc;
 
 /// A perf map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 pub use ring::Ring;
 
-use crate::files;
+use super::files;
 
 /// The version of the attribute that every kernel since 4.4 knows.
 pub const ATTRIBUTE_BYTES: u32 = 112;
