@@ -13,6 +13,7 @@ use capture::{Options, Sampler, Scope, records};
 use formats::perf_data::Live;
 use serde::{Deserialize, Serialize};
 use symbols::{Found, Walker};
+use trace::machine::HERE;
 use trace::{Address, Context, Registers, Sample, Sink};
 
 use super::threads::{self, Thread, Whereabouts};
@@ -50,10 +51,7 @@ const MOST_STACK: u64 = 1 << 20;
 const MOST_LOOKS: u32 = 4;
 
 /// The stack and instruction pointer, by the numbers of the kernel's perf_regs.h.
-#[cfg(target_arch = "x86_64")]
-const REGISTERS: u64 = 1 << 7 | 1 << 8;
-#[cfg(not(target_arch = "x86_64"))]
-const REGISTERS: u64 = 1 << 31 | 1 << 32;
+const REGISTERS: u64 = 1 << HERE.registers.sp | 1 << HERE.registers.pc;
 
 /// What the looker may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use profile::classify;
 use rustc_hash::{FxHashMap, FxHashSet};
+use trace::machine::{RegisterNumbers, X86_64};
 use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Script, Sink};
 use v8::name::Tier;
 use v8::{Frame, FunctionId, FunctionKind, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
@@ -17,9 +18,12 @@ use super::remote::RemoteMemory;
 use crate::places::Place;
 use crate::sources::Sources;
 use crate::unwind::sleeping::Sleeper;
-use crate::unwind::{Moment, Step, Unwinders, get, goes_on, register::x86_64};
+use crate::unwind::{Moment, Step, Unwinders, goes_on};
 use crate::world::World;
 use scripts::Scripts;
+
+/// The registers of the only machine whose V8 is read so far.
+const NUMBERS: RegisterNumbers = X86_64.registers;
 
 /// So few frames of native code have lost their callers: every thread has more.
 const FEW_STEPS: usize = 3;
@@ -305,8 +309,8 @@ impl<'a> Walker<'a> {
             let address = |step: &Step| Address { value: step.instruction(), context: Context::User };
             return self.chain.extend(self.steps.iter().map(address));
         };
-        let rdi = sample.user_registers.and_then(|registers| get(registers, x86_64::DI));
-        let registers = Registers { rdi: rdi.unwrap_or(0) };
+        let callee = sample.user_registers.and_then(|registers| registers.get(NUMBERS.callee));
+        let registers = Registers { callee: callee.unwrap_or(0) };
         let stack = Stack::new(sp, sample.user_stack);
         let names = heap.reader.frames(&heap.memory, &stack, &frames, registers);
         for (at, name) in names.into_iter().enumerate() {
@@ -434,12 +438,12 @@ impl Walker<'_> {
 /// Instruction and stack pointer: what the kernel also tells of a thread that sleeps.
 fn place_of(sample: &Sample<'_>) -> Option<(u64, u64)> {
     let registers = sample.user_registers?;
-    Some((get(registers, x86_64::IP)?, get(registers, x86_64::SP)?))
+    Some((registers.get(NUMBERS.pc)?, registers.get(NUMBERS.sp)?))
 }
 
 fn start_of(sample: &Sample<'_>) -> Option<Start> {
     let (pc, sp) = place_of(sample)?;
-    let fp = get(sample.user_registers?, x86_64::BP)?;
+    let fp = sample.user_registers?.get(NUMBERS.fp)?;
     Some(Start { pc, sp, fp, is_return_address: false })
 }
 

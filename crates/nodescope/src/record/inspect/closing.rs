@@ -1,6 +1,11 @@
 //! An inspector that was opened for a recording is closed again: when it is over, when it could not begin, and when the
 //! recorder is killed.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,6 +16,10 @@ use inspector::{Client, Error};
 use target::{Door, Opening, Refusal};
 
 use super::say;
+#[cfg(unix)]
+use unix::start_in_own_group;
+#[cfg(windows)]
+use windows::start_in_own_group;
 
 /// How long a port may take to close: by a timer in the target, then by a call of its own.
 const CLOSING: Duration = Duration::from_millis(600);
@@ -20,10 +29,6 @@ const LATE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 /// Tells a copy of ourselves that it is an heir, and of which process.
 const HEIR: &str = "NODESCOPE_HEIR_OF";
-
-/// Ctrl-C is not for it.
-#[cfg(windows)]
-const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
 pub(super) struct OpenDoor {
@@ -91,10 +96,7 @@ impl Heir {
         command.env(HEIR, pid.to_string()).stdin(Stdio::piped());
         // Who waits for the end of our output does not wait for the heir, and who kills our group does not kill it.
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        #[cfg(windows)]
-        std::os::windows::process::CommandExt::creation_flags(&mut command, CREATE_NEW_PROCESS_GROUP);
+        start_in_own_group(&mut command);
         Some(Self { child: command.spawn().ok()? })
     }
 

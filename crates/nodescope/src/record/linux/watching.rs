@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use capture::{Change, WAITS_ID, change, own, records};
 use symbols::Walker;
+use trace::machine::HERE;
 use trace::{
     Address, Context, FIRST_SYSTEM_CALL_ROW, JavaScript, LoopWatch, Registers, Sample, Second, Sink, Turn,
     TurnKind,
@@ -23,10 +24,7 @@ pub(super) const WAITS_EVENT: u32 = u32::MAX;
 const SETTING: &str = "NODESCOPE_WATCH";
 
 /// The stack and instruction pointer, by the numbers of the kernel's perf_regs.h.
-#[cfg(target_arch = "x86_64")]
-const REGISTERS: u64 = 1 << 7 | 1 << 8;
-#[cfg(not(target_arch = "x86_64"))]
-const REGISTERS: u64 = 1 << 31 | 1 << 32;
+const REGISTERS: u64 = 1 << HERE.registers.sp | 1 << HERE.registers.pc;
 
 /// How long a recorder waits for a watch that may be blocked by the memory that it reads.
 const PATIENCE: Duration = Duration::from_millis(500);
