@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
 cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log".*' EXIT
 failed=()
 
 say() { printf '\n== %s\n' "$*"; }
@@ -49,14 +49,48 @@ test_browser() {
   fi
 }
 
-"$root/scripts/install-test-tools.sh"
-export PATH=$cache/tools:$PATH
-run 'workspace' cargo test --workspace --no-fail-fast -- --show-output
+# test_rust OPTION...: some of the workspace's tests. Always of the whole workspace, so that nothing is built twice.
+test_rust() { cargo test --workspace --no-fail-fast "$@" -- --show-output; }
+
+# These wait for a target or for an engine most of the time: they run beside the others.
+patient=(docker doctor door door_elsewhere inspector inspector_inlined)
+# Nothing runs beside these.
+alone=(inspector_shares)
+
+# targets NAME...: as cargo wants them.
+targets() { printf -- '--test %s ' "$@"; }
+
+others() {
+  local names
+  names=$(basename -s .rs crates/*/tests/*.rs | sort -u | grep -vxF "$(printf '%s\n' "${patient[@]}" "${alone[@]}")")
+  # shellcheck disable=SC2086 # one word for each
+  targets $names
+}
+
+test_patiently() {
+  # shellcheck disable=SC2046 # one word for each
+  run 'workspace: what waits' test_rust $(targets "${patient[@]}")
+  test_documents
+  test_browser
+  printf '%s\n' "${failed[@]}" >"$log.failed"
+}
+
+say 'tools and build'
+"$root/scripts/install-test-tools.sh" &
+run 'build' cargo test --workspace --quiet --no-run
 run 'the program' cargo build --quiet --bin nodescope
+wait
+export PATH=$cache/tools:$PATH
 NODESCOPE_BIN=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/nodescope
 export NODESCOPE_BIN
-test_documents
-test_browser
+test_patiently >"$log.patient" 2>&1 &
+# shellcheck disable=SC2046 # one word for each
+run 'workspace' test_rust --lib --bins $(others)
+wait
+cat "$log.patient"
+while read -r title; do [ -z "$title" ] || failed+=("$title"); done <"$log.failed"
+# shellcheck disable=SC2046 # one word for each
+run 'workspace: what needs a machine of its own' test_rust $(targets "${alone[@]}")
 
 say 'result'
 # Rust's tests print `skipped:`, Node's say `# SKIP`.

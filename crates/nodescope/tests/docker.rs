@@ -28,6 +28,13 @@ const stop = Date.now() + 120000;
 while (Date.now() < stop) { 'a'.replace('a', heavy); 'a'.replace('a', light); }
 ";
 
+/// Small turns, many of them: more than a tenth of a CPU has time for.
+const TIMERS: &str = "
+function refresh() { let sum = 0; for (let i = 0; i < 3e6; i++) sum += Math.sqrt(i); return sum; }
+setInterval(refresh, 20);
+console.log('ready');
+";
+
 const IMAGE: &str = "nodescope-test";
 
 /// How long the daemon may take to come up, and a process to be seen.
@@ -103,6 +110,7 @@ impl Daemon {
         fs::set_permissions(format!("{root}/tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
         fs::create_dir(format!("{root}/app")).unwrap();
         fs::write(format!("{root}/app/app.js"), APP).unwrap();
+        fs::write(format!("{root}/app/timers.js"), TIMERS).unwrap();
         fs::write(format!("{root}/app/package.json"), r#"{"name":"boxed-app"}"#).unwrap();
         // Every container gets a copy of all of it.
         let _ = Command::new("strip").arg(format!("{root}/nodescope")).status();
@@ -179,6 +187,7 @@ fn check(daemon: &Daemon, version: &str) {
     daemon.tell(&["rm", "--force", &name]).unwrap();
     it_is_recorded_from_inside(daemon, &name);
     it_is_recorded_on_read_only_files(daemon, &name);
+    its_cpu_limit_is_blamed(daemon, &name);
 }
 
 /// By its name and its version; its pid outside.
@@ -348,4 +357,25 @@ fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
     let report: Value = serde_json::from_str(&stdout(&report)).unwrap();
     println!("docker: inside, on read-only files, {} samples", report["samples"]);
     assert!(function(&report, "heavy")["total"].as_f64().unwrap() > 0.5, "{}", report["functions"]);
+}
+
+/// What stands still for want of a CPU accuses no function.
+fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
+    let name = format!("{name}-limited");
+    let words = ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];
+    if let Err(reason) = daemon.tell(&[&words[..], &["/app/timers.js"]].concat()) {
+        return println!("skipped: docker with a CPU limit: {reason}");
+    }
+    let start = Instant::now();
+    while !daemon.tell(&["logs", &name]).unwrap().contains("ready") {
+        assert!(start.elapsed() < PATIENCE, "it does not begin");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let out = daemon.scratch.path("limited.nodescope");
+    let output = daemon.nodescope(&["record", "-c", &name, "-d", "5s", "-o", &out]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stdout(&daemon.nodescope(&["report", &out]));
+    println!("docker: {}", said.lines().find(|line| line.contains("CPU limit")).unwrap_or_default());
+    assert!(said.contains("Held back by the CPU limit, not by slow code: throttled in"), "{said}");
+    assert!(!said.lines().any(|line| line.contains("stood still") && line.contains("refresh")), "{said}");
 }

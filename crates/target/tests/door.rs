@@ -319,9 +319,12 @@ fn a_server_is_not_taken_for_the_inspector() {
     let port = free_port();
     for answer in ["answer.end('{}')", "answer.socket.end('nonsense')", "0"] {
         let server = format!(
-            "require('http').createServer((request, answer) => {{ {answer} }}).listen({port}, '127.0.0.1')"
+            "require('http').createServer((request, answer) => {{ {answer} }})\
+             .listen({port}, '127.0.0.1', () => console.log('serving'))"
         );
         let mut process = Running::node(&binary, &[&format!("--inspect-port={port}")], &server);
+        // Before that the port is free, and a signal right.
+        process.wait_for("serving");
         process.settle();
         assert!(Door::find(process.pid()).unwrap().is_none(), "{answer}");
         match open(process.pid()).unwrap_err() {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -24,7 +24,8 @@ impl Made {
         let made = Self { folder };
         made.write("uptime", "1000.00 4000.00\n");
         made.write("sys/kernel/perf_event_paranoid", "2\n");
-        made.write("passwd", "root:x:0:0::/:/bin/sh\nann:x:1000:1000::/:/bin/sh\n");
+        let uid = made.uid();
+        made.write("passwd", format!("root:x:0:0::/:/bin/sh\nann:x:{uid}:{uid}::/:/bin/sh\n"));
         made.process(8, 1, "/bin/sh", &["sh"]);
         made.process(9, 8, "/bin/sh", &["nodescope", "ps"]);
         symlink("9", made.folder.join("self")).unwrap();
@@ -37,10 +38,16 @@ impl Made {
         fs::write(path, bytes).unwrap();
     }
 
-    /// A process of user 1000 that listens to SIGUSR1 and runs for 900 s.
+    /// Whose the processes are: the user that owns the files, but no root.
+    fn uid(&self) -> u32 {
+        Some(fs::metadata(&self.folder).unwrap().uid()).filter(|uid| *uid != 0).unwrap_or(1000)
+    }
+
+    /// A process of `ann` that listens to SIGUSR1 and runs for 900 s.
     fn process(&self, pid: u32, parent: u32, exe: &str, words: &[&str]) {
+        let uid = self.uid();
         let status = format!(
-            "Name:\tx\nPid:\t{pid}\nPPid:\t{parent}\nUid:\t1000\t1000\t1000\t1000\nNSpid:\t{pid}\nThreads:\t11\n\
+            "Name:\tx\nPid:\t{pid}\nPPid:\t{parent}\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nNSpid:\t{pid}\nThreads:\t11\n\
              SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\nCapEff:\t0000000000000000\nSeccomp:\t0\n"
         );
         self.write(&format!("{pid}/status"), status);
@@ -148,6 +155,24 @@ fn hostile_files_do_no_harm() {
     assert_eq!(pids, [30, 31], "a process that has ended is left out");
     assert!(find(&list, 30).command.len() <= 64 << 10);
     assert_eq!(find(&list, 30).perf_map, None, "a link is no map");
+}
+
+/// Every user may write into the folder of perf maps.
+#[test]
+fn a_map_of_another_user_is_none() {
+    let Some(node) = node() else { return println!("skipped: a strange perf map: node is not here") };
+    let made = Made::new("strange-map");
+    for pid in [40, 41] {
+        made.process(pid, 1, &node, &["node"]);
+        made.write(&format!("{pid}/root/tmp/perf-{pid}.map"), "1000 10 f\n");
+    }
+    let strange = made.folder.join("41/root/tmp/perf-41.map");
+    if chown(strange, Some(made.uid() + 1), None).is_err() {
+        return println!("skipped: a strange perf map: only root can give a file away");
+    }
+    let list = made.list();
+    assert!(find(&list, 40).perf_map.is_some());
+    assert_eq!(find(&list, 41).perf_map, None);
 }
 
 #[test]

@@ -295,7 +295,7 @@ impl<'a> Machinery<'a> {
         let Found { status, stat, program, traits, cpu_cores, .. } = found;
         let pid = status.pid;
         let uptime_s = (self.uptime_s - stat.start_ticks as f64 / TICKS_A_SECOND).max(0.0);
-        let map = perf_map(proc, pid, status.inner_pid, uptime_s).map_err(|_| Hidden);
+        let map = perf_map(proc, pid, &status, uptime_s).map_err(|_| Hidden);
         let network = proc.link_of(pid, "ns/net").ok();
         let (is_certain, node_version, unreadable) = match program {
             Program::Node { version, unreadable } => (true, version, unreadable),
