@@ -3,8 +3,12 @@
 
 use std::num::NonZero;
 
+use formats::ImportOptions;
+use symbols::Sources;
+
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    match formats::import(bytes, NonZero::<usize>::MIN) {
+    let options = ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) };
+    match formats::import(bytes, options) {
         Ok(profile) => examine::examine(&profile),
         // What a person reads must be made of something.
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::events::ExtraEvent;
 use sys::perf::{ATTRIBUTE_BYTES, Attribute, Event, Ring, raise_file_limit, wait};
+use trace::machine::HERE;
 
 use crate::rings::{compact, records, strip};
 use crate::state;
@@ -24,11 +25,8 @@ pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 <<
 /// Registers of user space and a copy of the stack.
 const STACK_COPY: u64 = 1 << 12 | 1 << 13;
 
-/// The registers that lead from frame to frame: di, bp, sp and ip; x29 to x31 and pc.
-#[cfg(target_arch = "x86_64")]
-pub(crate) const REGISTERS: u64 = 0b1111 << 5;
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) const REGISTERS: u64 = 0b1111 << 29;
+/// The registers of user space that a sample has.
+pub(crate) const REGISTERS: u64 = HERE.sampled;
 
 /// Bits of the attribute's flags.
 pub(crate) mod flag {

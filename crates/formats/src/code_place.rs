@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use profile::classify::package_of;
 use profile::{Builder, Frame, FrameId, ModuleId, Tier};
 
-use symbols::add;
-use symbols::naming::{self, Named};
+use naming::{Named, add};
 
 /// A frame as a foreign format tells it; empty or 0 where it does not.
 #[derive(Clone, Copy, Debug)]

@@ -26,9 +26,9 @@ use profile::{Budget, Builder, Process, Profile, Role, Thread};
 use crate::json::{self, outermost_keys};
 pub(crate) use add::{Added, add, settle_meta};
 pub use join::{CALLS, Joiner, Whose};
+use naming::finish::settle_quality;
 pub(crate) use parse::{NodesSeed, NumbersSeed, id_of, time_of};
 pub(crate) use raw::RawProfile;
-use symbols::finish::settle_quality;
 pub use write::write;
 
 /// Reads a profile. What cannot be understood is a sentence among the losses; what came before it is kept.

@@ -4,9 +4,9 @@
 use std::io::{self, Cursor, Read};
 use std::num::NonZero;
 
+use naming::addresses::AddressNamer;
 use profile::file::{self, FileError};
 use profile::{Budget, Profile};
-use symbols::{Namer, Sources};
 use thiserror::Error;
 
 use crate::decompress::{Bounded, Compression, Taken};
@@ -90,7 +90,7 @@ const READERS: &[Reader] = &[
     },
     Reader {
         looks_like: prof_log::looks_like,
-        read: |stream, budget, options| Ok(prof_log::read(stream, budget, &options.sources)),
+        read: |stream, budget, options| Ok(prof_log::read(stream, budget, &*options.namer)),
     },
     Reader {
         looks_like: prof_log::looks_like_preprocessed,
@@ -131,18 +131,12 @@ fn looks_like_json(bytes: &[u8]) -> bool {
 pub struct ImportOptions {
     /// How many threads may read.
     pub threads: NonZero<usize>,
-    /// Where the names of addresses come from, for what is only an address in a recording.
-    pub sources: Sources,
-}
-
-/// Reads a recording of any known format, compressed or not, on that many threads. Nothing but the input is
-/// looked at: addresses in it stay without names.
-pub fn import(input: impl Read + Send, threads: NonZero<usize>) -> Result<Profile, ImportError> {
-    import_with(input, ImportOptions { threads, sources: Sources::nowhere() })
+    /// What names that which is only an address in a recording.
+    pub namer: Box<dyn AddressNamer>,
 }
 
 /// Reads a recording of any known format, compressed or not.
-pub fn import_with(input: impl Read + Send, options: ImportOptions) -> Result<Profile, ImportError> {
+pub fn import(input: impl Read + Send, options: ImportOptions) -> Result<Profile, ImportError> {
     let (taken, input) = Taken::count(input);
     let budget = taken.budget();
     let (first_bytes, stream) = uncompressed(Box::new(input), &taken)?;
@@ -218,9 +212,8 @@ impl Read for Broken {
 }
 
 fn read_perf_data(stream: Stream<'_>, budget: &Budget, options: ImportOptions) -> Profile {
-    let mut namer = Namer::new(options.sources, "perf.data").clip_far_times().within(budget);
-    perf_data::read(stream, options.threads, &mut namer);
-    namer.finish()
+    let ImportOptions { threads, namer } = options;
+    namer.profile_of("perf.data", budget, Box::new(|sink| perf_data::read(stream, threads, sink)))
 }
 
 /// A recording of ours in memory: its columns, and what they were read from.

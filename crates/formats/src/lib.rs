@@ -20,5 +20,4 @@ mod stack_text;
 pub mod svg;
 pub mod trace_events;
 
-pub use import::{ImportError, ImportOptions, import, import_with, is_recording};
-pub use symbols::finish::WITHOUT_MAP;
+pub use import::{ImportError, ImportOptions, import, is_recording};

@@ -15,17 +15,17 @@ mod ticks;
 
 use std::io::Read;
 
+use naming::addresses::LibraryNamer;
 use profile::{Budget, Profile};
-use symbols::Sources;
 
 pub use preprocessed::{looks_like as looks_like_preprocessed, read as read_preprocessed};
 
 /// Reads a log, or several behind each other: each starts with its own `v8-version` line and is an isolate of
 /// its own. The input never fails: what cannot be understood is counted in the profile's losses.
-pub fn read(input: impl Read, budget: &Budget, sources: &Sources) -> Profile {
+pub fn read(input: impl Read, budget: &Budget, namer: &dyn LibraryNamer) -> Profile {
     let mut reader = reader::Reader::new(budget);
     let broken = lines::each_line(input, |line| reader.take(&line));
-    reader.finish(broken, sources)
+    reader.finish(broken, namer)
 }
 
 /// Whether these are the first bytes of a log.

@@ -9,9 +9,8 @@ use profile::{
 };
 use rustc_hash::FxHashMap;
 
-use symbols::add::{self, Written};
-use symbols::finish::{infer_roles, settle_quality};
-use symbols::naming;
+use naming::add::{self, Written};
+use naming::finish::{infer_roles, settle_quality};
 
 /// A line longer than this is no text.
 const LINE_LIMIT: u64 = 16 << 20;

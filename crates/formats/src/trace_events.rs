@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::cpuprofile::{Added, RawProfile, add, settle_meta};
 use crate::json::{self, outermost_keys};
 use event::{Event, Kind};
-use symbols::finish::settle_quality;
+use naming::finish::settle_quality;
 
 /// Reads the profiles of a trace. A trace that was cut off (the process was killed) shows what it has.
 pub fn read(input: impl Read, budget: &Budget) -> Profile {

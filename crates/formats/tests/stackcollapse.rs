@@ -9,7 +9,9 @@ use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
+use formats::ImportOptions;
 use formats::folded::{self, Options};
+use symbols::Sources;
 use views::{Selection, weigh};
 
 fn root() -> PathBuf {
@@ -17,12 +19,16 @@ fn root() -> PathBuf {
 }
 
 fn fold(input: impl Read + Send, options: &Options) -> String {
-    let profile = formats::import(input, NonZero::<usize>::MIN).unwrap();
+    let profile = formats::import(input, import_options()).unwrap();
     profile.check().unwrap();
     let selection = Selection::default();
     let mut out = Vec::new();
     folded::write(&profile, &weigh(&profile, &selection), &selection, options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+fn import_options() -> ImportOptions {
+    ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) }
 }
 
 fn options(word: &str) -> Options {

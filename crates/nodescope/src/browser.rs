@@ -1,5 +1,10 @@
 //! Opens a page in the browser of whoever sits here. Over SSH there is none: then its path or address is said.
 
+#[cfg(not(target_os = "macos"))]
+mod elsewhere;
+#[cfg(target_os = "macos")]
+mod macos;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,15 +13,14 @@ use profile::Profile;
 
 use crate::export::{self, Form};
 use crate::failure::{Failure, warn};
-
-/// What opens a file as a double click would.
-const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-
-/// Whether there is a screen that a browser could show something on.
-pub(crate) fn is_here() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    cfg!(target_os = "macos") || ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(is_set)
-}
+#[cfg(not(target_os = "macos"))]
+use elsewhere::OPENER;
+#[cfg(not(target_os = "macos"))]
+pub(crate) use elsewhere::is_here;
+#[cfg(target_os = "macos")]
+use macos::OPENER;
+#[cfg(target_os = "macos")]
+pub(crate) use macos::is_here;
 
 /// Writes the page of a recording beside it, unless the recording is the page, and opens it.
 pub(crate) fn show(profile: &Profile, form: Form, out: &Path) -> Result<(), Failure> {

@@ -1,6 +1,16 @@
 //! What people type. clap's types stay here; each command turns its own into meaning once. Help texts, man
 //! pages and shell completions are made from these definitions.
 
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::SystemCommand;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{Doctor, Dump, Ps, SystemCommand};
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -18,12 +28,8 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Record(Record),
-    #[cfg(target_os = "linux")]
-    Ps(Ps),
-    #[cfg(target_os = "linux")]
-    Dump(Dump),
-    #[cfg(target_os = "linux")]
-    Doctor(Doctor),
+    #[command(flatten)]
+    System(SystemCommand),
     Demo(Demo),
     View(View),
     Report(Report),
@@ -162,75 +168,6 @@ pub(crate) struct Demo {
     /// Open no browser: without this, the page of the recording is written, too, and opened where there is a screen
     #[arg(long)]
     pub(crate) no_browser: bool,
-}
-
-/// The stack of every thread of a process, now: for one that hangs in a loop, a regular expression or a native call
-///
-/// JavaScript with the lines that run or call, native code and the kernel; sleeping threads, too. It takes about a
-/// second, and the process is neither stopped nor changed.
-#[cfg(target_os = "linux")]
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  nodescope dump 4140
-  nodescope dump server.js --all-frames
-  nodescope dump -c web-3 --json")]
-pub(crate) struct Dump {
-    /// The process: its pid, application, script, container, pod, or words of its command line [default: the only one]
-    #[arg(value_name = "TARGET")]
-    pub(crate) target: Option<String>,
-    /// The process, by its pid
-    #[arg(long, short, value_name = "PID")]
-    pub(crate) pid: Option<u32>,
-    /// Only in this container, by its name or the start of its id, or in this pod
-    #[arg(long, short, value_name = "NAME")]
-    pub(crate) container: Option<String>,
-    /// Only a process whose command line matches
-    #[arg(long = "match", value_name = "REGEXP")]
-    pub(crate) matching: Option<String>,
-    /// Also what V8, Node and the system do between the functions of JavaScript, with whole names
-    #[arg(long)]
-    pub(crate) all_frames: bool,
-    /// Print one JSON object instead, with all frames
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Colours: auto, always or never
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub(crate) color: Color,
-}
-
-/// What this machine allows you, and the exact command that would allow more
-#[cfg(target_os = "linux")]
-#[derive(Args, Debug)]
-pub(crate) struct Doctor {
-    /// Also look at this process: its pid, application, script, container, or words of its command line
-    #[arg(value_name = "TARGET")]
-    pub(crate) target: Option<String>,
-    /// Print a JSON array instead
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Colours: auto, always or never
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub(crate) color: Color,
-}
-
-/// The Node processes here: pid, application, CPU, version, container, ports, folder, and by which ways you get in
-///
-/// Node is told by its ELF file, not by its name. The busiest process comes first; npm, yarn, pnpm, nodemon, pm2's
-/// daemon and whatever started nodescope come last, dimmed. Values of arguments are not shown.
-#[cfg(target_os = "linux")]
-#[derive(Args, Debug)]
-#[command(after_help = "Ways in:
-  perf        samples by perf_events; perf+names where JavaScript has names, too
-  port 9229   the inspector listens on that port
-  inspector   the inspector's port is closed, and SIGUSR1 would open it
-Why a way is closed stands below the table.")]
-pub(crate) struct Ps {
-    /// Print a JSON array instead of a table, with the reason for each way in that is closed
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Colours: auto, always or never
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub(crate) color: Color,
 }
 
 /// Look at a recording in the browser: heat map, flame graph, tables

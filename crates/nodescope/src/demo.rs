@@ -15,7 +15,6 @@ use elsewhere as way;
 #[cfg(target_os = "linux")]
 use live as way;
 
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -76,7 +75,7 @@ fn show_shipped(arguments: &cli::Demo, why: &Failure, form: Form, out: &Path) ->
     // Said as any failure is, but there is something to show all the same.
     let _ = why.report();
     warn("so this is a recording that ships with nodescope: the demo's service under load");
-    let profile = formats::import(RECORDING, NonZero::<usize>::MIN)
+    let profile = profile::file::read(RECORDING)
         .map_err(|error| Failure::failed(format!("the recording that ships with nodescope: {error}")))?;
     export::write_whole(&profile, form, out)?;
     if out == Path::new("-") {

@@ -365,7 +365,7 @@ fn frame_rows(profile: &Profile, stack: StackId) -> Vec<FrameRow> {
     let mut rows: Vec<FrameRow> = profile.ancestry(stack).map(|stack| frame_row(profile, stack)).collect();
     for at in 0..rows.len().saturating_sub(1) {
         let is_regexp = rows[at].kind != Category::Regexp && runs_regexp(&rows[at + 1]);
-        if is_regexp && rows[at].function == symbols::naming::GENERATED {
+        if is_regexp && rows[at].function == naming::GENERATED {
             rows[at].function = "[regexp]".to_owned();
             rows[at].kind = Category::Regexp;
             rows[at].category = Category::Regexp.word();

@@ -56,12 +56,12 @@ pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
     let threads =
         typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
     let sources = Sources { leaves_maps: reading.maps.no_source_maps, ..sources(&reading.names)? };
-    let options = ImportOptions { threads, sources };
+    let options = ImportOptions { threads, namer: Box::new(sources) };
     let imported = if file == Path::new("-") {
         refuse_terminal()?;
-        formats::import_with(io::stdin(), options)
+        formats::import(io::stdin(), options)
     } else {
-        formats::import_with(open_file(file)?, options)
+        formats::import(open_file(file)?, options)
     };
     let profile = imported.map_err(|error| explain(&file.display().to_string(), &error))?;
     if reading.maps.no_source_maps && is_mapped(&profile) {
@@ -76,7 +76,7 @@ const MAPPED: &str = "source maps were applied when this file was made, and --no
 /// Whether a source map led to some of its sources.
 fn is_mapped(profile: &Profile) -> bool {
     let is_original = |source: &profile::Source| {
-        let is_marked = profile.text(source.path).ends_with(source_maps::GENERATED_MARK);
+        let is_marked = profile.text(source.path).ends_with(naming::GENERATED_MARK);
         source.generated.some().is_some() && !is_marked
     };
     profile.sources().iter().any(is_original)

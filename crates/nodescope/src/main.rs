@@ -9,6 +9,8 @@ mod demo;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod dump;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod export;
 mod failure;
 mod generate;
@@ -16,6 +18,8 @@ mod identity;
 mod input;
 mod invoked;
 mod jobs;
+#[cfg(target_os = "linux")]
+mod linux;
 mod output;
 #[cfg(target_os = "linux")]
 mod ps;
@@ -32,7 +36,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
+#[cfg(not(target_os = "linux"))]
+use elsewhere as system;
 use failure::Failure;
+#[cfg(target_os = "linux")]
+use linux as system;
 
 fn main() -> ExitCode {
     if let Some(ended) = jobs::run() {
@@ -49,12 +57,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => output::print(&cli::short_help()),
         Some(Command::Record(arguments)) => record::run(arguments),
-        #[cfg(target_os = "linux")]
-        Some(Command::Ps(arguments)) => ps::run(arguments),
-        #[cfg(target_os = "linux")]
-        Some(Command::Dump(arguments)) => dump::run(arguments),
-        #[cfg(target_os = "linux")]
-        Some(Command::Doctor(arguments)) => doctor::run(arguments),
+        Some(Command::System(command)) => system::run(command),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::View(arguments)) => view::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),

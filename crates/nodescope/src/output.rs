@@ -1,10 +1,19 @@
 //! Where results go: stdout, or a file that appears whole or not at all.
 
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod unix;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+#[cfg(not(unix))]
+pub(crate) use elsewhere::{create, is_at};
+#[cfg(unix)]
+pub(crate) use unix::{create, is_at};
 
 /// So many names are tried for a file that is not whole yet.
 const MOST_NAMES: u32 = 100;
@@ -91,42 +100,6 @@ fn temporary_name(path: &Path, number: u32) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}-{number}.part", std::process::id()));
     path.with_file_name(name)
-}
-
-/// A recording tells much about a service: only its owner may read it. Under sudo that is the person who
-/// typed the command.
-#[cfg(unix)]
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::{OpenOptionsExt, fchown};
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-    let id = |name: &str| std::env::var(name).ok().and_then(|id| id.parse().ok());
-    if let (Some(user), Some(group)) = (id("SUDO_UID"), id("SUDO_GID")) {
-        // Without the right to give files away, the file stays ours.
-        let _ = fchown(&file, Some(user), Some(group));
-    }
-    Ok(file)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).open(path)
-}
-
-/// Whether a file is still the one at that path: another program may have moved it and taken its name.
-#[cfg(unix)]
-pub(crate) fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    match (file.metadata().map(id), fs::symlink_metadata(path).map(id)) {
-        (Ok(ours), Ok(there)) => ours == there,
-        _ => false,
-    }
-}
-
-/// Files have no numbers here.
-#[cfg(not(unix))]
-pub(crate) fn is_at(_: &File, path: &Path) -> bool {
-    path.is_file()
 }
 
 #[cfg(test)]

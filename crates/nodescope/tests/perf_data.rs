@@ -10,8 +10,10 @@ use std::fs;
 use std::num::NonZero;
 use std::process::Command;
 
+use formats::ImportOptions;
 use profile::{Lane, Profile, file};
 use program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
+use symbols::Sources;
 
 const PROGRAM: &str = "
 const { createHash } = require('crypto'), zlib = require('zlib'), fs = require('fs');
@@ -62,7 +64,8 @@ fn ours(data: &str, scratch: &Scratch) -> Profile {
 }
 
 fn theirs(text: &str) -> Profile {
-    formats::import(fs::File::open(text).unwrap(), NonZero::<usize>::MIN).unwrap()
+    let options = ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) };
+    formats::import(fs::File::open(text).unwrap(), options).unwrap()
 }
 
 /// The lanes by name, without the blanks around it.

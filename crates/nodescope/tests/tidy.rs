@@ -23,9 +23,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("target", &["sys", "elf", "v8", "http"]),
     ("capture", &["trace", "sys"]),
     ("inspector", &["http"]),
-    ("symbols", &["trace", "profile", "elf", "v8", "sys"]),
+    ("naming", &["trace", "profile", "v8"]),
+    ("symbols", &["trace", "profile", "elf", "v8", "naming", "sys"]),
     ("views", &["profile"]),
-    ("formats", &["trace", "profile", "v8", "symbols", "views"]),
+    ("formats", &["trace", "profile", "v8", "naming", "views"]),
     ("live", &["trace", "profile", "elf", "v8", "sys", "target", "capture", "symbols", "formats"]),
     ("web", &["profile", "views", "formats"]),
     (PROGRAM, &[]),
@@ -86,6 +87,12 @@ fn unsafe_has_one_address() {
     let code = rust_files().into_iter().filter(|path| !path.starts_with(&format!("crates/{UNSAFE_ROOM}/")));
     let code = code.filter_map(|path| complain_of_unsafe(&path, &read(&path)));
     assert_none(root.into_iter().chain(lints).chain(code));
+}
+
+#[test]
+fn no_function_asks_for_its_system() {
+    let code = rust_files().into_iter().filter(|path| path.starts_with("crates/") && path.contains("/src/"));
+    assert_none(code.filter_map(|path| complain_of_system(&path, &read(&path))));
 }
 
 #[test]
@@ -216,6 +223,16 @@ fn complain_of_unsafe(path: &str, text: &str) -> Option<String> {
     // This file has to spell what it looks for.
     let found = text.lines().find(is_code).filter(|_| !path.ends_with("tests/tidy.rs"))?;
     Some(format!("{path}: unsafe belongs into crates/{UNSAFE_ROOM}: {}", found.trim()))
+}
+
+/// Where code is for one system or machine, its module says so: an attribute inside of a body is indented twice, and
+/// `cfg!` is an expression. What only tests ask does not matter.
+fn complain_of_system(path: &str, text: &str) -> Option<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let pattern = r#"^ {8,}#\[cfg\(|cfg!\((not\()?(unix|windows|target_os|target_arch)"#;
+    let pattern = Regex::new(pattern).unwrap();
+    let found = code.lines().find(|line| pattern.is_match(line))?;
+    Some(format!("{path}: put what depends on the system into a file of its own: {}", found.trim()))
 }
 
 /// Paths that start like ours must lead somewhere, and so must links, seen from the document or from the root.
@@ -416,6 +433,16 @@ mod every_rule_can_fail {
         for code in ["// unsafe { is a comment }", "let unsafe_word = \"unsafe\";"] {
             assert!(complain_of_unsafe("crates/views/src/tree.rs", code).is_none(), "{code}");
         }
+    }
+
+    #[test]
+    fn systems() {
+        let complains = |text: &str| complain_of_system("crates/views/src/tree.rs", text).is_some();
+        assert!(complains("fn f() {\n        #[cfg(unix)]\n        g();\n}\n"));
+        assert!(complains("const A: bool = cfg!(target_os = \"macos\");\n"));
+        assert!(!complains("#[cfg(unix)]\nmod unix;\n"));
+        assert!(!complains("const A: bool = cfg!(debug_assertions);\n"));
+        assert!(!complains("#[cfg(test)]\nmod tests { const A: bool = cfg!(unix); }\n"));
     }
 
     #[test]

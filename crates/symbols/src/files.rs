@@ -1,9 +1,21 @@
 //! The only door to the disk. Only regular files are opened: a pipe would block, a device may do anything.
 
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+use elsewhere as system;
+#[cfg(unix)]
+use unix as system;
+
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
+
+pub(crate) use system::path_of;
 
 /// Where files come from: the disk, or what a test makes up.
 pub trait Files: Send + Sync {
@@ -36,9 +48,8 @@ pub trait OpenFile: Read + Seek {
 }
 
 impl OpenFile for File {
-    #[cfg(unix)]
     fn owner(&self) -> Option<u32> {
-        self.metadata().ok().map(|meta| std::os::unix::fs::MetadataExt::uid(&meta))
+        system::owner(self)
     }
 }
 
@@ -79,18 +90,7 @@ fn open_itself(path: &Path) -> io::Result<File> {
         return Err(refuse());
     }
     let file = File::open(path)?;
-    if is_same(&seen, &file.metadata()?) { Ok(file) } else { Err(refuse()) }
-}
-
-#[cfg(unix)]
-fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    one.file_type() == other.file_type()
+    if system::is_same(&seen, &file.metadata()?) { Ok(file) } else { Err(refuse()) }
 }
 
 /// What the kernel maps is two pages.
@@ -115,7 +115,8 @@ fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
     let refuse = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     let path = match root {
         None => path,
-        Some(root) => match open_in(root, path) {
+        // The kernel itself finds the way inside, so that nobody can exchange a link meanwhile.
+        Some(root) => match sys::files::open_in(root, path) {
             Err(error) if is_refused(&error) => &inside(root, path)?,
             file => {
                 return file
@@ -134,17 +135,6 @@ fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
 /// Older kernels do not know the call, and older sandboxes forbid what they do not know.
 fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
-}
-
-/// The kernel itself finds the way inside, so that nobody can exchange a link meanwhile.
-#[cfg(target_os = "linux")]
-fn open_in(root: &Path, path: &Path) -> io::Result<File> {
-    sys::files::open_in(root, path)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_in(_: &Path, _: &Path) -> io::Result<File> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// For kernels that do not: the path that a process with that root means. A link of a container must not lead to a file of ours.

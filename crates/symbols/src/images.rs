@@ -1,42 +1,17 @@
 //! Finds the file that a module was, and names its addresses. A file that has changed since the recording would
 //! give wrong names, so it gives none.
 
-use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use elf::{Elf, Parts, Segments, Table, UnwindTables};
+use naming::addresses::{Library, NoNames};
 
-use crate::files::OpenFile;
+use crate::files::{OpenFile, path_of};
 use crate::places::Module;
-use crate::sources::{Sources, path_of};
-
-/// Why a file gives no names.
-#[derive(Debug)]
-pub enum NoNames {
-    /// It is not where it was.
-    NotHere(PathBuf),
-    /// It cannot be opened.
-    Unreadable(PathBuf, io::Error),
-    /// It is another build than the recorded one.
-    Changed(PathBuf),
-}
-
-impl fmt::Display for NoNames {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotHere(path) => write!(formatter, "the file {} is not here", path.display()),
-            Self::Unreadable(path, error) => {
-                write!(formatter, "the file {} cannot be read: {error}", path.display())
-            }
-            Self::Changed(path) => {
-                write!(formatter, "the file {} has changed since the recording", path.display())
-            }
-        }
-    }
-}
+use crate::sources::Sources;
 
 /// A file that is read where it matters.
 pub(crate) type Image = Parts<Box<dyn OpenFile>>;
@@ -65,18 +40,9 @@ pub(crate) fn name_offsets(
     Ok(())
 }
 
-/// A library of which only its path and the size of its code are known.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Library {
-    /// Its path.
-    pub path: String,
-    /// From where the whole file would start in memory, or only its code, to where its code ends.
-    pub size: u64,
-}
-
 /// Names places in a library, which are ascending distances from the start of its range; `take` gets the row of
 /// each one that has a name. Nothing but the size tells whether the file is still the same.
-pub fn name_library(
+pub(crate) fn name_library(
     sources: &Sources,
     library: &Library,
     wanted: &[u64],

@@ -7,7 +7,7 @@ use trace::{FrameName, JavaScript};
 use v8::FunctionKind;
 use v8::name::Tier;
 
-use crate::naming::parts::Parts;
+use naming::parts::Parts;
 
 /// All frames of a recording that have such names.
 #[derive(Default)]

@@ -11,6 +11,7 @@ use trace::{
 };
 
 use crate::code_names::CodeNames;
+use crate::files::path_of;
 use crate::javascript::JavaScriptNames;
 use crate::jitdump::{self, Change, Jitdump};
 use crate::kernel::KernelMaps;
@@ -19,7 +20,7 @@ use crate::processes::Process;
 use crate::profile_of::profile_of;
 use crate::scripts::Scripts;
 use crate::source_maps::{MapPlaces, apply_ran};
-use crate::sources::{Sources, given_for, path_of};
+use crate::sources::{Sources, given_for};
 use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
 use crate::threads::Threads;
 use crate::timeline::{CodeChange, CodeEvent, Timeline};

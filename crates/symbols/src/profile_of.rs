@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use naming::add;
+use naming::finish::{WITHOUT_MAP, first_ns, infer_roles, settle_clock, settle_quality_with};
+use naming::off_cpu::{CpuSwitch, add_off_cpu_times};
 use profile::classify::is_launcher;
 use profile::{
     Builder, LaneId, LaneInfo, OffCpuTime, Process, Profile, Sample, StackId, StringId, ThreadId, Unit,
@@ -10,10 +13,7 @@ use profile::{
 use rustc_hash::FxHashMap;
 use trace::{CpuTime, ShortWaits};
 
-use crate::add;
-use crate::finish::{WITHOUT_MAP, first_ns, infer_roles, settle_clock, settle_quality_with};
 use crate::namer::{Namer, RawEvent, RawSwitch};
-use crate::off_cpu::{CpuSwitch, add_off_cpu_times};
 use crate::resolve::resolve;
 use crate::stacks::{NONE, RawStack};
 use crate::threads::NamedThread;

@@ -5,24 +5,24 @@ use std::io;
 use std::path::PathBuf;
 use std::thread;
 
+use naming::add::{self, NamedSymbol};
+use naming::finish::WITHOUT_MAP;
+use naming::generated::JIT_MODULE;
 use profile::{Builder, Frame, FrameId, NO_ADDRESS, StringId};
 use rustc_hash::FxHashMap;
 use trace::Cut;
 use trace::FIRST_SYSTEM_CALL_ROW;
 use v8::name::Tier;
 
-use crate::add::{self, NamedSymbol};
-use crate::finish::WITHOUT_MAP;
-use crate::generated::JIT_MODULE;
 use crate::images::{self, hex};
 use crate::javascript::{JavaScriptNames, NameOfFrame};
 use crate::kallsyms::{KERNEL, Kallsyms};
 use crate::kernel::{is_running, read_names};
 use crate::namer::Namer;
-use crate::naming::parts;
 use crate::perf_map::{self, Found};
 use crate::places::Place;
 use crate::sources::given_for;
+use naming::parts;
 
 const UNKNOWN: &str = "[unknown]";
 

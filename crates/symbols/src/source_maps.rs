@@ -30,7 +30,7 @@ use seen::Seen;
 use transpiled::{is_transpiled, mark};
 
 pub use texts::{Carried, TextLimits, text_of, with_texts};
-pub use transpiled::{GENERATED_MARK, RanScript, apply_ran, is_transpiled_name};
+pub use transpiled::{RanScript, apply_ran, is_transpiled_name};
 
 /// Where scripts and their maps are.
 #[derive(Clone, Copy)]

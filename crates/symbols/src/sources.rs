@@ -102,16 +102,3 @@ impl Files for NoFiles {
 pub(crate) fn given_for(files: &[ForProcess], pid: Option<u32>) -> impl Iterator<Item = &PathBuf> {
     files.iter().filter(move |file| file.pid.is_none() || file.pid == pid).map(|file| &file.path)
 }
-
-/// A path as the recording wrote it.
-#[cfg(unix)]
-pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    std::ffi::OsStr::from_bytes(bytes).into()
-}
-
-/// A path as the recording wrote it.
-#[cfg(not(unix))]
-pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
-}

@@ -3,24 +3,24 @@
 //! crossed by frame pointers. Nothing here names an address.
 
 mod blind;
-mod sleeping;
+mod machine;
+pub(crate) mod sleeping;
 
 use std::sync::Arc;
 
 use blind::{Caller, Codes, Search};
 use elf::{Found, FrameRegisters, FrameTables, Table};
-use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
-use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::x86_64::UnwindRegsX86_64;
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
+use machine::{Caches, FrameOf, MachineUnwinder, aarch64_registers};
 use rustc_hash::FxHashMap;
-use trace::{Address, Context, Cut, Registers, Sample};
+use trace::machine::X86_64;
+use trace::{Address, Context, Cut, Machine, Sample};
 
 use crate::images::{self, Tables};
 use crate::places::{Module, Modules, Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::sources::Sources;
-#[cfg(target_os = "linux")]
-pub(crate) use sleeping::Sleeper;
 
 /// What is known of a recording and a process at the moment of a sample.
 pub(crate) struct Moment<'a> {
@@ -42,8 +42,7 @@ pub(crate) struct Unwinders {
     by_row: FxHashMap<u32, ProcessUnwinder>,
     files: TableFiles,
     codes: Codes,
-    x86_64: CacheX86_64,
-    aarch64: CacheAarch64,
+    caches: Caches,
     /// How many modules there were since the caches were new.
     modules: usize,
     /// Whether a way has led to where nothing is mapped, as far as is known.
@@ -70,7 +69,7 @@ struct ProcessUnwinder {
     blind: Vec<(u64, u64)>,
     /// Functions whose tables are not for framehop, ascending: from where to where, and from where their file is.
     expressions: Vec<(u64, u64, u64, Arc<Tables>)>,
-    machine: Machine,
+    unwinder: MachineUnwinder,
 }
 
 /// The table of a file's functions.
@@ -79,11 +78,6 @@ struct FileIndex {
     base: u64,
     address: u64,
     bytes: Arc<[u8]>,
-}
-
-enum Machine {
-    X86_64(UnwinderX86_64<Arc<[u8]>>),
-    Aarch64(UnwinderAarch64<Arc<[u8]>>),
 }
 
 /// More frames than a copy of 64 KB has, as large as perf makes them, and a recursion that is shown as a whole.
@@ -112,26 +106,6 @@ const SMALLEST_PART: u64 = 16;
 
 /// Nothing of user space lies below the first page.
 const PAGE: u64 = 4096;
-
-/// The registers that matter, by the numbers that the kernel's perf_regs.h gives them.
-pub(crate) mod register {
-    pub(crate) mod x86_64 {
-        #[cfg(target_os = "linux")]
-        pub(crate) const DI: u32 = 5;
-        pub(crate) const BP: u32 = 6;
-        pub(crate) const SP: u32 = 7;
-        pub(crate) const IP: u32 = 8;
-    }
-    pub(crate) mod aarch64 {
-        pub(crate) const FP: u32 = 29;
-        pub(crate) const LR: u32 = 30;
-        pub(crate) const SP: u32 = 31;
-        pub(crate) const PC: u32 = 32;
-    }
-}
-
-/// The bits of an address on arm64; those above may hold a signature of it.
-const AARCH64_ADDRESS: PtrAuthMask = PtrAuthMask(u64::MAX >> 16);
 
 /// Whether a sample says enough to find callers, and does not name them itself.
 pub(crate) fn wants_unwinding(sample: &Sample<'_>) -> bool {
@@ -175,13 +149,7 @@ impl Unwinders {
 
     /// Makes ready for a process: from then on it is known where tables lead the way.
     pub(crate) fn prepare(&mut self, moment: &Moment<'_>) {
-        self.settle(moment, moment.arch.is_some_and(|arch| arch == "aarch64"));
-    }
-
-    /// Whether the tables of a file lead the way through an address of a process that was made ready.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn has_tables(&self, row: u32, address: u64) -> bool {
-        self.by_row.get(&row).is_some_and(|process| process.has_tables(address))
+        self.settle(moment, moment.machine().unwrap_or(&X86_64));
     }
 
     /// Appends the frames of user space, the leaf first. Somebody who knows better than the tables what the innermost
@@ -195,58 +163,48 @@ impl Unwinders {
         steps: &mut Vec<Step>,
     ) -> bool {
         let Some(registers) = sample.user_registers else { return false };
-        let is_arm = moment.arch.map_or_else(
-            || get(registers, register::aarch64::PC).is_some(),
-            |arch| ["aarch64", "arm64"].contains(&arch),
-        );
-        self.settle(moment, is_arm);
+        let machine = if moment.arch.is_some() { moment.machine() } else { Machine::of(registers) };
+        self.settle(moment, machine.unwrap_or(&X86_64));
         let Some(process) = self.by_row.get(&moment.row) else { return false };
         let (codes, has_missed) = (&mut self.codes, &mut self.has_missed);
         let (bytes, is_beyond) = (sample.user_stack, false);
-        match &process.machine {
-            Machine::X86_64(unwinder) => {
-                use register::x86_64::{BP, IP, SP};
-                let Some(ip) = get(registers, IP) else { return false };
-                let mut leaf = Step { pc: ip, fp: get(registers, BP), is_return_address: false };
-                let (Some(sp), Some(bp)) = (get(registers, SP), leaf.fp) else {
-                    steps.push(leaf);
-                    return false;
-                };
-                let stack = Stack { start: sp, bytes, goes_on };
+        let numbers = process.unwinder.machine().registers;
+        let Some(pc) = registers.get(numbers.pc) else { return false };
+        let mut leaf = Step { pc, fp: registers.get(numbers.fp), is_return_address: false };
+        let (Some(sp), Some(fp)) = (registers.get(numbers.sp), leaf.fp) else {
+            steps.push(leaf);
+            return false;
+        };
+        let stack = Stack { start: sp, bytes, goes_on };
+        match &process.unwinder {
+            MachineUnwinder::X86_64(unwinder) => {
                 if let Some(last) = steps.last() {
                     leaf = *last;
                 } else {
-                    let callers = process.callers_without_frame(moment, (ip, bp), stack);
+                    let callers = process.callers_without_frame(moment, (pc, fp), stack);
                     for caller in callers.into_iter().flatten() {
                         steps.push(Step { fp: None, ..leaf });
-                        leaf = Step { pc: caller, fp: Some(bp), is_return_address: true };
+                        leaf = Step { pc: caller, fp: Some(fp), is_return_address: true };
                     }
                     steps.push(leaf);
                 }
                 let sp = sp.wrapping_add(8 * (steps.len() as u64 - 1));
-                let cache = &mut self.x86_64;
+                let cache = &mut self.caches.x86_64;
                 let mut walk = Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
-                walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(bp)), steps)
+                walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(fp)), steps)
             }
-            Machine::Aarch64(unwinder) => {
-                use register::aarch64::{FP, LR, PC, SP};
-                let Some(pc) = get(registers, PC) else { return false };
-                let leaf = Step { pc, fp: get(registers, FP), is_return_address: false };
+            MachineUnwinder::Aarch64(unwinder) => {
                 steps.push(leaf);
-                let (Some(lr), Some(sp), Some(fp)) = (get(registers, LR), get(registers, SP), leaf.fp) else {
-                    return false;
-                };
-                let stack = Stack { start: sp, bytes, goes_on };
-                let cache = &mut self.aarch64;
+                let Some(lr) = numbers.link.and_then(|link| registers.get(link)) else { return false };
+                let cache = &mut self.caches.aarch64;
                 let mut walk = Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
-                let regs = UnwindRegsAarch64::new_with_ptr_auth_mask(AARCH64_ADDRESS, lr, sp, fp);
-                walk.callers(leaf, regs, steps)
+                walk.callers(leaf, aarch64_registers(lr, sp, fp), steps)
             }
         }
     }
 
     /// Makes the unwinder of a process, or makes it anew if the code of other files is mapped now.
-    fn settle(&mut self, moment: &Moment<'_>, is_arm: bool) {
+    fn settle(&mut self, moment: &Moment<'_>, machine: &Machine) {
         let layout = moment.process.layout;
         let known = self.by_row.get_mut(&moment.row);
         if known.as_ref().is_some_and(|known| known.layout == layout) {
@@ -260,10 +218,10 @@ impl Unwinders {
         if self.by_row.len() >= MOST_PROCESSES {
             self.by_row.clear();
         }
-        let process = self.make(moment, layout, files, is_arm);
+        let process = self.make(moment, layout, files, machine);
         self.modules += process.covered.len();
         if self.modules > MOST_CACHED_MODULES {
-            (self.x86_64, self.aarch64) = (CacheX86_64::new(), CacheAarch64::new());
+            self.caches = Caches::default();
             self.modules = process.covered.len();
         }
         self.by_row.insert(moment.row, process);
@@ -274,16 +232,12 @@ impl Unwinders {
         moment: &Moment<'_>,
         layout: u32,
         files: Vec<(u64, u64, PlaceId)>,
-        is_arm: bool,
+        machine: &Machine,
     ) -> ProcessUnwinder {
-        let machine = if is_arm {
-            Machine::Aarch64(UnwinderAarch64::new())
-        } else {
-            Machine::X86_64(UnwinderX86_64::new())
-        };
+        let unwinder = MachineUnwinder::new(machine);
         let (covered, indexes, blind, expressions) = Default::default();
         let mut process =
-            ProcessUnwinder { layout, files: Vec::new(), covered, indexes, blind, expressions, machine };
+            ProcessUnwinder { layout, files: Vec::new(), covered, indexes, blind, expressions, unwinder };
         for (start, end, place) in &files {
             if let Place::File { module, bias, .. } = moment.place(*place)
                 && let Some(tables) = self.files.get(moment, module)
@@ -302,6 +256,11 @@ impl Unwinders {
 }
 
 impl Moment<'_> {
+    /// The machine, where the recording has told one that is known.
+    fn machine(&self) -> Option<&'static Machine> {
+        self.arch.and_then(Machine::named)
+    }
+
     pub(crate) fn place(&self, id: PlaceId) -> Place {
         self.places.rows[id.0 as usize]
     }
@@ -360,10 +319,7 @@ impl ProcessUnwinder {
                 ..ExplicitModuleSectionInfo::default()
             };
             let module = framehop::Module::new(String::new(), from..to, base, sections);
-            match &mut self.machine {
-                Machine::X86_64(unwinder) => unwinder.add_module(module),
-                Machine::Aarch64(unwinder) => unwinder.add_module(module),
-            }
+            self.unwinder.add_module(module);
             self.covered.push((from, to));
             let (address, bytes) = (tables.index.0, Arc::clone(&tables.index.1));
             self.indexes.push(FileIndex { base, address, bytes });
@@ -458,39 +414,6 @@ struct Walk<'a, U: Unwinder> {
     is_beyond: bool,
 }
 
-/// The registers that matter to an unwinder.
-trait FrameOf {
-    fn frame_pointer(&self) -> u64;
-
-    /// The stack pointer and the frame pointer, where code without tables or with expressions in them is understood.
-    fn pointers(&self) -> Option<(u64, u64)> {
-        None
-    }
-
-    /// Goes to a caller that somebody else has found.
-    fn go_to(&mut self, _caller: Caller) {}
-}
-
-impl FrameOf for UnwindRegsX86_64 {
-    fn frame_pointer(&self) -> u64 {
-        self.bp()
-    }
-
-    fn pointers(&self) -> Option<(u64, u64)> {
-        Some((self.sp(), self.bp()))
-    }
-
-    fn go_to(&mut self, Caller { pc, sp, fp }: Caller) {
-        *self = Self::new(pc, sp, fp);
-    }
-}
-
-impl FrameOf for UnwindRegsAarch64 {
-    fn frame_pointer(&self) -> u64 {
-        self.fp()
-    }
-}
-
 impl<U: Unwinder> Walk<'_, U>
 where
     U::UnwindRegs: FrameOf,
@@ -578,12 +501,6 @@ impl Stack<'_> {
     fn end(self) -> u64 {
         self.start.saturating_add(self.bytes.len() as u64)
     }
-}
-
-pub(crate) fn get(registers: Registers<'_>, number: u32) -> Option<u64> {
-    let bit = 1u64 << number;
-    let row = (registers.mask & (bit - 1)).count_ones() as usize;
-    registers.values.get(row).copied().filter(|_| registers.mask & bit != 0)
 }
 
 #[cfg(test)]

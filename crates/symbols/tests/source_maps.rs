@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use naming::add;
+use naming::name_call_frame;
 use profile::{
     Builder, Category, Frame, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Profile, Sample, StackId, Tier, Unit,
 };
-use symbols::naming::name_call_frame;
 use symbols::source_maps::{
     Carried, MapPlaces, RanScript, TextLimits, apply, apply_ran, text_of, with_texts,
 };
-use symbols::{Files, OpenFile, add};
+use symbols::{Files, OpenFile};
 
 /// Files that exist in a test only, by root and path; remembers what was opened.
 #[derive(Default)]

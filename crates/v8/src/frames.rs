@@ -41,7 +41,7 @@ pub struct Inlined {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
     /// The function that is called, in V8's calling convention.
-    pub rdi: u64,
+    pub callee: u64,
 }
 
 /// How often a batch may start over with a frame because something moved.
@@ -212,7 +212,7 @@ impl Attempt<'_> {
     }
 
     fn called_shared(&mut self, bytecode: Object) -> Result<Object, Reason> {
-        let function = self.registers.rdi;
+        let function = self.registers.callee;
         let mut heap = self.heap();
         let shared = heap.shared_of_function(function)?;
         if heap.bytecode_of_shared(shared)? == bytecode { Ok(shared) } else { Err(Reason::Mismatch) }

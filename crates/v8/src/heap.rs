@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::layout::Layout;
+use crate::machine::MACHINE;
 use crate::memory::{Memory, Piece};
 use crate::reason::Reason;
 
@@ -19,7 +20,7 @@ const MOST_LINES: usize = 1 << 14;
 const MOST_MAPS: usize = 1 << 14;
 
 /// An address in user space, beyond the first page.
-const ADDRESSES: std::ops::Range<u64> = 0x1000..1 << 47;
+const ADDRESSES: std::ops::Range<u64> = MACHINE.addresses;
 
 /// Bytes and types that were read before.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 //! of the code that the word leads to.
 
 use crate::heap::{Heap, Object};
+use crate::machine::MACHINE;
 use crate::memory::{Memory, Stack};
 use crate::name::Tier;
 use crate::positions::prologue_length;
@@ -11,17 +12,8 @@ use crate::reason::Reason;
 use crate::walk::{Frame, Kind, Leaf, Start, walk};
 use crate::wasm::WasmCode;
 
-/// `push rbp; mov rbp, rsp`, in the two ways to write it.
-const MAKES_FRAME: [[u8; 4]; 2] = [[0x55, 0x48, 0x89, 0xe5], [0x55, 0x48, 0x8b, 0xec]];
-
-/// Optimised code makes its frame within so many bytes, or it makes none.
-const PROLOGUE: usize = 128;
-
-/// WebAssembly makes its frame first.
-const WASM_PROLOGUE: usize = 16;
-
-/// `ret`, and `ret n`.
-const RETURNS: [u8; 2] = [0xc3, 0xc2];
+/// From a word of the stack to the next.
+const WORD: i64 = MACHINE.word as i64;
 
 impl Reader {
     /// The frames of a stack, the innermost first, also when the innermost function has no frame of its own.
@@ -43,10 +35,6 @@ impl Reader {
             leaf => walk(start, leaf, stack, kind_at),
         }
     }
-}
-
-fn makes_frame_at(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|four| MAKES_FRAME.iter().any(|known| four == known))
 }
 
 /// What is needed to judge the innermost frame.
@@ -97,16 +85,16 @@ impl Judge<'_> {
     fn is_outside_wasm_frame(&mut self, start: u64, pc: u64) -> bool {
         let state = &mut self.reader.state;
         let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
-        let (mut here, mut bytes) = ([0], [0; WASM_PROLOGUE]);
-        if heap.read(pc, &mut here).is_ok() && RETURNS.contains(&here[0]) {
+        let (mut here, mut bytes) = ([0], [0; MACHINE.wasm_prologue]);
+        if heap.read(pc, &mut here).is_ok() && MACHINE.returns.contains(&here[0]) {
             return true;
         }
-        let makes = heap.read(start, &mut bytes).ok().and_then(|()| makes_frame_at(&bytes));
-        makes.is_some_and(|makes| pc.saturating_sub(start) <= makes as u64 + 1)
+        let makes = heap.read(start, &mut bytes).ok().and_then(|()| MACHINE.makes_frame_at(&bytes));
+        makes.is_some_and(|makes| pc.saturating_sub(start) <= (makes + MACHINE.saves_fp_bytes) as u64)
     }
 
     fn where_the_caller_is(&self) -> Leaf {
-        match (self.word(0), self.word(8)) {
+        match (self.word(0), self.word(WORD)) {
             (Some(top), Some(second)) if top == self.start.fp && self.is_code(second) => Leaf::Pushed,
             (Some(top), _) if self.is_code(top) => Leaf::Called,
             _ => Leaf::Lost,
@@ -115,7 +103,7 @@ impl Judge<'_> {
 
     /// A builtin has no frame when the word on top leads into the code whose frame it is.
     fn leaf_of_builtin(&mut self) -> Leaf {
-        let (Some(top), Some(second)) = (self.word(0), self.word(8)) else { return Leaf::Framed };
+        let (Some(top), Some(second)) = (self.word(0), self.word(WORD)) else { return Leaf::Framed };
         if top == self.start.fp && self.is_code(second) {
             return Leaf::Pushed;
         }
@@ -172,19 +160,19 @@ impl Judge<'_> {
         let state = &mut self.reader.state;
         let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let mut here = [0];
-        if heap.read(pc, &mut here).is_ok() && RETURNS.contains(&here[0]) {
+        if heap.read(pc, &mut here).is_ok() && MACHINE.returns.contains(&here[0]) {
             return true;
         }
         let Ok(code) = state.codes.at(&mut heap, pc, state.batch) else { return false };
         let inside = (pc - code.start) as usize;
-        let mut bytes = [0; PROLOGUE];
+        let mut bytes = [0; MACHINE.prologue];
         if code.tier == Some(Tier::Sparkplug)
-            || inside >= PROLOGUE
+            || inside >= MACHINE.prologue
             || heap.read(code.start, &mut bytes).is_err()
         {
             return false;
         }
-        makes_frame_at(&bytes).is_some_and(|makes| inside <= makes + 1)
+        MACHINE.makes_frame_at(&bytes).is_some_and(|makes| inside <= makes + MACHINE.saves_fp_bytes)
     }
 
     /// Whether a return address is that of the call with which baseline code begins.

@@ -9,6 +9,7 @@ mod heap;
 pub mod layout;
 mod leaf;
 pub mod libuv;
+mod machine;
 mod memory;
 pub mod name;
 mod positions;

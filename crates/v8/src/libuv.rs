@@ -4,6 +4,8 @@
 
 mod signals;
 
+use crate::machine::MACHINE;
+pub use crate::machine::first_relative_load;
 use crate::{Fault, Memory, Piece};
 
 pub use signals::{SignalFault, is_signal_tree, listens_to};
@@ -163,19 +165,6 @@ pub fn candidates(base: u64, bytes: &[u8], fd: Option<i32>) -> impl Iterator<Ite
     })
 }
 
-/// Where the first load of code lies that is relative to its own address: what `uv_default_loop` loads first is the
-/// pointer to the main loop. `at` is the address of the code, of x86-64.
-pub fn first_relative_load(code: &[u8], at: u64) -> Option<u64> {
-    const LOAD: u8 = 0x8b;
-    const LOAD_BYTES: u64 = 7;
-    code.windows(LOAD_BYTES as usize).enumerate().find_map(|(offset, window)| {
-        let is_load = window[0] & 0xf8 == 0x48 && window[1] == LOAD && window[2] & 0xc7 == 0x05;
-        let distance = i32::from_le_bytes(*window.last_chunk()?);
-        let next = at.wrapping_add(offset as u64).wrapping_add(LOAD_BYTES);
-        is_load.then(|| next.wrapping_add_signed(i64::from(distance)))
-    })
-}
-
 /// Whether both neighbours of a queue's head lead back to it.
 fn is_queue(memory: &dyn Memory, head: u64) -> Result<bool, LoopFault> {
     let mut ends = [0; 16];
@@ -189,7 +178,7 @@ fn is_queue(memory: &dyn Memory, head: u64) -> Result<bool, LoopFault> {
 }
 
 fn is_pointer(value: u64) -> bool {
-    value.is_multiple_of(8) && (4096..1 << 47).contains(&value)
+    value.is_multiple_of(8) && MACHINE.addresses.contains(&value)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
@@ -292,17 +281,5 @@ mod tests {
         }
         assert_eq!(EventLoop::at(&page(), 8, layout), Err(LoopFault::Unreadable));
         assert_eq!(EventLoop::at(&page(), u64::MAX - 8, layout), Err(LoopFault::Unreadable));
-    }
-
-    #[test]
-    fn the_first_load_leads_to_the_pointer() {
-        // push rbp; mov rbp, rsp; push rbx; sub rsp, 8; mov rbx, [rip + 0x3bacca8]: uv_default_loop of 18.20.8.
-        let code =
-            [0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 8, 0x48, 0x8b, 0x1d, 0xa8, 0xcc, 0xba, 3, 0x48];
-        assert_eq!(first_relative_load(&code, 0x167_4ab0), Some(0x522_1768));
-        // mov r12, [rip + …]: that of 20.20.2.
-        let code = [0x55, 0x4c, 0x8b, 0x25, 0x87, 0x44, 0xdc, 3];
-        assert_eq!(first_relative_load(&code, 0x18a_b559), Some(0x566_f9e8));
-        assert_eq!(first_relative_load(&code[..7], 0), None);
     }
 }

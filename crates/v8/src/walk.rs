@@ -10,6 +10,7 @@
 //!                                                        caller's pc
 //! ```
 
+use crate::machine::MACHINE;
 use crate::memory::Stack;
 
 /// What stands at an address.
@@ -87,8 +88,8 @@ pub fn walk(start: Start, leaf: Leaf, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -
     let callers = match leaf {
         Leaf::Framed => [None, None],
         Leaf::Called => [word(0), None],
-        Leaf::Pushed => [word(8), None],
-        Leaf::CalledTwice => [word(0), word(8)],
+        Leaf::Pushed => [word(MACHINE.word as i64), None],
+        Leaf::CalledTwice => [word(0), word(MACHINE.word as i64)],
         Leaf::Lost => {
             frames.push(Frame { fp: None, ..frame });
             let Some(caller) = caller(frame, stack, kind_at) else { return frames };
@@ -120,10 +121,10 @@ impl Start {
 
 fn caller(frame: Frame, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> Option<Frame> {
     let fp = frame.fp?;
-    if !fp.is_multiple_of(8) {
+    if !fp.is_multiple_of(MACHINE.word) {
         return None;
     }
-    let (above, pc) = (stack.word(fp)?, stack.word_near(fp, 8)?);
+    let (above, pc) = (stack.word(fp)?, stack.word_near(fp, MACHINE.caller_pc)?);
     let kind = kind_at(pc.checked_sub(1)?);
     if kind == Kind::Unmapped {
         return None;

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::heap::Heap;
 use crate::layout::Layout;
 use crate::layout::wasm::{CODE_BYTES, CODE_NATIVE, CODE_START, WAY_TO_NATIVE, WasmLayout};
+use crate::machine::MACHINE;
 use crate::memory::Memory;
 use crate::name::Tier;
 use crate::reader::State;
@@ -64,7 +65,7 @@ const MOST_NEW_CODES: u64 = 1 << 14;
 const DEEPEST_TREE: usize = 64;
 
 /// The end of user space.
-const END_OF_ADDRESSES: u64 = 1 << 47;
+const END_OF_ADDRESSES: u64 = MACHINE.addresses.end;
 
 /// The largest function.
 const LARGEST_CODE: u32 = 1 << 26;

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::raw::{Call, NO_ID, RawProfile};
 use super::times::{Times, durations, median, times};
-use symbols::add::{self, Written};
-use symbols::naming::parts::{Parts, name_parts};
-use symbols::naming::{Named, name_call_frame};
+use naming::add::{self, Written};
+use naming::parts::{Parts, name_parts};
+use naming::{Named, name_call_frame};
 
 /// What one profile gave.
 #[derive(Clone, Copy, Debug, Default)]

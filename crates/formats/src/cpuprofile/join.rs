@@ -9,11 +9,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
+use naming::finish::settle_quality;
 use profile::file::Growing;
 use profile::{
     Builder, Cost, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread, ThreadId, Unit,
 };
-use symbols::finish::settle_quality;
 
 use super::add::{self, NodeRows};
 use super::coverage::{self, SeenFunctions};

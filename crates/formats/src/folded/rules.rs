@@ -4,7 +4,7 @@
 
 use profile::classify::module_file_name;
 
-use symbols::generated::{JIT_MODULE, is_generated_code};
+use naming::generated::{JIT_MODULE, is_generated_code};
 
 /// A frame as the recording wrote it.
 #[derive(Clone, Copy, Debug)]

@@ -14,9 +14,9 @@ use rustc_hash::FxHashMap;
 
 use super::comments;
 use super::rows::{ChunkData, NONE, RawSample, RawStack, RawSwitch, RawSymbol, RawThread, Rows};
-use symbols::add::{self, NamedSymbol};
-use symbols::finish::{infer_roles, settle_clock, settle_quality};
-use symbols::off_cpu::{CpuSwitch, add_off_cpu_times};
+use naming::add::{self, NamedSymbol};
+use naming::finish::{infer_roles, settle_clock, settle_quality};
+use naming::off_cpu::{CpuSwitch, add_off_cpu_times};
 
 /// A chunk's data and the reader whose tables it refers to.
 pub(super) struct Part {

@@ -14,7 +14,7 @@ use super::fields::{label, profile as field, sample, value_type};
 use super::tables::{Tables, Texts, number_in};
 use super::wire::{Fields, Value};
 use crate::json;
-use symbols::finish::{infer_roles, settle_quality};
+use naming::finish::{infer_roles, settle_quality};
 
 /// What the stacks of a file may add up to for each of its bytes, before it is taken for a bomb.
 const STACKS_PER_BYTE: usize = 1;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::fields::{function, line, location, mapping, profile as field};
 use super::wire::Fields;
 use crate::code_place::{self, CodePlace};
-use symbols::naming::ANONYMOUS;
+use naming::ANONYMOUS;
 
 /// The texts of a profile, by number.
 pub(super) struct Texts<'a>(Vec<&'a [u8]>);

@@ -14,7 +14,7 @@ use views::{Selection, weigh};
 
 use super::fields::{function, label, line, location, mapping, profile as field, sample, value_type};
 use super::wire::Message;
-use symbols::naming::ANONYMOUS;
+use naming::ANONYMOUS;
 
 /// Writes the selected samples of the selected lane, or of all lanes; returns what pprof cannot carry.
 pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {

@@ -6,10 +6,10 @@ use std::fmt;
 use std::io::{BufReader, Read};
 use std::marker::PhantomData;
 
+use naming::addresses::NoLibraries;
 use profile::{Budget, DEEPEST_STACK, Profile};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use symbols::Sources;
 
 use super::stacks::{RawFrame, RawFrameId};
 use super::states::{NEWEST, state};
@@ -25,7 +25,7 @@ pub fn read(input: impl Read, budget: &Budget) -> Profile {
     if let Err(error) = Document(&mut reader).deserialize(&mut json) {
         reader.ticks.builder.meta().losses.damage.push(format!("damaged: {error}"));
     }
-    reader.ticks.finish(&Sources::nowhere())
+    reader.ticks.finish(&NoLibraries)
 }
 
 /// Whether these are the first bytes of such a file: an object whose first key is `code`, a list.

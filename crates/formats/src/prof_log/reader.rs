@@ -2,8 +2,8 @@
 //! that moment. Events that say nothing of time or code are passed over.
 
 use memchr::memmem;
+use naming::addresses::{Library, LibraryNamer};
 use profile::{Budget, Profile};
-use symbols::{Library, Sources};
 
 use super::code::{CodeMap, Found};
 use super::fields::{Fields, code_text, frame_address};
@@ -70,9 +70,9 @@ impl Reader {
         }
     }
 
-    pub(super) fn finish(mut self, broken: Option<String>, sources: &Sources) -> Profile {
+    pub(super) fn finish(mut self, broken: Option<String>, namer: &dyn LibraryNamer) -> Profile {
         self.ticks.builder.meta().losses.damage.extend(broken);
-        self.ticks.finish(sources)
+        self.ticks.finish(namer)
     }
 
     fn skip(&mut self, line: &Line<'_>, what: &str) {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use naming::add::{self, Written};
+use naming::addresses::{Library, LibraryNamer, NoNames};
 use profile::{Budget, Builder, FrameId, ModuleId, StackId};
 use rustc_hash::FxHashMap;
-use symbols::add::{self, Written};
-use symbols::{Library, NoNames, Sources, name_library, naming};
 
 /// What stands for code without a name.
 const UNKNOWN: &str = "[unknown]";
@@ -97,8 +97,8 @@ impl RawStacks {
     }
 
     /// Names all frames and adds all stacks.
-    pub(super) fn resolve(&self, builder: &mut Builder, sources: &Sources) -> Resolved {
-        let found = self.name_libraries(sources);
+    pub(super) fn resolve(&self, builder: &mut Builder, namer: &dyn LibraryNamer) -> Resolved {
+        let found = self.name_libraries(namer);
         let mut reasons = FxHashMap::default();
         let mut frames = Vec::with_capacity(self.frames.len());
         for raw in &self.frames {
@@ -128,7 +128,7 @@ impl RawStacks {
         Resolved { stacks, reasons }
     }
 
-    fn name_libraries(&self, sources: &Sources) -> BTreeMap<LibraryId, Found> {
+    fn name_libraries(&self, namer: &dyn LibraryNamer) -> BTreeMap<LibraryId, Found> {
         let mut wanted: BTreeMap<LibraryId, Vec<u64>> = BTreeMap::new();
         for frame in &self.frames {
             if let RawFrame::InLibrary(library, place) = frame {
@@ -137,7 +137,7 @@ impl RawStacks {
         }
         let name = |(id, mut places): (LibraryId, Vec<u64>)| {
             places.sort_unstable();
-            (id, Found::of(sources, &self.libraries[id.0 as usize], &places))
+            (id, Found::of(namer, &self.libraries[id.0 as usize], &places))
         };
         wanted.into_iter().map(name).collect()
     }
@@ -152,9 +152,9 @@ struct Found {
 
 impl Found {
     /// Of a file that is not here there is nothing to say: logs are often read elsewhere.
-    fn of(sources: &Sources, library: &Library, places: &[u64]) -> Self {
+    fn of(namer: &dyn LibraryNamer, library: &Library, places: &[u64]) -> Self {
         let mut names = FxHashMap::default();
-        let outcome = name_library(sources, library, places, |row, symbol| {
+        let outcome = namer.name_library(library, places, &mut |row, symbol| {
             names.insert(places[row], symbol.to_owned());
         });
         let why = outcome.err().filter(|why| !matches!(why, NoNames::NotHere(_)));

@@ -1,12 +1,12 @@
 //! Ticks on their way into a profile: they wait until the interval is known, because V8 may write the first
 //! ones before it says so. Shared by the log and by its JSON.
 
+use naming::addresses::LibraryNamer;
+use naming::finish::settle_quality_with;
 use profile::{Budget, Builder, LaneInfo, Process, Profile, Role, Sample, Thread, ThreadId, Unit};
 
 use super::stacks::{RawFrame, RawFrameId, RawStackId, RawStacks};
 use super::states::State;
-use symbols::Sources;
-use symbols::finish::settle_quality_with;
 
 /// V8's default, `--prof-sampling-interval`.
 const DEFAULT_INTERVAL_US: u64 = 1000;
@@ -80,9 +80,9 @@ impl Ticks {
         self.ticks.push(Tick { time_us, isolate: self.isolates.len().saturating_sub(1), stack });
     }
 
-    pub(super) fn finish(mut self, sources: &Sources) -> Profile {
+    pub(super) fn finish(mut self, namer: &dyn LibraryNamer) -> Profile {
         let builder = &mut self.builder;
-        let resolved = self.stacks.resolve(builder, sources);
+        let resolved = self.stacks.resolve(builder, namer);
         let lane = LaneInfo { name: "ticks", unit: Unit::Ns, timed: true, counted: true };
         let lane = builder.lane(lane);
         let threads = threads(builder, &self.isolates);

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::events::{Event, OpenStack};
 use crate::code_place::{self, CodePlace};
 use crate::json::{self, each, mend};
-use symbols::finish::{infer_roles, settle_quality};
+use naming::finish::{infer_roles, settle_quality};
 
 /// The file. `profiles` and `shared` come in any order.
 #[derive(Deserialize)]

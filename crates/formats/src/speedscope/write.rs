@@ -7,8 +7,6 @@ use std::io::{self, BufWriter, Write};
 use profile::{FrameId, FunctionId, Lane, Profile, StackId, ThreadId, Unit};
 use views::{Selection, selected_rows};
 
-use symbols::naming;
-
 /// Writes the selected samples; returns what speedscope's format cannot carry.
 pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {
     let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else { return Ok(Vec::new()) };

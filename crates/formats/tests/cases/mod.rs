@@ -7,7 +7,9 @@ use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
+use formats::ImportOptions;
 use profile::Profile;
+use symbols::Sources;
 
 /// A folder of corpus/ and its input.
 pub struct Case {
@@ -76,7 +78,8 @@ pub fn case(name: &str) -> Case {
 
 /// Reads bytes on that many threads.
 pub fn import(bytes: &[u8], threads: usize) -> Result<Profile, formats::ImportError> {
-    formats::import(bytes, NonZero::new(threads).unwrap())
+    let threads = NonZero::new(threads).unwrap();
+    formats::import(bytes, ImportOptions { threads, namer: Box::new(Sources::nowhere()) })
 }
 
 fn corpus() -> PathBuf {

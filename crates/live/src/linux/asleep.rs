@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capture::{WAITS_ID, own};
 use symbols::Walker;
+use trace::machine::HERE;
 use trace::{Address, Context, FIRST_SYSTEM_CALL_ROW, FrameName, JavaScript, Registers, Sample, Sink};
 
 use super::threads::syscall_name;
@@ -13,10 +14,7 @@ use super::threads::syscall_name;
 pub(super) const WAITS_EVENT: u32 = u32::MAX;
 
 /// The stack and instruction pointer, by the numbers of the kernel's perf_regs.h.
-#[cfg(target_arch = "x86_64")]
-pub(super) const PLACE_REGISTERS: u64 = 1 << 7 | 1 << 8;
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) const PLACE_REGISTERS: u64 = 1 << 31 | 1 << 32;
+pub(super) const PLACE_REGISTERS: u64 = 1 << HERE.registers.sp | 1 << HERE.registers.pc;
 
 /// So many stacks wait for their weights at most.
 const MOST_CHAINS: usize = 256;

@@ -286,7 +286,7 @@ fn deep_stacks(report: &Report) -> Option<String> {
 
 /// The most common reason for nameless JavaScript has a remedy.
 fn missing_map(report: &Report) -> Option<String> {
-    let count = *report.losses.unnamed.get(formats::WITHOUT_MAP)?;
+    let count = *report.losses.unnamed.get(naming::finish::WITHOUT_MAP)?;
     let share = count as f64 / report.losses.frames.max(1) as f64;
     (share >= 0.01).then(|| {
         let flags = "--perf-basic-prof --interpreted-frames-native-stack";

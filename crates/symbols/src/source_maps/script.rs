@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use naming::TOP_LEVEL;
 use profile::classify::{Code, CodeKind, classify};
 use profile::{FrameId, Function, FunctionId, OriginalFrame, OriginalFunction, Originals, Profile};
 
@@ -11,7 +12,6 @@ use super::find::Mapped;
 use super::map::Origin;
 use super::names::{better_name, is_apart};
 use super::project::Project;
-use crate::naming::TOP_LEVEL;
 
 /// See the module's text.
 pub(super) struct Script<'a> {

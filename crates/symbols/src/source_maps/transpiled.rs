@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use naming::{ANONYMOUS, GENERATED_MARK, TOP_LEVEL};
 use profile::classify::{Code, CodeKind, classify};
 use profile::{FunctionId, OriginalFrame, OriginalFunction, Originals, Profile};
 
@@ -17,10 +18,6 @@ use super::script::{Script, spell};
 use super::seen::Seen;
 use super::text::ScriptText;
 use super::{MapPlaces, SourceRows, generated_sources};
-use crate::naming::{ANONYMOUS, TOP_LEVEL};
-
-/// What stands behind the path of a file whose lines are not meant.
-pub const GENERATED_MARK: &str = " (generated)";
 
 /// A script as it ran, where its file has another text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

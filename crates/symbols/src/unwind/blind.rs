@@ -5,6 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::machine::x86_64::{
+    LONGEST_CALL, LONGEST_JUMP, direct_call_at_end, ends_with_indirect_call, is_jump_out, jumps,
+};
 use super::{Moment, PAGE, Stack};
 use crate::images;
 use crate::places::{Module, Place};
@@ -53,9 +56,6 @@ const MOST_BYTES: u64 = 16 << 10;
 
 /// A chain of frame pointers that is so long is one.
 const LONG_CHAIN: usize = 64;
-
-/// The longest call has so many bytes.
-const LONGEST_CALL: usize = 7;
 
 /// Assembler has its parts side by side: those for older processors, which look for newer ones, and theirs.
 const NEAR: u64 = 64 << 10;
@@ -142,12 +142,14 @@ impl Codes {
             // The offset is of a mapping that a file may have made up.
             let start = offset.checked_add(1).and_then(|end| end.checked_sub(LONGEST_CALL as u64));
             let module = &moment.modules.rows[module as usize];
-            match start.is_some_and(|start| peek(moment, module, start, &mut bytes)) {
-                // A distance that looks like a direct call may stand before it.
-                true if ends_with_indirect_call(&bytes) => Call::Outside,
-                true if bytes[LONGEST_CALL - 5] == DIRECT_CALL => call_of(moment, pc, distance(&bytes)),
-                _ => Call::No,
+            if !start.is_some_and(|start| peek(moment, module, start, &mut bytes)) {
+                return Call::No;
             }
+            // A distance that looks like a direct call may stand before it.
+            if ends_with_indirect_call(&bytes) {
+                return Call::Outside;
+            }
+            direct_call_at_end(&bytes).map_or(Call::No, |distance| call_of(moment, pc, distance))
         })
     }
 }
@@ -177,11 +179,6 @@ fn peek(moment: &Moment<'_>, module: &Module, offset: u64, out: &mut [u8]) -> bo
     file.is_some_and(|file| file.peek(offset, out))
 }
 
-/// How far a direct call or jump leads from its end.
-fn distance(bytes: &[u8]) -> i32 {
-    bytes.last_chunk().map_or(0, |distance| i32::from_le_bytes(*distance))
-}
-
 /// The libraries whose functions begin programs and threads.
 const C_LIBRARIES: [&[u8]; 3] = [b"libc.so", b"libc-2.", b"libpthread"];
 
@@ -204,86 +201,12 @@ fn call_of(moment: &Moment<'_>, end: u64, distance_of_call: i32) -> Call {
         file_at(moment, address).is_some_and(|(_, offset)| peek(moment, module, offset, &mut bytes))
             && is_jump_out(&bytes)
     };
-    let mut jumps =
-        bytes.windows(5).enumerate().filter(|(_, five)| five[0] == DIRECT_JUMP).map(|(at, five)| {
-            target_of_call.wrapping_add(at as u64 + 5).wrapping_add_signed(distance(five).into())
-        });
+    let mut jumps = jumps(&bytes)
+        .filter(|jump| !jump.has_condition)
+        .map(|jump| target_of_call.wrapping_add_signed(jump.leads_to));
     if bytes.first_chunk().is_some_and(is_jump_out) || jumps.any(leads_out) {
         Call::Outside
     } else {
         Call::Inside(distance_of_call)
-    }
-}
-
-const DIRECT_CALL: u8 = 0xe8;
-const DIRECT_JUMP: u8 = 0xe9;
-const INDIRECT: u8 = 0xff;
-const LONGEST_JUMP: usize = 8;
-
-/// `jmp *distance(%rip)`, perhaps behind `endbr64` or `bnd`: how a linker calls functions of other files.
-fn is_jump_out(bytes: &[u8; LONGEST_JUMP]) -> bool {
-    let bytes = bytes.strip_prefix(&[0xf3, 0x0f, 0x1e, 0xfa]).unwrap_or(bytes);
-    let bytes = bytes.strip_prefix(&[0xf2]).unwrap_or(bytes);
-    bytes.starts_with(&[INDIRECT, 0x25])
-}
-
-/// Whether the last bytes may be a call of x86-64 by register or memory.
-fn ends_with_indirect_call(bytes: &[u8; LONGEST_CALL]) -> bool {
-    let is_call = |length: usize| {
-        let (opcode, mode) = (bytes[LONGEST_CALL - length], bytes[LONGEST_CALL - length + 1]);
-        opcode == INDIRECT && mode >> 3 & 7 == 2 && length == length_of_indirect(mode)
-    };
-    (2..=LONGEST_CALL).any(is_call)
-}
-
-/// The bytes of `call r/m64` by its second one.
-fn length_of_indirect(mode: u8) -> usize {
-    let (kind, operand) = (mode >> 6, mode & 7);
-    let scaled = usize::from(kind != 3 && operand == 4);
-    let distance = match (kind, operand) {
-        (0, 5) | (2, _) => 4,
-        (1, _) => 1,
-        _ => 0,
-    };
-    2 + scaled + distance
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_are_told_from_other_bytes() {
-        for call in [
-            &[0xff, 0xd0][..],
-            &[0x41, 0xff, 0xd4],
-            &[0xff, 0x15, 1, 2, 3, 4],
-            &[0xff, 0x50, 0x18],
-            &[0xff, 0x54, 0x24, 0x08],
-            &[0xff, 0x90, 1, 2, 3, 4],
-            &[0xff, 0x94, 0x24, 1, 2, 3, 4],
-            &[0xff, 0x14, 0x25],
-        ] {
-            let mut bytes = [0x90; LONGEST_CALL];
-            bytes[LONGEST_CALL - call.len()..].copy_from_slice(call);
-            assert!(ends_with_indirect_call(&bytes), "{call:x?}");
-        }
-        for other in [[0x90; LONGEST_CALL], [0xff; LONGEST_CALL], [0, 0, 0, 0, 0, 0xff, 0xe0]] {
-            assert!(!ends_with_indirect_call(&other), "{other:x?}");
-        }
-        assert_eq!(distance(&[0xe8, 0x10, 0, 0, 0]), 0x10);
-        assert_eq!(distance(&[0xe9, 0xf0, 0xff, 0xff, 0xff]), -0x10);
-    }
-
-    #[test]
-    fn jumps_to_other_files() {
-        for jump in [
-            [0xff, 0x25, 1, 2, 3, 4, 0, 0],
-            [0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 1, 2],
-            [0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 1],
-        ] {
-            assert!(is_jump_out(&jump), "{jump:x?}");
-        }
-        assert!(!is_jump_out(&[0x55, 0x48, 0x89, 0xe5, 0xff, 0x25, 0, 0]));
     }
 }

@@ -7,7 +7,9 @@
 use framehop::x86_64::UnwindRegsX86_64;
 use framehop::{FrameAddress, Unwinder};
 
-use super::{MOST_FRAMES, Machine, Moment, PAGE, ProcessUnwinder, Stack, Step, Unwinders};
+use super::machine::MachineUnwinder;
+use super::machine::x86_64::{LONGEST_CALL, direct_call_at_end, ends_with_indirect_call, jumps};
+use super::{MOST_FRAMES, Moment, PAGE, ProcessUnwinder, Stack, Step, Unwinders};
 
 /// Stands for a frame pointer that nobody knows: no unwinder gets anywhere from here.
 const UNKNOWN: u64 = 1;
@@ -18,9 +20,6 @@ const MOST_WORDS: u64 = 1 << 13;
 const MOST_LEAF_WORDS: u64 = 1 << 6;
 /// Of a function that is searched for a jump.
 const MOST_CODE: u64 = 1 << 14;
-
-/// The longest call: a prefix, the code, two bytes that say where the address is, and four of a distance.
-const CALL_BYTES: usize = 7;
 
 /// A thread that sleeps, and how to read its code: fills the bytes as a whole or says no.
 pub(crate) struct Sleeper<'a> {
@@ -40,6 +39,11 @@ enum Call {
 }
 
 impl Unwinders {
+    /// Whether the tables of a file lead the way through an address of a process that was made ready.
+    pub(crate) fn has_tables(&self, row: u32, address: u64) -> bool {
+        self.by_row.get(&row).is_some_and(|process| process.has_tables(address))
+    }
+
     /// Appends the frames of a thread that sleeps, the leaf first.
     pub(crate) fn sleeping_steps(
         &mut self,
@@ -50,7 +54,7 @@ impl Unwinders {
         self.prepare(moment);
         steps.push(Step { pc: sleeper.pc, fp: None, is_return_address: false });
         let Some(process) = self.by_row.get(&moment.row) else { return };
-        let Machine::X86_64(unwinder) = &process.machine else { return };
+        let MachineUnwinder::X86_64(unwinder) = &process.unwinder else { return };
         let stack = Stack { start: sleeper.sp, bytes: sleeper.stack, goes_on: false };
         let search = Search { moment, process, stack, read_code: sleeper.read_code };
         let mut regs = UnwindRegsX86_64::new(sleeper.pc, sleeper.sp, UNKNOWN);
@@ -58,7 +62,7 @@ impl Unwinders {
         for _ in 0..MOST_FRAMES {
             let before = regs;
             let mut read = |address| stack.read(address);
-            let mut caller = unwinder.unwind_frame(at, &mut regs, &mut self.x86_64, &mut read);
+            let mut caller = unwinder.unwind_frame(at, &mut regs, &mut self.caches.x86_64, &mut read);
             if caller.is_err() && before.bp() == UNKNOWN {
                 regs = before;
                 let is_leaf = !steps.iter().any(|step| step.is_return_address);
@@ -70,7 +74,7 @@ impl Unwinders {
                     regs.set_bp(fp);
                     // The frame that needed it has it, too.
                     steps.iter_mut().next_back().into_iter().for_each(|step| step.fp = Some(fp));
-                    caller = unwinder.unwind_frame(at, &mut regs, &mut self.x86_64, &mut read);
+                    caller = unwinder.unwind_frame(at, &mut regs, &mut self.caches.x86_64, &mut read);
                 }
             }
             let Ok(Some(caller)) = caller else { return };
@@ -148,54 +152,27 @@ impl Search<'_> {
         if !(self.read_code)(target, &mut code) {
             return false;
         }
-        // A jump, or the last two bytes of one that has a condition.
-        let is_jump =
-            |at: usize| code[at] == 0xe9 || at > 0 && code[at - 1] == 0x0f && code[at] & 0xf0 == 0x80;
-        let lands =
-            |at: usize| target.wrapping_add(at as u64 + 5).wrapping_add(distance(&code[at + 1..])) == start;
-        (0..code.len().saturating_sub(4)).any(|at| is_jump(at) && lands(at))
+        jumps(&code).any(|jump| target.wrapping_add_signed(jump.leads_to) == start)
     }
 
     /// The call that a return address stands behind, if it does.
     fn call_before(&self, address: u64) -> Option<Call> {
-        let before = address.checked_sub(CALL_BYTES as u64).filter(|before| *before > PAGE)?;
+        let before = address.checked_sub(LONGEST_CALL as u64).filter(|before| *before > PAGE)?;
         if !self.moment.is_code(address - 1) {
             return None;
         }
-        let mut bytes = [0; CALL_BYTES];
+        let mut bytes = [0; LONGEST_CALL];
         (self.read_code)(before, &mut bytes).then_some(())?;
         call_at_end(&bytes, address)
     }
 }
 
 /// A call whose last byte is the last of these.
-fn call_at_end(bytes: &[u8; CALL_BYTES], address: u64) -> Option<Call> {
-    if bytes[2] == 0xe8 {
-        return Some(Call::Of(address.wrapping_add(distance(&bytes[3..]))));
+fn call_at_end(bytes: &[u8; LONGEST_CALL], address: u64) -> Option<Call> {
+    if let Some(distance) = direct_call_at_end(bytes) {
+        return Some(Call::Of(address.wrapping_add_signed(distance.into())));
     }
-    let is_call = |length: usize| {
-        let call = &bytes[CALL_BYTES - length..];
-        // A prefix names one of the upper eight registers.
-        let call = if call[0] & 0xf0 == 0x40 { &call[1..] } else { call };
-        call.first() == Some(&0xff)
-            && call.get(1).is_some_and(|mode| indirect_length(*mode) == Some(call.len()))
-    };
-    (2..=CALL_BYTES).any(is_call).then_some(Call::Indirect)
-}
-
-/// How long an indirect call is, by the byte behind its code, which says where its address comes from.
-fn indirect_length(mode: u8) -> Option<usize> {
-    if mode >> 3 & 7 != 2 {
-        return None;
-    }
-    let has_scale = mode & 7 == 4;
-    Some(match mode >> 6 {
-        3 => 2,
-        0 if mode & 7 == 5 => 6,
-        0 => 2 + usize::from(has_scale),
-        1 => 3 + usize::from(has_scale),
-        _ => 6 + usize::from(has_scale),
-    })
+    ends_with_indirect_call(bytes).then_some(Call::Indirect)
 }
 
 fn distance(bytes: &[u8]) -> u64 {

@@ -4,6 +4,8 @@ use super::*;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
+use trace::Registers;
+
 use crate::files::{Disk, Files, OpenFile};
 use crate::processes::Processes;
 

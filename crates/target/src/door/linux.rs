@@ -15,9 +15,9 @@ use sys::pidfd::Pidfd;
 
 use super::ask::{self, reachable};
 use super::{Opening, Refusal};
-use crate::command::Command;
-use crate::inspector::{Listener, likely_inspectors, listeners_beside, sockets_of};
-use crate::proc::Proc;
+use crate::linux::command::Command;
+use crate::linux::inspector::{Listener, likely_inspectors, listeners_beside, sockets_of};
+use crate::linux::proc::Proc;
 use gate::Gate;
 use network::Network;
 

@@ -100,7 +100,7 @@ impl Recorded {
     ) -> Vec<(Frame, Result<JsFrame, Reason>)> {
         let stack = Stack::new(sample.start.sp, &sample.stack);
         let frames = reader.walk(memory, sample.start, &stack, &|address| self.kind_at(address));
-        let names = reader.frames(memory, &stack, &frames, Registers { rdi: sample.rdi });
+        let names = reader.frames(memory, &stack, &frames, Registers { callee: sample.rdi });
         frames.into_iter().zip(names).collect()
     }
 }

@@ -9,8 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use views::Selection;
 
-use symbols::naming::{ANONYMOUS, EVAL, TOP_LEVEL, name_call_frame, pattern_of};
-use symbols::source_maps::GENERATED_MARK;
+use naming::{ANONYMOUS, EVAL, GENERATED_MARK, TOP_LEVEL, name_call_frame, pattern_of};
 
 /// V8's name for a thread that waits.
 pub(super) const IDLE: &str = "(idle)";

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use elf::{Elf, Parts, Segments};
+use trace::machine::{HERE, X86_64};
 use v8::Memory;
 use v8::libuv::{self, LoopLayout};
 
@@ -108,7 +109,7 @@ fn program_of(file: File) -> Option<Program> {
         counts_turns |= name == libuv::SINCE_COUNT;
     }
     let function = image.address_of_exported(libuv::DEFAULT_LOOP);
-    let variable = || match cfg!(target_arch = "x86_64") {
+    let variable = || match *HERE == X86_64 {
         true => None,
         false => image.address_of_variable(libuv::DEFAULT_LOOP_POINTER),
     };

@@ -1,6 +1,11 @@
 //! An inspector that was opened for a recording is closed again: when it is over, when it could not begin, and when the
 //! recorder is killed.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::cell::Cell;
 use std::io::Write;
 use std::net::TcpStream;
@@ -12,6 +17,10 @@ use live::{Job, Message};
 use target::{Door, Opening, Refusal};
 
 use super::say;
+#[cfg(unix)]
+use unix::start_in_own_group;
+#[cfg(windows)]
+use windows::start_in_own_group;
 
 /// How long a port may take to close: by a timer in the target, then by a call of its own.
 const CLOSING: Duration = Duration::from_millis(600);
@@ -19,10 +28,6 @@ const CLOSING: Duration = Duration::from_millis(600);
 const LATE: Duration = Duration::from_secs(30);
 /// How often it is looked at: the kernel goes through all connections of a machine to tell who listens.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
-
-/// Ctrl-C is not for it.
-#[cfg(windows)]
-const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
 pub(super) struct OpenDoor {
@@ -90,10 +95,7 @@ impl ClosingProcess {
         command.stdin(Stdio::piped());
         // What waits for the end of our output does not wait for this process, and what kills our group does not kill it.
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        #[cfg(windows)]
-        std::os::windows::process::CommandExt::creation_flags(&mut command, CREATE_NEW_PROCESS_GROUP);
+        start_in_own_group(&mut command);
         let mut child = command.spawn().ok()?;
         child.stdin.as_mut()?.write_all(&Message::Close(pid).encode()).ok()?;
         Some(Self { child })

@@ -14,14 +14,14 @@ use sys::pidfd::Pidfd;
 use super::listeners::SignalTree;
 use super::network::Network;
 use super::{hold, own_listeners, unseen};
-use crate::access::{SIGUSR1, YOUNGEST_S};
-use crate::binary::{Binaries, Program};
-use crate::command::Command;
 use crate::door::{Holder, Opening, Refusal, USUAL_PORTS};
-use crate::inspector::{Listener, listeners_beside, sockets_of, wanted_port};
-use crate::proc::Proc;
-use crate::role::Environment;
-use crate::status::{Stat, Status, TICKS_A_SECOND};
+use crate::linux::access::{SIGUSR1, YOUNGEST_S};
+use crate::linux::binary::{Binaries, Program};
+use crate::linux::command::Command;
+use crate::linux::inspector::{Listener, listeners_beside, sockets_of, wanted_port};
+use crate::linux::proc::Proc;
+use crate::linux::role::Environment;
+use crate::linux::status::{Stat, Status, TICKS_A_SECOND};
 
 /// A process that is Node, held so that it cannot become another.
 #[derive(Debug)]

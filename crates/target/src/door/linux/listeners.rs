@@ -12,8 +12,8 @@ use elf::{Elf, Parts};
 use v8::libuv::{self, SignalFault};
 use v8::{Fault, Memory};
 
-use crate::loaded::load_bias;
-use crate::proc::{Proc, open_regular};
+use crate::linux::loaded::load_bias;
+use crate::linux::proc::{Proc, open_regular};
 
 /// Where libuv's tree is in a process.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sys::pidfd::Pidfd;
 
 use crate::door::Refusal;
-use crate::proc::Proc;
+use crate::linux::proc::Proc;
 
 /// How the network of a process is reached.
 #[derive(Debug)]

@@ -1,0 +1,3 @@
+//! What is asked of every system, where it is not Linux.
+
+pub mod files;
