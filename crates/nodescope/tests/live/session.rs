@@ -103,6 +103,6 @@ pub fn name(
     let start = Start { pc: sample.rip, sp: sample.rsp, fp: sample.rbp, is_return_address: false };
     let stack = Stack::new(sample.rsp, &sample.stack);
     let frames = reader.walk(memory, start, &stack, kind_at);
-    let names = reader.frames(memory, &stack, &frames, Registers { rdi: sample.rdi });
+    let names = reader.frames(memory, &stack, &frames, Registers { callee: sample.rdi });
     (frames, names)
 }
