@@ -1,13 +1,13 @@
 //! What the program does on other systems than Linux: nothing of its own.
 
-use std::process::ExitCode;
+use live::Job;
 
 use crate::cli::SystemCommand;
 use crate::failure::Failure;
 
-/// Runs what this program starts itself for: nothing.
-pub(crate) fn run_own_program() -> Option<ExitCode> {
-    None
+/// Does the job that this program was started for: none is done here.
+pub(crate) fn run_job(_: &Job) -> Result<(), Failure> {
+    Err(Failure::failed("this job is for Linux"))
 }
 
 /// Runs a command, of which there is none.

@@ -1,18 +1,26 @@
 //! What the program does on Linux alone.
 
-use std::process::ExitCode;
+use std::io;
+
+use live::Job;
 
 use crate::cli::SystemCommand;
 use crate::failure::Failure;
-use crate::{doctor, dump, ps, record};
+use crate::{advice, doctor, dump, ps, record};
 
-/// Runs what this program starts itself for, if it was started so.
-pub(crate) fn run_own_program() -> Option<ExitCode> {
-    if let Some(failure) = record::stand_in() {
-        return Some(failure.report());
+/// Does the job that this program was started for.
+pub(crate) fn run_job(job: &Job) -> Result<(), Failure> {
+    let done = |what: &str, result: io::Result<()>| {
+        result.map_err(|error| Failure::failed(format!("{what}: {error}")))
+    };
+    match job {
+        Job::ReadNames => {
+            done("cannot read names", live::read_names(|pid| advice::unreadable(pid, &advice::limits())))
+        }
+        Job::LookAtThreads => done("cannot look at threads", live::look_at_threads(dump::explain)),
+        Job::StandIn(gate) => Err(record::stand_in(gate)),
+        Job::CloseInspector => Ok(()),
     }
-    let result = record::read_names().or_else(dump::look_for_dump)?;
-    Some(result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS))
 }
 
 /// Runs a command.

@@ -17,12 +17,10 @@ mod generate;
 mod identity;
 mod input;
 mod invoked;
+mod jobs;
 #[cfg(target_os = "linux")]
 mod linux;
 mod output;
-#[cfg(target_os = "linux")]
-mod own_process;
-mod owners;
 #[cfg(target_os = "linux")]
 mod ps;
 mod record;
@@ -32,8 +30,6 @@ mod style;
 mod table;
 mod text;
 mod view;
-#[cfg(target_os = "linux")]
-mod watch;
 
 use std::process::ExitCode;
 
@@ -47,11 +43,8 @@ use failure::Failure;
 use linux as system;
 
 fn main() -> ExitCode {
-    if let Some(code) = system::run_own_program() {
-        return code;
-    }
-    if record::inherit() {
-        return ExitCode::SUCCESS;
+    if let Some(ended) = jobs::run() {
+        return ended;
     }
     let cli = Cli::parse_from(cli::arguments(std::env::args_os()));
     match run(&cli) {

@@ -6,6 +6,7 @@ mod addresses;
 mod code_names;
 mod files;
 mod images;
+mod javascript;
 mod jitdump;
 mod kallsyms;
 mod kernel;
@@ -32,7 +33,7 @@ mod world;
 
 pub use files::{Disk, Files, OpenFile};
 #[cfg(target_os = "linux")]
-pub use linux::{Found, Note, RemoteMemory, Walker, Whereabouts};
+pub use linux::{Found, Host, Note, ProcessMemory, RemoteMemory, Walker, Whereabouts};
 pub use namer::Namer;
 pub use owners::Owners;
 pub use sources::{ForProcess, KernelNames, Sources};

@@ -5,6 +5,7 @@
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+pub mod locks;
 pub mod memory;
 pub mod signals;
 pub mod users;

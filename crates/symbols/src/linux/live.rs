@@ -1,26 +1,31 @@
 //! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
 //! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
+mod host;
 mod scripts;
+mod tries;
 
 use std::io;
-use std::path::PathBuf;
 
-use profile::classify;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::machine::{RegisterNumbers, X86_64};
-use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Script, Sink};
+use trace::{
+    Address, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss, Mmap, Sample, Script, Sink,
+};
 use v8::name::Tier;
-use v8::{Frame, FunctionId, FunctionKind, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
+use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
 
 use super::engine::Engines;
-use super::remote::RemoteMemory;
+use crate::javascript::{told_function, told_tier};
 use crate::places::Place;
 use crate::sources::Sources;
 use crate::unwind::sleeping::Sleeper;
 use crate::unwind::{Moment, Step, Unwinders, goes_on};
 use crate::world::World;
 use scripts::Scripts;
+use tries::Tries;
+
+pub use host::{Host, ProcessMemory, Whereabouts};
 
 /// The registers of the only machine whose V8 is read so far.
 const NUMBERS: RegisterNumbers = X86_64.registers;
@@ -55,23 +60,14 @@ pub enum Note<'a> {
     Denied(u32),
 }
 
-/// Where the files of a process are.
-#[derive(Clone, Debug, Default)]
-pub struct Whereabouts {
-    /// Its root, where it is not ours.
-    pub root: Option<PathBuf>,
-    /// Its program, if that was replaced on disk: the path that the kernel tells, and where it still is.
-    pub deleted: Option<(Vec<u8>, PathBuf)>,
-}
-
 /// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
 pub struct Walker<'a> {
     world: World,
     unwinders: Unwinders,
     engines: Engines,
-    /// The readers of processes, and of which no reader is to be had as long as nothing else is mapped there.
+    /// The readers of processes, and when it was tried to make one.
     readers: FxHashMap<u32, Heap>,
-    without: FxHashMap<u32, u32>,
+    tries: Tries,
     rows: Rows,
     scripts: Scripts,
     /// Why frames of generated code got no name, since somebody asked.
@@ -88,7 +84,7 @@ pub struct Walker<'a> {
     cut: u64,
     chain: Vec<Address>,
     asked: FxHashSet<u32>,
-    whereabouts: fn(u32) -> Whereabouts,
+    host: &'a dyn Host,
     /// Whether V8's heap is left alone.
     leaves_heap: bool,
     /// Whether callers are searched for where tables and frame pointers lead nowhere.
@@ -99,13 +95,28 @@ pub struct Walker<'a> {
 /// The heap of one process.
 struct Heap {
     reader: Reader,
-    memory: RemoteMemory,
+    memory: Box<dyn ProcessMemory>,
 }
 
-/// The numbers of frames, each given once.
+/// The numbers of frames and of their functions, each given once.
 struct Rows {
     next: u32,
     known: FxHashMap<RowKey, u32>,
+    /// By process.
+    functions: FxHashMap<(u32, FunctionId), u32>,
+}
+
+impl Rows {
+    fn number(&mut self) -> u32 {
+        let row = self.next;
+        self.next = row.wrapping_add(1);
+        row
+    }
+
+    fn clear(&mut self) {
+        self.known.clear();
+        self.functions.clear();
+    }
 }
 
 /// A process, a function of its reader, what runs it, where it is, and whether it is inlined.
@@ -119,16 +130,16 @@ impl<'a> Walker<'a> {
     pub fn new(
         first_row: u32,
         shunned: &[u32],
-        whereabouts: fn(u32) -> Whereabouts,
+        host: &'a dyn Host,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
         Self {
-            world: World::new(Sources::default()),
+            world: World::new(Sources { files: host.files(), ..Sources::default() }),
             unwinders: Unwinders::default(),
             engines: Engines::default(),
             readers: FxHashMap::default(),
-            without: FxHashMap::default(),
-            rows: Rows { next: first_row, known: FxHashMap::default() },
+            tries: Tries::default(),
+            rows: Rows { next: first_row, known: FxHashMap::default(), functions: FxHashMap::default() },
             scripts: Scripts::default(),
             unnamed: FxHashMap::default(),
             tried: FxHashSet::default(),
@@ -139,7 +150,7 @@ impl<'a> Walker<'a> {
             cut: 0,
             chain: Vec::new(),
             asked: FxHashSet::default(),
-            whereabouts,
+            host,
             leaves_heap: false,
             searches: false,
             found: Box::new(found),
@@ -169,7 +180,7 @@ impl<'a> Walker<'a> {
             heap.reader.begin_batch();
         }
         if self.rows.known.len() > MOST_ROWS {
-            self.rows.known.clear();
+            self.rows.clear();
         }
     }
 
@@ -184,7 +195,7 @@ impl<'a> Walker<'a> {
             let sources = &self.world.sources;
             let mut process = scripts::Process {
                 reader: &mut heap.reader,
-                memory: &heap.memory,
+                memory: &*heap.memory,
                 files: &*sources.files,
                 root: sources.root_of(Some(pid)),
             };
@@ -225,21 +236,23 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Makes a reader for a process that has none, unless that cannot be.
-    fn find_reader(&mut self, row: u32, pid: u32, sp: Option<u64>) {
+    /// Makes a reader for a process that has none, unless that has just failed.
+    fn find_reader(&mut self, row: u32, pid: u32, (time_ns, sp): (u64, Option<u64>)) {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
-        let layout = moment.process.layout;
-        if self.readers.contains_key(&pid) || self.without.insert(pid, layout) == Some(layout) {
+        if self.readers.contains_key(&pid) || !self.tries.begin(pid, moment.process.layout, time_ns) {
             return;
         }
         let layout = self.engines.layout(&moment);
         for sentence in self.engines.refused.drain(..) {
             (self.found)(Found::Note(Note::Refused(&sentence)));
         }
-        let Some((layout, memory)) = layout.zip(RemoteMemory::of(pid).ok()) else { return };
+        let Some((layout, memory)) = layout.zip(self.host.memory(pid).ok()) else { return };
         let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        if sp.is_some_and(|sp| memory.process().read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
-            return (self.found)(Found::Note(Note::Denied(pid)));
+        if sp.is_some_and(|sp| memory.try_read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
+            if self.tries.is_news(pid) {
+                (self.found)(Found::Note(Note::Denied(pid)));
+            }
+            return;
         }
         self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
     }
@@ -253,7 +266,7 @@ impl<'a> Walker<'a> {
             (self.found)(Found::Trying(tid));
         }
         if may_read {
-            self.find_reader(row, pid, place_of(sample).map(|(_, sp)| sp));
+            self.find_reader(row, pid, (sample.time_ns, place_of(sample).map(|(_, sp)| sp)));
         }
         self.find_steps(sample, (row, pid), may_read);
         self.name_steps(sample, (row, pid), may_read);
@@ -272,7 +285,7 @@ impl<'a> Walker<'a> {
             let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
             if let Some(heap) = self.readers.get_mut(&pid).filter(|_| is_engine && may_read) {
                 let stack = Stack::new(sp, sample.user_stack);
-                let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
+                let frames = heap.reader.walk(&*heap.memory, start, &stack, &kind_at);
                 let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
                 self.steps.extend(frames.iter().take(framed + 1).map(step_of));
             }
@@ -280,7 +293,7 @@ impl<'a> Walker<'a> {
         }
         let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
         if is_lost || self.steps.is_empty() {
-            let memory = sys::remote::Process::new(pid).ok().filter(|_| !self.leaves_heap);
+            let memory = self.host.memory(pid).ok().filter(|_| !self.leaves_heap);
             let read_code = |address: u64, out: &mut [u8]| {
                 memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
             };
@@ -312,7 +325,7 @@ impl<'a> Walker<'a> {
         let callee = sample.user_registers.and_then(|registers| registers.get(NUMBERS.callee));
         let registers = Registers { callee: callee.unwrap_or(0) };
         let stack = Stack::new(sp, sample.user_stack);
-        let names = heap.reader.frames(&heap.memory, &stack, &frames, registers);
+        let names = heap.reader.frames(&*heap.memory, &stack, &frames, registers);
         for (at, name) in names.into_iter().enumerate() {
             match name {
                 Ok(frame) => self.push_named(pid, &frame),
@@ -336,19 +349,23 @@ impl<'a> Walker<'a> {
     }
 
     fn push_row(&mut self, key: RowKey) {
-        let Rows { next, known } = &mut self.rows;
-        let row = *known.entry(key).or_insert_with(|| {
-            let (pid, function, tier, line, column, inlined) = key;
-            let reader = self.readers.get(&pid).map(|heap| &heap.reader);
-            let symbol =
-                reader.and_then(|reader| reader.function(function)).map(|function| symbol(function, tier));
-            let symbol = symbol.unwrap_or_default();
-            let row = *next;
-            *next = next.wrapping_add(1);
-            (self.found)(Found::Frame(JavaScript { row, symbol: symbol.as_bytes(), line, column, inlined }));
-            row
-        });
+        let row = self.rows.known.get(&key).copied().unwrap_or_else(|| self.tell_row(key));
         self.chain.push(Address { value: u64::from(row), context: Context::JavaScript });
+    }
+
+    /// Gives a frame its number and tells it, with its function where that is new.
+    fn tell_row(&mut self, key: RowKey) -> u32 {
+        let (pid, id, tier, line, column, inlined) = key;
+        let known = self.rows.functions.get(&(pid, id)).copied();
+        let function = known.unwrap_or_else(|| self.rows.number());
+        let reader = self.readers.get(&pid).map(|heap| &heap.reader).filter(|_| known.is_none());
+        let told = reader.and_then(|reader| reader.function(id)).map(told_function);
+        let row = self.rows.number();
+        let name = FrameName::Function { row: function, tier: told_tier(tier), told };
+        (self.found)(Found::Frame(JavaScript { row, name, line, column, inlined }));
+        self.rows.functions.insert((pid, id), function);
+        self.rows.known.insert(key, row);
+        row
     }
 }
 
@@ -377,7 +394,7 @@ impl Sink for Walker<'_> {
     fn mmap(&mut self, mmap: &Mmap<'_>) {
         let Some(pid) = mmap.pid else { return };
         if self.asked.insert(pid) {
-            let Whereabouts { root, deleted } = (self.whereabouts)(pid);
+            let Whereabouts { root, deleted } = self.host.whereabouts(pid);
             self.world.sources.roots.extend(root.map(|root| (pid, root)));
             self.world.sources.kept.extend(deleted);
         }
@@ -414,8 +431,9 @@ impl Sink for Walker<'_> {
 impl Walker<'_> {
     fn forget(&mut self, pid: u32) {
         self.readers.remove(&pid);
-        self.without.remove(&pid);
+        self.tries.forget(pid);
         self.rows.known.retain(|key, _| key.0 != pid);
+        self.rows.functions.retain(|key, _| key.0 != pid);
     }
 
     /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's as far as it
@@ -462,34 +480,4 @@ fn kind_at(moment: &Moment<'_>, unwinders: &Unwinders, engines: &Engines, addres
         }
         _ => Kind::Unmapped,
     }
-}
-
-/// As V8 itself writes it into a perf map.
-fn symbol(function: &v8::Function, tier: Tier) -> String {
-    let name = function.display_name();
-    match function.kind {
-        FunctionKind::JavaScript => {}
-        FunctionKind::JsToWasm => return format!("Stub:{name}"),
-        FunctionKind::WasmToJs => return format!("JS:{name}-<anonymous>-none"),
-        FunctionKind::Wasm { index } => {
-            let index = index.map_or_else(|| "<anonymous>".to_owned(), |index| index.to_string());
-            let tier = match tier {
-                Tier::Liftoff => "liftoff",
-                Tier::WasmTurbofan => "turbofan",
-                _ => "none",
-            };
-            let module = function.script.as_deref().map(|script| format!(" {script}")).unwrap_or_default();
-            return format!("JS:{name}-{index}-{tier}{module}");
-        }
-    }
-    let mark = match tier {
-        Tier::Ignition => "~",
-        Tier::Sparkplug => "^",
-        Tier::Maglev => "+",
-        Tier::Turbofan => "*",
-        _ => "",
-    };
-    let generator = function.generator.as_deref().and_then(classify::generated_by);
-    let script = function.script.as_deref().or(generator.as_deref()).unwrap_or_default();
-    format!("JS:{mark}{name} {script}:{}:{}", function.line, function.column)
 }
