@@ -1,6 +1,7 @@
 //! JavaScript and WebAssembly that was named when it was seen: from V8's heap into a recording, and out of it again. The
 //! parts of a name stay apart on the whole way; no text is put together and taken apart again.
 
+use naming::parts::Parts;
 use profile::classify::generated_by;
 use rustc_hash::FxHashMap;
 use trace::{FrameName, JavaScript};

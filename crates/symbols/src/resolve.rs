@@ -8,6 +8,7 @@ use std::thread;
 use naming::add::{self, NamedSymbol};
 use naming::finish::WITHOUT_MAP;
 use naming::generated::JIT_MODULE;
+use naming::parts;
 use profile::{Builder, Frame, FrameId, NO_ADDRESS, StringId};
 use rustc_hash::FxHashMap;
 use trace::Cut;
