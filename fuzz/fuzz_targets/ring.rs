@@ -4,7 +4,8 @@
 
 use capture::{compact, own, records, strip};
 use formats::perf_data::Live;
-use symbols::{Found, Walker, Whereabouts};
+use live::ThisMachine;
+use symbols::{Found, Walker};
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -14,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     compact(first, second, &mut raw);
     assert!(raw.len() <= ring.len());
     let mut out = Vec::new();
-    let mut walker = Walker::new(0, &[], |_| Whereabouts::default(), |found| {
+    let mut walker = Walker::new(0, &[], &ThisMachine, |found| {
         if let Found::Sample(sample) = found {
             own::sample(7, &sample, &mut out);
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::events::ExtraEvent;
 use sys::perf::{ATTRIBUTE_BYTES, Attribute, Event, Ring, raise_file_limit, wait};
 
-use crate::rings::{records, strip};
+use crate::rings::{compact, records, strip};
 use crate::state;
 use crate::stream;
 use crate::switches;
@@ -330,12 +330,15 @@ impl Sampler {
         }
     }
 
-    /// The same with registers and stacks, as [`Sampler::raw_head`] tells of them, for whoever walks them at once.
+    /// The same with registers and stacks, as [`Sampler::raw_head`] tells of them, for whoever walks them at once: what
+    /// [`crate::Rings::read`] gives another program.
     pub fn read_raw(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.early);
+        let start = out.len();
         for (_, _, ring) in &mut self.rings {
-            ring.read(out);
+            ring.take(|first, second| compact(first, second, out));
         }
+        switches::thin(out, start);
     }
 
     fn open(&mut self, cpus: &[i32], tids: &BTreeSet<i32>) -> Result<(), AttachError> {

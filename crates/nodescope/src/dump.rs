@@ -1,9 +1,7 @@
 //! `nodescope dump`: the stack of every thread of a process, now. Nothing in the process is stopped or changed: who
 //! runs is sampled for a moment, who sleeps is read. What was seen becomes a [`Dump`], which JSON and terminal share.
 
-mod look;
 mod show;
-pub(crate) mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use capture::AttachError;
 use formats::perf_data::Live;
+use live::threads::{self, Thread};
+use live::{Look, Seen, not_node, owners, proc};
 use profile::classify::role_of_thread;
 use profile::{Category, Profile, Role, StackId, ThreadId};
 use serde::Serialize;
@@ -19,16 +20,12 @@ use symbols::{Namer, Sources};
 use target::Places;
 use trace::{Sample, ScriptPart, Sink, javascript};
 
+use crate::advice::Subject;
 use crate::cli;
 use crate::failure::Failure;
 use crate::record::choose::{self, Wanted};
-use crate::record::{not_node, proc};
 use crate::style::Style;
-use crate::{invoked, output, owners};
-use look::{Hint, Look, Seen};
-use threads::Thread;
-
-pub(crate) use look::look_for_dump;
+use crate::{advice, invoked, output};
 
 /// What runs on the thread that waits for SIGUSR1 to start the inspector: its name says so only in some versions.
 const INSPECTOR_STARTER: &str = "StartIoThreadMain";
@@ -64,6 +61,13 @@ struct Dump {
     threads: Vec<ThreadStack>,
     /// What stood in the way.
     hints: Vec<Hint>,
+}
+
+/// What stands in the way, and what to type about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Hint {
+    what: String,
+    hint: String,
 }
 
 /// A thread at one moment.
@@ -163,7 +167,7 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
         let list = target::list(&Places::without_ports(), Duration::ZERO).ok()?;
         list.processes.into_iter().find(|process| process.pid == pid)
     });
-    let look = look::look(pid, &name)
+    let look = live::look(pid, &name)
         .map_err(|error| Failure::failed(format!("cannot look at process {pid}: {error}")))?;
     let all = threads::list(pid).unwrap_or_default();
     let cpu_cores = cores(&before, &cpu_times(pid), start.elapsed());
@@ -183,7 +187,7 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
         name,
         command: process.as_ref().map(|process| process.command.clone()),
         node_version: process.as_ref().and_then(|process| process.node_version.clone()),
-        container: process.as_ref().and_then(|process| process.container.as_ref()).map(container_name),
+        container: process.as_ref().and_then(|process| process.container.as_ref()).map(live::container_name),
         uptime_s: process.as_ref().map(|process| process.uptime_s),
         cpu_cores,
         children: children.len() - 1,
@@ -210,8 +214,18 @@ fn refused(pid: u32, name: &str, error: &std::io::Error) -> Failure {
         .hint(format!("run nodescope as that user, or with sudo: {} dump {pid}", invoked::with_sudo()))
 }
 
+/// Why a process may not be sampled, as the program that looks at its threads tells it.
+pub(crate) fn explain(error: &AttachError, pid: u32, name: &str) -> live::Hint {
+    let (again, is_anothers) = (format!("dump {pid}"), proc::is_of_another_user(pid));
+    match advice::explain(error, &Subject { name, again, is_anothers }) {
+        Failure::Said { what, hint, .. } => live::Hint { what, hint: hint.unwrap_or_default() },
+        Failure::BrokenPipe | Failure::Ended(_) => live::Hint::default(),
+    }
+}
+
 fn hints(pid: u32, look: &Look) -> Vec<Hint> {
-    let mut hints = look.hints.clone();
+    let hint = |hint: &live::Hint| Hint { what: hint.what.clone(), hint: hint.hint.clone() };
+    let mut hints: Vec<Hint> = look.hints.iter().map(hint).collect();
     let is_hidden = |seen: &Seen| seen.why.as_deref().is_some_and(|why| why.contains("may not be read"));
     if look.threads.values().any(is_hidden) {
         hints.push(Hint {
@@ -240,12 +254,6 @@ fn hints(pid: u32, look: &Look) -> Vec<Hint> {
         });
     }
     hints
-}
-
-fn container_name(container: &target::Container) -> String {
-    let short = container.id.chars().take(12).collect();
-    let name = container.name.clone().unwrap_or(short);
-    container.pod.as_ref().map_or(name.clone(), |pod| format!("{pod}/{name}"))
 }
 
 fn cpu_times(pid: u32) -> BTreeMap<u32, u64> {
@@ -280,9 +288,9 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
         namer.javascript(&frame);
     }
     for script in &look.scripts {
-        namer.script(&ScriptPart::Name(script.name.as_bytes()));
-        namer.script(&ScriptPart::MapUrl(script.map_url.as_bytes()));
-        namer.script(&ScriptPart::Text(script.text.as_bytes()));
+        namer.script(&ScriptPart::Name(&script.name));
+        namer.script(&ScriptPart::MapUrl(&script.map_url));
+        namer.script(&ScriptPart::Text(&script.text));
     }
     for seen in look.threads.values().filter(|seen| !seen.chain.is_empty()) {
         namer.sample(&Sample {

@@ -7,13 +7,13 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use formats::{ImportError, ImportOptions};
+use live::owners;
 use profile::{Builder, Joining, Profile};
 use symbols::source_maps::{self, MapPlaces, TextLimits};
 use symbols::{Disk, ForProcess, KernelNames, Owners, Sources};
 
 use crate::cli::{Input, Names, Reading, SourceMaps};
 use crate::failure::{Failure, warn};
-use crate::owners;
 use crate::text::{plural, thousands};
 
 /// Files from this size on are worth some preparation.

@@ -15,10 +15,8 @@ mod generate;
 mod identity;
 mod input;
 mod invoked;
+mod jobs;
 mod output;
-#[cfg(target_os = "linux")]
-mod own_process;
-mod owners;
 #[cfg(target_os = "linux")]
 mod ps;
 mod record;
@@ -28,8 +26,6 @@ mod style;
 mod table;
 mod text;
 mod view;
-#[cfg(target_os = "linux")]
-mod watch;
 
 use std::process::ExitCode;
 
@@ -39,20 +35,8 @@ use cli::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    #[cfg(target_os = "linux")]
-    if let Some(failure) = record::stand_in() {
-        return failure.report();
-    }
-    #[cfg(target_os = "linux")]
-    if let Some(result) = record::read_names() {
-        return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
-    }
-    #[cfg(target_os = "linux")]
-    if let Some(result) = dump::look_for_dump() {
-        return result.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS);
-    }
-    if record::inherit() {
-        return ExitCode::SUCCESS;
+    if let Some(ended) = jobs::run() {
+        return ended;
     }
     let cli = Cli::parse_from(cli::arguments(std::env::args_os()));
     match run(&cli) {

@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use capture::{compact, new_processes, own, records, strip};
 use formats::perf_data::Live;
-use symbols::{Found, Walker, Whereabouts};
+use live::ThisMachine;
+use symbols::{Found, Walker};
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
 use trace::{Address, Comm, Context, Cut, Event, Fork, Mmap, Sample, Sink};
 
@@ -98,16 +99,11 @@ fn read(ring: &[u8], middle: usize) -> usize {
     let mut raw = Vec::new();
     compact(first, second, &mut raw);
     let mut out = Vec::new();
-    let mut walker = Walker::new(
-        0,
-        &[],
-        |_| Whereabouts::default(),
-        |found| match found {
-            Found::Sample(sample) => own::sample(7, &sample, &mut out),
-            Found::Frame(frame) => out.extend(own::javascript(&frame)),
-            _ => {}
-        },
-    );
+    let mut walker = Walker::new(0, &[], &ThisMachine, |found| match found {
+        Found::Sample(sample) => own::sample(7, &sample, &mut out),
+        Found::Frame(frame) => out.extend(own::javascript(&frame)),
+        _ => {}
+    });
     walker.leave_heap();
     walker.leave_files();
     let mut live = Live::default();

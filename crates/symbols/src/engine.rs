@@ -5,14 +5,19 @@ use rustc_hash::FxHashMap;
 use v8::Layout;
 use v8::layout::{BYTECODE_SIZES_SYMBOL, is_asked_for};
 
-use crate::images;
+use crate::images::{self, Image};
 use crate::places::Place;
 use crate::unwind::Moment;
+
+/// How often it is tried to open a file.
+const MOST_TRIES: u32 = 10;
 
 /// The files that were looked at, by module.
 #[derive(Default)]
 pub(crate) struct Engines {
     by_module: FxHashMap<u32, Option<Engine>>,
+    /// How often a file could not be opened: that may be for a moment.
+    failed: FxHashMap<u32, u32>,
     /// Sentences about engines that are not known.
     pub(crate) refused: Vec<String>,
 }
@@ -36,10 +41,7 @@ impl Engines {
         modules.sort_unstable();
         modules.dedup();
         for module in modules {
-            if !self.by_module.contains_key(&module) {
-                let engine = self.read(moment, module);
-                self.by_module.insert(module, engine);
-            }
+            self.look_into(moment, module);
             if let Some(engine) = self.by_module.get(&module).and_then(Option::as_ref) {
                 return engine.layout.clone();
             }
@@ -52,10 +54,27 @@ impl Engines {
         self.by_module.get(&module).is_some_and(Option::is_some)
     }
 
-    fn read(&mut self, moment: &Moment<'_>, row: u32) -> Option<Engine> {
-        let module = &moment.modules.rows[row as usize];
-        let file = images::find_module(moment.sources, module).ok()??;
-        let image = Elf::parse(&file).ok()?;
+    /// Looks into a file, unless that was done, or has failed too often.
+    fn look_into(&mut self, moment: &Moment<'_>, row: u32) {
+        if self.by_module.contains_key(&row) {
+            return;
+        }
+        let engine = match images::find_module(moment.sources, &moment.modules.rows[row as usize]) {
+            Ok(file) => file.and_then(|file| self.read(&file)),
+            Err(_) => {
+                let failed = self.failed.entry(row).or_default();
+                *failed += 1;
+                if *failed < MOST_TRIES {
+                    return;
+                }
+                None
+            }
+        };
+        self.by_module.insert(row, engine);
+    }
+
+    fn read(&mut self, file: &Image) -> Option<Engine> {
+        let image = Elf::parse(file).ok()?;
         let variables = image.variables(is_asked_for);
         let layout = Layout::of_binary(&|name| variables.number(name).map(i64::from))?;
         let refuse = |error| {

@@ -39,7 +39,7 @@ impl fmt::Display for NoNames {
 }
 
 /// A file that is read where it matters.
-type Image = Parts<Box<dyn OpenFile>>;
+pub(crate) type Image = Parts<Box<dyn OpenFile>>;
 
 /// Where distributions put what they stripped from their files.
 const DEBUG_FOLDER: &str = "/usr/lib/debug";

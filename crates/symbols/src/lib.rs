@@ -43,7 +43,7 @@ mod world;
 pub use files::{Disk, Files, OpenFile};
 pub use images::{Library, NoNames, name_library};
 #[cfg(target_os = "linux")]
-pub use live::{Found, Note, Walker, Whereabouts};
+pub use live::{Found, Host, Note, ProcessMemory, Walker, Whereabouts};
 pub use namer::Namer;
 pub use owners::Owners;
 #[cfg(target_os = "linux")]

@@ -1,10 +1,11 @@
 //! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
 //! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
+mod host;
 mod scripts;
+mod tries;
 
 use std::io;
-use std::path::PathBuf;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{
@@ -16,11 +17,13 @@ use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason, Registers, Stack, Sta
 use crate::engine::Engines;
 use crate::javascript::{told_function, told_tier};
 use crate::places::Place;
-use crate::remote::RemoteMemory;
 use crate::sources::Sources;
 use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, goes_on, register::x86_64};
 use crate::world::World;
 use scripts::Scripts;
+use tries::Tries;
+
+pub use host::{Host, ProcessMemory, Whereabouts};
 
 /// So few frames of native code have lost their callers: every thread has more.
 const FEW_STEPS: usize = 3;
@@ -52,23 +55,14 @@ pub enum Note<'a> {
     Denied(u32),
 }
 
-/// Where the files of a process are.
-#[derive(Clone, Debug, Default)]
-pub struct Whereabouts {
-    /// Its root, where it is not ours.
-    pub root: Option<PathBuf>,
-    /// Its program, if that was replaced on disk: the path that the kernel tells, and where it still is.
-    pub deleted: Option<(Vec<u8>, PathBuf)>,
-}
-
 /// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
 pub struct Walker<'a> {
     world: World,
     unwinders: Unwinders,
     engines: Engines,
-    /// The readers of processes, and of which no reader is to be had as long as nothing else is mapped there.
+    /// The readers of processes, and when it was tried to make one.
     readers: FxHashMap<u32, Heap>,
-    without: FxHashMap<u32, u32>,
+    tries: Tries,
     rows: Rows,
     scripts: Scripts,
     /// Why frames of generated code got no name, since somebody asked.
@@ -85,7 +79,7 @@ pub struct Walker<'a> {
     cut: u64,
     chain: Vec<Address>,
     asked: FxHashSet<u32>,
-    whereabouts: fn(u32) -> Whereabouts,
+    host: &'a dyn Host,
     /// Whether V8's heap is left alone.
     leaves_heap: bool,
     /// Whether callers are searched for where tables and frame pointers lead nowhere.
@@ -96,7 +90,7 @@ pub struct Walker<'a> {
 /// The heap of one process.
 struct Heap {
     reader: Reader,
-    memory: RemoteMemory,
+    memory: Box<dyn ProcessMemory>,
 }
 
 /// The numbers of frames and of their functions, each given once.
@@ -131,15 +125,15 @@ impl<'a> Walker<'a> {
     pub fn new(
         first_row: u32,
         shunned: &[u32],
-        whereabouts: fn(u32) -> Whereabouts,
+        host: &'a dyn Host,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
         Self {
-            world: World::new(Sources::default()),
+            world: World::new(Sources { files: host.files(), ..Sources::default() }),
             unwinders: Unwinders::default(),
             engines: Engines::default(),
             readers: FxHashMap::default(),
-            without: FxHashMap::default(),
+            tries: Tries::default(),
             rows: Rows { next: first_row, known: FxHashMap::default(), functions: FxHashMap::default() },
             scripts: Scripts::default(),
             unnamed: FxHashMap::default(),
@@ -151,7 +145,7 @@ impl<'a> Walker<'a> {
             cut: 0,
             chain: Vec::new(),
             asked: FxHashSet::default(),
-            whereabouts,
+            host,
             leaves_heap: false,
             searches: false,
             found: Box::new(found),
@@ -196,7 +190,7 @@ impl<'a> Walker<'a> {
             let sources = &self.world.sources;
             let mut process = scripts::Process {
                 reader: &mut heap.reader,
-                memory: &heap.memory,
+                memory: &*heap.memory,
                 files: &*sources.files,
                 root: sources.root_of(Some(pid)),
             };
@@ -237,21 +231,23 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Makes a reader for a process that has none, unless that cannot be.
-    fn find_reader(&mut self, row: u32, pid: u32, sp: Option<u64>) {
+    /// Makes a reader for a process that has none, unless that has just failed.
+    fn find_reader(&mut self, row: u32, pid: u32, (time_ns, sp): (u64, Option<u64>)) {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
-        let layout = moment.process.layout;
-        if self.readers.contains_key(&pid) || self.without.insert(pid, layout) == Some(layout) {
+        if self.readers.contains_key(&pid) || !self.tries.begin(pid, moment.process.layout, time_ns) {
             return;
         }
         let layout = self.engines.layout(&moment);
         for sentence in self.engines.refused.drain(..) {
             (self.found)(Found::Note(Note::Refused(&sentence)));
         }
-        let Some((layout, memory)) = layout.zip(RemoteMemory::of(pid).ok()) else { return };
+        let Some((layout, memory)) = layout.zip(self.host.memory(pid).ok()) else { return };
         let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        if sp.is_some_and(|sp| memory.process().read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
-            return (self.found)(Found::Note(Note::Denied(pid)));
+        if sp.is_some_and(|sp| memory.try_read(sp & !7, &mut [0; 8]).is_err_and(is_denied)) {
+            if self.tries.is_news(pid) {
+                (self.found)(Found::Note(Note::Denied(pid)));
+            }
+            return;
         }
         self.readers.insert(pid, Heap { reader: Reader::new(layout), memory });
     }
@@ -265,7 +261,7 @@ impl<'a> Walker<'a> {
             (self.found)(Found::Trying(tid));
         }
         if may_read {
-            self.find_reader(row, pid, place_of(sample).map(|(_, sp)| sp));
+            self.find_reader(row, pid, (sample.time_ns, place_of(sample).map(|(_, sp)| sp)));
         }
         self.find_steps(sample, (row, pid), may_read);
         self.name_steps(sample, (row, pid), may_read);
@@ -284,7 +280,7 @@ impl<'a> Walker<'a> {
             let is_engine = matches!(kind_at(start.pc), Kind::Generated | Kind::Builtin);
             if let Some(heap) = self.readers.get_mut(&pid).filter(|_| is_engine && may_read) {
                 let stack = Stack::new(sp, sample.user_stack);
-                let frames = heap.reader.walk(&heap.memory, start, &stack, &kind_at);
+                let frames = heap.reader.walk(&*heap.memory, start, &stack, &kind_at);
                 let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
                 self.steps.extend(frames.iter().take(framed + 1).map(step_of));
             }
@@ -292,7 +288,7 @@ impl<'a> Walker<'a> {
         }
         let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
         if is_lost || self.steps.is_empty() {
-            let memory = sys::remote::Process::new(pid).ok().filter(|_| !self.leaves_heap);
+            let memory = self.host.memory(pid).ok().filter(|_| !self.leaves_heap);
             let read_code = |address: u64, out: &mut [u8]| {
                 memory.as_ref().is_some_and(|memory| memory.read(address, out).is_ok())
             };
@@ -324,7 +320,7 @@ impl<'a> Walker<'a> {
         let rdi = sample.user_registers.and_then(|registers| get(registers, x86_64::DI));
         let registers = Registers { rdi: rdi.unwrap_or(0) };
         let stack = Stack::new(sp, sample.user_stack);
-        let names = heap.reader.frames(&heap.memory, &stack, &frames, registers);
+        let names = heap.reader.frames(&*heap.memory, &stack, &frames, registers);
         for (at, name) in names.into_iter().enumerate() {
             match name {
                 Ok(frame) => self.push_named(pid, &frame),
@@ -393,7 +389,7 @@ impl Sink for Walker<'_> {
     fn mmap(&mut self, mmap: &Mmap<'_>) {
         let Some(pid) = mmap.pid else { return };
         if self.asked.insert(pid) {
-            let Whereabouts { root, deleted } = (self.whereabouts)(pid);
+            let Whereabouts { root, deleted } = self.host.whereabouts(pid);
             self.world.sources.roots.extend(root.map(|root| (pid, root)));
             self.world.sources.kept.extend(deleted);
         }
@@ -430,7 +426,7 @@ impl Sink for Walker<'_> {
 impl Walker<'_> {
     fn forget(&mut self, pid: u32) {
         self.readers.remove(&pid);
-        self.without.remove(&pid);
+        self.tries.forget(pid);
         self.rows.known.retain(|key, _| key.0 != pid);
         self.rows.functions.retain(|key, _| key.0 != pid);
     }

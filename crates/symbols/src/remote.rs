@@ -4,6 +4,8 @@ use std::io;
 
 use v8::{Fault, Memory, Piece};
 
+use crate::live::ProcessMemory;
+
 /// The memory of another process.
 #[derive(Debug)]
 pub struct RemoteMemory(sys::remote::Process);
@@ -13,10 +15,11 @@ impl RemoteMemory {
     pub fn of(pid: u32) -> io::Result<Self> {
         sys::remote::Process::new(pid).map(Self)
     }
+}
 
-    /// The process itself.
-    pub(crate) fn process(&self) -> &sys::remote::Process {
-        &self.0
+impl ProcessMemory for RemoteMemory {
+    fn try_read(&self, address: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(address, out)
     }
 }
 

@@ -1,8 +1,12 @@
-//! The event loops of libuv, read from outside: where a loop keeps when it began to wait, for how long it has waited
-//! so far, and how many turns it has made. Offsets were read in builds of Node 18 to 26. Memory comes through
-//! [`Memory`]; what does not look like a loop is none.
+//! What libuv keeps in memory, read from outside: its listeners for signals ([`listens_to`]), and its event loops: when
+//! a loop began to wait, for how long it has waited so far, and how many turns it has made. Offsets were read in builds of
+//! Node 18 to 26. Memory comes through [`Memory`]; what does not look like a loop is none.
+
+mod signals;
 
 use crate::{Fault, Memory, Piece};
+
+pub use signals::{SignalFault, is_signal_tree, listens_to};
 
 /// Where the fields stand that differ between versions, in the loop's internal fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -122,24 +122,26 @@ fn window(start: u64, end: u64, samples: &[(u32, i64)]) -> String {
     format!(r#"{{{nodes},"startTime":{start},"endTime":{end},"samples":{ids:?},"timeDeltas":{deltas:?}}}"#)
 }
 
+/// The chunks of a recording, read.
+fn joined(chunks: &[&[u8]]) -> Profile {
+    let bytes = [&profile::file::file_header()[..], &chunks.concat()].concat();
+    let profile = profile::file::read(&bytes).unwrap();
+    assert_eq!(profile.check(), Ok(()));
+    profile
+}
+
 #[test]
 fn windows_join_without_a_seam() {
     let mut joiner = Joiner::new(10_000_000);
-    let first =
-        joiner.window(&window(5000, 36_000, &[(3, 10), (2, 10_000), (2, 10_000)]), &whose(), |_| None);
+    let first = window(5000, 36_000, &[(3, 10), (2, 10_000), (2, 10_000)]);
+    let first = joiner.window(&first, &whose(), |_| None).unwrap();
     // Begins before the first has ended; what both saw counts once, and our own code not at all.
-    let second = joiner.window(
-        &window(35_000, 60_000, &[(3, 10), (2, 500), (1, 4490), (3, 1000), (2, 9000)]),
-        &whose(),
-        |_| None,
-    );
-    let mut joined = Builder::new();
-    let last = joiner.finish(Vec::new(), profile::Cost::default(), None);
-    for part in [&first, &second, &last] {
-        assert_eq!(part.check(), Ok(()));
-        joined.append(part, profile::Joining::default());
-    }
-    let joined = joined.finish();
+    let second = window(35_000, 60_000, &[(3, 10), (2, 500), (1, 4490), (3, 1000), (2, 9000)]);
+    let second = joiner.window(&second, &whose(), |_| None).unwrap();
+    assert_eq!(joiner.samples(), 3);
+    let last = joiner.finish(Vec::new(), profile::Cost::default(), None).unwrap();
+    assert_eq!(joined(&[&first]).lanes()[0].samples.len(), 1, "the last one waits for its end");
+    let joined = joined(&[&first, &second, &last]);
     let samples = &joined.lanes()[0].samples;
     // The last one of the first window goes on until something else was seen in the second.
     assert_eq!(samples.time_ns, [10_010_000, 20_010_000, 35_000_000, 45_000_000]);
@@ -169,7 +171,10 @@ fn strange_names_stay_what_they_are() {
         let text = format!(
             r#"{{"nodes":[{root},{node}],"startTime":0,"endTime":30000,"samples":[2,2],"timeDeltas":[10000,10000]}}"#
         );
-        let profile = Joiner::new(10_000_000).window(&text, &whose(), |_| None);
+        let mut joiner = Joiner::new(10_000_000);
+        let window = joiner.window(&text, &whose(), |_| None).unwrap();
+        let last = joiner.finish(Vec::new(), profile::Cost::default(), None).unwrap();
+        let profile = joined(&[&window, &last]);
         assert_eq!((profile.functions().len(), profile.text(profile.functions().name[0])), (1, name));
         let source = profile.source_path(profile.functions().source[0]);
         assert_eq!(source, Some(if url.is_empty() { "(generated code)" } else { url }));
@@ -180,14 +185,16 @@ fn strange_names_stay_what_they_are() {
 #[test]
 fn gaps_between_samples_are_losses() {
     let mut joiner = Joiner::new(10_000_000);
-    let profile =
-        joiner.window(&window(0, 90_000, &[(2, 10_000), (2, 10_400), (2, 41_000)]), &whose(), |_| None);
-    assert_eq!(profile.meta().losses.lost, 3);
-    let empty = joiner.window(&window(80_000, 90_000, &[]), &whose(), |_| None);
-    assert_eq!(empty.check(), Ok(()));
-    assert_eq!(weights(&empty), Vec::<u64>::new());
-    let last = joiner.finish(vec!["a part is missing".into()], profile::Cost::default(), None);
-    assert_eq!(weights(&last), [28_600_000]);
+    let first = window(0, 90_000, &[(2, 10_000), (2, 10_400), (2, 41_000)]);
+    let first = joiner.window(&first, &whose(), |_| None).unwrap();
+    assert_eq!(joined(&[&first]).meta().losses.lost, 3);
+    let empty = joiner.window(&window(80_000, 90_000, &[]), &whose(), |_| None).unwrap();
+    assert_eq!(weights(&joined(&[&first, &empty])), [10_400_000, 41_000_000]);
+    let last = joiner.finish(vec!["a part is missing".into()], profile::Cost::default(), None).unwrap();
+    let all = joined(&[&first, &empty, &last]);
+    assert_eq!(weights(&all), [10_400_000, 41_000_000, 28_600_000]);
+    assert_eq!((all.meta().losses.frames, all.meta().losses.lost), (3, 3));
+    assert_eq!(all.meta().losses.damage, ["a part is missing"]);
 }
 
 /// A window of serve (2), which stands in lines 5 to 9, with samples every 10 ms and ticks on lines.
@@ -223,14 +230,10 @@ fn samples_on_the_lines_of_another_function_are_its_own() {
     let text_of = |_: &str| Some(SCRIPT.to_owned());
     let first = inlined_window(0, 8, &[(6, 2), (2, 6)]);
     let second = inlined_window(90_000, 4, &[(2, 1), (6, 1), (900, 2)]);
-    let parts = [joiner.window(&first, &whose(), text_of), joiner.window(&second, &whose(), text_of)];
-    let last = joiner.finish(Vec::new(), profile::Cost::default(), None);
-    let mut joined = Builder::new();
-    for part in parts.iter().chain([&last]) {
-        assert_eq!(part.check(), Ok(()));
-        joined.append(part, profile::Joining::default());
-    }
-    let joined = joined.finish();
+    let first = joiner.window(&first, &whose(), text_of).unwrap();
+    let second = joiner.window(&second, &whose(), text_of).unwrap();
+    let last = joiner.finish(Vec::new(), profile::Cost::default(), None).unwrap();
+    let joined = joined(&[&first, &second, &last]);
     let name = |stack: &StackId| {
         let frame = joined.stacks().frame[stack.index()];
         let function = joined.function_of(frame);

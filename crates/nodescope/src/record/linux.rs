@@ -1,35 +1,25 @@
 //! Recording on Linux: the processes are found, and the way to them is chosen.
 
-mod account;
-mod beside;
-mod cgroup;
 pub(crate) mod choose;
-mod follow;
-mod journal;
-mod names;
 mod perf;
-pub(crate) mod proc;
-mod reader;
 mod target;
 mod via;
-mod watching;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ::live::{container_name, proc};
 use ::target::{InspectorWay, Places, Role};
 
 use self::target::Target;
 use super::Showing;
 use super::inspect::{self, Process};
+use super::spool::MOST_IN_MEMORY;
 use super::words::name_for;
 use crate::cli::{self, Via};
 use crate::failure::Failure;
-use beside::name_of;
 
 pub(crate) use self::target::stand_in;
-pub(crate) use beside::not_node;
-pub(crate) use names::read_names;
 
 /// Records what was meant.
 pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
@@ -41,11 +31,24 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
     }
 }
 
+/// Makes sure that a target that shares its memory limit with us is not ended for our memory. Says how many bytes of the
+/// recording may stay in memory.
+fn leave_room(pids: &[u32]) -> Result<u64, Failure> {
+    let room = ::live::leave_room(pids).map_err(|room| {
+        Failure::failed(format!(
+            "only {} MB are left before the target's memory limit, which counts for nodescope, too",
+            room.left_bytes >> 20
+        ))
+        .hint("record it from outside of its container")
+    })?;
+    Ok(room.map_or(MOST_IN_MEMORY, |room| room.min(MOST_IN_MEMORY)))
+}
+
 fn by_inspector(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
     let processes = nodes(target)?;
-    cgroup::leave_room(target.pids())?;
+    let most_in_memory = leave_room(target.pids())?;
     let name = name_for(target.name(), processes[0].pid);
-    inspect::run(arguments, processes, &name, showing)
+    inspect::run(arguments, processes, &name, most_in_memory, showing)
 }
 
 /// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors
@@ -87,7 +90,7 @@ fn outside_of(process: ::target::Process) -> Process {
         app: process.app,
         folder: process.folder,
         ports: process.ports,
-        container: process.container.as_ref().map(name_of),
+        container: process.container.as_ref().map(container_name),
         root: proc::root(process.pid).map(|(root, _)| root),
     }
 }

@@ -2,12 +2,13 @@
 //! recorder is killed.
 
 use std::cell::Cell;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use inspector::{Client, Error};
+use live::{Job, Message};
 use target::{Door, Opening, Refusal};
 
 use super::say;
@@ -18,8 +19,6 @@ const CLOSING: Duration = Duration::from_millis(600);
 const LATE: Duration = Duration::from_secs(30);
 /// How often it is looked at: the kernel goes through all connections of a machine to tell who listens.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
-/// Tells a copy of ourselves that it is an heir, and of which process.
-const HEIR: &str = "NODESCOPE_HEIR_OF";
 
 /// Ctrl-C is not for it.
 #[cfg(windows)]
@@ -28,24 +27,24 @@ const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
 pub(super) struct OpenDoor {
     door: Door,
-    heir: Cell<Option<Heir>>,
+    closing: Cell<Option<ClosingProcess>>,
 }
 
 impl OpenDoor {
     /// The door of a process, opened if need be; `warn` is called before.
     pub(super) fn of(pid: u32, opening: &Opening, warn: impl FnOnce()) -> Result<Self, Refusal> {
         if let Some(door) = Door::find(pid)? {
-            return Ok(Self { door, heir: Cell::default() });
+            return Ok(Self { door, closing: Cell::default() });
         }
         Door::could_open(pid, opening)?;
         warn();
-        let heir = Heir::appoint(pid);
+        let closing = ClosingProcess::start(pid);
         match Door::open(pid, opening) {
             // Somebody else may have opened it meanwhile.
-            Ok(door) => Ok(Self { heir: Cell::new(heir.filter(|_| door.opened_by_us())), door }),
+            Ok(door) => Ok(Self { closing: Cell::new(closing.filter(|_| door.opened_by_us())), door }),
             Err(refusal) => {
                 if matches!(refusal, Refusal::TimeLimit { .. }) && !shut_late(pid) {
-                    heir.into_iter().for_each(Heir::take_over);
+                    closing.into_iter().for_each(ClosingProcess::take_over);
                 }
                 Err(refusal)
             }
@@ -64,15 +63,15 @@ impl OpenDoor {
 
     /// The target itself closes it now if we are killed.
     pub(super) fn hand_over(&self) {
-        drop(self.heir.take());
+        drop(self.closing.take());
     }
 }
 
 impl Drop for OpenDoor {
     fn drop(&mut self) {
         if self.is_ours() && !is_closed(&self.door) && !shut(&self.door) {
-            // Where the target has no timer yet, the heir goes on.
-            self.heir.take().into_iter().for_each(Heir::take_over);
+            // Where the target has no timer yet, the closing process goes on.
+            self.closing.take().into_iter().for_each(ClosingProcess::take_over);
             say::still_open(self.door.pid(), self.door.port());
         }
     }
@@ -80,22 +79,24 @@ impl Drop for OpenDoor {
 
 /// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be taken
 /// back, until the target has a timer that does the same. It learns of our death because its input ends.
-struct Heir {
+struct ClosingProcess {
     child: Child,
 }
 
-impl Heir {
+impl ClosingProcess {
     /// Without one, a recording is as good as it was.
-    fn appoint(pid: u32) -> Option<Self> {
-        let mut command = Command::new(std::env::current_exe().ok()?);
-        command.env(HEIR, pid.to_string()).stdin(Stdio::piped());
-        // Who waits for the end of our output does not wait for the heir, and who kills our group does not kill it.
+    fn start(pid: u32) -> Option<Self> {
+        let mut command = Job::CloseInspector.command().ok()?;
+        command.stdin(Stdio::piped());
+        // What waits for the end of our output does not wait for this process, and what kills our group does not kill it.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         #[cfg(windows)]
         std::os::windows::process::CommandExt::creation_flags(&mut command, CREATE_NEW_PROCESS_GROUP);
-        Some(Self { child: command.spawn().ok()? })
+        let mut child = command.spawn().ok()?;
+        child.stdin.as_mut()?.write_all(&Message::Close(pid).encode()).ok()?;
+        Some(Self { child })
     }
 
     /// We do not do it any more.
@@ -104,25 +105,25 @@ impl Heir {
     }
 }
 
-impl Drop for Heir {
+impl Drop for ClosingProcess {
     /// Nothing is left to be done. What goes wrong here is that it has ended already.
     fn drop(&mut self) {
         if let Some(mut input) = self.child.stdin.take() {
-            let _ = input.write_all(b".");
+            let _ = input.write_all(&Message::Released.encode());
             drop(input);
             let _ = self.child.wait();
         }
     }
 }
 
-/// Whether this process is an heir; if so, it has done its work.
-pub(crate) fn inherit() -> bool {
-    let Some(pid) = std::env::var(HEIR).ok().and_then(|pid| pid.parse().ok()) else { return false };
-    let is_released = std::io::stdin().read(&mut [0]).is_ok_and(|length| length > 0);
+/// Closes an inspector when the recorder that opened it is killed, which this program was started for.
+pub(crate) fn close_inspector() {
+    let mut stdin = std::io::stdin().lock();
+    let Ok(Some(Message::Close(pid))) = Message::read(&mut stdin) else { return };
+    let is_released = matches!(Message::read(&mut stdin), Ok(Some(Message::Released)));
     if !is_released {
         shut_when_open(pid);
     }
-    true
 }
 
 /// Closes an inspector that opens too late, because a signal cannot be taken back; whether it did.

@@ -1,34 +1,25 @@
 //! Recording by perf events: the kernel samples, and the process does not notice.
 
-use std::fs::{self, File};
+use std::fs;
 use std::num::NonZero;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use capture::{AttachError, EventError, ExtraEvent, Options, Sampler, Scope};
+use capture::{AttachError, EventError, ExtraEvent, Options};
+use live::{LONGEST_ROUND, Session, Targets, not_node};
 use profile::Profile;
 use symbols::{Namer, Sources};
 
-use super::account::Account;
-use super::beside::{Beside, not_node};
-use super::cgroup;
-use super::names::Names;
 use super::target::Target;
 use crate::cli;
 use crate::failure::{Failure, warn};
 use crate::record::progress::Progress;
 use crate::record::spool::Spool;
 use crate::record::words::name_for;
-use crate::record::{Output, Showing, deliver, limit};
+use crate::record::{Output, Showing, complete, limit};
 use crate::text::duration;
-use crate::{advice, export, input, invoked};
-
-/// How long the rings are left alone when nothing happens.
-pub(super) const LONGEST_ROUND: Duration = Duration::from_millis(50);
-/// How long they are left alone however much happens: the smallest ring of a deep stack lasts longer at 10,000
-/// samples a second.
-pub(super) const SHORTEST_ROUND: Duration = Duration::from_millis(8);
+use crate::{advice, input, invoked};
 
 /// Records by perf events.
 pub(super) fn run(
@@ -41,38 +32,25 @@ pub(super) fn run(
     let mut out = Output::new(arguments, || default_name(&target))?;
     out.told.extend(told);
     let options = options(arguments, &target)?;
-    cgroup::leave_room(target.pids())?;
-    let mut sampler = attach(&target, &options)?;
-    let mut spool = Spool::create(&out.path, &capture::own::opening())?;
+    let most_in_memory = super::leave_room(target.pids())?;
+    let mut session = attach(&target, &options)?;
+    let mut spool = Spool::create(&out.path, &capture::own::opening(), most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
-    say_start(&sampler, &target, arguments.frequency, limit);
+    say_start(&session, &target, arguments.frequency, limit);
     out.told.extend(say_not_node(&target));
-    let mut names = match options.stack_bytes {
-        0 => Names::none(),
-        _ => Names::prepare(&sampler, target.pids()),
-    };
-    names.wait_for_watch();
-    // Before the first sample: what is used while the state is taken is sampled, too.
-    let account = (!target.is_system()).then(|| Account::new(sampler.sees_kernel(), target.pids()));
-    if !target.is_command() {
-        sampler.enable().map_err(|error| explain(error, &target))?;
-    }
-    // What is mapped while the events are opened is known: the state is taken afterwards.
-    spool.write(&[sampler.head(), capture::waits_event(profile::WAITS_LANE)].concat())?;
-    names.begin(&sampler);
-    let mut beside = Beside::new(&target, account, !names.is_reading());
+    let head = session.begin(targets(&target), || target.all_pids());
+    spool.write(&head.map_err(|error| explain(error, &target))?);
     target.let_go()?;
-    let recorded = sample(&mut sampler, &mut target, (&mut beside, &mut names), limit, &mut spool);
-    let sources = Sources { leaves_maps: arguments.maps.no_source_maps, ..beside.sources() };
+    let recorded = sample(&mut session, &mut target, limit, &mut spool);
+    target.end_of_recording();
+    let sources = Sources { leaves_maps: arguments.maps.no_source_maps, ..session.sources() };
     let roots = sources.roots.clone();
-    let profile = import(&spool, sources, &target)?;
-    let profile = input::with_originals(profile, arguments.maps, None, &roots);
-    let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-    export::write_whole(&profile, out.form, &out.path)?;
-    spool.remove();
-    recorded?;
-    deliver(&profile, arguments, &out, showing)?;
-    target.status()
+    let completed = import(&mut spool, sources, &target).and_then(|profile| {
+        let profile = input::with_originals(profile, arguments.maps, None, &roots);
+        let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
+        complete(&profile, arguments, &out, &spool, showing)
+    });
+    target.status(completed.and(recorded))
 }
 
 /// The file's name, where none was given.
@@ -115,25 +93,24 @@ fn explain_event(error: &EventError) -> Failure {
     Failure::usage(error.to_string()).hint(hint)
 }
 
+fn targets(target: &Target) -> Targets<'_> {
+    Targets { pids: target.pids(), is_system: target.is_system(), is_command: target.is_command() }
+}
+
 /// Opens the events, and makes sure that they are those of the process that was meant.
-fn attach(target: &Target, options: &Options) -> Result<Sampler, Failure> {
-    let scope = match target.is_system() {
-        true => Scope::System(target.pids()),
-        false => Scope::Processes(target.pids()),
-    };
-    let sampler = Sampler::attach(scope, options).map_err(|error| explain(error, target))?;
+fn attach(target: &Target, options: &Options) -> Result<Session, Failure> {
+    let session = Session::attach(targets(target), options).map_err(|error| explain(error, target))?;
     match target.pids().iter().find(|pid| target.is_another(**pid) && !target.is_system()) {
-        None => Ok(sampler),
+        None => Ok(session),
         Some(pid) => Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
             .hint("nodescope ps lists what runs here")),
     }
 }
 
-/// Samples until the time is over, the target has ended or somebody pressed Ctrl-C.
+/// Samples until the time is over, the target has ended or the user pressed Ctrl-C.
 fn sample(
-    sampler: &mut Sampler,
+    session: &mut Session,
     target: &mut Target,
-    (beside, names): (&mut Beside, &mut Names),
     limit: Option<Duration>,
     spool: &mut Spool,
 ) -> Result<(), Failure> {
@@ -141,45 +118,27 @@ fn sample(
     let mut progress = Progress::new(limit);
     let mut bytes = Vec::new();
     loop {
-        let round = Instant::now();
         let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || sys::signals::ended();
+        let is_over = is_over || spool.is_full();
         let is_last = is_over || target.has_ended();
-        if is_last {
-            sampler.disable();
-        }
         bytes.clear();
-        beside.look(is_last, &mut bytes);
-        if is_last {
-            names.finish(sampler, &mut bytes);
-        }
-        names.read(sampler, &mut bytes);
-        sampler.know(capture::new_processes(&bytes));
-        beside.learn(&bytes);
-        spool.write(&bytes)?;
-        progress.show(start.elapsed(), sampler.samples());
+        session.round(is_last, &mut bytes);
+        spool.write(&bytes);
+        progress.show(start.elapsed(), session.samples());
         if is_last {
             progress.clear();
             return Ok(());
         }
-        let left =
-            |most: Duration| limit.map_or(most, |limit| limit.saturating_sub(start.elapsed()).min(most));
-        let most = left(LONGEST_ROUND).max(Duration::from_millis(1));
-        if names.has_rings() {
-            names.wait(most);
-        } else {
-            sampler.wait(most).map_err(|error| Failure::failed(error.to_string()))?;
-            std::thread::sleep(left(SHORTEST_ROUND.saturating_sub(round.elapsed())));
-        }
+        let left = limit.map_or(LONGEST_ROUND, |limit| limit.saturating_sub(start.elapsed()));
+        session.wait(left).map_err(|error| Failure::failed(error.to_string()))?;
     }
 }
 
 /// Names what was recorded.
-fn import(spool: &Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
-    let file =
-        File::open(&spool.path).map_err(|error| Failure::failed(error.to_string()).hint(spool.hint()))?;
+fn import(spool: &mut Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let mut namer = Namer::new(sources, "recorded by perf events");
-    formats::perf_data::read(file, threads, &mut namer);
+    formats::perf_data::read(spool.read()?, threads, &mut namer);
     let profile = namer.finish();
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();
@@ -210,13 +169,13 @@ fn say_not_node(target: &Target) -> Option<String> {
     Some(sentence)
 }
 
-fn say_start(sampler: &Sampler, target: &Target, frequency: u32, limit: Option<Duration>) {
+fn say_start(session: &Session, target: &Target, frequency: u32, limit: Option<Duration>) {
     let time = limit.map_or_else(
         || "until it ends".to_owned(),
         |limit| format!("for {}", duration(limit.as_nanos() as u64)),
     );
     let kernel = match fs::metadata("/proc/self").map(|meta| meta.uid()) {
-        _ if sampler.sees_kernel() => "",
+        _ if session.sees_kernel() => "",
         Ok(0) => ", without the kernel's time: root has no CAP_PERFMON here",
         _ => ", without the kernel's time: you are not root",
     };

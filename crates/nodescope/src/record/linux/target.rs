@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use super::{choose, proc};
+use live::{Job, proc};
+
+use super::choose;
 use crate::advice::Subject;
 use crate::cli;
-use crate::failure::Failure;
-
-/// Says to the program that stands in for a command what it waits for: this file's end.
-const GATE: &str = "NODESCOPE_GATE";
+use crate::failure::{Failure, warn};
 
 /// So many pids are said.
 const MOST_PIDS: usize = 5;
@@ -34,6 +33,11 @@ pub(super) struct Target {
 
 /// How often that is asked: the kernel takes some 60 µs for the answer.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// How often it is asked whether a command has ended.
+const WAIT: Duration = Duration::from_millis(20);
+/// How long a command has to end by itself after Ctrl-C.
+const OWN_END: Duration = Duration::from_secs(2);
 
 /// A command that waits to begin.
 struct Started {
@@ -92,8 +96,8 @@ impl Target {
         let failed =
             |what: &str| Failure::failed(format!("cannot start {}: {what}", arguments.command[0].display()));
         fs::write(&gate, "").map_err(|error| failed(&error.to_string()))?;
-        let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
-        let child = Command::new(program).args(&arguments.command).env(GATE, &gate).spawn();
+        let stand_in = Job::StandIn(gate.clone()).command();
+        let child = stand_in.and_then(|mut stand_in| stand_in.args(&arguments.command).spawn());
         let child = child.map_err(|error| failed(&error.to_string()))?;
         let name = title_of_command(&arguments.command);
         let pids = vec![child.id()];
@@ -168,10 +172,7 @@ impl Target {
     /// Whether nothing is left to sample.
     pub(super) fn has_ended(&mut self) -> bool {
         if let Some(started) = &mut self.command {
-            if let Ok(Some(status)) = started.child.try_wait() {
-                started.status = Some(status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
-            }
-            return started.status.is_some();
+            return started.has_ended();
         }
         if self.is_system || self.asked.elapsed() < PAUSE {
             return false;
@@ -180,14 +181,61 @@ impl Target {
         self.born.iter().all(|(pid, born)| proc::is_over(*pid, *born))
     }
 
-    /// A command's status is ours. One that still runs is waited for: it was started to run.
-    pub(super) fn status(mut self) -> Result<(), Failure> {
-        let Some(started) = &mut self.command else { return Ok(()) };
-        let status = match started.status {
-            Some(status) => status,
-            None => started.child.wait().ok().and_then(|status| status.code()).unwrap_or(1),
+    /// The recording is over. From now on Ctrl-C is meant for a command that runs on.
+    pub(super) fn end_of_recording(&self) {
+        if self.is_command() {
+            // Where it cannot be caught, it ends us at once.
+            let _ = sys::signals::catch_again();
+        }
+    }
+
+    /// What `record` returns: what went wrong with the recording, else a command's own status. A command that still runs is
+    /// waited for: it was started to run.
+    pub(super) fn status(mut self, recorded: Result<(), Failure>) -> Result<(), Failure> {
+        let is_running = self.is_command() && !self.has_ended();
+        let described = self.describe();
+        let Some(started) = &mut self.command else { return recorded };
+        let recorded = match recorded {
+            // The user should not wait for the command to hear of it.
+            Err(failure) if is_running => {
+                failure.report();
+                Err(Failure::Ended(1))
+            }
+            recorded => recorded,
         };
+        if is_running {
+            warn(&format!("{described} still runs: waiting for its end, Ctrl-C ends it"));
+            started.wait();
+        }
+        let status = started.status.unwrap_or(1);
+        recorded?;
         if status == 0 { Ok(()) } else { Err(Failure::Ended(u8::try_from(status).unwrap_or(1))) }
+    }
+}
+
+impl Started {
+    fn has_ended(&mut self) -> bool {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            self.status = Some(status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
+        }
+        self.status.is_some()
+    }
+
+    /// Waits for its end. A terminal sends Ctrl-C to both of us; one that was sent to us alone is passed on.
+    fn wait(&mut self) {
+        let mut is_asked = None;
+        while !self.has_ended() {
+            std::thread::sleep(WAIT);
+            let asked = sys::signals::ended().then(|| *is_asked.get_or_insert_with(Instant::now));
+            if asked.is_some_and(|asked: Instant| asked.elapsed() >= OWN_END) {
+                break;
+            }
+        }
+        if !self.has_ended() {
+            let _ = sys::pidfd::Pidfd::open(self.child.id()).and_then(|process| process.send_term());
+            let _ = self.child.wait();
+            self.has_ended();
+        }
     }
 }
 
@@ -234,18 +282,19 @@ fn title_of_command(command: &[OsString]) -> String {
 const LAUNCHER_VERBS: &[&str] = &["exec", "run", "run-script", "x", "dlx"];
 
 /// Stands in for a command until the gate opens, then becomes it. Returns only when it cannot.
-pub(crate) fn stand_in() -> Option<Failure> {
-    let gate = PathBuf::from(std::env::var_os(GATE)?);
+pub(crate) fn stand_in(gate: &Path) -> Failure {
     let mut words = std::env::args_os().skip(1);
-    let program = words.next()?;
-    while let Ok(text) = fs::read(&gate) {
+    let Some(program) = words.next() else { return Failure::failed("there is no command to start") };
+    while let Ok(text) = fs::read(gate) {
         if !text.is_empty() {
-            // Nobody will open it: whoever started us has ended.
-            let _ = fs::remove_file(&gate);
+            // It will not open any more: the recorder has ended.
+            let _ = fs::remove_file(gate);
             std::process::exit(1);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    let error = Command::new(&program).args(words).env_remove(GATE).exec();
-    Some(Failure::failed(format!("cannot start {}: {error}", program.display())).hint("is it in the PATH?"))
+    let mut command = Command::new(&program);
+    Job::forget(&mut command);
+    let error = command.args(words).exec();
+    Failure::failed(format!("cannot start {}: {error}", program.display())).hint("is it in the PATH?")
 }

@@ -1,0 +1,13 @@
+//! Live sessions: processes that run are sampled, watched and named while they do. Options and targets go in; rounds of
+//! records, notes, losses, loop turns, waits and host counters come out. Nothing is printed here.
+
+mod job;
+#[cfg(target_os = "linux")]
+mod linux;
+mod message;
+pub mod owners;
+
+pub use job::Job;
+#[cfg(target_os = "linux")]
+pub use linux::*;
+pub use message::{Batch, Depth, Hint, LookOrder, Message, NamedFrame, RanScript, ReadOrder, Seen};

@@ -1,0 +1,125 @@
+//! One session by perf events: the kernel samples, a program of our own names what it saw, and the rest is read beside it.
+//! Everything comes out as rounds of records.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use capture::{AttachError, Options, Sampler, Scope};
+use symbols::Sources;
+
+use super::account::Account;
+use super::beside::Beside;
+use super::names::Names;
+
+/// How long the rings are left alone when nothing happens.
+pub const LONGEST_ROUND: Duration = Duration::from_millis(50);
+/// How long they are left alone however much happens: the smallest ring of a deep stack lasts longer at 10,000
+/// samples a second.
+pub(super) const SHORTEST_ROUND: Duration = Duration::from_millis(8);
+
+/// What is sampled.
+#[derive(Clone, Copy, Debug)]
+pub struct Targets<'a> {
+    /// The processes that were meant.
+    pub pids: &'a [u32],
+    /// Whether everything that runs here is sampled.
+    pub is_system: bool,
+    /// Whether the only process is a command that waits to begin.
+    pub is_command: bool,
+}
+
+/// A session.
+pub struct Session {
+    sampler: Sampler,
+    names: Names,
+    beside: Option<Beside>,
+    /// When the last round began.
+    began: Instant,
+    has_stacks: bool,
+}
+
+impl Session {
+    /// Opens the events: processes that are started from now on are followed. Nothing is sampled yet.
+    pub fn attach(targets: Targets<'_>, options: &Options) -> Result<Self, AttachError> {
+        let scope = match targets.is_system {
+            true => Scope::System(targets.pids),
+            false => Scope::Processes(targets.pids),
+        };
+        let sampler = Sampler::attach(scope, options)?;
+        let has_stacks = options.stack_bytes > 0;
+        Ok(Self { sampler, names: Names::none(), beside: None, began: Instant::now(), has_stacks })
+    }
+
+    /// Whether the kernel's own time is seen.
+    pub fn sees_kernel(&self) -> bool {
+        self.sampler.sees_kernel()
+    }
+
+    /// How many samples came so far.
+    pub fn samples(&self) -> u64 {
+        self.sampler.samples()
+    }
+
+    /// Begins; what comes before all rounds. `all_pids` tells the processes and those that they have started by now.
+    pub fn begin(
+        &mut self,
+        targets: Targets<'_>,
+        all_pids: impl FnOnce() -> Vec<u32>,
+    ) -> Result<Vec<u8>, AttachError> {
+        if self.has_stacks {
+            self.names = Names::prepare(&self.sampler, targets.pids);
+        }
+        self.names.wait_for_watch();
+        // Before the first sample: what is used while the state is taken is sampled, too.
+        let account = (!targets.is_system).then(|| Account::new(self.sampler.sees_kernel(), targets.pids));
+        if !targets.is_command {
+            self.sampler.enable()?;
+        }
+        // What is mapped while the events are opened is known: the state is taken afterwards.
+        let head = [self.sampler.head(), capture::waits_event(profile::WAITS_LANE)].concat();
+        self.names.begin(&self.sampler);
+        let first = targets.pids.first().copied().filter(|_| !targets.is_system);
+        self.beside = Some(Beside::new(first, all_pids(), account, !self.names.is_reading()));
+        Ok(head)
+    }
+
+    /// Appends what was recorded since the last round.
+    pub fn round(&mut self, is_last: bool, out: &mut Vec<u8>) {
+        self.began = Instant::now();
+        let start = out.len();
+        if is_last {
+            self.sampler.disable();
+        }
+        if let Some(beside) = &mut self.beside {
+            beside.look(is_last, out);
+        }
+        if is_last {
+            self.names.finish(&mut self.sampler, out);
+        }
+        self.names.read(&mut self.sampler, out);
+        let new = out.get(start..).unwrap_or_default();
+        self.sampler.know(capture::new_processes(new));
+        if let Some(beside) = &mut self.beside {
+            beside.learn(new);
+        }
+    }
+
+    /// Waits until it is time for the next round, but not for longer.
+    pub fn wait(&self, most: Duration) -> io::Result<()> {
+        let end = Instant::now() + most;
+        let most = most.clamp(Duration::from_millis(1), LONGEST_ROUND);
+        if self.names.has_rings() {
+            self.names.wait(most);
+        } else {
+            self.sampler.wait(most)?;
+            let left = end.saturating_duration_since(Instant::now());
+            std::thread::sleep(SHORTEST_ROUND.saturating_sub(self.began.elapsed()).min(left));
+        }
+        Ok(())
+    }
+
+    /// Where names come from, now that everything has been seen.
+    pub fn sources(&mut self) -> Sources {
+        self.beside.as_mut().map(Beside::sources).unwrap_or_default()
+    }
+}
