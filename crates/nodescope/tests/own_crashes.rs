@@ -133,10 +133,7 @@ fn a_reader_that_panics_is_reported_with_its_message() {
     let report = json(&["report", "--json", "-n", "0", &out]);
     all_samples_are_there(&report);
     let notes = notes(&report);
-    for wanted in [
-        "has crashed (a test wants it at crates/live/src/",
-        "has crashed too often",
-    ] {
+    for wanted in ["has crashed (a test wants it at crates/live/src/", "has crashed too often"] {
         assert!(notes.contains(wanted) && said.contains(wanted), "{wanted}: {notes}, {said}");
     }
     assert!(!notes.contains("blocks whoever reads"), "it is not the target's fault: {notes}");
