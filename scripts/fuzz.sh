@@ -72,6 +72,8 @@ write_seeds() {
     "$program" export "fuzz/corpus/$target/seed-$name" -o - --to nodescope 2>/dev/null | seed nodescope_file "$name"
     seed import "$name.nodescope" <"fuzz/corpus/nodescope_file/seed-$name"
   done
+  seed nodescope_file growing <crates/profile/tests/sample/growing.nodescope.part
+  seed import growing.nodescope.part <crates/profile/tests/sample/growing.nodescope.part
 }
 
 # words NUMBER...: each as eight bytes, the lowest first.

@@ -1,9 +1,12 @@
 // The bytes of a recording → typed arrays. Knows the container (docs/file-format.md), not what the columns mean.
 // Columns of u64 become doubles: nanoseconds stay exact for 104 days.
 
-const VERSION = 1;
+import { Growing } from "./growing";
+
+const VERSION = 2;
 const FILE_HEADER = 16;
 const CHUNK_HEADER = 24;
+const MORE_HEADER = 16;
 
 export type Column = Uint8Array | Uint32Array | Float64Array;
 
@@ -63,38 +66,79 @@ export function fromBase64(text: string): Uint8Array {
   return bytes;
 }
 
-/** Reads a file of one chunk; `nodescope export` has joined what were several. */
+/** Reads a finished recording, or one that was written while it grew and may have been cut off. */
 export async function decode(file: Uint8Array): Promise<Payload> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const start = FILE_HEADER + CHUNK_HEADER;
-  if (file.length < start || ascii(file, 0, 8) !== "nodescop") throw new Error("this is not a recording of nodescope");
+  if (file.length < FILE_HEADER || ascii(file, 0, 8) !== "nodescop") throw new Error("this is not a recording of nodescope");
   const version = view.getUint32(8, true);
   if (version > VERSION) throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
-  if (ascii(file, FILE_HEADER, 4) !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
+  const tag = ascii(file, FILE_HEADER, 4);
+  if (tag === "MORE") return decodeGrowing(file, view);
+  if (tag !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
+  if (file.length < start) throw new Error("the recording ends in the middle");
   const length = Number(view.getBigUint64(FILE_HEADER + 8, true));
   if (start + length > file.length) throw new Error("the recording ends in the middle");
   if (start + length < file.length) throw new Error("this recording has several parts: nodescope export joins them");
   const stored = file.subarray(start, start + length);
   // The browser inflates elsewhere meanwhile; what comes of it is of no interest when the sum is wrong.
-  const inflated = inflate(stored);
+  const inflated = inflate([stored], "deflate");
   inflated.catch(() => {});
   if (crc32(stored) !== view.getUint32(FILE_HEADER + 4, true)) throw new Error(`damaged at byte ${FILE_HEADER}: the checksum does not match`);
   return parse(await inflated);
 }
 
+/** Reads the chunks of a growing recording, up to the first that is not whole. */
+async function decodeGrowing(file: Uint8Array, view: DataView): Promise<Payload> {
+  const { chunks, damage } = wholeChunks(file, view);
+  if (chunks.length === 0) throw new Error(damage);
+  // A last, empty block ends the stream, which every chunk leaves open at a byte's border.
+  const bytes = new Uint8Array(await inflate([...chunks.map(({ stored }) => stored), Uint8Array.of(3, 0)], "deflate-raw"));
+  const growing = new Growing();
+  let at = 0;
+  for (const { becomes } of chunks) {
+    growing.add(bytes.subarray(at, at + becomes));
+    at += becomes;
+  }
+  if (at !== bytes.length) throw new Error("the compressed data has another length than it claims");
+  const payload = growing.finish();
+  if (damage) {
+    const losses = (payload.header.meta.losses ??= {});
+    (losses.damage ??= []).push(damage);
+  }
+  return payload;
+}
+
+function wholeChunks(file: Uint8Array, view: DataView): { chunks: { stored: Uint8Array; becomes: number }[]; damage: string } {
+  const chunks: { stored: Uint8Array; becomes: number }[] = [];
+  for (let at = FILE_HEADER; at < file.length; ) {
+    const damage = (what: string) => ({ chunks, damage: `damaged at byte ${at}: ${what}` });
+    const start = at + MORE_HEADER;
+    const end = start <= file.length ? start + view.getUint32(at + 8, true) : Infinity;
+    if (end > file.length) return damage("the file ends in the middle of a chunk");
+    if (ascii(file, at, 4) !== "MORE") return damage("no part of a growing recording starts here");
+    const stored = file.subarray(start, end);
+    if (crc32(stored) !== view.getUint32(at + 4, true)) return damage("the checksum does not match");
+    chunks.push({ stored, becomes: view.getUint32(at + 12, true) });
+    at = end;
+  }
+  return { chunks, damage: "" };
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
+  return byte;
+});
+
 /** As zlib and gzip have it. */
 export function crc32(bytes: Uint8Array): number {
-  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
-    for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
-    return byte;
-  });
   let crc = -1;
-  for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 255];
+  for (const byte of bytes) crc = (crc >>> 8) ^ CRC_TABLE[(crc ^ byte) & 255];
   return ~crc >>> 0;
 }
 
-async function inflate(stored: Uint8Array): Promise<ArrayBuffer> {
-  const stream = new Blob([stored as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
+async function inflate(stored: Uint8Array[], format: CompressionFormat): Promise<ArrayBuffer> {
+  const stream = new Blob(stored as BlobPart[]).stream().pipeThrough(new DecompressionStream(format));
   return new Response(stream).arrayBuffer();
 }
 

@@ -115,7 +115,7 @@ async function file(header: Json, columns: { name: string; type: string; values:
   const stream = new Blob([payload]).stream().pipeThrough(new CompressionStream("deflate"));
   const stored = new Uint8Array(await new Response(stream).arrayBuffer());
   const first = new Uint8Array(40);
-  first.set(new TextEncoder().encode("nodescop\x01\0\0\0\0\0\0\0PROF"));
+  first.set(new TextEncoder().encode("nodescop\x02\0\0\0\0\0\0\0PROF"));
   const head = new DataView(first.buffer);
   head.setUint32(20, crc32(stored), true);
   head.setBigUint64(24, BigInt(stored.length), true);

@@ -441,6 +441,33 @@ test("a damaged recording is refused, wherever a bit has changed", async () => {
   }
 });
 
+/** A recording by the inspector that ended with kill -9. */
+const GROWING = "crates/profile/tests/sample/growing.nodescope.part";
+
+test("a growing recording is the one that it becomes", async () => {
+  const [grown, finished] = [profileOf(await decode(new Uint8Array(readFileSync(resolve(root, GROWING))))), await open(GROWING)];
+  const { origin: { header, columns, halves }, ...profile } = grown;
+  const { origin, ...expected } = finished;
+  assert.deepEqual(columns, new Map([...columns.keys()].map((name) => [name, origin.columns.get(name)])));
+  assert.deepEqual(halves, new Map([...halves.keys()].map((name) => [name, origin.halves.get(name)])));
+  assert.deepEqual(new Set(columns.keys()), new Set(origin.columns.keys()));
+  assert.deepEqual(header.processes, origin.header.processes);
+  for (const key of ["strings", "threads", "lanes", "functions", "stacks", "lineTicks", "turns", "durationNs"]) assert.deepEqual(profile[key], expected[key], key);
+  assert.ok(profile.lanes[0].time.length > 400);
+});
+
+test("a growing recording opens up to its last whole chunk, and says where it is damaged", async () => {
+  const whole = new Uint8Array(readFileSync(resolve(root, GROWING)));
+  const rows = profileOf(await decode(whole)).lanes[0].time.length;
+  const cut = profileOf(await decode(whole.slice(0, -20)));
+  assert.ok(cut.lanes[0].time.length > 0 && cut.lanes[0].time.length < rows);
+  assert.match(cut.losses.damage.join(), /^damaged at byte \d+: the file ends in the middle of a chunk$/);
+  const flipped = whole.slice();
+  flipped[whole.length - 20] ^= 1;
+  assert.match(profileOf(await decode(flipped)).losses.damage.join(), /the checksum does not match$/);
+  await assert.rejects(decode(whole.slice(0, 200)), /damaged at byte 16/);
+});
+
 test("shares are of the time in which something ran", async () => {
   const name = "corpus/cpuprofile-node26-gc/input.cpuprofile";
   const profile = await open(name);

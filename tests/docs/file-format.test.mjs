@@ -72,6 +72,45 @@ for (const name of CASES) {
   });
 }
 
+/** A recording by the inspector that ended with kill -9. */
+const growing = join(root, "crates/profile/tests/sample/growing.nodescope.part");
+
+async function readAll(bytes) {
+  const found = [];
+  let error = null;
+  try {
+    for await (const chunk of chunks(bytes)) found.push(chunk);
+  } catch (thrown) {
+    error = thrown.message;
+  }
+  return { found, error };
+}
+
+test("a growing recording is read as the program reads it", async () => {
+  const file = join(folder, "grown.nodescope");
+  run("export", growing, "--no-source-maps", "-o", file);
+  const [{ found: [grown], error }, { found: [finished] }] = await Promise.all([growing, file].map((name) => readAll(readFileSync(name))));
+  assert.equal(error, null);
+  const { "off_cpu.start_us": starts, ...columns } = grown.columns;
+  const { "off_cpu.delta_us": deltas, ...expected } = finished.columns;
+  assert.equal(starts.length, deltas.length);
+  assert.deepEqual(columns, expected);
+  for (const table of ["strings", "sources", "processes", "threads", "lanes"]) assert.deepEqual(grown.header[table], finished.header[table], table);
+  assert.equal(grown.header.meta.losses.frames, finished.header.meta.losses.frames);
+});
+
+test("every part of a growing recording is read up to its last whole chunk", async () => {
+  const bytes = readFileSync(growing);
+  let samples = 0;
+  for (const share of [0.4, 0.6, 0.8, 1]) {
+    const { found, error } = await readAll(bytes.subarray(0, Math.floor(share * bytes.length)));
+    assert.equal(error !== null, share < 1, error);
+    const rows = found[0].columns["lanes.0.stack"].length;
+    assert.ok(rows > samples, `${rows} after ${samples}`);
+    samples = rows;
+  }
+});
+
 test("columns stand at multiples of 8", async () => {
   const { header, columns } = await read("node22-http/input.txt.gz");
   for (const { name, offset } of header.columns) {
@@ -93,7 +132,7 @@ test("a file that is newer, foreign or damaged is refused", async () => {
     for await (const _ of chunks(bytes));
   };
   await open(good);
-  await assert.rejects(open(broken(8, 2)), /newer/);
+  await assert.rejects(open(broken(8, 3)), /newer/);
   await assert.rejects(open(broken(0, 0)), /not a .nodescope file/);
   await assert.rejects(open(broken(16, 0)), /damaged at byte 16/);
   await assert.rejects(open(broken(good.length - 1, good.at(-1) ^ 1)), /checksum/);

@@ -24,6 +24,7 @@ pub(crate) mod kind {
     pub(crate) const LOSS: u32 = 0x4e53_0020;
     pub(crate) const SHORT_WAITS: u32 = 0x4e53_0010;
     pub(crate) const SCRIPT: u32 = 0x4e53_0021;
+    pub(crate) const NAMED: u32 = 0x4e53_0022;
     pub(crate) const LOOP_WATCH: u32 = 0x4e53_0008;
     pub(crate) const TURN: u32 = 0x4e53_0009;
     pub(crate) const SECOND: u32 = 0x4e53_000a;
@@ -103,8 +104,8 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 /// Records of our own, which perf does not have.
 pub mod own {
     use trace::{
-        Context, CpuTime, Cut, Facts, JavaScript, LoopWatch, Loss, Sample, Script, Second, ShortWaits, Turn,
-        TurnKind,
+        Context, CpuTime, Cut, Facts, FrameName, JavaScript, LoopWatch, Loss, Sample, Script, Second,
+        ShortWaits, Turn, TurnKind, javascript,
     };
 
     use super::{MISC_USER, kind, record};
@@ -181,13 +182,22 @@ pub mod own {
         record(kind::SHORT_WAITS, 0, &body)
     }
 
-    /// A frame that was named when it was seen.
+    /// A frame that was named when it was seen, in as many records as it needs.
     pub fn javascript(frame: &JavaScript<'_>) -> Vec<u8> {
-        let mut body = Vec::with_capacity(16 + frame.symbol.len() + 1);
+        if let FrameName::Symbol(symbol) = frame.name {
+            return symbol_frame(frame, symbol);
+        }
+        let bytes = javascript::encode(frame);
+        javascript::parts(&bytes).flat_map(|(marks, part)| counted(kind::NAMED, marks, part)).collect()
+    }
+
+    /// A frame whose name has no parts.
+    fn symbol_frame(frame: &JavaScript<'_>, symbol: &[u8]) -> Vec<u8> {
+        let mut body = Vec::with_capacity(16 + symbol.len() + 1);
         for number in [frame.row, frame.line, frame.column, u32::from(frame.inlined)] {
             body.extend_from_slice(&number.to_ne_bytes());
         }
-        body.extend_from_slice(frame.symbol);
+        body.extend_from_slice(symbol);
         body.push(0);
         record(kind::JAVASCRIPT, 0, &body)
     }
@@ -195,17 +205,18 @@ pub mod own {
     /// A script that a transpiler made, in as many records as it needs: its name, its map, its text.
     pub fn script(script: &Script<'_>, out: &mut Vec<u8>) {
         let name = script.name.get(..PART_BYTES).unwrap_or(script.name);
-        out.extend(script_part(0, name));
+        out.extend(counted(kind::SCRIPT, 0, name));
         for (part, bytes) in [(1, script.map_url), (2, script.text)] {
-            bytes.chunks(PART_BYTES).for_each(|bytes| out.extend(script_part(part, bytes)));
+            bytes.chunks(PART_BYTES).for_each(|bytes| out.extend(counted(kind::SCRIPT, part, bytes)));
         }
     }
 
     /// What fits into a record.
     const PART_BYTES: usize = 48 << 10;
 
-    fn script_part(part: u16, bytes: &[u8]) -> Vec<u8> {
-        record(kind::SCRIPT, part, &[&(bytes.len() as u32).to_ne_bytes(), bytes].concat())
+    /// Bytes of any length and content: a record alone is filled up.
+    fn counted(kind: u32, part: u16, bytes: &[u8]) -> Vec<u8> {
+        record(kind, part, &[&(bytes.len() as u32).to_ne_bytes(), bytes].concat())
     }
 
     /// What people should know of the recording, as a sentence without a full stop.

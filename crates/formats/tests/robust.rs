@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cases::{Case, cases, import};
 use flate2::write::{GzEncoder, ZlibEncoder};
-use flate2::{Compression, Crc};
+use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress};
 use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg};
 use profile::{Profile, file};
 use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
@@ -70,6 +70,22 @@ fn lying_recordings_return() {
         let opened = try_mutants(&case.name, &payload_of(&case.bytes), |payload| recording_of(&payload));
         assert!(opened > 0, "{}: not one mutant reached the end of the decoder", case.name);
     }
+}
+
+/// The same of a recording that was written while it grew: the damage is in one of its chunks.
+#[test]
+fn lying_parts_return() {
+    let payloads = payloads_of(GROWING);
+    for chosen in 0..payloads.len() {
+        let dress = |payload: Vec<u8>| {
+            let mut payloads = payloads.clone();
+            payloads[chosen] = payload;
+            growing_of(&payloads)
+        };
+        let opened = try_mutants(&format!("chunk {chosen}"), &payloads[chosen], dress);
+        assert!(opened > 0, "not one mutant of chunk {chosen} opened");
+    }
+    try_mutants("a growing recording", GROWING, |mutant| mutant);
 }
 
 /// An id of 0 in a table that refers to an empty one leads nowhere, as every other id does.
@@ -233,6 +249,45 @@ fn payload_of(recording: &[u8]) -> Vec<u8> {
     let mut payload = Vec::new();
     flate2::read::ZlibDecoder::new(&recording[CHUNK + CHUNK_HEADER..]).read_to_end(&mut payload).unwrap();
     payload
+}
+
+/// A recording by the inspector that ended with kill -9.
+const GROWING: &[u8] = include_bytes!("../../profile/tests/sample/growing.nodescope.part");
+const MORE_HEADER: usize = 16;
+
+/// What the chunks of a growing recording hold behind their compression.
+fn payloads_of(recording: &[u8]) -> Vec<Vec<u8>> {
+    let mut stream = Decompress::new(false);
+    let (mut payloads, mut at) = (Vec::new(), CHUNK);
+    while at < recording.len() {
+        let number = |at: usize| u32::from_le_bytes(recording[at..at + 4].try_into().unwrap()) as usize;
+        let end = at + MORE_HEADER + number(at + 8);
+        let mut payload = Vec::with_capacity(number(at + 12) + 1);
+        stream
+            .decompress_vec(&recording[at + MORE_HEADER..end], &mut payload, FlushDecompress::Sync)
+            .unwrap();
+        payloads.push(payload);
+        at = end;
+    }
+    payloads
+}
+
+/// A growing recording with these payloads and checksums that match.
+fn growing_of(payloads: &[Vec<u8>]) -> Vec<u8> {
+    let mut stream = Compress::new(Compression::fast(), false);
+    let mut bytes = file::file_header().to_vec();
+    for payload in payloads {
+        let mut stored = Vec::with_capacity(payload.len() + payload.len() / 64 + 1024);
+        stream.compress_vec(payload, &mut stored, FlushCompress::Sync).unwrap();
+        let mut checksum = Crc::new();
+        checksum.update(&stored);
+        bytes.extend_from_slice(b"MORE");
+        bytes.extend_from_slice(&checksum.sum().to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(stored.len()).unwrap().to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
+        bytes.extend_from_slice(&stored);
+    }
+    bytes
 }
 
 /// A recording of one chunk with this payload and a checksum that matches.

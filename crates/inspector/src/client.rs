@@ -3,11 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use http::Stream;
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::message::{self, Body, Message, Session};
-use crate::stream::Stream;
 use crate::websocket::WebSocket;
 
 /// How long sending may take: a target that reads nothing is stopped.

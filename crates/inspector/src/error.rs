@@ -38,6 +38,16 @@ pub enum Error {
     },
 }
 
+impl From<http::Error> for Error {
+    fn from(error: http::Error) -> Self {
+        match error {
+            http::Error::Io(error) => error.into(),
+            http::Error::TooLate(limit) => Self::NoAnswer(limit),
+            error => Self::malformed(error),
+        }
+    }
+}
+
 impl Error {
     /// Something that was read is not what an inspector writes.
     pub(crate) fn malformed(what: impl std::fmt::Display) -> Self {

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
+use http::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +15,6 @@ use crate::error::Error;
 use crate::message::{Body, Message, Session};
 use crate::pace::Pace;
 use crate::script;
-use crate::stream::Stream;
 use crate::threads::{Calls, Functions, Moment, Piece, Stall, ThreadInfo, Window};
 
 /// The inspector is closed after this time without us: 15 s are promised.
@@ -207,7 +207,7 @@ impl<S: Stream> Recorder<S> {
     /// Leaves; closes the inspector if it was opened for us.
     pub fn leave(mut self) -> Result<(), Error> {
         if let (Ending::NotYet, Some(guard)) = (self.ending, &self.guard) {
-            let params = json!({ "objectId": guard, "functionDeclaration": script::LEAVE });
+            let params = json!({ "objectId": guard, "functionDeclaration": script::leave() });
             let answer = self.client.call("Runtime.callFunctionOn", &params, self.options.patience)?;
             remote_in(&answer).map_err(|what| Error::Refused { method: "leaving".into(), what })?;
         }
@@ -381,7 +381,7 @@ impl<S: Stream> Recorder<S> {
         if self.renewed.elapsed() < RENEWAL {
             return Ok(());
         }
-        let params = json!({ "objectId": guard, "functionDeclaration": script::RENEW });
+        let params = json!({ "objectId": guard, "functionDeclaration": script::renew() });
         self.renewed = Instant::now();
         self.send_for(Purpose::Renewal, &Session::MAIN, "Runtime.callFunctionOn", &params)
     }

@@ -1,92 +1,140 @@
 //! What is run inside of the target, as JavaScript: little, and marked as ours by its source, so that it can be told
-//! from the application in every profile.
+//! from the application in every profile. Each file of `script/` is one function and says what it is for; comments stay
+//! here.
 
 use std::time::Duration;
 
 /// The scheme of our scripts' names.
 pub(crate) const OURS: &str = "nodescope:";
 
-/// Who it is, how much is in its heap, and whether Node itself uses the profiler: it writes whatever it does not know, our
-/// windows, too, into the application's log.
+const IDENTITY: &str = include_str!("script/identity.js");
+const GUARD: &str = include_str!("script/guard.js");
+const RENEW: &str = include_str!("script/renew.js");
+const LEAVE: &str = include_str!("script/leave.js");
+const CLOSE: &str = include_str!("script/close.js");
+const WINDOW: &str = include_str!("script/window.js");
+
+/// Who the target is.
 pub(crate) fn identity() -> String {
-    ours(
-        "identity",
-        "const { NODE_OPTIONS, NODE_V8_COVERAGE } = process.env;
-         const flags = [...process.execArgv, ...String(NODE_OPTIONS ?? '').split(/\\s+/)].map((flag) => flag.replaceAll('_', '-'));
-         return JSON.stringify({ pid: process.pid, node: process.version, v8: process.versions.v8,
-           title: String(process.title), clock_us: Number(process.hrtime.bigint() / 1000n),
-           heap_bytes: process.memoryUsage().heapUsed,
-           profiles_itself: flags.includes('--cpu-prof') || Boolean(NODE_V8_COVERAGE) });",
-    )
+    called("identity", IDENTITY, "")
 }
 
-/// Closes the inspector by itself unless it is told not to: who opened it may be killed. The timer does not keep the
-/// process alive. Somebody who is connected and does not answer, because he is stopped, would make Node wait for ever
-/// when it closes: as long as a connection stands, the guard waits. An inspector that was opened anew since then has
-/// another address, and is not ours to close.
+/// Plants a timer that closes the inspector, unless it is renewed in time.
 pub(crate) fn guard(after: Duration) -> String {
-    ours("guard", &GUARD.replace("AFTER", &after.as_millis().to_string()))
+    called("guard", GUARD, &after.as_millis().to_string())
 }
 
-const GUARD: &str = "
-const load = typeof require === 'function' ? require : (name) => process.getBuiltinModule(name);
-const inspector = (() => { try { return load('inspector'); } catch { return undefined; } })();
-const address = () => inspector?.url();
-const opened = address();
-const port = opened ? Number(new URL(opened).port) : process.debugPort;
-const ending = ':' + port.toString(16).toUpperCase().padStart(4, '0');
-const hasClient = (line) => { const words = line.trim().split(/\\s+/); return words[3] === '01' && words[1].endsWith(ending); };
-const isConnected = (file) => { try { return load('fs').readFileSync(file, 'latin1').split('\\n').some(hasClient); } catch { return false; } };
-const end = () => { if (address() === opened) process._debugEnd(); };
-const close = () => ['/proc/self/net/tcp', '/proc/self/net/tcp6'].some(isConnected) ? timer.refresh() : end();
-const timer = setTimeout(close, AFTER);
-timer.unref();
-timer.leave = () => { clearTimeout(timer); setTimeout(end, 100); };
-return timer;";
+/// A function for the guard: it begins to wait anew.
+pub(crate) fn renew() -> String {
+    declared("renew", RENEW)
+}
 
-/// For the guard, which is `this`: begin to wait anew. V8 puts brackets around a function that is called, so the comment
-/// needs a line of its own.
-pub(crate) const RENEW: &str = "function nodescope() { this.refresh(); }\n//# sourceURL=nodescope:renew\n";
+/// A function for the guard: the inspector closes when we have left.
+pub(crate) fn leave() -> String {
+    declared("leave", LEAVE)
+}
 
-/// For the guard: it is not needed any more, and the inspector closes when we have left. Node waits for those who are
-/// still connected.
-pub(crate) const LEAVE: &str = "function nodescope() { this.leave(); }\n//# sourceURL=nodescope:leave\n";
-
-/// Closes the inspector at once, while we are connected: for a target whose loop is blocked, and runs no timer. There
-/// is no answer, only the end of the connection.
+/// Closes the inspector at once.
 pub(crate) fn close() -> String {
-    ours("close", "process._debugEnd();")
+    called("close", CLOSE, "")
 }
 
-/// Begins a window of samples, ends the one before, and says what each of the two took: time and CPU time in ms, and what the
-/// whole process has used so far. The
-/// command line's `profile` is V8's own, whatever the application did to its console.
+/// Begins a window of samples, and ends the one before. Their names are ours: letters, digits and hyphens.
 pub(crate) fn window(begin: Option<&str>, end: Option<&str>) -> String {
-    let call = |name: &str, title: Option<&str>| {
-        title.map(|title| format!("{name}('{title}');")).unwrap_or_default()
-    };
-    let (begin, end) = (call("profile", begin), call("profileEnd", end));
-    ours(
-        "window",
-        &format!(
-            "{CLOCKS} note(); {begin} note(); {end} note();
-             const {{ user, system }} = process.cpuUsage();
-             return [...times, (user + system) / 1000].join();"
-        ),
-    )
+    let name = |title: Option<&str>| title.map_or("null".to_owned(), |title| format!("'{title}'"));
+    called("window", WINDOW, &format!("{}, {}", name(begin), name(end)))
 }
 
 /// Time and CPU time in ms.
 pub(crate) fn clocks() -> String {
-    ours("clocks", &format!("{CLOCKS} note(); return times.join();"))
+    called("clocks", WINDOW, "")
 }
 
-const CLOCKS: &str = "
-const cpu = () => { const used = (process.threadCpuUsage ?? process.cpuUsage).call(process);
-  return (used.user + used.system) / 1000; };
-const times = [];
-const note = () => times.push(performance.now(), cpu());";
+/// A call of a function, for `Runtime.evaluate`.
+fn called(name: &str, function: &str, arguments: &str) -> String {
+    marked(name, &format!("({})({arguments})", without_comments(function)))
+}
 
-fn ours(name: &str, body: &str) -> String {
-    format!("(function nodescope() {{ {body} }})()\n//# sourceURL={OURS}{name}")
+/// A function, for `Runtime.callFunctionOn`.
+fn declared(name: &str, function: &str) -> String {
+    marked(name, &without_comments(function))
+}
+
+/// Names a script. The comment ends with its line: V8 puts brackets around a function that it is given, and the comment
+/// would swallow the second one.
+fn marked(name: &str, text: &str) -> String {
+    format!("{text}\n//# sourceURL={OURS}{name}\n")
+}
+
+/// A script without its comments, which have lines of their own.
+fn without_comments(script: &str) -> String {
+    let lines = script.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+
+    use super::*;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    const FILES: [&str; 6] = [IDENTITY, GUARD, RENEW, LEAVE, CLOSE, WINDOW];
+
+    /// The oldest Node whose inspector we speak to, where scripts/install-test-tools.sh has put it.
+    fn oldest_node() -> Option<PathBuf> {
+        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+        let node = cache.join("node-18.20.8/node");
+        let found = node.exists().then_some(node);
+        if found.is_none() {
+            println!("skipped: node --check: scripts/install-test-tools.sh fetches Node 18.20.8");
+        }
+        found
+    }
+
+    #[test]
+    fn comments_go_and_nothing_else_does() {
+        assert_eq!(
+            without_comments("// one\nfunction a() {\n  // two\n  b();\n}\n"),
+            "function a() {\n  b();\n}"
+        );
+        for file in FILES {
+            let stripped = without_comments(file);
+            assert!(stripped.starts_with("function nodescope(") && stripped.ends_with('}'), "{stripped}");
+            // What would be a comment elsewhere, or a text that only looks like one.
+            for odd in ["//", "/*", "`"] {
+                assert!(!stripped.contains(odd), "{odd} in {stripped}");
+            }
+        }
+    }
+
+    /// As V8 gets them: a function that it calls has brackets around it.
+    #[test]
+    fn the_oldest_node_takes_every_script() {
+        let Some(node) = oldest_node() else { return };
+        let guarded = [renew(), leave()].map(|text| format!("({text})"));
+        let scripts = [
+            identity(),
+            guard(Duration::from_secs(15)),
+            close(),
+            window(Some("nodescope-1-1"), Some("nodescope-1-0")),
+            window(None, Some("nodescope-1-0")),
+            clocks(),
+        ];
+        let broken = format!("({})", renew().trim_end());
+        let path = std::env::temp_dir().join(format!("nodescope-script-{}.js", std::process::id()));
+        let is_taken = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let checked = Command::new(&node).arg("--check").arg(&path).output().unwrap();
+            (checked.status.success(), String::from_utf8_lossy(&checked.stderr).into_owned())
+        };
+        for script in scripts.iter().chain(&guarded) {
+            let (is_taken, said) = is_taken(script);
+            assert!(is_taken, "{said}");
+        }
+        assert!(!is_taken(&broken).0, "the comment swallows the bracket");
+        std::fs::remove_file(&path).unwrap();
+    }
 }

@@ -5,9 +5,10 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
+use http::{Connection, Limits, Request, Stream, is_timeout};
+
 use crate::error::Error;
-use crate::http;
-use crate::stream::{Stream, is_patience};
+use crate::list::{HOST, LONGEST_HEAD};
 
 /// No profile is that long; who claims it wants our memory.
 const LONGEST_MESSAGE: u64 = 1 << 30;
@@ -40,17 +41,16 @@ struct Frame {
 
 impl<S: Stream> WebSocket<S> {
     /// Asks for a WebSocket at a path.
-    pub(crate) fn open(mut stream: S, path: &str, limit: Duration) -> Result<Self, Error> {
+    pub(crate) fn open(stream: S, path: &str, limit: Duration) -> Result<Self, Error> {
         let mut random = Random::new();
         let key = base64(&[random.next().to_le_bytes(), random.next().to_le_bytes()].concat());
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        );
-        let (head, read) = http::ask(&mut stream, &request, limit)?;
-        match head.split(' ').nth(1) {
-            Some("101") => Ok(Self { stream, read, message: Vec::new(), random }),
-            _ => Err(Error::malformed(head.lines().next().unwrap_or_default())),
+        let key = format!("Sec-WebSocket-Key: {key}");
+        let fields = ["Upgrade: websocket", "Connection: Upgrade", &key, "Sec-WebSocket-Version: 13"];
+        let request = Request { fields: &fields, ..Request::get(path, HOST) };
+        let limits = Limits { time: limit, head_bytes: LONGEST_HEAD, body_bytes: 0 };
+        match Connection::new(stream).upgrade(&request, &limits)? {
+            Ok((stream, read)) => Ok(Self { stream, read, message: Vec::new(), random }),
+            Err(head) => Err(Error::malformed(head.line)),
         }
     }
 
@@ -136,7 +136,7 @@ impl<S: Stream> WebSocket<S> {
         match result {
             Ok(0) => Err(Error::Closed),
             Ok(_) => Ok(true),
-            Err(error) if is_patience(&error) => Ok(false),
+            Err(error) if is_timeout(&error) => Ok(false),
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Err(Error::Closed),
             Err(error) => Err(error.into()),
         }
@@ -161,7 +161,7 @@ impl<S: Stream> WebSocket<S> {
         self.stream.wait_at_most(limit)?;
         self.stream.write_all(&frame).map_err(|error| match error.kind() {
             std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset => Error::Closed,
-            _ if is_patience(&error) => Error::NoAnswer(limit),
+            _ if is_timeout(&error) => Error::NoAnswer(limit),
             _ => error.into(),
         })
     }

@@ -113,14 +113,8 @@ pub struct RanScript {
 pub struct NamedFrame {
     /// Its number.
     pub row: u32,
-    /// As V8 writes it into perf maps.
-    pub symbol: Vec<u8>,
-    /// Where it runs.
-    pub line: u32,
-    /// Where it runs in the line.
-    pub column: u32,
-    /// Whether the next frame is the function that it is inlined into.
-    pub inlined: bool,
+    /// As a recording has it.
+    pub bytes: Vec<u8>,
 }
 
 /// A thread, and where it was.
@@ -169,8 +163,8 @@ impl Message {
             }
             Self::Alive => out.kind(6),
             Self::Frame(frame) => {
-                let NamedFrame { row, symbol, line, column, inlined } = frame;
-                out.kind(7).u32(*row).bytes(symbol).u32(*line).u32(*column).u8((*inlined).into())
+                let NamedFrame { row, bytes } = frame;
+                out.kind(7).u32(*row).bytes(bytes)
             }
             Self::Script(script) => {
                 out.kind(8).bytes(&script.name).bytes(&script.map_url).bytes(&script.text)
@@ -224,13 +218,7 @@ impl Message {
                 records: input.bytes()?,
             }),
             6 => Self::Alive,
-            7 => Self::Frame(NamedFrame {
-                row: input.u32()?,
-                symbol: input.bytes()?,
-                line: input.u32()?,
-                column: input.u32()?,
-                inlined: input.bool()?,
-            }),
+            7 => Self::Frame(NamedFrame { row: input.u32()?, bytes: input.bytes()? }),
             8 => Self::Script(RanScript {
                 name: input.bytes()?,
                 map_url: input.bytes()?,
@@ -432,13 +420,7 @@ mod tests {
                 taken: 1 << 40,
             }),
             Message::Alive,
-            Message::Frame(NamedFrame {
-                row: 1,
-                symbol: b"JS:~a \xff".to_vec(),
-                line: 2,
-                column: 3,
-                inlined: true,
-            }),
+            Message::Frame(NamedFrame { row: 1, bytes: b"JS:~a \xff".to_vec() }),
             Message::Script(RanScript { name: b"a".to_vec(), map_url: b"b".to_vec(), text: b"c".to_vec() }),
             Message::Thread(Seen {
                 tid: 7,

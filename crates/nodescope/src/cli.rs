@@ -66,8 +66,8 @@ pub(crate) struct Record {
     /// Leave out the processes that it has started
     #[arg(long)]
     pub(crate) no_children: bool,
-    /// How long: 30s, 500ms, 2m; Ctrl-C ends it earlier, and keeps what was recorded [default: 30s; with a command,
-    /// until it ends]
+    /// How long: 30s, 500ms, 2m; Ctrl-C ends it earlier, and keeps what was recorded; a command that runs on is waited
+    /// for [default: 30s; with a command, until it ends]
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// Samples a second of each busy thread

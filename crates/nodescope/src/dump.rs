@@ -18,7 +18,7 @@ use profile::{Category, Profile, Role, StackId, ThreadId};
 use serde::Serialize;
 use symbols::{Namer, Sources};
 use target::Places;
-use trace::{JavaScript, Sample, ScriptPart, Sink};
+use trace::{Sample, ScriptPart, Sink, javascript};
 
 use crate::advice::Subject;
 use crate::cli;
@@ -284,9 +284,8 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
     live.take(records, &mut namer);
     // What V8 mapped meanwhile.
     live.take(&capture::describe(pid).unwrap_or_default(), &mut namer);
-    for frame in &look.frames {
-        let (symbol, line, column) = (&frame.symbol[..], frame.line, frame.column);
-        namer.javascript(&JavaScript { row: frame.row, symbol, line, column, inlined: frame.inlined });
+    for frame in look.frames.iter().filter_map(|frame| javascript::decode(&frame.bytes)) {
+        namer.javascript(&frame);
     }
     for script in &look.scripts {
         namer.script(&ScriptPart::Name(&script.name));

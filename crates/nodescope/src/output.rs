@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
+/// So many names are tried for a file that is not whole yet.
+const MOST_NAMES: u32 = 100;
+
 /// Prints a text on stdout.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
@@ -54,8 +57,8 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     if path.is_dir() {
         return Err(io::Error::other("it is a folder"));
     }
-    let beside = temporary_name(path);
-    let filled = fill(&beside, write).and_then(|()| fs::rename(&beside, path));
+    let (beside, file) = create_beside(path)?;
+    let filled = fill(file, write).and_then(|()| fs::rename(&beside, path));
     if filled.is_err() {
         // The half file is of no use; that it cannot be removed is no news.
         let _ = fs::remove_file(&beside);
@@ -63,16 +66,30 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     filled
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, create(path)?);
+fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, file);
     write(&mut out)?;
     out.flush()
 }
 
-fn temporary_name(path: &Path) -> PathBuf {
+/// A new file for what is not whole yet. A program that was killed leaves its own behind, and ours may have its pid.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for number in 0..MOST_NAMES {
+        let beside = temporary_name(path, number);
+        match create(&beside) {
+            Ok(file) => return Ok((beside, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
+fn temporary_name(path: &Path, number: u32) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.part", std::process::id()));
+    name.push(format!(".{}-{number}.part", std::process::id()));
     path.with_file_name(name)
 }
 
@@ -81,7 +98,7 @@ fn temporary_name(path: &Path) -> PathBuf {
 #[cfg(unix)]
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, fchown};
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
     let id = |name: &str| std::env::var(name).ok().and_then(|id| id.parse().ok());
     if let (Some(user), Some(group)) = (id("SUDO_UID"), id("SUDO_GID")) {
         // Without the right to give files away, the file stays ours.
@@ -92,5 +109,42 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 pub(crate) fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// Whether a file is still the one at that path: another program may have moved it and taken its name.
+#[cfg(unix)]
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    match (file.metadata().map(id), fs::symlink_metadata(path).map(id)) {
+        (Ok(ours), Ok(there)) => ours == there,
+        _ => false,
+    }
+}
+
+/// Files have no numbers here.
+#[cfg(not(unix))]
+pub(crate) fn is_at(_: &File, path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_program_left_is_not_in_the_way() {
+        let folder = std::env::temp_dir().join(format!("nodescope-output-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.svg");
+        fs::write(temporary_name(&path, 0), "half").unwrap();
+        write_file(&path, |out| out.write_all(b"whole")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read(temporary_name(&path, 0)).unwrap(), b"half");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -25,6 +25,7 @@ use crate::{browser, export, report, select};
 use elsewhere as here;
 #[cfg(target_os = "linux")]
 use linux as here;
+use spool::Spool;
 use words::{say_few, say_next, say_written};
 
 pub(crate) use inspect::close_inspector;
@@ -128,6 +129,39 @@ fn form(arguments: &cli::Record) -> Result<Form, Failure> {
     }
 }
 
+/// Writes OUT, and says what was recorded. Where OUT cannot be written, the summary is printed all the same, and the
+/// failure says what is kept, and where.
+fn complete(
+    profile: &Profile,
+    arguments: &cli::Record,
+    out: &Output,
+    spool: &Spool,
+    showing: &Showing,
+) -> Result<(), Failure> {
+    let failure = match export::write_whole(profile, out.form, &out.path) {
+        Ok(()) => {
+            spool.remove();
+            return deliver(profile, arguments, out, showing);
+        }
+        // The reader of a pipe has gone: it wanted no more.
+        Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
+        Err(failure) => failure,
+    };
+    say_losses(profile, out);
+    if !arguments.quiet && out.path != Path::new("-") {
+        // Where stdout is on the same disk, the failure is still to be said.
+        let _ = (showing.show)(profile);
+    }
+    Err(spool.explain(&failure))
+}
+
+fn say_losses(profile: &Profile, out: &Output) {
+    let losses = &profile.meta().losses;
+    let is_told = |sentence: &&String| out.told.iter().any(|told| sentence.starts_with(told.as_str()));
+    let news = losses.damage.iter().chain(&losses.notes).filter(|sentence| !is_told(sentence));
+    news.for_each(|sentence| warn(sentence));
+}
+
 /// Says what was recorded, and what to type next.
 fn deliver(
     profile: &Profile,
@@ -135,10 +169,7 @@ fn deliver(
     out: &Output,
     showing: &Showing,
 ) -> Result<(), Failure> {
-    let losses = &profile.meta().losses;
-    let is_told = |sentence: &&String| out.told.iter().any(|told| sentence.starts_with(told.as_str()));
-    let news = losses.damage.iter().chain(&losses.notes).filter(|sentence| !is_told(sentence));
-    news.for_each(|sentence| warn(sentence));
+    say_losses(profile, out);
     if out.path == Path::new("-") {
         say_few(profile, arguments.frequency);
         return Ok(());

@@ -349,3 +349,28 @@ fn a_broken_pipe_is_silent() {
         assert!(child.wait().unwrap().code().is_some(), "{command:?}: ended by a signal");
     }
 }
+
+/// OUT.part of a recorder that was killed, in the middle of writing a chunk: a recording by the inspector.
+#[test]
+fn a_growing_recording_that_was_cut_off_opens() {
+    let growing = include_bytes!("../../profile/tests/sample/growing.nodescope.part");
+    let scratch = Scratch::new("growing");
+    let whole = scratch.file("whole.nodescope.part", growing);
+    let part = scratch.file("a.nodescope.part", &growing[..growing.len() - 20]);
+    let samples = program::samples(&[&part]);
+    assert!(samples > 200 && samples < program::samples(&[&whole]), "{samples}");
+    let output = run(&["report", &part]);
+    assert!(output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains("the file ends in the middle of a chunk"), "{said}");
+    for name in ["a.svg", "a.folded", "a.cpuprofile", "a.html", "a.nodescope"] {
+        let out = scratch.path(name);
+        let output = run(&["export", &part, "-o", &out]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+    }
+    // A finished recording of what there is, with the damage.
+    let finished = scratch.path("a.nodescope");
+    assert_eq!(program::samples(&[&finished]), samples);
+    let read = profile::file::read(&fs::read(&finished).unwrap()).unwrap();
+    assert!(read.meta().losses.damage.concat().starts_with("damaged at byte "), "{:?}", read.meta().losses);
+}

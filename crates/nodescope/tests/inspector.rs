@@ -149,6 +149,15 @@ fn ctrl_c_keeps_what_was_seen_and_closes_the_port() {
     }
 }
 
+/// Its chunks have no tables of their own, so that it is not much larger than the recording that it becomes.
+fn is_one_growing_recording(part: &[u8]) {
+    assert_eq!(&part[16..20], b"MORE");
+    let mut finished = Vec::new();
+    profile::file::write(&profile::file::read(part).unwrap(), &mut finished).unwrap();
+    println!("{} bytes, {} finished", part.len(), finished.len());
+    assert!(part.len() * 10 <= finished.len() * 13, "{} bytes, {} finished", part.len(), finished.len());
+}
+
 /// The target closes the port itself, and what was recorded opens.
 #[test]
 fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
@@ -165,6 +174,7 @@ fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
         assert!(target.is_as_before(), "{release}");
         let report = json(&["report", "--json", &part]);
         assert!(report["samples"].as_u64().unwrap() > 10, "{release}: {}", report["samples"]);
+        is_one_growing_recording(&fs::read(&part).unwrap());
     };
     let nodes = lines();
     std::thread::scope(|scope| nodes.iter().for_each(|node| drop(scope.spawn(move || check(node)))));

@@ -7,10 +7,12 @@ mod program;
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use program::running::{Running, can_record};
-use program::{Scratch, fails, json, nodescope, run, stderr, stdout};
+use program::inspected::{Target, newest, send, wait_until};
+use program::running::{PATIENCE, Running, can_record, children_of, wait_for_samples};
+use program::{Scratch, fails, json, nodescope, run, samples, stderr, stdout};
 
 /// No process has this pid: whatever is refused before that is seen was refused before sampling.
 const NO_PROCESS: &str = "4194304";
@@ -104,6 +106,63 @@ fn forms_go_to_stdout_and_silence_is_kept() {
     );
     let refused = run(&["record", "-q", "-p", NO_PROCESS]);
     assert!(!refused.status.success() && stderr(&refused).contains("there is no process"), "errors are said");
+}
+
+/// A recorder that was killed leaves OUT.part: the next one keeps it, says so, and records to the same OUT.
+#[test]
+fn a_part_that_was_left_is_kept() {
+    let Some(node) = newest().filter(|_| can_record()) else { return };
+    let scratch = Scratch::new("output-left");
+    let target = Target::start(&scratch, &node, &[], program::inspected::BUSY, &[]);
+    let pid = target.pid();
+    for (number, way) in [(1, "perf"), (2, "inspector")] {
+        let out = scratch.path("a.nodescope");
+        let words = ["record", "-p", &pid, "--via", way, "-F", "499", "--overwrite", "-o", &out];
+        let cut_off = nodescope(&[&words[..], &["-d", "1h"]].concat()).stderr(Stdio::null()).spawn();
+        let mut cut_off = cut_off.unwrap();
+        wait_for_samples(&format!("{out}.part"), 5);
+        cut_off.kill().unwrap();
+        cut_off.wait().unwrap();
+        let left = fs::read(format!("{out}.part")).unwrap();
+        let next = nodescope(&[&words[..], &["-d", "1s"]].concat()).output().unwrap();
+        let (said, kept) = (stderr(&next), scratch.path(&format!("a.nodescope.{number}.part")));
+        assert!(next.status.success(), "{said}");
+        assert!(said.contains("it is now") && said.contains(&format!("report {kept} opens it")), "{said}");
+        assert!(fs::read(&kept).unwrap() == left, "{way}: it is what was left");
+        assert!(!Path::new(&format!("{out}.part")).exists() && samples(&[&out]) > 0, "{way}");
+    }
+}
+
+/// What `record -d` does with a command that runs on: the recording is there at once, and its status comes at its end.
+#[test]
+fn a_command_that_runs_on_is_waited_for() {
+    if !can_record() {
+        return;
+    }
+    let scratch = Scratch::new("output-runs-on");
+    let script = "const fs = require('fs'); const end = process.argv[1];
+        const look = () => fs.existsSync(end) ? process.exit(7) : setTimeout(look, 20);
+        look(); setInterval(() => { for (let i = 0; i < 1e7; i++); }, 20);";
+    for (name, signal, status) in [("by-itself", None, 7), ("by-signal", Some("INT"), 143)] {
+        let (out, end) = (scratch.path(&format!("{name}.nodescope")), scratch.path(&format!("{name}.end")));
+        let said = scratch.path(&format!("{name}.said"));
+        let words = ["record", "-d", "500ms", "-F", "499", "-o", &out, "--", "node", "-e", script, &end];
+        let mut command = nodescope(&words);
+        command.stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap());
+        let mut recorder = command.spawn().unwrap();
+        wait_until("the sentence", PATIENCE, || fs::read_to_string(&said).unwrap().contains("still runs"));
+        let text = fs::read_to_string(&said).unwrap();
+        let (wrote, waits) =
+            (text.find("wrote ").unwrap(), text.find("waiting for its end, Ctrl-C").unwrap());
+        assert!(wrote < waits && samples(&[&out]) > 0, "{text}");
+        let command = children_of(recorder.id())[0];
+        match signal {
+            Some(signal) => send(signal, &recorder.id().to_string()),
+            None => fs::write(&end, "").unwrap(),
+        }
+        assert_eq!(recorder.wait().unwrap().code(), Some(status), "{name}: {text}");
+        assert!(!Path::new(&format!("/proc/{command}")).exists(), "{name}: it has ended");
+    }
 }
 
 /// Makes process_vm_readv fail as in a kernel without CONFIG_CROSS_MEMORY_ATTACH, and becomes its arguments.

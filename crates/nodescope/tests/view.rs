@@ -520,12 +520,16 @@ fn a_folder_is_a_list_that_stays_new() {
     is_refused(&view.ask(&format!("/recording/{gone}"), &[("Cookie", &cookie)]), 404);
 }
 
+const GROWING: &[u8] = include_bytes!("../../profile/tests/sample/growing.nodescope.part");
+
 #[test]
 fn every_kind_of_recording_is_served_as_ours() {
     let scratch = Scratch::new("view-kinds");
     let part = scratch.path("cut.nodescope.part");
     let whole = fs::read(input("perf-data-pipe")).unwrap();
     fs::write(&part, &whole[..whole.len() * 3 / 4]).unwrap();
+    // A recording by the inspector, which ends in the middle of a chunk.
+    scratch.file("growing.nodescope.part", &GROWING[..GROWING.len() - 20]);
     let cpuprofile = scratch.path("a.cpuprofile");
     program::succeeds(&["export", &input("node22-gc"), "-o", &cpuprofile]);
     let folded = scratch.path("a.folded");
@@ -534,11 +538,11 @@ fn every_kind_of_recording_is_served_as_ours() {
     let cookie = view.enter();
     let list = view.json(&cookie);
     let rows = list["recordings"].as_array().unwrap();
-    assert_eq!(rows.len(), 4, "{list}");
+    assert_eq!(rows.len(), 5, "{list}");
     for row in rows {
         let answer = view.ask(&format!("/recording/{}", row["id"].as_str().unwrap()), &[("Cookie", &cookie)]);
         assert_eq!(answer.status, 200, "{row}: {}", answer.text());
-        // One chunk, up to the end of the file: the page reads nothing else.
+        // One chunk, up to the end of the file: what was cut off is joined before it is served.
         let length = u64::from_le_bytes(answer.body[24..32].try_into().unwrap());
         assert_eq!(
             (&answer.body[..8], length),

@@ -3,9 +3,11 @@
 
 mod append;
 mod clip;
+mod news;
 
 pub use append::Joining;
 pub use clip::is_far;
+pub(crate) use news::{Again, News};
 
 use std::hash::{Hash, Hasher};
 
@@ -65,6 +67,9 @@ pub struct Builder {
     lanes: FxHashMap<(StringId, Unit), LaneId>,
     origin_ns: Option<u64>,
     budget: Budget,
+    /// What was taken out before its end.
+    gone: news::Gone,
+    changes: news::Changes,
 }
 
 /// What a row takes in its table, in the one that finds it again, and in the views of it, in bytes.
@@ -255,7 +260,8 @@ impl Builder {
 
     /// Settles what a thread is for, once more is known than its name.
     pub fn set_role(&mut self, thread: ThreadId, role: Role) {
-        self.profile.threads[thread.index()].role = role;
+        let row = Thread { role, ..self.profile.threads[thread.index()] };
+        self.change_thread(thread, row);
     }
 
     /// The lane of a name and unit; the first one asked for is the main lane.
@@ -275,40 +281,40 @@ impl Builder {
     /// Adds a sample. Its time may be on any clock: `finish` moves the earliest to 0.
     pub fn sample(&mut self, lane: LaneId, row: Sample) -> RowId {
         self.budget.take(cost::SAMPLE);
-        self.profile.lanes[lane.index()].samples.push(row)
+        self.gone.sample(lane, self.profile.lanes[lane.index()].samples.push(row))
     }
 
     /// Adds ticks on a line.
     pub fn line_tick(&mut self, row: LineTick) -> RowId {
         self.budget.take(cost::LINE_TICK);
-        self.profile.line_ticks.push(row)
+        self.gone.line_tick(self.profile.line_ticks.push(row))
     }
 
     /// Adds a span or a point, on the clock of the samples.
     pub fn marker(&mut self, row: Marker) -> RowId {
         self.budget.take(cost::MARKER);
-        self.profile.markers.push(row)
+        self.gone.marker(self.profile.markers.push(row))
     }
 
     /// Adds an event loop, on the clock of the samples.
     pub fn event_loop(&mut self, row: Loop) -> RowId {
-        self.profile.loops.push(row)
+        self.gone.event_loop(self.profile.loops.push(row))
     }
 
     /// Adds a long turn of an event loop, on the clock of the samples.
     pub fn long_turn(&mut self, row: LongTurn) -> RowId {
-        self.profile.long_turns.push(row)
+        self.gone.long_turn(self.profile.long_turns.push(row))
     }
 
     /// Adds what the kernel counted for a process in a piece of time, on the clock of the samples.
     pub fn second(&mut self, row: Second) -> RowId {
-        self.profile.seconds.push(row)
+        self.gone.second(self.profile.seconds.push(row))
     }
 
     /// Adds a time off the CPU, on the clock of the samples.
     pub fn off_cpu_time(&mut self, row: OffCpuTime) -> RowId {
         self.budget.take(cost::MARKER);
-        self.profile.off_cpu.push(row)
+        self.gone.off_cpu_time(self.profile.off_cpu.push(row))
     }
 
     /// Says which time is the start of the recording, where the first sample is not.
@@ -338,23 +344,9 @@ impl Builder {
         let mut profile = self.profile;
         profile.strings = std::mem::take(&mut self.strings.strings);
         let origin_ns = self.origin_ns.unwrap_or_else(|| earliest_ns(&profile));
-        for lane in &mut profile.lanes {
-            let timed = lane.timed;
-            for time in &mut lane.samples.time_ns {
-                *time = if timed { time.saturating_sub(origin_ns) } else { 0 };
-            }
-            sort_by_time(&mut lane.samples);
-        }
-        for time in spans_mut(&mut profile) {
-            *time = time.saturating_sub(origin_ns);
-        }
-        settle_off_cpu(&mut profile.off_cpu, origin_ns);
-        if self.too_deep > 0 {
-            let sentence =
-                format!("stacks have more than {DEEPEST_STACK} frames: {} are left out", self.too_deep);
-            profile.meta.losses.damage.push(sentence);
-        }
-        profile.meta.duration_ns = profile.meta.duration_ns.max(latest_ns(&profile));
+        shift_times(&mut profile, origin_ns);
+        profile.meta.losses.damage.extend(too_deep(self.too_deep));
+        settle(&mut profile);
         debug_assert_eq!(profile.check(), Ok(()));
         profile
     }
@@ -378,6 +370,37 @@ fn hash(key: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     key.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Lets all times count from the origin; times off the CPU become whole microseconds.
+fn shift_times(profile: &mut Profile, origin_ns: u64) {
+    for lane in &mut profile.lanes {
+        let timed = lane.timed;
+        for time in &mut lane.samples.time_ns {
+            *time = if timed { time.saturating_sub(origin_ns) } else { 0 };
+        }
+    }
+    for time in spans_mut(profile) {
+        *time = time.saturating_sub(origin_ns);
+    }
+    for start_ns in &mut profile.off_cpu.start_ns {
+        *start_ns = whole_us(start_ns.saturating_sub(origin_ns));
+    }
+    for length_ns in &mut profile.off_cpu.length_ns {
+        *length_ns = whole_us(*length_ns);
+    }
+}
+
+/// Sorts what has to be sorted, and lets the recording last until its last row.
+pub(crate) fn settle(profile: &mut Profile) {
+    profile.lanes.iter_mut().for_each(|lane| sort_by_time(&mut lane.samples));
+    sort_off_cpu(&mut profile.off_cpu);
+    profile.meta.duration_ns = profile.meta.duration_ns.max(latest_ns(profile));
+}
+
+/// What to say of frames that were left out.
+fn too_deep(frames: u64) -> Option<String> {
+    (frames > 0).then(|| format!("stacks have more than {DEEPEST_STACK} frames: {frames} are left out"))
 }
 
 /// The starts and ends of everything that lasts.
@@ -408,13 +431,11 @@ fn latest_ns(profile: &Profile) -> u64 {
     ends.chain(off_cpu.map(|(start_ns, length_ns)| start_ns.saturating_add(*length_ns))).max().unwrap_or(0)
 }
 
-/// Moves the times, sorts them, and leaves whole microseconds.
-fn settle_off_cpu(rows: &mut OffCpuTimes, origin_ns: u64) {
-    let mut all: Vec<OffCpuTime> = rows.ids().map(|id| rows.row(id)).collect();
-    for row in &mut all {
-        row.start_ns = whole_us(row.start_ns.saturating_sub(origin_ns));
-        row.length_ns = whole_us(row.length_ns);
+fn sort_off_cpu(rows: &mut OffCpuTimes) {
+    if rows.start_ns.is_sorted() {
+        return;
     }
+    let mut all: Vec<OffCpuTime> = rows.ids().map(|id| rows.row(id)).collect();
     all.sort_by_key(|row| row.start_ns);
     *rows = OffCpuTimes::default();
     for row in all {

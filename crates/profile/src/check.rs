@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::builder::DEEPEST_STACK;
 use crate::model::Profile;
-use crate::tables::Lane;
+use crate::tables::Samples;
 
 /// What is wrong with a profile's tables.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -46,19 +46,61 @@ pub enum CheckError {
     Backward(&'static str, usize),
 }
 
+/// How many rows the tables have that others refer to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) strings: usize,
+    pub(crate) sources: usize,
+    pub(crate) modules: usize,
+    pub(crate) functions: usize,
+    pub(crate) frames: usize,
+    pub(crate) stacks: usize,
+    pub(crate) processes: usize,
+    pub(crate) threads: usize,
+    pub(crate) lanes: usize,
+}
+
+impl Counts {
+    pub(crate) fn of(profile: &Profile) -> Self {
+        Self {
+            strings: profile.strings.len(),
+            sources: profile.sources.len(),
+            modules: profile.modules.len(),
+            functions: profile.functions.len(),
+            frames: profile.frames.len(),
+            stacks: profile.stacks.len(),
+            processes: profile.processes.len(),
+            threads: profile.threads.len(),
+            lanes: profile.lanes.len(),
+        }
+    }
+}
+
 impl Profile {
     /// Proves that every id is in range, parents stand before their children, no stack is too
     /// deep, columns are equally long and times are sorted.
     pub fn check(&self) -> Result<(), CheckError> {
-        self.check_columns()?;
-        self.check_small_tables()?;
-        self.check_code()?;
-        self.check_stacks()?;
+        let counts = Counts::of(self);
+        self.check_rows(&counts)?;
+        self.check_stacks(&mut Vec::new())?;
+        self.check_unclosed(&counts)?;
         for (index, lane) in self.lanes.iter().enumerate() {
-            self.check_lane(index, lane)?;
+            check_samples(&lane.samples, &counts)?;
+            if let Some(row) = lane.samples.time_ns.windows(2).position(|pair| pair[0] > pair[1]) {
+                return Err(CheckError::UnsortedTimes { lane: index, row: row + 1 });
+            }
         }
-        self.check_marks()?;
-        self.check_loops()
+        Ok(())
+    }
+
+    /// Proves the rows of all tables but stacks and samples. These may be a part of a recording whose tables have that
+    /// many rows by now.
+    pub(crate) fn check_rows(&self, counts: &Counts) -> Result<(), CheckError> {
+        self.check_columns()?;
+        self.check_small_tables(counts)?;
+        self.check_code(counts)?;
+        self.check_marks(counts)?;
+        self.check_loops(counts)
     }
 
     fn check_columns(&self) -> Result<(), CheckError> {
@@ -72,7 +114,6 @@ impl Profile {
             ("long turns", self.long_turns.columns_are_equally_long()),
             ("seconds", self.seconds.columns_are_equally_long()),
             ("off-CPU times", self.off_cpu.columns_are_equally_long()),
-            ("samples", self.lanes.iter().all(|lane| lane.samples.columns_are_equally_long())),
         ];
         match tables.iter().find(|(_, equal)| !equal) {
             Some((table, _)) => Err(CheckError::UnequalColumns(table)),
@@ -80,11 +121,11 @@ impl Profile {
         }
     }
 
-    fn check_small_tables(&self) -> Result<(), CheckError> {
-        let strings = self.strings.len();
+    fn check_small_tables(&self, counts: &Counts) -> Result<(), CheckError> {
+        let strings = counts.strings;
         in_range("sources", "string", self.sources.iter().map(|row| row.path.0), strings)?;
         in_range("sources", "string", self.sources.iter().map(|row| row.text.0), strings)?;
-        in_range("sources", "source", self.sources.iter().map(|row| row.generated.0), self.sources.len())?;
+        in_range("sources", "source", self.sources.iter().map(|row| row.generated.0), counts.sources)?;
         in_range("modules", "string", self.modules.iter().map(|row| row.name.0), strings)?;
         in_range("modules", "string", self.modules.iter().map(|row| row.build_id.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.name.0), strings)?;
@@ -94,25 +135,27 @@ impl Profile {
         in_range("processes", "string", self.processes.iter().map(|row| row.command.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.folder.0), strings)?;
         in_range("threads", "string", self.threads.iter().map(|row| row.name.0), strings)?;
-        required("threads", "process", self.threads.iter().map(|row| row.process.0), self.processes.len())?;
+        required("threads", "process", self.threads.iter().map(|row| row.process.0), counts.processes)?;
         in_range("lanes", "string", self.lanes.iter().map(|lane| lane.name.0), strings)
     }
 
-    fn check_code(&self) -> Result<(), CheckError> {
-        let (functions, strings) = (&self.functions, self.strings.len());
-        in_range("functions", "string", functions.name.iter().map(|id| id.0), strings)?;
-        in_range("functions", "string", functions.package.iter().map(|id| id.0), strings)?;
-        in_range("functions", "source", functions.source.iter().map(|id| id.0), self.sources.len())?;
-        in_range("functions", "module", functions.module.iter().map(|id| id.0), self.modules.len())?;
-        required("frames", "function", self.frames.function.iter().map(|id| id.0), functions.len())?;
-        in_range("frames", "string", self.frames.symbol.iter().map(|id| id.0), strings)
+    fn check_code(&self, counts: &Counts) -> Result<(), CheckError> {
+        let functions = &self.functions;
+        in_range("functions", "string", functions.name.iter().map(|id| id.0), counts.strings)?;
+        in_range("functions", "string", functions.package.iter().map(|id| id.0), counts.strings)?;
+        in_range("functions", "source", functions.source.iter().map(|id| id.0), counts.sources)?;
+        in_range("functions", "module", functions.module.iter().map(|id| id.0), counts.modules)?;
+        required("frames", "function", self.frames.function.iter().map(|id| id.0), counts.functions)?;
+        in_range("frames", "string", self.frames.symbol.iter().map(|id| id.0), counts.strings)?;
+        required("stacks", "frame", self.stacks.frame.iter().map(|id| id.0), counts.frames)
     }
 
-    fn check_stacks(&self) -> Result<(), CheckError> {
-        let stacks = &self.stacks;
-        required("stacks", "frame", stacks.frame.iter().map(|id| id.0), self.frames.len())?;
-        let mut depths: Vec<u16> = Vec::with_capacity(stacks.parent.len());
-        for (row, parent) in stacks.parent.iter().enumerate() {
+    /// Proves that parents come first. `depths` has how many frames each stack has that was told before, and gets those
+    /// of these.
+    pub(crate) fn check_stacks(&self, depths: &mut Vec<u16>) -> Result<(), CheckError> {
+        depths.reserve(self.stacks.parent.len());
+        for parent in &self.stacks.parent {
+            let row = depths.len();
             let depth = match parent.some() {
                 None => 0,
                 Some(id) => *depths.get(id.index()).ok_or(CheckError::ParentAfterChild(row))?,
@@ -125,35 +168,40 @@ impl Profile {
         Ok(())
     }
 
-    fn check_lane(&self, index: usize, lane: &Lane) -> Result<(), CheckError> {
-        let samples = &lane.samples;
-        required("samples", "thread", samples.thread.iter().map(|id| id.0), self.threads.len())?;
-        in_range("samples", "stack", samples.stack.iter().map(|id| id.0), self.stacks.len())?;
-        match samples.time_ns.windows(2).position(|pair| pair[0] > pair[1]) {
-            Some(row) => Err(CheckError::UnsortedTimes { lane: index, row: row + 1 }),
-            None => Ok(()),
-        }
+    fn check_unclosed(&self, counts: &Counts) -> Result<(), CheckError> {
+        let unclosed = self.meta.losses.unclosed;
+        required("losses", "thread", unclosed.iter().map(|unclosed| unclosed.thread.0), counts.threads)?;
+        in_range("losses", "stack", unclosed.iter().map(|unclosed| unclosed.stack.0), counts.stacks)
     }
 
-    fn check_marks(&self) -> Result<(), CheckError> {
+    fn check_marks(&self, counts: &Counts) -> Result<(), CheckError> {
         let (markers, ticks) = (&self.markers, &self.line_ticks);
-        required("line ticks", "stack", ticks.stack.iter().map(|id| id.0), self.stacks.len())?;
-        required("markers", "thread", markers.thread.iter().map(|id| id.0), self.threads.len())?;
-        required("off-CPU times", "thread", self.off_cpu.thread.iter().map(|id| id.0), self.threads.len())?;
-        in_range("markers", "string", markers.text.iter().map(|id| id.0), self.strings.len())?;
+        required("line ticks", "stack", ticks.stack.iter().map(|id| id.0), counts.stacks)?;
+        required("markers", "thread", markers.thread.iter().map(|id| id.0), counts.threads)?;
+        required("off-CPU times", "thread", self.off_cpu.thread.iter().map(|id| id.0), counts.threads)?;
+        in_range("markers", "string", markers.text.iter().map(|id| id.0), counts.strings)?;
         forwards("marker", &markers.start_ns, &markers.end_ns)
     }
 
-    fn check_loops(&self) -> Result<(), CheckError> {
+    fn check_loops(&self, counts: &Counts) -> Result<(), CheckError> {
         let (loops, turns, seconds) = (&self.loops, &self.long_turns, &self.seconds);
-        required("loops", "thread", loops.thread.iter().map(|id| id.0), self.threads.len())?;
-        in_range("loops", "string", loops.problem.iter().map(|id| id.0), self.strings.len())?;
-        required("long turns", "thread", turns.thread.iter().map(|id| id.0), self.threads.len())?;
-        required("seconds", "process", seconds.process.iter().map(|id| id.0), self.processes.len())?;
+        required("loops", "thread", loops.thread.iter().map(|id| id.0), counts.threads)?;
+        in_range("loops", "string", loops.problem.iter().map(|id| id.0), counts.strings)?;
+        required("long turns", "thread", turns.thread.iter().map(|id| id.0), counts.threads)?;
+        required("seconds", "process", seconds.process.iter().map(|id| id.0), counts.processes)?;
         forwards("loop", &loops.start_ns, &loops.end_ns)?;
         forwards("long turn", &turns.start_ns, &turns.end_ns)?;
         forwards("second", &seconds.start_ns, &seconds.end_ns)
     }
+}
+
+/// Proves that samples refer to threads and stacks.
+pub(crate) fn check_samples(samples: &Samples, counts: &Counts) -> Result<(), CheckError> {
+    if !samples.columns_are_equally_long() {
+        return Err(CheckError::UnequalColumns("samples"));
+    }
+    required("samples", "thread", samples.thread.iter().map(|id| id.0), counts.threads)?;
+    in_range("samples", "stack", samples.stack.iter().map(|id| id.0), counts.stacks)
 }
 
 fn forwards(what: &'static str, starts: &[u64], ends: &[u64]) -> Result<(), CheckError> {

@@ -1,10 +1,18 @@
-//! Our own file, .nodescope: a magic number, a version, then chunks, each a profile in itself with a
-//! checksum, so that a recording that was cut off opens up to the last whole chunk. docs/file-format.md is
-//! the description for others; [`VERSION`] and that page change together.
+//! Our own file, .nodescope: a magic number, a version, then chunks with a checksum each: whole profiles, or the parts of
+//! a recording that was written while it grew ([`Growing`]), so that one that was cut off opens up to the last whole
+//! chunk. docs/file-format.md is the description for others; [`VERSION`] and that page change together.
 
 mod columns;
+mod growing;
 mod header;
+mod joined;
+mod more;
 mod off_cpu;
+mod packed;
+mod patch;
+mod stored;
+
+pub use growing::Growing;
 
 use std::io::{self, Read, Write};
 
@@ -16,15 +24,20 @@ use thiserror::Error;
 use crate::builder::{Builder, Joining};
 use crate::check::CheckError;
 use crate::model::Profile;
+use joined::Joined;
 
 /// The first eight bytes of a file.
 pub const MAGIC: &[u8; 8] = b"nodescop";
 /// The version of the format that this program writes, and the newest that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const FILE_HEADER: usize = 16;
-const CHUNK_HEADER: usize = 24;
-const CHUNK_TAG: &[u8; 4] = b"PROF";
+/// A whole profile: tag, checksum, two lengths of 8 bytes.
+const WHOLE_TAG: &[u8; 4] = b"PROF";
+const WHOLE_HEADER: usize = 24;
+/// A part of a growing recording: tag, checksum, two lengths of 4 bytes.
+const MORE_TAG: &[u8; 4] = b"MORE";
+const MORE_HEADER: usize = 16;
 /// Up to here compressing better costs no time that a user notices, and saves a quarter.
 const SMALL_PAYLOAD: usize = 4 << 20;
 /// What zlib can reach at most; a larger claim is a lie.
@@ -63,6 +76,14 @@ enum ChunkError {
     Checksum,
     #[error("a chunk of unknown kind")]
     UnknownTag,
+    #[error("a whole profile and parts of a growing recording do not stand in one file")]
+    Mixed,
+    #[error("the compressed data has another length than it claims")]
+    Length,
+    #[error("a header of {0} bytes")]
+    LongHeader(usize),
+    #[error("a growing recording has no sample that ends with a text")]
+    Unclosed,
     #[error("it swells to more than {0} bytes")]
     Swells(u64),
     #[error("the compressed data is broken ({0})")]
@@ -99,7 +120,7 @@ pub fn write_chunk(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     let mut encoder = ZlibEncoder::new(Vec::new(), level);
     encoder.write_all(&payload)?;
     let stored = encoder.finish()?;
-    out.write_all(CHUNK_TAG)?;
+    out.write_all(WHOLE_TAG)?;
     out.write_all(&crc32fast::hash(&stored).to_le_bytes())?;
     out.write_all(&(stored.len() as u64).to_le_bytes())?;
     out.write_all(&(payload.len() as u64).to_le_bytes())?;
@@ -134,25 +155,31 @@ pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Profile, FileError> 
 
 fn read_chunks(bytes: &[u8], mut most_bytes: u64) -> Result<Profile, FileError> {
     let mut at = FILE_HEADER;
-    let mut whole: Vec<Profile> = Vec::new();
+    let (mut whole, mut joined) = (Vec::new(), Joined::new());
     let mut damage = None;
     while at < bytes.len() {
-        match read_chunk(&bytes[at..], &mut most_bytes) {
-            Ok((profile, length)) => {
-                whole.push(profile);
-                at += length;
-            }
+        let added = Chunk::first(&bytes[at..]).and_then(|chunk| {
+            add(&chunk, &mut whole, &mut joined, &mut most_bytes)?;
+            Ok(chunk.length)
+        });
+        match added {
+            Ok(length) => at += length,
             Err(error) => {
                 damage = Some(error.to_string());
                 break;
             }
         }
     }
-    if whole.is_empty() {
+    if whole.is_empty() && joined.is_empty() {
         let what = damage.unwrap_or_else(|| "there is no recording in it".into());
         return Err(FileError::Damaged { byte: at.min(bytes.len()), what });
     }
-    let mut profile = join(whole);
+    let mut profile = if joined.is_empty() {
+        join(whole)
+    } else {
+        let wrong = |error: CheckError| FileError::Damaged { byte: FILE_HEADER, what: error.to_string() };
+        joined.finish().map_err(wrong)?
+    };
     if let Some(what) = damage {
         profile.meta.losses.damage.push(format!("damaged at byte {at}: {what}"));
     }
@@ -170,26 +197,62 @@ fn join(mut chunks: Vec<Profile>) -> Profile {
     builder.finish()
 }
 
-fn read_chunk(bytes: &[u8], most_bytes: &mut u64) -> Result<(Profile, usize), ChunkError> {
-    if !bytes.starts_with(CHUNK_TAG) {
-        return Err(if bytes.len() < CHUNK_HEADER { ChunkError::CutOff } else { ChunkError::UnknownTag });
+/// A chunk as it is stored.
+struct Chunk<'a> {
+    is_whole: bool,
+    stored: &'a [u8],
+    /// How many bytes it becomes, as it claims.
+    becomes: u64,
+    /// Its own length, with its header.
+    length: usize,
+}
+
+impl<'a> Chunk<'a> {
+    /// The chunk at the front, if its checksum is right.
+    fn first(bytes: &'a [u8]) -> Result<Self, ChunkError> {
+        let is_whole = bytes.starts_with(WHOLE_TAG);
+        if !is_whole && !bytes.starts_with(MORE_TAG) {
+            return Err(if bytes.len() < MORE_HEADER { ChunkError::CutOff } else { ChunkError::UnknownTag });
+        }
+        let checksum = u32_at(bytes, 4).ok_or(ChunkError::CutOff)?;
+        let (lengths, header) = match is_whole {
+            true => (u64_at(bytes, 8).zip(u64_at(bytes, 16)), WHOLE_HEADER),
+            false => (u32_at(bytes, 8).map(u64::from).zip(u32_at(bytes, 12).map(u64::from)), MORE_HEADER),
+        };
+        let (stored, becomes) = lengths.ok_or(ChunkError::CutOff)?;
+        let end = usize::try_from(stored).ok().and_then(|length| length.checked_add(header));
+        let end = end.filter(|&end| end <= bytes.len()).ok_or(ChunkError::CutOff)?;
+        let stored = &bytes[header..end];
+        if crc32fast::hash(stored) != checksum {
+            return Err(ChunkError::Checksum);
+        }
+        Ok(Self { is_whole, stored, becomes, length: end })
     }
-    let checksum = u32_at(bytes, 4).ok_or(ChunkError::CutOff)?;
-    let stored_length = u64_at(bytes, 8).ok_or(ChunkError::CutOff)?;
-    let payload_length = u64_at(bytes, 16).ok_or(ChunkError::CutOff)?;
-    let end = usize::try_from(stored_length).ok().and_then(|length| length.checked_add(CHUNK_HEADER));
-    let end = end.filter(|&end| end <= bytes.len()).ok_or(ChunkError::CutOff)?;
-    let stored = &bytes[CHUNK_HEADER..end];
-    if crc32fast::hash(stored) != checksum {
-        return Err(ChunkError::Checksum);
+}
+
+/// Adds a chunk to what came before: to whole profiles, or to a growing recording.
+fn add(
+    chunk: &Chunk<'_>,
+    whole: &mut Vec<Profile>,
+    joined: &mut Joined,
+    most_bytes: &mut u64,
+) -> Result<(), ChunkError> {
+    match chunk.is_whole {
+        true if joined.is_empty() => whole.push(read_whole(chunk, most_bytes)?),
+        false if whole.is_empty() => joined.add(chunk.stored, chunk.becomes, most_bytes)?,
+        _ => return Err(ChunkError::Mixed),
     }
-    let limit = payload_length.min(stored_length.saturating_mul(BEST_COMPRESSION));
+    Ok(())
+}
+
+fn read_whole(chunk: &Chunk<'_>, most_bytes: &mut u64) -> Result<Profile, ChunkError> {
+    let limit = chunk.becomes.min((chunk.stored.len() as u64).saturating_mul(BEST_COMPRESSION));
     *most_bytes = most_bytes.checked_sub(limit).ok_or(ChunkError::Swells(*most_bytes))?;
     let mut payload = Vec::new();
-    ZlibDecoder::new(stored).take(limit).read_to_end(&mut payload)?;
+    ZlibDecoder::new(chunk.stored).take(limit).read_to_end(&mut payload)?;
     let profile = header::decode(&payload)?;
     profile.check()?;
-    Ok((profile, end))
+    Ok(profile)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

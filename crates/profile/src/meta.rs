@@ -149,7 +149,8 @@ impl Inlined {
 
 /// A sample that nothing closes: it may lack callers. stackcollapse-perf.pl leaves it out, so folded output
 /// has to know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Unclosed {
     /// Its thread.
     pub thread: ThreadId,

@@ -37,6 +37,11 @@ impl Strings {
         (0..self.len()).map(|row| self.get(StringId::from_index(row)))
     }
 
+    /// The texts from that row on.
+    pub(crate) fn tail(&self, from: usize) -> impl Iterator<Item = &str> {
+        (from..self.len()).map(|row| self.get(StringId::from_index(row)))
+    }
+
     /// Adds a text without looking whether it is there already.
     pub(crate) fn push(&mut self, text: &str) -> StringId {
         self.text.push_str(text);

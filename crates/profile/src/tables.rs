@@ -109,6 +109,26 @@ macro_rules! table {
                 $(self.$field.reserve(rows);)*
             }
 
+            /// Adds all rows of another table.
+            #[allow(dead_code, reason = "not every table is written in pieces")]
+            pub(crate) fn append(&mut self, mut other: Self) {
+                $(self.$field.append(&mut other.$field);)*
+            }
+
+            /// The rows from that one on.
+            #[allow(dead_code, reason = "not every table is written in pieces")]
+            pub(crate) fn tail(&self, from: usize) -> Self {
+                Self { $($field: self.$field.get(from..).unwrap_or_default().to_vec(),)* }
+            }
+
+            /// Changes a row; one that does not exist stays so.
+            #[allow(dead_code, reason = "few tables have rows that change")]
+            pub(crate) fn set(&mut self, id: $id, row: $row) {
+                $(if let Some(value) = self.$field.get_mut(id.index()) {
+                    *value = row.$field;
+                })*
+            }
+
             pub(crate) fn columns_are_equally_long(&self) -> bool {
                 $(self.$field.len() == self.len())&&*
             }

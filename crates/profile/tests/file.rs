@@ -137,7 +137,7 @@ fn what_cannot_be_opened_says_why() {
         (&strange, "damaged at byte 16: a chunk of unknown kind"),
         (
             &newer,
-            "this recording has format version 7, and this nodescope reads up to 1; a newer nodescope opens it",
+            "this recording has format version 7, and this nodescope reads up to 2; a newer nodescope opens it",
         ),
     ];
     for (bytes, sentence) in rows {
@@ -228,6 +228,14 @@ fn lies_are_refused() {
         ("row 1 of off-CPU times refers to thread 1000", |chunk| chunk.set_u32("off_cpu.thread", 1, 1000)),
         ("the columns of off-CPU times differ in length", |chunk| {
             chunk.column("off_cpu.length_us")["length"] = json!(1);
+        }),
+        ("row 0 of losses refers to thread 1000", |chunk| {
+            let unclosed = json!({"thread": 1000, "stack": 0, "weight": 1});
+            chunk.header["meta"]["losses"]["unclosed"] = unclosed;
+        }),
+        ("row 0 of losses refers to stack 1000", |chunk| {
+            let unclosed = json!({"thread": 0, "stack": 1000, "weight": 1});
+            chunk.header["meta"]["losses"]["unclosed"] = unclosed;
         }),
         ("column off_cpu.times is missing", |chunk| chunk.column("off_cpu.times")["name"] = json!("x")),
     ];

@@ -32,6 +32,8 @@ pub fn infer_roles(builder: &mut Builder) {
             stack.parent.some().map_or((None, 0), |id| (by_stack[id.index()].0, by_stack[id.index()].1 + 1));
         let role = inherited.or_else(|| {
             let function = profile.frames().function[stack.frame.index()];
+            // A script's function may be called as one of libuv's.
+            profile.functions().source[function.index()].some().is_none().then_some(())?;
             let name = || builder.text(profile.functions().name[function.index()]);
             let known = by_function.entry(function);
             (depth < ROOT_FRAMES).then(|| *known.or_insert_with(|| classify::role_of_symbol(name())))?

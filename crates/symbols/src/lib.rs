@@ -11,6 +11,7 @@ mod files;
 pub mod finish;
 pub mod generated;
 mod images;
+mod javascript;
 mod jitdump;
 mod kallsyms;
 mod kernel;

@@ -7,13 +7,15 @@ mod tries;
 
 use std::io;
 
-use profile::classify;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{Address, Comm, Context, Cut, Event, Exit, Fork, JavaScript, Loss, Mmap, Sample, Script, Sink};
+use trace::{
+    Address, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss, Mmap, Sample, Script, Sink,
+};
 use v8::name::Tier;
-use v8::{Frame, FunctionId, FunctionKind, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
+use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
 
 use crate::engine::Engines;
+use crate::javascript::{told_function, told_tier};
 use crate::places::Place;
 use crate::sources::Sources;
 use crate::unwind::{Moment, Sleeper, Step, Unwinders, get, goes_on, register::x86_64};
@@ -91,10 +93,25 @@ struct Heap {
     memory: Box<dyn ProcessMemory>,
 }
 
-/// The numbers of frames, each given once.
+/// The numbers of frames and of their functions, each given once.
 struct Rows {
     next: u32,
     known: FxHashMap<RowKey, u32>,
+    /// By process.
+    functions: FxHashMap<(u32, FunctionId), u32>,
+}
+
+impl Rows {
+    fn number(&mut self) -> u32 {
+        let row = self.next;
+        self.next = row.wrapping_add(1);
+        row
+    }
+
+    fn clear(&mut self) {
+        self.known.clear();
+        self.functions.clear();
+    }
 }
 
 /// A process, a function of its reader, what runs it, where it is, and whether it is inlined.
@@ -117,7 +134,7 @@ impl<'a> Walker<'a> {
             engines: Engines::default(),
             readers: FxHashMap::default(),
             tries: Tries::default(),
-            rows: Rows { next: first_row, known: FxHashMap::default() },
+            rows: Rows { next: first_row, known: FxHashMap::default(), functions: FxHashMap::default() },
             scripts: Scripts::default(),
             unnamed: FxHashMap::default(),
             tried: FxHashSet::default(),
@@ -158,7 +175,7 @@ impl<'a> Walker<'a> {
             heap.reader.begin_batch();
         }
         if self.rows.known.len() > MOST_ROWS {
-            self.rows.known.clear();
+            self.rows.clear();
         }
     }
 
@@ -327,19 +344,23 @@ impl<'a> Walker<'a> {
     }
 
     fn push_row(&mut self, key: RowKey) {
-        let Rows { next, known } = &mut self.rows;
-        let row = *known.entry(key).or_insert_with(|| {
-            let (pid, function, tier, line, column, inlined) = key;
-            let reader = self.readers.get(&pid).map(|heap| &heap.reader);
-            let symbol =
-                reader.and_then(|reader| reader.function(function)).map(|function| symbol(function, tier));
-            let symbol = symbol.unwrap_or_default();
-            let row = *next;
-            *next = next.wrapping_add(1);
-            (self.found)(Found::Frame(JavaScript { row, symbol: symbol.as_bytes(), line, column, inlined }));
-            row
-        });
+        let row = self.rows.known.get(&key).copied().unwrap_or_else(|| self.tell_row(key));
         self.chain.push(Address { value: u64::from(row), context: Context::JavaScript });
+    }
+
+    /// Gives a frame its number and tells it, with its function where that is new.
+    fn tell_row(&mut self, key: RowKey) -> u32 {
+        let (pid, id, tier, line, column, inlined) = key;
+        let known = self.rows.functions.get(&(pid, id)).copied();
+        let function = known.unwrap_or_else(|| self.rows.number());
+        let reader = self.readers.get(&pid).map(|heap| &heap.reader).filter(|_| known.is_none());
+        let told = reader.and_then(|reader| reader.function(id)).map(told_function);
+        let row = self.rows.number();
+        let name = FrameName::Function { row: function, tier: told_tier(tier), told };
+        (self.found)(Found::Frame(JavaScript { row, name, line, column, inlined }));
+        self.rows.functions.insert((pid, id), function);
+        self.rows.known.insert(key, row);
+        row
     }
 }
 
@@ -407,6 +428,7 @@ impl Walker<'_> {
         self.readers.remove(&pid);
         self.tries.forget(pid);
         self.rows.known.retain(|key, _| key.0 != pid);
+        self.rows.functions.retain(|key, _| key.0 != pid);
     }
 
     /// Where our way ends before the kernel's, which only follows frame pointers, the rest is the kernel's as far as it
@@ -453,34 +475,4 @@ fn kind_at(moment: &Moment<'_>, unwinders: &Unwinders, engines: &Engines, addres
         }
         _ => Kind::Unmapped,
     }
-}
-
-/// As V8 itself writes it into a perf map.
-fn symbol(function: &v8::Function, tier: Tier) -> String {
-    let name = function.display_name();
-    match function.kind {
-        FunctionKind::JavaScript => {}
-        FunctionKind::JsToWasm => return format!("Stub:{name}"),
-        FunctionKind::WasmToJs => return format!("JS:{name}-<anonymous>-none"),
-        FunctionKind::Wasm { index } => {
-            let index = index.map_or_else(|| "<anonymous>".to_owned(), |index| index.to_string());
-            let tier = match tier {
-                Tier::Liftoff => "liftoff",
-                Tier::WasmTurbofan => "turbofan",
-                _ => "none",
-            };
-            let module = function.script.as_deref().map(|script| format!(" {script}")).unwrap_or_default();
-            return format!("JS:{name}-{index}-{tier}{module}");
-        }
-    }
-    let mark = match tier {
-        Tier::Ignition => "~",
-        Tier::Sparkplug => "^",
-        Tier::Maglev => "+",
-        Tier::Turbofan => "*",
-        _ => "",
-    };
-    let generator = function.generator.as_deref().and_then(classify::generated_by);
-    let script = function.script.as_deref().or(generator.as_deref()).unwrap_or_default();
-    format!("JS:{mark}{name} {script}:{}:{}", function.line, function.column)
 }

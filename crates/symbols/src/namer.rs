@@ -11,6 +11,7 @@ use trace::{
 };
 
 use crate::code_names::CodeNames;
+use crate::javascript::JavaScriptNames;
 use crate::jitdump::{self, Change, Jitdump};
 use crate::kernel::KernelMaps;
 use crate::places::{Place, PlaceId, Places};
@@ -57,8 +58,8 @@ pub struct Namer {
     pub(crate) loop_threads: BTreeMap<(u32, u32), u32>,
     /// What is known of processes, by pid.
     pub(crate) facts: FxHashMap<u32, ProcessFacts>,
-    /// Frames that were named when they were seen, by row.
-    pub(crate) javascript: FxHashMap<u32, NamedFrame>,
+    /// Frames that were named when they were seen.
+    pub(crate) javascript: JavaScriptNames,
     scripts: Scripts,
     /// Whether our own recorder made this: perf tells no facts.
     pub(crate) is_ours: bool,
@@ -133,14 +134,6 @@ pub(crate) struct ProcessFacts {
     pub(crate) unnamed: String,
 }
 
-/// A frame that was named when it was seen.
-pub(crate) struct NamedFrame {
-    pub(crate) symbol: String,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    pub(crate) inlined: bool,
-}
-
 /// What the recording says of itself.
 #[derive(Default)]
 pub(crate) struct OwnAbout {
@@ -150,9 +143,6 @@ pub(crate) struct OwnAbout {
     pub(crate) command: Option<String>,
     pub(crate) wall_clock: Option<(u64, u64)>,
 }
-
-/// More places than programs have that were hot.
-const MOST_JAVASCRIPT: usize = 1 << 22;
 
 /// More loops than a machine watches, and more turns than days have.
 const MOST_LOOPS: usize = 1 << 16;
@@ -191,7 +181,7 @@ impl Namer {
             seconds: Vec::new(),
             loop_threads: BTreeMap::new(),
             facts: FxHashMap::default(),
-            javascript: FxHashMap::default(),
+            javascript: JavaScriptNames::default(),
             scripts: Scripts::default(),
             is_ours: false,
             about: OwnAbout::default(),
@@ -457,10 +447,8 @@ impl Sink for Namer {
     }
 
     fn javascript(&mut self, frame: &JavaScript<'_>) {
-        if self.javascript.len() < MOST_JAVASCRIPT {
-            let JavaScript { row, symbol, line, column, inlined } = *frame;
-            self.javascript.insert(row, NamedFrame { symbol: text(symbol), line, column, inlined });
-        }
+        let bytes = self.javascript.take(frame);
+        self.budget.take(cost::RECORD.saturating_add(bytes));
     }
 
     fn script(&mut self, part: &ScriptPart<'_>) {

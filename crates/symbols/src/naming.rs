@@ -10,6 +10,8 @@ use profile::classify::{
 use std::borrow::Cow;
 use v8::name::{self as v8_name, CodeName};
 
+pub mod parts;
+
 /// A symbol, as a person wants to read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
@@ -65,6 +67,7 @@ pub fn name_call_frame<'a>(
 ) -> Named<'a> {
     let source = (!source.is_empty()).then_some(source);
     if source.is_none()
+        && line == 0
         && let Some(parts) = v8_name::parse(function).filter(|parts| parts.kind == v8_name::CodeKind::Regexp)
     {
         return name_generated(function, &parts);

@@ -9,14 +9,17 @@ use profile::{Builder, Frame, FrameId, NO_ADDRESS, StringId};
 use rustc_hash::FxHashMap;
 use trace::Cut;
 use trace::FIRST_SYSTEM_CALL_ROW;
+use v8::name::Tier;
 
 use crate::add::{self, NamedSymbol};
 use crate::finish::WITHOUT_MAP;
 use crate::generated::JIT_MODULE;
 use crate::images::{self, hex};
+use crate::javascript::{JavaScriptNames, NameOfFrame};
 use crate::kallsyms::{KERNEL, Kallsyms};
 use crate::kernel::{is_running, read_names};
-use crate::namer::{NamedFrame, Namer};
+use crate::namer::Namer;
+use crate::naming::parts;
 use crate::perf_map::{self, Found};
 use crate::places::Place;
 use crate::sources::given_for;
@@ -53,6 +56,8 @@ struct Resolver<'a> {
     builder: &'a mut Builder,
     done: Resolved,
     named: FxHashMap<(StringId, StringId, StringId), NamedSymbol>,
+    /// By the row of a function that was named when it was seen.
+    functions: FxHashMap<(u32, Tier), NamedSymbol>,
     /// How many addresses of perf maps had several names.
     ambiguous: u64,
 }
@@ -82,7 +87,8 @@ struct Groups {
 /// Names all frames of a recording.
 pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
     let done = Resolved { frames: vec![FrameId::NONE; namer.frames.rows.len()], ..Resolved::default() };
-    let mut all = Resolver { builder, done, named: FxHashMap::default(), ambiguous: 0 };
+    let (named, functions) = (FxHashMap::default(), FxHashMap::default());
+    let mut all = Resolver { builder, done, named, functions, ambiguous: 0 };
     let groups = Groups::of(namer);
     // The kernel writes its list while it is read, which takes as long as all the files.
     let kernel = thread::scope(|scope| {
@@ -103,8 +109,7 @@ pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
         all.give(*wanted, name);
     }
     for wanted in &groups.javascript {
-        let frame = u32::try_from(wanted.0).ok().and_then(|row| namer.javascript.get(&row));
-        all.take_named(*wanted, frame);
+        all.take_named(*wanted, &namer.javascript);
     }
     for wanted in &groups.elsewhere {
         all.refuse(*wanted, UNKNOWN, None, Some("in a hypervisor or a guest"));
@@ -225,17 +230,39 @@ impl Resolver<'_> {
     }
 
     /// A frame that was named when it was seen.
-    fn take_named(&mut self, (number, row): Wanted, frame: Option<&NamedFrame>) {
-        let Some(NamedFrame { symbol, line, column, inlined }) = frame else {
+    fn take_named(&mut self, (number, row): Wanted, names: &JavaScriptNames) {
+        let frame = names.frame(number);
+        let named = frame.and_then(|frame| match &frame.name {
+            NameOfFrame::Symbol(symbol) => {
+                // A system call in which a thread slept is the kernel's.
+                let module = if number >= u64::from(FIRST_SYSTEM_CALL_ROW) { KERNEL } else { JIT_MODULE };
+                Some(self.symbol(symbol, module, None))
+            }
+            NameOfFrame::Function(function, tier) => self.function(names, (*function, *tier)),
+        });
+        let Some((frame, named)) = frame.zip(named) else {
             self.refuse((0, row), UNKNOWN, None, Some("its name was lost"));
             return;
         };
-        // A system call in which a thread slept is the kernel's.
-        let module = if number >= u64::from(FIRST_SYSTEM_CALL_ROW) { KERNEL } else { JIT_MODULE };
-        let NamedSymbol { function, category, tier, symbol } = self.symbol(symbol, module, None);
-        let (line, column, inlined, address) = (*line, *column, *inlined, NO_ADDRESS);
+        let NamedSymbol { function, category, tier, symbol } = named;
+        let (line, column, inlined, address) = (frame.line, frame.column, frame.inlined, NO_ADDRESS);
         let frame = Frame { function, line, column, category, tier, inlined, address, symbol };
         self.done.frames[row as usize] = self.builder.frame(frame);
+    }
+
+    /// A function whose parts are known.
+    fn function(&mut self, names: &JavaScriptNames, key: (u32, Tier)) -> Option<NamedSymbol> {
+        if let Some(known) = self.functions.get(&key) {
+            return Some(*known);
+        }
+        let parts = names.function(key.0)?.parts(key.1);
+        let named = parts::name_parts(&parts);
+        let module = self.builder.module(JIT_MODULE, None);
+        let function = add::function(self.builder, &named, module);
+        let symbol = self.builder.string(&parts::spell(&parts));
+        let named = NamedSymbol { function, category: named.category, tier: named.tier, symbol };
+        self.functions.insert(key, named);
+        Some(named)
     }
 
     fn note_ambiguity(&mut self) {

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use symbols::{Files, Namer, OpenFile, Sources};
 use trace::{
-    Address, BuildId, Comm, Context, Event, Facts, Fork, JavaScript, Measure, Mmap, Sample, ScriptPart, Sink,
-    Switch,
+    Address, BuildId, Comm, Context, Event, Facts, Fork, FrameName, Function, FunctionKind, JavaScript,
+    Measure, Mmap, Sample, ScriptPart, Sink, Switch, Tier,
 };
 
 /// Every file exists and holds the same noise, which starts like something at times.
@@ -78,7 +78,7 @@ fn feed(namer: &mut Namer, random: &mut Random) {
         7 => namer.facts(&Facts { pid, inner_pid: tid, container: path, app: path, ..Facts::default() }),
         8 => namer.javascript(&JavaScript {
             row: random.below(4) as u32,
-            symbol: SYMBOLS[random.below(SYMBOLS.len() as u64) as usize],
+            name: frame_name(random),
             line: tid,
             column: pid,
             inlined: flag,
@@ -86,6 +86,24 @@ fn feed(namer: &mut Namer, random: &mut Random) {
         9 => feed_script(namer, random),
         _ => feed_sample(namer, random, time_ns, pid, tid),
     }
+}
+
+fn frame_name(random: &mut Random) -> FrameName<'static> {
+    let one_of =
+        |list: &'static [&'static [u8]], random: &mut Random| list[random.below(list.len() as u64) as usize];
+    if random.below(3) == 0 {
+        return FrameName::Symbol(one_of(SYMBOLS, random));
+    }
+    let kind = [FunctionKind::JavaScript, FunctionKind::Wasm { index: None }, FunctionKind::WasmToJs]
+        [random.below(3) as usize];
+    let some = |text: &'static [u8], random: &mut Random| (random.below(2) == 0).then_some(text);
+    let (name, script, generator) =
+        (one_of(SYMBOLS, random), one_of(SCRIPTS, random), one_of(SCRIPTS, random));
+    let (script, generator) = (some(script, random), some(generator, random));
+    let (line, column) = (random.number() as u32, random.number() as u32);
+    let told = Function { name, script, generator, line, column, kind };
+    let told = (random.below(3) > 0).then_some(told);
+    FrameName::Function { row: random.below(4) as u32, tier: Tier::Sparkplug, told }
 }
 
 const SYMBOLS: &[&[u8]] =

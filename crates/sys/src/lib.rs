@@ -5,6 +5,7 @@
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod files;
+pub mod locks;
 pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod network;

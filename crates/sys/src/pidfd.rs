@@ -33,6 +33,11 @@ impl Pidfd {
         self.send(libc::SIGUSR1)
     }
 
+    /// Sends SIGTERM, which asks it to end.
+    pub fn send_term(&self) -> io::Result<()> {
+        self.send(libc::SIGTERM)
+    }
+
     /// Whether we may signal it. Nothing is sent.
     pub fn may_signal(&self) -> io::Result<()> {
         self.send(0)

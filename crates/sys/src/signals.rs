@@ -5,6 +5,7 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(unix)]
@@ -13,6 +14,12 @@ pub use unix::{catch_end, ignore_stop};
 pub use windows::{catch_end, ignore_stop};
 
 static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Forgets those that have come: from now on the next one is caught.
+pub fn catch_again() -> io::Result<()> {
+    ENDED.store(false, Ordering::Relaxed);
+    catch_end()
+}
 
 /// Whether one of them has come.
 pub fn ended() -> bool {

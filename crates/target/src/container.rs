@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use http::{Answer, Connection, Limits, Request};
 use serde::Serialize;
 
 /// A container.
@@ -34,11 +35,8 @@ pub(crate) struct Containers {
     known: HashMap<String, Container>,
 }
 
-/// How long a container engine has for its answer.
-const PATIENCE: Duration = Duration::from_millis(300);
-
-/// More than an engine ever says about one container.
-const MOST_ANSWER: usize = 1 << 20;
+/// How long a container engine has for its answer, and more than one ever says about one container.
+const LIMITS: Limits = Limits { time: Duration::from_millis(300), head_bytes: 64 << 10, body_bytes: 1 << 20 };
 
 /// More namespaces than containerd is ever given.
 const MOST_NAMESPACES: usize = 1000;
@@ -79,7 +77,7 @@ impl Containers {
                 return true;
             }
             let answer = ask_in_time(socket, &format!("/containers/{id}/json"));
-            name = answer.as_deref().ok().and_then(name_in);
+            name = answer.as_ref().ok().and_then(|answer| name_in(&answer.body));
             answer.is_ok()
         });
         name
@@ -154,55 +152,34 @@ fn bundle(folder: &Path, id: &str) -> Option<Container> {
 }
 
 /// An engine that hangs does not even accept: connecting would wait for ever, so a thread waits in our place.
-fn ask_in_time(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
+fn ask_in_time(socket: &Path, question: &str) -> Result<Answer, http::Error> {
     let (sender, receiver) = mpsc::channel();
     let (socket, question) = (socket.to_owned(), question.to_owned());
     // Nobody may be waiting any more.
     thread::Builder::new().spawn(move || drop(sender.send(ask(&socket, &question))))?;
-    receiver.recv_timeout(PATIENCE).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    receiver.recv_timeout(LIMITS.time).map_err(|_| http::Error::TooLate(LIMITS.time))?
 }
 
-fn ask(socket: &Path, question: &str) -> io::Result<Vec<u8>> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(format!("GET {question} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
-    let mut answer = Vec::new();
-    let mut piece = [0; 8192];
-    while answer.len() < MOST_ANSWER {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut piece)? {
-            0 => break,
-            count => answer.extend_from_slice(&piece[..count]),
-        }
-    }
-    Ok(answer)
+fn ask(socket: &Path, question: &str) -> Result<Answer, http::Error> {
+    let stream = UnixStream::connect(socket)?;
+    Connection::new(stream).ask(&Request::get(question, "localhost"), &LIMITS)
 }
 
 /// The version of the first engine that answers: `(20, 10)`.
 pub fn engine_version(sockets: &[PathBuf]) -> Option<(u32, u32)> {
     let answers = sockets.iter().filter(|socket| socket.exists());
-    answers.into_iter().find_map(|socket| version_in(&ask_in_time(socket, "/version").ok()?))
+    answers.into_iter().find_map(|socket| version_in(&ask_in_time(socket, "/version").ok()?.body))
 }
 
-fn version_in(answer: &[u8]) -> Option<(u32, u32)> {
-    let version = body_of(answer)?;
+fn version_in(body: &[u8]) -> Option<(u32, u32)> {
+    let version: serde_json::Value = serde_json::from_slice(body).ok()?;
     let mut numbers = version.get("Version")?.as_str()?.split('.').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-fn body_of(answer: &[u8]) -> Option<serde_json::Value> {
-    let body = memchr::memmem::find(answer, b"\r\n\r\n").map(|end| &answer[end + 4..])?;
-    serde_json::from_slice(body).ok()
-}
-
 /// The name in an answer; an engine that does not know the container answers without one.
-fn name_in(answer: &[u8]) -> Option<String> {
-    let value = body_of(answer)?;
+fn name_in(body: &[u8]) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_slice(body).ok()?;
     let name = value.get("Name")?.as_str()?.trim_start_matches('/');
     (!name.is_empty()).then(|| name.to_owned())
 }
@@ -210,7 +187,9 @@ fn name_in(answer: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::os::unix::net::UnixListener;
+    use std::time::Instant;
 
     const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -265,7 +244,7 @@ mod tests {
         assert_eq!(containers.sockets.len(), 1, "a silent engine is asked once");
         let pod = containers.find(&format!("0::/kubepods/{in_pod}")).unwrap();
         assert_eq!((pod.pod.as_deref(), pod.namespace.as_deref()), (Some("web-7d9-x"), Some("shop")));
-        assert!(engine.join().unwrap().starts_with(&format!("GET /containers/{ID}/json HTTP/1.0\r\n")));
+        assert!(engine.join().unwrap().starts_with(&format!("GET /containers/{ID}/json HTTP/1.1\r\n")));
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -279,12 +258,12 @@ mod tests {
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = [0; 512];
             let count = stream.read(&mut request).unwrap();
-            stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n{\"Version\":\"20.10.24+dfsg1\"}").unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1c\r\n{\"Version\":\"20.10.24+dfsg1\"}\r\n0\r\n\r\n").unwrap();
             String::from_utf8_lossy(&request[..count]).into_owned()
         });
         assert_eq!(engine_version(&[folder.join("missing.sock"), path]), Some((20, 10)));
-        assert!(engine.join().unwrap().starts_with("GET /version HTTP/1.0\r\n"));
-        for answer in ["", "\r\n\r\n{}", "\r\n\r\n{\"Version\":\"x.y\"}", "\r\n\r\n{\"Version\":7}"] {
+        assert!(engine.join().unwrap().starts_with("GET /version HTTP/1.1\r\n"));
+        for answer in ["", "{}", "{\"Version\":\"x.y\"}", "{\"Version\":7}"] {
             assert_eq!(version_in(answer.as_bytes()), None, "{answer}");
         }
         fs::remove_dir_all(&folder).unwrap();

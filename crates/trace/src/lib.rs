@@ -1,12 +1,13 @@
 //! The raw recording, as perf events tell it: who ran, what was mapped where, what was seen when. Nothing has
 //! a name yet. Readers of perf.data and the live sampler drive a [`Sink`]; the crate `symbols` implements it.
 
+pub mod javascript;
 mod record;
 mod sink;
 
+pub use javascript::{FIRST_SYSTEM_CALL_ROW, FrameName, Function, FunctionKind, JavaScript, Tier};
 pub use record::{
-    About, Address, BuildId, Comm, Context, CpuTime, Cut, Event, Exit, FIRST_SYSTEM_CALL_ROW, Facts, Fork,
-    JavaScript, LoopWatch, Loss, Measure, Mmap, Registers, Sample, Script, ScriptPart, Second, ShortWaits,
-    Switch, Turn, TurnKind,
+    About, Address, BuildId, Comm, Context, CpuTime, Cut, Event, Exit, Facts, Fork, LoopWatch, Loss, Measure,
+    Mmap, Registers, Sample, Script, ScriptPart, Second, ShortWaits, Switch, Turn, TurnKind,
 };
 pub use sink::Sink;

@@ -228,24 +228,6 @@ pub struct Second {
     pub memory_pressure_ns: Option<u64>,
 }
 
-/// The rows of [`JavaScript`] from here on are system calls in which a thread slept, by their numbers.
-pub const FIRST_SYSTEM_CALL_ROW: u32 = 0xffff_0000;
-
-/// A frame that V8 itself named while it ran. Frames refer to it by `row`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JavaScript<'a> {
-    /// Its place among all such frames, from 0.
-    pub row: u32,
-    /// As a perf map would spell it: `JS:*handle /srv/app.js:12:3`.
-    pub symbol: &'a [u8],
-    /// The line that ran, from 1; 0 when not known.
-    pub line: u32,
-    /// The column that ran, from 1; 0 when not known.
-    pub column: u32,
-    /// Whether the compiler put it inside its caller.
-    pub inlined: bool,
-}
-
 /// A script whose text in V8 is not the text of the file that it is named after: a transpiler made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script<'a> {
@@ -319,7 +301,7 @@ pub enum Context {
     Kernel,
     /// The hypervisor's, or a guest's: known to exist, never named.
     Elsewhere,
-    /// JavaScript that was named when it was seen: the value is the row of a [`JavaScript`] frame.
+    /// JavaScript that was named when it was seen: the value is the row of a [`JavaScript`](crate::JavaScript) frame.
     JavaScript,
     /// Nobody's: the callers beyond are not known. The value is the number of a [`Cut`].
     Cut,

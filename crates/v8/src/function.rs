@@ -49,6 +49,35 @@ impl Function {
     }
 }
 
+/// Longer names count as long.
+const LONG: usize = 1 << 10;
+
+impl Function {
+    fn texts(&self) -> impl Iterator<Item = &Arc<str>> {
+        [&self.name, &self.inferred_name].into_iter().chain(&self.script).chain(&self.generator)
+    }
+
+    /// The bytes of its long names.
+    pub(crate) fn long_bytes(&self) -> usize {
+        self.texts().map(|text| text.len()).filter(|length| *length > LONG).sum()
+    }
+
+    /// The same with the beginnings of its long names.
+    pub(crate) fn cut(self) -> Self {
+        let cut = |text: Arc<str>| match text.char_indices().nth(LONG) {
+            Some((end, _)) => Arc::from(&text[..end]),
+            None => text,
+        };
+        Self {
+            name: cut(self.name),
+            inferred_name: cut(self.inferred_name),
+            script: self.script.map(cut),
+            generator: self.generator.map(cut),
+            ..self
+        }
+    }
+}
+
 /// Which function of a reader's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
@@ -210,3 +239,26 @@ impl Heap<'_> {
 
 /// The slot of a ScopeInfo's start since 13.6.
 const FIXED_START: u64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_counted_and_cut() {
+        let function = |name: String, script: &str| Function {
+            name: name.into(),
+            inferred_name: "".into(),
+            script: Some(script.into()),
+            generator: None,
+            line: 1,
+            column: 1,
+            kind: FunctionKind::JavaScript,
+        };
+        let short = function("n".repeat(LONG), "/srv/app.js");
+        assert_eq!((short.long_bytes(), short.clone().cut()), (0, short));
+        let long = function("長".repeat(2 * LONG), "/srv/app.js");
+        assert_eq!(long.long_bytes(), 6 * LONG);
+        assert_eq!(long.cut(), function("長".repeat(LONG), "/srv/app.js"));
+    }
+}

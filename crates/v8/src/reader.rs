@@ -23,6 +23,8 @@ pub struct Reader {
     pub(crate) state: State,
     functions: Vec<Function>,
     ids: FxHashMap<Function, FunctionId>,
+    /// The bytes of long names in the table.
+    long_bytes: usize,
 }
 
 /// What is known of the process's heap.
@@ -33,6 +35,8 @@ pub(crate) struct State {
     pub(crate) wasm: Wasm,
     pub(crate) shared: FxHashMap<u64, Shared>,
     scripts: FxHashMap<u64, (Script, u64)>,
+    /// The bytes of their names.
+    script_bytes: usize,
     /// Scripts that were read and not asked for yet, and all that were told, by number and name.
     pub(crate) new_scripts: Vec<SeenScript>,
     pub(crate) told_scripts: FxHashSet<(u64, Arc<str>)>,
@@ -81,6 +85,12 @@ const MOST_ENTRIES: usize = 1 << 15;
 /// A program that makes more functions than this gets no new names.
 const MOST_FUNCTIONS: usize = 1 << 20;
 
+/// All long names of a process together: when there are more, those of new functions are cut.
+const MOST_LONG_BYTES: usize = 32 << 20;
+
+/// When the names of scripts take so much, they are forgotten.
+const MOST_SCRIPT_BYTES: usize = 32 << 20;
+
 /// Maps seldom die: their types are kept for so many batches.
 const BATCHES_PER_MAPS: u64 = 64;
 
@@ -92,7 +102,8 @@ const LONGEST_BYTECODE: u64 = 1 << 22;
 impl Reader {
     /// A reader for one process.
     pub fn new(layout: Layout) -> Self {
-        Self { layout, state: State::default(), functions: Vec::new(), ids: FxHashMap::default() }
+        let (functions, ids) = (Vec::new(), FxHashMap::default());
+        Self { layout, state: State::default(), functions, ids, long_bytes: 0 }
     }
 
     /// Says that time has passed since the last frame: what is kept is looked at again before it is believed.
@@ -108,6 +119,10 @@ impl Reader {
         }
         empty_when_full(&mut state.shared);
         empty_when_full(&mut state.scripts);
+        if state.script_bytes > MOST_SCRIPT_BYTES {
+            (state.script_bytes, state.scripts) = (0, FxHashMap::default());
+            state.told_scripts.clear();
+        }
         empty_when_full(&mut state.bytecodes);
         if state.told_scripts.len() > MOST_ENTRIES {
             state.told_scripts.clear();
@@ -188,10 +203,18 @@ impl Reader {
         if let Some(id) = self.ids.get(&function) {
             return Ok(*id);
         }
+        let mut function = function;
+        if self.long_bytes > MOST_LONG_BYTES && function.long_bytes() > 0 {
+            function = function.cut();
+            if let Some(id) = self.ids.get(&function) {
+                return Ok(*id);
+            }
+        }
         if self.functions.len() >= MOST_FUNCTIONS {
             return Err(Reason::TooLarge);
         }
         let id = FunctionId(self.functions.len() as u32);
+        self.long_bytes = self.long_bytes.saturating_add(function.long_bytes());
         self.functions.push(function.clone());
         self.ids.insert(function, id);
         Ok(id)
@@ -230,6 +253,8 @@ impl State {
         if !is_fresh {
             let read = Script::read(&mut heap, script)?;
             self.note_script(script, &read);
+            self.script_bytes =
+                self.script_bytes.saturating_add(read.name.as_ref().map_or(0, |name| name.len()));
             self.scripts.insert(script.address, (read, self.batch));
         }
         self.scripts.get_mut(&script.address).map(|(script, _)| script).ok_or(Reason::Unreadable)

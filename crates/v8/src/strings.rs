@@ -13,11 +13,12 @@ pub(crate) enum Text {
     Two(Vec<u16>),
 }
 
-/// What a name may have: real ones are shorter, and longer ones are cut.
-pub(crate) const LONGEST_NAME: usize = 1 << 10;
+/// The characters that a name may have: longer ones are cut.
+pub(crate) const LONGEST_NAME: usize = 1 << 16;
 
-/// Concatenated strings are trees: so many nodes are looked at.
-const MOST_NODES: usize = 1 << 12;
+/// Concatenated strings are trees: so many nodes are looked at. The longest name has as many when it was made by
+/// `repeat`, whose leaves have 7 characters or more.
+const MOST_NODES: usize = 1 << 15;
 
 const LENGTH: u64 = 12;
 /// Characters of a flat string; the first part, the parent, the actual string.

@@ -9,7 +9,6 @@ mod neighbour;
 mod page;
 mod secret;
 mod server;
-mod sha256;
 
 pub use library::{Library, Listed, Listing, Refusal};
 pub use page::single_file;

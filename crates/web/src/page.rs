@@ -2,8 +2,7 @@
 //! inside, too, and opens from a disk, from a ticket, without a network; served, it asks its server for recordings.
 
 use base64_simd::STANDARD as BASE64;
-
-use crate::sha256::sha256;
+use sha2::{Digest, Sha256};
 
 /// Made from `page/src`, and committed: building nodescope needs no npm.
 const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
@@ -74,7 +73,7 @@ fn assemble(home: &str, title: &str, recording: &str, scripts: &[&str]) -> Strin
 
 /// How a policy names an inline text.
 fn source_of(text: &str) -> String {
-    format!("'sha256-{}'", BASE64.encode_to_string(sha256(text.as_bytes())))
+    format!("'sha256-{}'", BASE64.encode_to_string(Sha256::digest(text.as_bytes())))
 }
 
 fn escape(text: &str) -> String {
@@ -128,7 +127,7 @@ mod tests {
             all.extend_from_slice(&fs::read(page.join(&name)).unwrap());
             all.push(0);
         }
-        let expected = hex(&sha256(&all));
+        let expected = hex(&Sha256::digest(&all));
         for script in [SCRIPT, SERVED_SCRIPT] {
             let first = script.lines().next().unwrap_or_default();
             assert!(first.ends_with(&expected), "page/dist is stale: run npm ci && npm run build in page");

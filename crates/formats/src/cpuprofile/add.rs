@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use super::raw::{Call, NO_ID, RawProfile};
 use super::times::{Times, durations, median, times};
 use symbols::add::{self, Written};
-use symbols::naming::name_call_frame;
+use symbols::naming::parts::{Parts, name_parts};
+use symbols::naming::{Named, name_call_frame};
 
 /// What one profile gave.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +27,7 @@ pub(crate) struct Added {
 pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder) -> Added {
     let rows = NodeRows::new(raw);
     let parents = parents(raw, &rows, builder);
-    let stacks = stacks(raw, &parents, builder);
+    let stacks = stacks(raw, &parents, add_frame, builder);
     add_line_ticks(raw, &rows, &stacks, builder);
     let elsewhere = ticks_elsewhere(raw, &rows);
     let inlined = &mut builder.meta().losses.inlined;
@@ -92,10 +93,15 @@ impl NodeRows {
     }
 }
 
-/// The stack of each node, given the row of its parent.
-pub(super) fn stacks(raw: &RawProfile<'_>, parents: &[u32], builder: &mut Builder) -> Vec<StackId> {
+/// The stack of each node, given the row of its parent and what adds a call.
+pub(super) fn stacks(
+    raw: &RawProfile<'_>,
+    parents: &[u32],
+    add: fn(&Call<'_>, &mut Builder) -> FrameId,
+    builder: &mut Builder,
+) -> Vec<StackId> {
     let frames: Vec<Option<FrameId>> =
-        raw.calls.iter().map(|call| (!is_root(call)).then(|| add_frame(call, builder))).collect();
+        raw.calls.iter().map(|call| (!is_root(call)).then(|| add(call, builder))).collect();
     builder.reserve(0, raw.nodes.len());
     let mut stacks: Vec<Option<StackId>> = vec![None; raw.nodes.len()];
     let mut is_waiting = vec![false; raw.nodes.len()];
@@ -163,23 +169,38 @@ fn note(builder: &mut Builder, count: u64, what: &str, things: &str) {
     }
 }
 
-/// The root of V8's tree has no time and is no function.
+/// The root of V8's tree has no time and is no function. Code from `eval` may be called so, but has a place.
 pub(super) fn is_root(call: &Call<'_>) -> bool {
-    call.name.0 == "(root)" && call.url.0.is_empty()
+    call.name.0 == "(root)" && call.url.0.is_empty() && call.line <= 1 && call.column <= 1
 }
 
+/// Adds the frame of a call in a file. Its script may be a text of ours, which stands for generated code.
 pub(super) fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
-    frame(call, false, builder)
+    let named = name_call_frame(&call.name.0, &call.url.0, call.line, call.column, Tier::Unmarked);
+    frame(call, &named, false, builder)
 }
 
-/// Adds the frame of a call that was compiled into its caller.
+/// Adds the frame of a call that V8 has just told: the script is V8's own word.
+pub(super) fn add_live_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
+    frame(call, &live_name(call), false, builder)
+}
+
+/// The same for a call that was compiled into its caller.
 pub(super) fn add_inlined_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
-    frame(call, true, builder)
+    frame(call, &live_name(call), true, builder)
 }
 
-fn frame(call: &Call<'_>, inlined: bool, builder: &mut Builder) -> FrameId {
+fn live_name<'a>(call: &'a Call<'_>) -> Named<'a> {
     let Call { name, url, line, column } = call;
-    let named = name_call_frame(&name.0, &url.0, *line, *column, Tier::Unmarked);
+    if url.0.is_empty() {
+        return name_call_frame(&name.0, "", *line, *column, Tier::Unmarked);
+    }
+    let script = Some(&*url.0);
+    name_parts(&Parts { line: *line, column: *column, ..Parts::javascript(&name.0, script) })
+}
+
+fn frame(call: &Call<'_>, named: &Named<'_>, inlined: bool, builder: &mut Builder) -> FrameId {
+    let Call { name, url, .. } = call;
     let symbol = match (named.line, named.column) {
         _ if url.0.is_empty() && !name.0.is_empty() => name.0.to_string(),
         _ if url.0.is_empty() => named.function.to_string(),
@@ -187,7 +208,7 @@ fn frame(call: &Call<'_>, inlined: bool, builder: &mut Builder) -> FrameId {
         (line, 0) => format!("{} {}:{line}", named.function, url.0),
         (line, column) => format!("{} {}:{line}:{column}", named.function, url.0),
     };
-    add::frame(builder, &named, ModuleId::NONE, &Written { symbol: &symbol, inlined })
+    add::frame(builder, named, ModuleId::NONE, &Written { symbol: &symbol, inlined })
 }
 
 /// Nodes count their own lines; samples of a trace name theirs.

@@ -237,7 +237,7 @@ impl Functions {
     /// The function that V8 calls so, in the list.
     fn find(&mut self, call: &Call<'_>, text_of: &mut TextOf<'_>) -> Option<Id> {
         let Some(&script) = self.by_url.get(&*call.url.0) else {
-            self.lacks_some = true;
+            self.lacks_some |= !is_cut(&call.url.0);
             return None;
         };
         let found = self.layout(script, text_of)?.function_at(call.line, call.column);
@@ -349,6 +349,13 @@ impl Functions {
         let owned = |text: &str| Text(Cow::Owned(text.to_owned()));
         Some(Call { name: owned(&listed.name), url: owned(&one.url), line, column })
     }
+}
+
+/// V8's profiler cuts the names of scripts after so many units of UTF-16; its list of functions does not.
+const LONGEST_URL: usize = 1024;
+
+fn is_cut(url: &str) -> bool {
+    url.len() >= LONGEST_URL && url.encode_utf16().count() >= LONGEST_URL
 }
 
 #[cfg(test)]

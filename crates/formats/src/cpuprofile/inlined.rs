@@ -7,7 +7,7 @@ use profile::{Builder, Inlined, LineTick, StackId};
 
 use super::add;
 use super::functions::{Functions, Owner, TextOf};
-use super::raw::{Call, RawProfile};
+use super::raw::RawProfile;
 
 /// A line with less than a twentieth of a window's samples, or with fewer than this, hides nothing that matters.
 const MUCH: u64 = 20;
@@ -26,13 +26,6 @@ struct Part {
     stack: StackId,
     ticks: u64,
     given: u64,
-}
-
-/// What one sample is.
-pub(super) struct Given<'a> {
-    pub(super) stack: StackId,
-    /// The function that was inlined.
-    pub(super) inlined: Option<&'a Call<'static>>,
 }
 
 impl Shares {
@@ -75,33 +68,24 @@ impl Shares {
         Self { nodes, counts: Inlined::default() }
     }
 
-    /// What the next sample of a node is.
-    pub(super) fn next(&mut self, row: usize) -> Given<'_> {
-        let none = Given { stack: StackId::NONE, inlined: None };
-        let Some(parts) = self.nodes.get_mut(row) else { return none };
+    /// The stack of the next sample of a node.
+    pub(super) fn next(&mut self, row: usize) -> StackId {
+        let Some(parts) = self.nodes.get_mut(row) else { return StackId::NONE };
         let ticks = parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.ticks));
         let given = parts.iter().fold(1u64, |sum, part| sum.saturating_add(part.given));
         let lack = |part: &Part| {
             i128::from(part.ticks) * i128::from(given) - i128::from(part.given) * i128::from(ticks)
         };
         // Of equals the first one.
-        let Some(part) = parts.iter_mut().rev().max_by_key(|part| lack(part)) else { return none };
+        let Some(part) = parts.iter_mut().rev().max_by_key(|part| lack(part)) else { return StackId::NONE };
         part.given = part.given.saturating_add(1);
         match &part.owner {
-            Owner::Itself => Given { stack: part.stack, inlined: None },
-            Owner::Uncertain => {
-                self.counts.uncertain += 1;
-                Given { stack: part.stack, inlined: None }
-            }
-            Owner::Unchecked => {
-                self.counts.unchecked += 1;
-                Given { stack: part.stack, inlined: None }
-            }
-            Owner::Inlined(call) => {
-                self.counts.found += 1;
-                Given { stack: part.stack, inlined: Some(call) }
-            }
+            Owner::Itself => {}
+            Owner::Uncertain => self.counts.uncertain += 1,
+            Owner::Unchecked => self.counts.unchecked += 1,
+            Owner::Inlined(_) => self.counts.found += 1,
         }
+        part.stack
     }
 }
 

@@ -1,16 +1,17 @@
 //! Joins the profiles of one recording: window after window of each thread, of several threads and processes, on one
-//! clock. Every window becomes a profile of its own that counts from the same start, so that it can be written at once;
-//! together they are what one long profile would have been. So each thread's last sample waits for the
-//! next window, which tells how long it lasted.
+//! clock. Every window becomes a chunk of our own file, so that it can be written at once; together they are what one
+//! long profile would have been. So each thread's last sample waits for the next window, which tells how long it
+//! lasted.
 //!
 //! Windows overlap, and all samples between the start of one and the end of the one before are in both: they count
 //! once. What the recorder itself runs in the target is no sample; its time goes to what ran before.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 
+use profile::file::Growing;
 use profile::{
-    Builder, Cost, LaneInfo, Meta, Process, ProcessId, Profile, Role, Sample, StackId, Thread, ThreadId, Unit,
+    Builder, Cost, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread, ThreadId, Unit,
 };
 use symbols::finish::settle_quality;
 
@@ -19,8 +20,7 @@ use super::coverage::{self, SeenFunctions};
 use super::functions::{Functions, TextOf};
 use super::inlined::Shares;
 use super::parse;
-use super::raw::{Call, RawProfile};
-use crate::json::Text;
+use super::raw::RawProfile;
 
 /// What recorded functions of our own have as their script.
 const OURS: &str = "nodescope:";
@@ -32,11 +32,10 @@ const LANE: LaneInfo<'static> = LaneInfo { name: "cpu profile", unit: Unit::Ns, 
 pub const CALLS: &str = "calls";
 
 /// A recording whose windows come one by one.
-#[derive(Debug)]
 pub struct Joiner {
-    /// What is known of the recording as a whole.
-    meta: Meta,
+    growing: Growing,
     interval_ns: u64,
+    samples: u64,
     /// What is added to a time of the profiler's clock to make it one since 1970.
     to_unix_ns: Option<i128>,
     origin_ns: Option<u64>,
@@ -85,13 +84,10 @@ struct Seen {
 }
 
 /// A sample that may last longer.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Held {
     time_ns: u64,
-    /// The root first.
-    calls: Vec<Call<'static>>,
-    /// The function that was inlined in the last of them.
-    inlined: Option<Call<'static>>,
+    stack: StackId,
 }
 
 /// A sample that counts.
@@ -103,15 +99,23 @@ struct Kept {
 impl Joiner {
     /// Begins a recording with that much time between samples.
     pub fn new(interval_ns: u64) -> Self {
+        let mut growing = Growing::new();
         let (format, way_in) = (FORMAT.into(), WAY_IN.into());
-        let meta = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
+        *growing.rows().meta() = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
+        // The samples' lane is the main one.
+        growing.rows().lane(LANE);
         let (threads, functions) = (HashMap::new(), HashMap::new());
-        Self { meta, interval_ns, to_unix_ns: None, origin_ns: None, threads, functions }
+        Self { growing, interval_ns, samples: 0, to_unix_ns: None, origin_ns: None, threads, functions }
     }
 
-    /// What is known of the recording as a whole, in all windows from now on.
+    /// What is known of the recording as a whole, from the next chunk on.
     pub fn meta(&mut self) -> &mut Meta {
-        &mut self.meta
+        self.growing.rows().meta()
+    }
+
+    /// How many samples there are by now, without each thread's last one.
+    pub fn samples(&self) -> u64 {
+        self.samples
     }
 
     /// Says what time it is: on the profiler's clock, and since 1970.
@@ -129,85 +133,104 @@ impl Joiner {
         self.functions.get_mut(&(whose.pid, whose.inner_pid)).is_some_and(Functions::take_lack)
     }
 
-    /// A window of a thread, as V8 wrote it. `text_of` gives a script's text, where it can be had: the lines of its functions
-    /// tell what V8 had inlined.
+    /// A window of a thread, as V8 wrote it, as a chunk of our file. `text_of` gives a script's text, where it can be had:
+    /// the lines of its functions tell what V8 had inlined.
     pub fn window(
         &mut self,
         text: &str,
         whose: &Whose,
         mut text_of: impl FnMut(&str) -> Option<String>,
-    ) -> Profile {
+    ) -> io::Result<Vec<u8>> {
         let mut raw = RawProfile::default();
         let damage = parse::parse(text, &mut raw);
         let (start_ns, times_ns) = (bound_ns(raw.start), times_ns(&raw));
-        let origin_ns = *self.origin_ns.get_or_insert(start_ns);
-        let mut builder = self.builder(origin_ns);
-        builder.meta().losses.damage.extend(damage);
-        let thread = add_thread(&mut builder, whose);
-        let seen = self.threads.entry(whose.clone()).or_default();
         let end_ns = bound_ns(raw.end).max(start_ns);
-        builder.meta().losses.lost = lost(&times_ns, self.interval_ns);
+        let origin_ns = self.begin(start_ns);
+        let builder = self.growing.rows();
+        let thread = add_thread(builder, whose);
+        let seen = self.threads.entry(whose.clone()).or_default();
         let functions = self.functions.entry((whose.pid, whose.inner_pid)).or_default();
-        add_samples(&raw, &times_ns, (thread, seen), functions, &mut text_of, &mut builder);
+        self.samples += add_samples(&raw, &times_ns, (thread, seen), functions, &mut text_of, builder);
         seen.until_ns = seen.until_ns.max(end_ns);
-        builder.meta().duration_ns = end_ns.saturating_sub(origin_ns);
-        settle_quality(&mut builder);
-        builder.finish()
+        let meta = builder.meta();
+        meta.losses.damage.extend(damage);
+        meta.losses.lost = meta.losses.lost.saturating_add(lost(&times_ns, self.interval_ns));
+        meta.duration_ns = meta.duration_ns.max(end_ns.saturating_sub(origin_ns));
+        add_quality(builder);
+        self.growing.chunk()
     }
 
-    /// The counts of a thread's calls, as V8's coverage has them, as a lane of their own. `text_of` gives a script's
-    /// text, where it can be had: V8 names functions by their place in it.
+    /// The counts of a thread's calls, as V8's coverage has them, as a lane of their own, in a chunk of our file. `text_of`
+    /// gives a script's text, where it can be had: V8 names functions by their place in it.
     pub fn calls(
         &mut self,
         coverage: &str,
         whose: &Whose,
         text_of: impl FnMut(&str) -> Option<String>,
-    ) -> Profile {
-        let origin_ns = *self.origin_ns.get_or_insert(0);
-        let mut builder = self.builder(origin_ns);
-        let thread = add_thread(&mut builder, whose);
+    ) -> io::Result<Vec<u8>> {
+        self.begin(0);
+        let builder = self.growing.rows();
+        let thread = add_thread(builder, whose);
         let lane = builder.lane(LaneInfo { name: CALLS, unit: Unit::Event, timed: false, counted: false });
         let seen = self.threads.entry(whose.clone()).or_default();
         let found = coverage::read(coverage, &seen.functions, text_of);
         builder.meta().losses.damage.extend(found.damage);
         for (call, count) in &found.calls {
-            let frame = add::add_frame(call, &mut builder);
+            let frame = add::add_live_frame(call, builder);
             let stack = builder.stack(StackId::NONE, frame);
             builder.sample(lane, Sample { time_ns: 0, thread, stack, weight: *count });
         }
-        builder.finish()
+        self.growing.chunk()
     }
 
-    /// The end: each thread's last sample, which nothing has ended, what is missing, a sentence each, what recording cost,
-    /// and the CPU time that the processes used meanwhile.
-    pub fn finish(&mut self, losses: Vec<String>, cost: Cost, cpu_ns: Option<u64>) -> Profile {
-        let mut builder = self.builder(self.origin_ns.unwrap_or(0));
+    /// The end, as the last chunk: each thread's last sample, which nothing has ended, what is missing, a sentence each, what
+    /// recording cost, and the CPU time that the processes used meanwhile.
+    pub fn finish(&mut self, losses: Vec<String>, cost: Cost, cpu_ns: Option<u64>) -> io::Result<Vec<u8>> {
+        self.begin(0);
+        let builder = self.growing.rows();
         let mut last: Vec<(&Whose, &mut Seen)> = self.threads.iter_mut().collect();
         last.sort_by_key(|(_, seen)| seen.held.as_ref().map(|held| held.time_ns));
         for (whose, seen) in last {
             if let Some(held) = seen.held.take() {
-                let thread = add_thread(&mut builder, whose);
-                add_held(&held, seen.until_ns, thread, &mut builder);
+                let thread = add_thread(builder, whose);
+                add_held(held, seen.until_ns, thread, builder);
             }
         }
-        builder.meta().losses.damage = losses;
-        builder.meta().losses.cpu_ns = cpu_ns;
-        builder.meta().cost = Some(cost);
-        settle_quality(&mut builder);
-        builder.finish()
+        let meta = builder.meta();
+        meta.losses.damage.extend(losses);
+        meta.losses.cpu_ns = cpu_ns;
+        meta.cost = Some(cost);
+        add_quality(builder);
+        self.growing.chunk()
     }
 
-    fn builder(&self, origin_ns: u64) -> Builder {
-        let mut builder = Builder::new();
-        builder.set_origin_ns(origin_ns);
-        // The samples' lane is the main one in every part.
-        builder.lane(LANE);
-        let meta = builder.meta();
-        meta.clone_from(&self.meta);
-        meta.start_clock_s = Some(origin_ns as f64 / 1e9);
-        meta.start_unix_ns =
-            self.to_unix_ns.map(|to_unix_ns| (i128::from(origin_ns) + to_unix_ns).to_string());
-        builder
+    /// Fixes the start of the recording, the first time.
+    fn begin(&mut self, start_ns: u64) -> u64 {
+        if let Some(origin_ns) = self.origin_ns {
+            return origin_ns;
+        }
+        self.origin_ns = Some(start_ns);
+        self.growing.rows().set_origin_ns(start_ns);
+        let to_unix_ns = self.to_unix_ns;
+        let meta = self.growing.rows().meta();
+        meta.start_clock_s = Some(start_ns as f64 / 1e9);
+        meta.start_unix_ns = to_unix_ns.map(|to_unix_ns| (i128::from(start_ns) + to_unix_ns).to_string());
+        start_ns
+    }
+}
+
+/// Adds the frames of the samples since the last chunk to those of before.
+fn add_quality(builder: &mut Builder) {
+    let (frames, unnamed) = {
+        let losses = &mut builder.meta().losses;
+        (losses.frames, std::mem::take(&mut losses.unnamed))
+    };
+    settle_quality(builder);
+    let losses = &mut builder.meta().losses;
+    losses.frames = losses.frames.saturating_add(frames);
+    for (reason, count) in unnamed {
+        let sum = losses.unnamed.entry(reason).or_default();
+        *sum = sum.saturating_add(count);
     }
 }
 
@@ -248,6 +271,7 @@ fn times_ns(raw: &RawProfile<'_>) -> Vec<u64> {
     raw.time_deltas.iter().map(&mut add).collect()
 }
 
+/// Adds the samples of a window; returns how many.
 fn add_samples(
     raw: &RawProfile<'_>,
     times_ns: &[u64],
@@ -255,28 +279,29 @@ fn add_samples(
     functions: &mut Functions,
     text_of: &mut TextOf<'_>,
     builder: &mut Builder,
-) {
+) -> u64 {
     let rows = NodeRows::new(raw);
     let parents = add::parents(raw, &rows, builder);
-    let stacks = add::stacks(raw, &parents, builder);
+    let stacks = add::stacks(raw, &parents, add::add_live_frame, builder);
     note_calls(raw, &parents, functions, text_of);
     let mut shares = Shares::new(raw, &stacks, functions, text_of, builder);
     seen.functions.note(&raw.calls);
     let kept = kept(raw, times_ns, seen.until_ns, |id| rows.row(id), &parents);
     let lane = builder.lane(LANE);
-    let Some((last, before)) = kept.split_last() else { return };
-    if let Some(held) = seen.held.take() {
-        add_held(&held, kept[0].time_ns, thread, builder);
+    let Some((last, before)) = kept.split_last() else { return 0 };
+    let held = seen.held.take();
+    if let Some(held) = held {
+        add_held(held, kept[0].time_ns, thread, builder);
     }
     for (place, sample) in before.iter().enumerate() {
-        let stack = sample.row.map_or(StackId::NONE, |row| shares.next(row).stack);
+        let stack = sample.row.map_or(StackId::NONE, |row| shares.next(row));
         let weight = kept[place + 1].time_ns - sample.time_ns;
         builder.sample(lane, Sample { time_ns: sample.time_ns, thread, stack, weight });
     }
-    let calls = last.row.map(|row| calls_to(raw, &parents, row)).unwrap_or_default();
-    let inlined = last.row.and_then(|row| shares.next(row).inlined.cloned());
-    seen.held = Some(Held { time_ns: last.time_ns, calls, inlined });
-    builder.meta().losses.inlined = shares.counts;
+    let stack = last.row.map_or(StackId::NONE, |row| shares.next(row));
+    seen.held = Some(Held { time_ns: last.time_ns, stack });
+    builder.meta().losses.inlined.add(&shares.counts);
+    before.len() as u64 + u64::from(held.is_some())
 }
 
 /// Notes which functions were seen to call which; what has no script is looked through.
@@ -294,18 +319,10 @@ fn note_calls(raw: &RawProfile<'_>, parents: &[u32], functions: &mut Functions, 
 }
 
 /// Adds a sample that was held back, now that its end is known.
-fn add_held(held: &Held, end_ns: u64, thread: ThreadId, builder: &mut Builder) {
-    let stack = held.calls.iter().fold(StackId::NONE, |stack, call| {
-        let frame = add::add_frame(call, builder);
-        builder.stack(stack, frame)
-    });
-    let stack = held.inlined.as_ref().map_or(stack, |call| {
-        let frame = add::add_inlined_frame(call, builder);
-        builder.stack(stack, frame)
-    });
-    let weight = end_ns.saturating_sub(held.time_ns);
+fn add_held(held: Held, end_ns: u64, thread: ThreadId, builder: &mut Builder) {
+    let Held { time_ns, stack } = held;
     let lane = builder.lane(LANE);
-    builder.sample(lane, Sample { time_ns: held.time_ns, thread, stack, weight });
+    builder.sample(lane, Sample { time_ns, thread, stack, weight: end_ns.saturating_sub(time_ns) });
 }
 
 /// The samples that count, by time: none that an earlier window has, none of our own.
@@ -338,17 +355,6 @@ fn callers(parents: &[u32], row: usize) -> impl Iterator<Item = usize> {
 }
 
 const MOST_CALLERS: usize = 1024;
-
-fn calls_to(raw: &RawProfile<'_>, parents: &[u32], row: usize) -> Vec<Call<'static>> {
-    let owned = |text: &Text<'_>| Text(Cow::Owned(text.0.to_string()));
-    let mut calls: Vec<Call<'static>> = callers(parents, row)
-        .map(|row| &raw.calls[raw.nodes[row].call as usize])
-        .filter(|call| !add::is_root(call))
-        .map(|call| Call { name: owned(&call.name), url: owned(&call.url), ..*call })
-        .collect();
-    calls.reverse();
-    calls
-}
 
 /// How many samples V8 did not take in time.
 fn lost(times_ns: &[u64], interval_ns: u64) -> u64 {

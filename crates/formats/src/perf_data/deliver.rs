@@ -1,8 +1,8 @@
 //! Records, in the order of their times, to the sink.
 
 use trace::{
-    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, JavaScript, LoopWatch, Loss, Mmap, ScriptPart,
-    Second, ShortWaits, Sink, Switch, Turn, TurnKind,
+    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, FrameName, JavaScript, LoopWatch, Loss, Mmap,
+    ScriptPart, Second, ShortWaits, Sink, Switch, Turn, TurnKind, javascript,
 };
 
 use super::attributes::{Attribute, Attributes, part};
@@ -44,6 +44,7 @@ pub(super) mod kind {
     pub(in super::super) const LOSS: u32 = 0x4e53_0020;
     pub(in super::super) const SHORT_WAITS: u32 = 0x4e53_0010;
     pub(in super::super) const SCRIPT: u32 = 0x4e53_0021;
+    pub(in super::super) const NAMED: u32 = 0x4e53_0022;
     pub(in super::super) const LOOP_WATCH: u32 = 0x4e53_0008;
     pub(in super::super) const TURN: u32 = 0x4e53_0009;
     pub(in super::super) const SECOND: u32 = 0x4e53_000a;
@@ -157,6 +158,7 @@ pub(super) struct Deliver<'a> {
     events: Events,
     sink: &'a mut dyn Sink,
     lists: Lists,
+    names: javascript::Parts,
     /// Records that are shorter than they should be.
     short: u64,
 }
@@ -166,6 +168,7 @@ pub(super) struct Deliver<'a> {
 pub(super) struct Kept {
     pub(super) events: Events,
     lists: Lists,
+    names: javascript::Parts,
 }
 
 impl<'a> Deliver<'a> {
@@ -173,12 +176,12 @@ impl<'a> Deliver<'a> {
         Self::with(Kept::default(), sink)
     }
 
-    pub(super) fn with(Kept { events, lists }: Kept, sink: &'a mut dyn Sink) -> Self {
-        Self { events, sink, lists, short: 0 }
+    pub(super) fn with(Kept { events, lists, names }: Kept, sink: &'a mut dyn Sink) -> Self {
+        Self { events, sink, lists, names, short: 0 }
     }
 
     pub(super) fn keep(self) -> Kept {
-        Kept { events: self.events, lists: self.lists }
+        Kept { events: self.events, lists: self.lists, names: self.names }
     }
 
     /// Takes what the reader tells; gives back memory that is free again.
@@ -368,12 +371,16 @@ impl<'a> Deliver<'a> {
             kind::SECOND => self.sink.second(&second(body)?),
             kind::JAVASCRIPT => {
                 let (row, line, column) = (body.u32()?, body.u32()?, body.u32()?);
-                let (inlined, symbol) = (body.u32()? != 0, until_nul(body.rest()));
-                self.sink.javascript(&JavaScript { row, symbol, line, column, inlined });
+                let (inlined, name) = (body.u32()? != 0, FrameName::Symbol(until_nul(body.rest())));
+                self.sink.javascript(&JavaScript { row, name, line, column, inlined });
+            }
+            kind::NAMED => {
+                if let Some(bytes) = self.names.take(misc, counted(body)?) {
+                    self.sink.javascript(&javascript::decode(bytes)?);
+                }
             }
             kind::SCRIPT => {
-                let length = usize::try_from(body.u32()?).ok()?;
-                let bytes = body.rest().get(..length)?;
+                let bytes = counted(body)?;
                 self.sink.script(&match misc {
                     0 => ScriptPart::Name(bytes),
                     1 => ScriptPart::MapUrl(bytes),
@@ -424,6 +431,12 @@ impl<'a> Deliver<'a> {
             None => {}
         }
     }
+}
+
+/// Bytes behind their length.
+fn counted(mut body: Bytes<'_>) -> Option<&[u8]> {
+    let length = usize::try_from(body.u32()?).ok()?;
+    body.rest().get(..length)
 }
 
 /// A number, unless it stands for one that is not known.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capture::{WAITS_ID, own};
 use symbols::Walker;
-use trace::{Address, Context, FIRST_SYSTEM_CALL_ROW, JavaScript, Registers, Sample, Sink};
+use trace::{Address, Context, FIRST_SYSTEM_CALL_ROW, FrameName, JavaScript, Registers, Sample, Sink};
 
 use super::threads::syscall_name;
 
@@ -91,8 +91,8 @@ impl Asleep {
         let row = FIRST_SYSTEM_CALL_ROW | syscall.unwrap_or(0xffff) & 0xffff;
         if self.calls.insert(row) {
             let symbol = name_of(*syscall);
-            let (symbol, line, column, inlined) = (symbol.as_bytes(), 0, 0, false);
-            out.extend(own::javascript(&JavaScript { row, symbol, line, column, inlined }));
+            let (name, line, column, inlined) = (FrameName::Symbol(symbol.as_bytes()), 0, 0, false);
+            out.extend(own::javascript(&JavaScript { row, name, line, column, inlined }));
         }
         walker.sample(&Sample {
             user_registers: Some(Registers { mask: PLACE_REGISTERS, values: &[*sp, *pc] }),

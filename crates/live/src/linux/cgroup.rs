@@ -19,18 +19,19 @@ pub struct TooLittleRoom {
     pub left_bytes: u64,
 }
 
-/// Makes sure that a target that shares its limits with us is not ended for our memory.
-pub fn leave_room(pids: &[u32]) -> Result<(), TooLittleRoom> {
+/// Makes sure that a target that shares its limits with us is not ended for our memory. Says how many bytes of the
+/// recording may stay in memory; `None` where nothing limits them.
+pub fn leave_room(pids: &[u32]) -> Result<Option<u64>, TooLittleRoom> {
     let group = |process: &str| fs::read_to_string(format!("/proc/{process}/cgroup")).ok();
-    let Some(own) = group("self") else { return Ok(()) };
+    let Some(own) = group("self") else { return Ok(None) };
     if !pids.iter().any(|pid| group(&pid.to_string()).as_ref() == Some(&own)) {
-        return Ok(());
+        return Ok(None);
     }
     // It is a favour to the target; nothing depends on it.
     let _ = fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
     match room(Path::new("/sys/fs/cgroup"), &own) {
         Some(left_bytes) if left_bytes / SHARE < NEEDED => Err(TooLittleRoom { left_bytes }),
-        _ => Ok(()),
+        room => Ok(room.map(|left_bytes| left_bytes / SHARE - NEEDED)),
     }
 }
 

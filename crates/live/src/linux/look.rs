@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use capture::{AttachError, Options, Sampler, Scope, records};
 use formats::perf_data::Live;
 use symbols::{Found, Walker};
-use trace::{Address, Context, Registers, Sample, Sink};
+use trace::{Address, Context, Registers, Sample, Sink, javascript};
 
 use super::asleep::PLACE_REGISTERS;
 use super::machine::ThisMachine;
@@ -400,13 +400,9 @@ fn not_seen(tid: u32, why: &str) -> Message {
 
 fn message_of(found: &Found<'_>) -> Option<Message> {
     Some(match found {
-        Found::Frame(frame) => Message::Frame(NamedFrame {
-            row: frame.row,
-            symbol: frame.symbol.to_vec(),
-            line: frame.line,
-            column: frame.column,
-            inlined: frame.inlined,
-        }),
+        Found::Frame(frame) => {
+            Message::Frame(NamedFrame { row: frame.row, bytes: javascript::encode(frame) })
+        }
         Found::Sample(sample) => {
             let place = |address: &Address| {
                 let context = CONTEXTS.iter().position(|context| *context == address.context).unwrap_or(0);

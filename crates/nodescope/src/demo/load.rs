@@ -2,12 +2,14 @@
 //! service busy and does not drown it, whatever the machine.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io;
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use http::{Connection, Limits, Request as HttpRequest};
 
 const CUSTOMERS: u64 = 4;
 /// Several times what the service's cache holds.
@@ -20,10 +22,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const FIRST_PAUSE_US: u64 = 8_000;
 const SHORTEST_PAUSE_US: u64 = 1_000;
 const LONGEST_PAUSE_US: u64 = 200_000;
-/// A service that does not answer for so long has ended or hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// More than the service ever sends.
-const LONGEST_ANSWER: u64 = 4 << 20;
+/// A service that does not answer for so long has ended or hangs; and more than it ever sends.
+const LIMITS: Limits = Limits { time: Duration::from_secs(5), head_bytes: 64 << 10, body_bytes: 4 << 20 };
 /// The unit of times in /proc/PID/stat.
 const TICKS_A_SECOND: f64 = 100.0;
 
@@ -82,17 +82,16 @@ impl Drop for Load {
 }
 
 /// One customer, on one connection.
-fn visit(port: u16, customer: u64, is_over: &AtomicBool, pause_us: &AtomicU64) -> io::Result<()> {
+fn visit(port: u16, customer: u64, is_over: &AtomicBool, pause_us: &AtomicU64) -> Result<(), http::Error> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut answers = BufReader::new(stream.try_clone()?);
-    let mut stream = stream;
+    let mut connection = Connection::new(stream);
     let mut dice = Dice(customer + 1);
     while !is_over.load(Ordering::Relaxed) {
-        stream.write_all(request(&mut dice).as_bytes())?;
-        skip_answer(&mut answers)?;
+        let Asked { method, path, body } = question(&mut dice);
+        let body = Some(body.as_str());
+        let request = HttpRequest { method, path: &path, host: "shop.local", fields: &[], body };
+        connection.ask(&request, &LIMITS)?;
         // Customers do not walk in step.
         let pause = pause_us.load(Ordering::Relaxed);
         thread::sleep(Duration::from_micros(pause / 2 + dice.below(pause.max(1))));
@@ -100,7 +99,14 @@ fn visit(port: u16, customer: u64, is_over: &AtomicBool, pause_us: &AtomicU64) -
     Ok(())
 }
 
-fn request(dice: &mut Dice) -> String {
+/// What the service is asked.
+struct Asked {
+    method: &'static str,
+    path: String,
+    body: String,
+}
+
+fn question(dice: &mut Dice) -> Asked {
     let user = format!("customer-{}", dice.below(USERS));
     let (method, path, body) = match choose(dice.below(100)) {
         Request::Orders => ("POST", "/orders".to_owned(), order(&user, dice)),
@@ -113,8 +119,7 @@ fn request(dice: &mut Dice) -> String {
             ("POST", "/login".to_owned(), format!("{{\"user\":\"{user}\",\"password\":\"open sesame\"}}"))
         }
     };
-    let length = body.len();
-    format!("{method} {path} HTTP/1.1\r\nHost: shop.local\r\nContent-Length: {length}\r\n\r\n{body}")
+    Asked { method, path, body }
 }
 
 fn choose(number: u64) -> Request {
@@ -131,30 +136,6 @@ fn order(user: &str, dice: &mut Dice) -> String {
     let line = |dice: &mut Dice| format!("{{\"article\":{},\"count\":{}}}", dice.below(600), dice.below(15));
     let lines: Vec<String> = (0..60 + dice.below(120)).map(|_| line(dice)).collect();
     format!("{{\"customer\":\"{user}\",\"lines\":[{}]}}", lines.join(","))
-}
-
-/// Reads one answer and forgets it.
-fn skip_answer(answers: &mut impl BufRead) -> io::Result<()> {
-    let mut length = 0;
-    let mut line = String::new();
-    loop {
-        line.clear();
-        if answers.take(LONGEST_ANSWER).read_line(&mut line)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let line = line.trim_end();
-        if line.is_empty() {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().map_err(io::Error::other)?;
-        }
-    }
-    let length = LONGEST_ANSWER.min(length);
-    let skipped = io::copy(&mut answers.take(length), &mut io::sink())?;
-    if skipped == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 /// Looks how busy the event loop's thread is, and lets customers come sooner or later.
@@ -206,22 +187,13 @@ mod tests {
     fn every_kind_of_request_comes() {
         assert_eq!(MIX.iter().map(|(share, _)| share).sum::<u64>(), 100);
         let mut dice = Dice(1);
-        let texts: Vec<String> = (0..500).map(|_| request(&mut dice)).collect();
+        let asked = |dice: &mut Dice| question(dice);
+        let texts =
+            (0..500).map(|_| asked(&mut dice)).map(|Asked { method, path, .. }| format!("{method} {path}"));
+        let texts: Vec<String> = texts.collect();
         for path in ["POST /orders", "GET /page?q=", "GET /report", "POST /login"] {
             let count = texts.iter().filter(|text| text.starts_with(path)).count();
             assert!((10..300).contains(&count), "{path}: {count}");
-        }
-    }
-
-    #[test]
-    fn an_answer_is_skipped_to_its_end() {
-        let mut bytes = &b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 404 No\r\n\r\nrest"[..];
-        skip_answer(&mut bytes).unwrap();
-        assert!(bytes.starts_with(b"HTTP/1.1 404"));
-        skip_answer(&mut bytes).unwrap();
-        assert_eq!(bytes, b"rest");
-        for broken in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"] {
-            assert!(skip_answer(&mut &*broken).is_err());
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::{Dump, FrameRow, State, ThreadStack};
 use crate::style::Style;
-use crate::text::{fit_end, plural, printable, width, wrap};
+use crate::text::{fit_end, fit_start, plural, printable, width, wrap};
 use profile::{Category, Role};
 
 /// Native frames that are shown where there is no JavaScript, or above it.
@@ -183,10 +183,13 @@ fn is_glue(frame: &FrameRow) -> bool {
     frame.builtin && GLUE.iter().any(is_known)
 }
 
+/// The columns that a function may take: a line stays a line.
+const LONGEST_NAME: usize = 240;
+
 fn frame_line(frame: &FrameRow, all_frames: bool, style: &Style) -> String {
     let function =
         if all_frames || frame.is_javascript() { frame.function.clone() } else { short(&frame.function) };
-    let function = printable(&function);
+    let function = fit_start(&printable(&function), LONGEST_NAME);
     let place = printable(&place(frame));
     let room = style.width.saturating_sub(4 + width(&function) + 3);
     let place = if place.is_empty() { place } else { format!(" ({})", fit_end(&place, room.max(16))) };

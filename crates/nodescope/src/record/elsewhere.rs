@@ -2,6 +2,7 @@
 
 use super::Showing;
 use super::inspect::{self, Process};
+use super::spool::MOST_IN_MEMORY;
 use super::words::name_for;
 use crate::cli::{self, Via};
 use crate::failure::Failure;
@@ -21,5 +22,5 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
     let Some(first) = pids.first() else { return Err(not_here("nodescope finds processes")) };
     let name = name_for("node", *first);
     let process = |pid| Process { pid, inner_pid: pid, ..Process::default() };
-    inspect::run(arguments, pids.into_iter().map(process).collect(), &name, showing)
+    inspect::run(arguments, pids.into_iter().map(process).collect(), &name, MOST_IN_MEMORY, showing)
 }

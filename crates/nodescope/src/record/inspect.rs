@@ -8,17 +8,17 @@ mod process;
 mod say;
 mod visit;
 
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use profile::Profile;
 
-use super::spool::Spool;
+use super::spool::{MOST_IN_MEMORY, Spool};
 use super::words::name_for;
-use super::{Output, Showing, deliver, limit};
+use super::{Output, Showing, complete, limit};
 use crate::cli;
 use crate::failure::{Failure, warn};
-use crate::{export, input, select};
+use crate::{input, select};
 use collect::Collector;
 use plan::Plan;
 use visit::{Place, Visit};
@@ -36,10 +36,11 @@ pub(super) fn run(
     arguments: &cli::Record,
     processes: Vec<Process>,
     default: &Path,
+    most_in_memory: u64,
     showing: &Showing,
 ) -> Result<(), Failure> {
     let places: Vec<Place> = processes.into_iter().map(Place::Process).collect();
-    record(arguments, &places, default, showing)
+    record(arguments, &places, default, most_in_memory, showing)
 }
 
 /// Records whatever listens at an address.
@@ -49,13 +50,14 @@ pub(super) fn run_at_address(arguments: &cli::Record, showing: &Showing) -> Resu
         Failure::usage(format!("--connect {typed}: {error}")).hint("--connect localhost:9229")
     })?;
     let name = name_for(&address.host, u32::from(address.port));
-    record(arguments, &[Place::Address(address)], &name, showing)
+    record(arguments, &[Place::Address(address)], &name, MOST_IN_MEMORY, showing)
 }
 
 fn record(
     arguments: &cli::Record,
     places: &[Place],
     default: &Path,
+    most_in_memory: u64,
     showing: &Showing,
 ) -> Result<(), Failure> {
     if arguments.frequency > MOST_SAMPLES && !arguments.way.force {
@@ -68,7 +70,7 @@ fn record(
     let each = arguments.way.each.as_deref().map(select::parse_duration).transpose()?;
     let plan = Plan::new(places.len(), limit(arguments)?, each)?;
     let out = Output::new(arguments, || PathBuf::from(default))?;
-    let spool = Spool::create(&out.path, &profile::file::file_header())?;
+    let spool = Spool::create(&out.path, &profile::file::file_header(), most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     sys::signals::ignore_stop();
     let mut collector = Collector::new(spool, arguments.frequency, plan.whole());
@@ -81,9 +83,7 @@ fn record(
     let roots = visit::roots(places);
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
     let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-    export::write_whole(&profile, out.form, &out.path)?;
-    spool.remove();
-    deliver(&profile, arguments, &out, showing)?;
+    complete(&profile, arguments, &out, &spool, showing)?;
     visited
 }
 
@@ -97,7 +97,7 @@ fn visit_all(
     let mut is_lost = vec![false; places.len()];
     let mut first_failure = None;
     for stay in plan {
-        if sys::signals::ended() || is_lost.iter().all(|is_lost| *is_lost) {
+        if sys::signals::ended() || collector.is_full() || is_lost.iter().all(|is_lost| *is_lost) {
             break;
         }
         if is_lost[stay.place] {
@@ -124,8 +124,10 @@ fn visit_all(
 }
 
 /// Reads back what was written so far.
-fn read_back(spool: &Spool) -> Result<Profile, Failure> {
-    let failed = |what: String| Failure::failed(what).hint(spool.hint());
-    let bytes = fs::read(&spool.path).map_err(|error| failed(error.to_string()))?;
+fn read_back(spool: &mut Spool) -> Result<Profile, Failure> {
+    let hint = spool.hint();
+    let failed = |what: String| Failure::failed(what).hint(hint.as_str());
+    let mut bytes = Vec::new();
+    spool.read()?.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
     profile::file::read(&bytes).map_err(|error| failed(error.to_string()))
 }

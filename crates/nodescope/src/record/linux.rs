@@ -14,6 +14,7 @@ use ::target::{InspectorWay, Places, Role};
 use self::target::Target;
 use super::Showing;
 use super::inspect::{self, Process};
+use super::spool::MOST_IN_MEMORY;
 use super::words::name_for;
 use crate::cli::{self, Via};
 use crate::failure::Failure;
@@ -30,22 +31,24 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
     }
 }
 
-/// Makes sure that a target that shares its memory limit with us is not ended for our memory.
-fn leave_room(pids: &[u32]) -> Result<(), Failure> {
-    ::live::leave_room(pids).map_err(|room| {
+/// Makes sure that a target that shares its memory limit with us is not ended for our memory. Says how many bytes of the
+/// recording may stay in memory.
+fn leave_room(pids: &[u32]) -> Result<u64, Failure> {
+    let room = ::live::leave_room(pids).map_err(|room| {
         Failure::failed(format!(
             "only {} MB are left before the target's memory limit, which counts for nodescope, too",
             room.left_bytes >> 20
         ))
         .hint("record it from outside of its container")
-    })
+    })?;
+    Ok(room.map_or(MOST_IN_MEMORY, |room| room.min(MOST_IN_MEMORY)))
 }
 
 fn by_inspector(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
     let processes = nodes(target)?;
-    leave_room(target.pids())?;
+    let most_in_memory = leave_room(target.pids())?;
     let name = name_for(target.name(), processes[0].pid);
-    inspect::run(arguments, processes, &name, showing)
+    inspect::run(arguments, processes, &name, most_in_memory, showing)
 }
 
 /// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors

@@ -35,7 +35,14 @@ impl Progress {
 
     pub(super) fn clear(&self) {
         if self.is_terminal {
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
+            clear_line();
         }
+    }
+}
+
+/// Makes room for a sentence that is said while a recording is made.
+pub(super) fn clear_line() {
+    if io::stderr().is_terminal() && !is_quiet() {
+        let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
     }
 }

@@ -1,77 +1,377 @@
-//! OUT.part: what was recorded so far, on disk. It opens like any recording, also after a full disk or `kill -9`.
+//! OUT.part: what was recorded so far, on disk. It opens like any recording, also after `kill -9`. What a full disk has no
+//! room for stays in memory, within a limit, and an OUT.part that an earlier recording left is kept under another name.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
-use crate::output;
+use super::progress::clear_line;
+use crate::failure::{Failure, alert, warn};
+use crate::text::about;
+use crate::{invoked, output};
+
+/// How much of a recording stays in memory when the disk is full: half of what a recorder may take, because the
+/// finished profile needs the rest.
+pub(super) const MOST_IN_MEMORY: u64 = 128 << 20;
+
+/// So many names are tried for the OUT.part of an earlier recording.
+const MOST_KEPT: u32 = 10_000;
 
 /// What was recorded so far, on disk.
 pub(super) struct Spool {
-    pub(super) path: PathBuf,
+    path: PathBuf,
     file: File,
+    start: Instant,
+    /// How long the file is before the first record, and with all whole records.
+    opening_bytes: u64,
+    file_bytes: u64,
+    /// The age of the recording when the file got its last record.
+    file_time: Duration,
+    /// What came after the file could not be written any more.
+    rest: Vec<Vec<u8>>,
+    rest_bytes: u64,
+    most_in_memory: u64,
+    /// Why the file could not be written any more.
+    trouble: Option<String>,
 }
 
 impl Spool {
     /// Beside OUT, so that a full disk is noticed there. The opening is what a file of that kind starts with.
-    pub(super) fn create(out: &Path, opening: &[u8]) -> Result<Self, Failure> {
+    pub(super) fn create(out: &Path, opening: &[u8], most_in_memory: u64) -> Result<Self, Failure> {
         if out == Path::new("-") {
-            return Self::create_aside(opening);
+            return Self::create_aside(opening, most_in_memory);
         }
         let mut name = out.as_os_str().to_owned();
         name.push(".part");
         let path = PathBuf::from(name);
-        // An older one is of a recording that was cut off: it is somebody's.
-        let file = output::create(&path).map_err(|error| {
-            Failure::writing(&path.display().to_string(), &error)
-                .hint("choose another OUT, or move the old file away")
-        })?;
-        Self { path, file }.open(opening)
+        let file = create_file(&path).map_err(|error| cannot_create(&path, &error))?;
+        Self::begin(path, file, opening, most_in_memory)
     }
 
     /// For stdout. A container's files may be read-only; its shared memory never is.
-    fn create_aside(opening: &[u8]) -> Result<Self, Failure> {
+    fn create_aside(opening: &[u8], most_in_memory: u64) -> Result<Self, Failure> {
         let path = |folder: PathBuf| folder.join(format!("nodescope-{}.part", std::process::id()));
         let (first, second) = (path(std::env::temp_dir()), path(PathBuf::from("/dev/shm")));
-        let error = match output::create(&first) {
-            Ok(file) => return Self { path: first, file }.open(opening),
+        let error = match create_file(&first) {
+            Ok(file) => return Self::begin(first, file, opening, most_in_memory),
             Err(error) => error,
         };
-        let file = output::create(&second).map_err(|_| {
+        let file = create_file(&second).map_err(|_| {
             Failure::writing(&first.display().to_string(), &error)
                 .hint("TMPDIR=/a/folder/that/can/be/written")
         })?;
-        Self { path: second, file }.open(opening)
+        Self::begin(second, file, opening, most_in_memory)
     }
 
-    fn open(mut self, opening: &[u8]) -> Result<Self, Failure> {
-        self.append(opening)?;
-        Ok(self)
+    /// A disk that is full already is told before anything is sampled: the user can still choose another one.
+    fn begin(path: PathBuf, mut file: File, opening: &[u8], most_in_memory: u64) -> Result<Self, Failure> {
+        if let Err(error) = file.write_all(opening) {
+            // It is empty.
+            let _ = fs::remove_file(&path);
+            return Err(cannot_create(&path, &error));
+        }
+        let bytes = opening.len() as u64;
+        Ok(Self {
+            path,
+            file,
+            start: Instant::now(),
+            opening_bytes: bytes,
+            file_bytes: bytes,
+            file_time: Duration::ZERO,
+            rest: Vec::new(),
+            rest_bytes: 0,
+            most_in_memory,
+            trouble: None,
+        })
     }
 
     /// Writes a chunk and its checksum: what a crash or a bad disk made of it is noticed.
     #[cfg(target_os = "linux")]
-    pub(super) fn write(&mut self, chunk: &[u8]) -> Result<(), Failure> {
-        if chunk.is_empty() {
-            return Ok(());
+    pub(super) fn write(&mut self, chunk: &[u8]) {
+        if !chunk.is_empty() {
+            self.append(&[chunk, &capture::own::seal(chunk)].concat());
         }
-        self.append(&[chunk, &capture::own::seal(chunk)].concat())
     }
 
-    /// Writes what has a checksum of its own.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file
-            .write_all(bytes)
-            .map_err(|error| Failure::writing(&self.path.display().to_string(), &error).hint(self.hint()))
+    /// Writes what has a checksum of its own, or keeps it in memory where the disk has no room.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        if self.trouble.is_none() {
+            match self.file.write_all(bytes) {
+                Ok(()) => {
+                    self.file_bytes = self.file_bytes.saturating_add(bytes.len() as u64);
+                    self.file_time = self.start.elapsed();
+                    return;
+                }
+                Err(error) => self.go_on_in_memory(&error),
+            }
+        }
+        let was_full = self.is_full();
+        self.rest.push(bytes.to_vec());
+        self.rest_bytes = self.rest_bytes.saturating_add(bytes.len() as u64);
+        if self.is_full() && !was_full {
+            let megabytes = self.most_in_memory >> 20;
+            clear_line();
+            alert(&format!("{megabytes} MB of memory are full, too: the recording ends here"));
+        }
+    }
+
+    /// Whether there is no room left for more, neither on disk nor in memory: the recording has to end.
+    pub(super) fn is_full(&self) -> bool {
+        self.rest_bytes > 0 && self.rest_bytes >= self.most_in_memory
+    }
+
+    fn go_on_in_memory(&mut self, error: &io::Error) {
+        // A record that is there in part would be told as damage. To shorten a file needs no room.
+        let _ = self.file.set_len(self.file_bytes);
+        let why = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
+            _ => format!("cannot write {}: {error}", self.path.display()),
+        };
+        clear_line();
+        alert(&format!(
+            "{why}: {}; the recording goes on in memory, for {} MB at most",
+            self.on_disk(),
+            self.most_in_memory >> 20
+        ));
+        self.trouble = Some(why);
+    }
+
+    /// What OUT.part has.
+    fn on_disk(&self) -> String {
+        let path = self.path.display();
+        match self.file_bytes > self.opening_bytes {
+            true => format!("the first {} are in {path}", about(nanoseconds(self.file_time))),
+            false => format!("nothing is in {path}"),
+        }
+    }
+
+    /// Everything that was recorded: from the disk, and from memory.
+    pub(super) fn read(&mut self) -> Result<Recorded<'_>, Failure> {
+        // By its descriptor: whatever happened to its name meanwhile, this is our file.
+        let found = self.file.seek(SeekFrom::Start(0));
+        found.map_err(|error| Failure::failed(error.to_string()).hint(self.hint()))?;
+        Ok(Recorded { file: (&self.file).take(self.file_bytes), rest: self.rest.iter(), piece: &[] })
     }
 
     pub(super) fn hint(&self) -> String {
-        format!("what was recorded before is there: nodescope report {}", self.path.display())
+        format!("what was recorded is there: {}", self.command("report"))
+    }
+
+    /// OUT could not be written: says what is kept of the recording, and where.
+    pub(super) fn explain(&self, failure: &Failure) -> Failure {
+        let (what, path) = (failure.sentence(), self.path.display());
+        if !output::is_at(&self.file, &self.path) {
+            return Failure::failed(format!("{what}; {path} has gone, too: nothing of it is kept"))
+                .hint("record to another folder: -o FOLDER/NAME.nodescope");
+        }
+        let Some(why) = &self.trouble else {
+            return Failure::failed(format!("{what}; all of it is kept in {path}"))
+                .hint(format!("{} -o /another/disk/NAME.nodescope", self.command("export")));
+        };
+        if self.file_bytes > self.opening_bytes {
+            let time = about(nanoseconds(self.file_time));
+            return Failure::failed(format!(
+                "{what}; {why}: the first {time} are kept in {path}, and the rest is lost"
+            ))
+            .hint(format!("make room, and record again; to see what is kept: {}", self.command("report")));
+        }
+        self.remove();
+        Failure::failed(format!("{what}; {why}: nothing of it is kept"))
+            .hint("make room, or record to another disk: -o /another/disk/NAME.nodescope")
+    }
+
+    fn command(&self, word: &str) -> String {
+        format!("{} {word} {}", invoked::name(), invoked::quoted(&self.path))
     }
 
     pub(super) fn remove(&self) {
-        // It is of no use any more; that it cannot be removed is no news.
-        let _ = fs::remove_file(&self.path);
+        if output::is_at(&self.file, &self.path) {
+            // It is of no use any more; that it cannot be removed is no news.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Everything that was recorded, as a stream.
+pub(super) struct Recorded<'a> {
+    file: io::Take<&'a File>,
+    rest: std::slice::Iter<'a, Vec<u8>>,
+    piece: &'a [u8],
+}
+
+impl Read for Recorded<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(out)?;
+        if count > 0 || out.is_empty() {
+            return Ok(count);
+        }
+        while self.piece.is_empty() {
+            let Some(next) = self.rest.next() else { return Ok(0) };
+            self.piece = next;
+        }
+        self.piece.read(out)
+    }
+}
+
+/// Creates OUT.part. One that is there already is of a recording that was cut off: it gets another name.
+fn create_file(path: &Path) -> io::Result<File> {
+    let file = match output::create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let kept = keep_older(path)?;
+            let (program, quoted) = (invoked::name(), invoked::quoted(&kept));
+            warn(&format!(
+                "{} was left by a recording that was cut off: it is now {}, and {program} report {quoted} opens it",
+                path.display(),
+                kept.display()
+            ));
+            output::create(path)?
+        }
+        result => result?,
+    };
+    // Where locks do not work, the recording does.
+    let _ = sys::locks::try_lock(&file);
+    Ok(file)
+}
+
+/// Gives an older OUT.part the first name that is free: a.nodescope.part becomes a.nodescope.1.part.
+fn keep_older(path: &Path) -> io::Result<PathBuf> {
+    if is_in_use(path) {
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another nodescope is recording to it"));
+    }
+    let bare = path.with_extension("");
+    for number in 1..=MOST_KEPT {
+        let mut name = bare.as_os_str().to_owned();
+        name.push(format!(".{number}.part"));
+        let kept = PathBuf::from(name);
+        // The name is taken first: a rename replaces whatever has it.
+        match output::create(&kept) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        }
+        return match fs::rename(path, &kept) {
+            Ok(()) => Ok(kept),
+            Err(error) => {
+                let _ = fs::remove_file(&kept);
+                Err(error)
+            }
+        };
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Whether a recorder that runs holds the lock. A pipe or a link in that place was never ours.
+fn is_in_use(path: &Path) -> bool {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+    is_file && File::open(path).is_ok_and(|file| sys::locks::try_lock(&file).is_ok_and(|is_ours| !is_ours))
+}
+
+fn cannot_create(path: &Path, error: &io::Error) -> Failure {
+    Failure::writing(&path.display().to_string(), error).hint("choose another OUT: -o FOLDER/NAME.nodescope")
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    /// A folder that is gone after the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("nodescope-spool-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn everything(spool: &mut Spool) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        spool.read().unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn what_earlier_recordings_left_is_kept() {
+        let folder = Folder::new("left");
+        let out = folder.0.join("a.nodescope");
+        for number in 0..3 {
+            let mut spool = Spool::create(&out, b"opening ", MOST_IN_MEMORY).unwrap();
+            spool.append(format!("recording {number}").as_bytes());
+            assert_eq!(everything(&mut spool), format!("opening recording {number}").as_bytes());
+        }
+        assert_eq!(folder.names(), ["a.nodescope.1.part", "a.nodescope.2.part", "a.nodescope.part"]);
+        for (name, number) in [("a.nodescope.1.part", 0), ("a.nodescope.2.part", 1), ("a.nodescope.part", 2)]
+        {
+            let text = fs::read_to_string(folder.0.join(name)).unwrap();
+            assert_eq!(text, format!("opening recording {number}"), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_written_at_the_moment_stays_where_it_is() {
+        let folder = Folder::new("busy");
+        let out = folder.0.join("a.nodescope");
+        let first = Spool::create(&out, b"first", MOST_IN_MEMORY).unwrap();
+        let refused = Spool::create(&out, b"second", MOST_IN_MEMORY);
+        assert!(refused.is_err_and(|failure| failure.sentence().contains("another nodescope is recording")));
+        assert_eq!(folder.names(), ["a.nodescope.part"]);
+        // One whose name has gone to another file leaves that file alone.
+        fs::rename(&first.path, folder.0.join("moved")).unwrap();
+        let second = Spool::create(&out, b"second", MOST_IN_MEMORY).unwrap();
+        first.remove();
+        assert_eq!(folder.names(), ["a.nodescope.part", "moved"]);
+        second.remove();
+        assert_eq!(folder.names(), ["moved"]);
+    }
+
+    /// /dev/full takes nothing, as a disk without room.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_the_disk_has_no_room_for_stays_in_memory() {
+        let folder = Folder::new("full");
+        let out = folder.0.join("a.nodescope");
+        let mut spool = Spool::create(&out, b"opening ", 20).unwrap();
+        spool.append(b"on disk, ");
+        let on_disk =
+            std::mem::replace(&mut spool.file, fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        spool.append(b"in memory, ");
+        assert!(!spool.is_full());
+        spool.append(b"and the last");
+        assert!(spool.is_full());
+        spool.file = on_disk;
+        assert_eq!(everything(&mut spool), b"opening on disk, in memory, and the last");
+        let failure = spool.explain(&Failure::failed("cannot write OUT"));
+        let said = failure.sentence();
+        assert!(said.starts_with("cannot write OUT; the disk is full: the first "), "{said}");
+        assert!(
+            said.contains("are kept in") && said.ends_with("a.nodescope.part, and the rest is lost"),
+            "{said}"
+        );
+        assert_eq!(fs::read(&spool.path).unwrap(), b"opening on disk, ");
+        fs::remove_file(&spool.path).unwrap();
+        let failure = spool.explain(&Failure::failed("cannot write OUT"));
+        assert!(failure.sentence().ends_with("has gone, too: nothing of it is kept"), "{failure:?}");
     }
 }

@@ -10,7 +10,11 @@ use views::{CpuLimit, CpuWait, EventLoop, FEW_SAMPLES, Finding, Findings, Found,
 
 use super::loops::{PlaceRow, place, seconds};
 use super::{FunctionRow, caused};
-use crate::text::{about, rough_percent};
+use crate::text::{about, fit_end, fit_start, rough_percent};
+
+/// The columns that a function and its place may take in a sentence.
+const LONGEST_NAME: usize = 80;
+const LONGEST_PLACE: usize = 120;
 pub(super) use closing::{closing, loop_notes, most_cpu};
 
 /// Something that stands out.
@@ -201,9 +205,10 @@ impl Telling<'_> {
 
     /// A function and its place, from the folder of the process on.
     pub(super) fn place_words(&self, name: &str, file: Option<&str>, line: Option<u32>) -> String {
+        let name = fit_start(name, LONGEST_NAME);
         match super::terminal::place_of(file.map(|file| self.short(file)), line).as_str() {
-            "" => name.to_owned(),
-            place => format!("{name} ({place})"),
+            "" => name,
+            place => format!("{name} ({})", fit_end(place, LONGEST_PLACE)),
         }
     }
 

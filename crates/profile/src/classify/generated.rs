@@ -36,9 +36,9 @@ pub(super) fn class_of(source: &str) -> Option<Class<'_>> {
     if is_package(generator) {
         return Some(Class { category: Category::Dependency, package: Some(generator) });
     }
-    // No generator is itself generated: the answer would not end.
+    // No generator is itself generated.
     let is_nested = generator.starts_with('(');
-    Some(if is_nested { Class::of(Category::Unknown) } else { script::class_of(generator) })
+    Some(if is_nested { Class::of(Category::Unknown) } else { script::class_of_script(generator) })
 }
 
 /// Whether a text is the name of a package, with or without its scope, and not a path, a URL or one of Node's names

@@ -5,11 +5,13 @@ use crate::category::Category;
 
 /// The class of a function in this script; empty for code from `eval` and `new Function` whose generator is not known.
 pub(super) fn class_of(source: &str) -> Class<'_> {
+    generated::class_of(source).unwrap_or_else(|| class_of_script(source))
+}
+
+/// The same where the name is known to be a script's own, and no text that stands for generated code.
+pub(super) fn class_of_script(source: &str) -> Class<'_> {
     if source.starts_with("node:") {
         return Class::of(Category::NodeCore);
-    }
-    if let Some(class) = generated::class_of(source) {
-        return class;
     }
     if let Some(package) = package_of(source) {
         return Class { category: Category::Dependency, package: Some(package) };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ChunkError;
 use crate::category::{Category, Tier};
-use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, SourceId, StackId, StringId, ThreadId};
+use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId};
 use crate::tables::{MarkerKind, TurnKind};
 
 /// Where a column's bytes stand.
@@ -46,6 +46,10 @@ pub(super) trait Value: Sized {
     fn put(&self, out: &mut Vec<u8>);
     /// `None` when the bytes mean nothing.
     fn get(bytes: &[u8]) -> Option<Self>;
+    /// The value as a signed number, which a packed column has. "None" and "not known" are -1.
+    fn number(&self) -> i64;
+    /// `None` when the number means nothing.
+    fn of_number(number: i64) -> Option<Self>;
 }
 
 impl Value for u64 {
@@ -57,6 +61,12 @@ impl Value for u64 {
     fn get(bytes: &[u8]) -> Option<Self> {
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
     }
+    fn number(&self) -> i64 {
+        self.cast_signed()
+    }
+    fn of_number(number: i64) -> Option<Self> {
+        Some(number.cast_unsigned())
+    }
 }
 
 impl Value for u32 {
@@ -67,6 +77,12 @@ impl Value for u32 {
     }
     fn get(bytes: &[u8]) -> Option<Self> {
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+    fn number(&self) -> i64 {
+        if *self == u32::MAX { -1 } else { i64::from(*self) }
+    }
+    fn of_number(number: i64) -> Option<Self> {
+        if number == -1 { Some(u32::MAX) } else { u32::try_from(number).ok() }
     }
 }
 
@@ -81,10 +97,16 @@ macro_rules! id_values {
             fn get(bytes: &[u8]) -> Option<Self> {
                 u32::get(bytes).map($id)
             }
+            fn number(&self) -> i64 {
+                self.0.number()
+            }
+            fn of_number(number: i64) -> Option<Self> {
+                u32::of_number(number).map($id)
+            }
         }
     )*};
 }
-id_values!(StringId, SourceId, ModuleId, FunctionId, FrameId, StackId, ProcessId, ThreadId);
+id_values!(StringId, SourceId, ModuleId, FunctionId, FrameId, StackId, ProcessId, ThreadId, RowId);
 
 macro_rules! byte_values {
     ($($type:ident),*) => {$(
@@ -96,6 +118,12 @@ macro_rules! byte_values {
             }
             fn get(bytes: &[u8]) -> Option<Self> {
                 $type::from_u8(*bytes.first()?)
+            }
+            fn number(&self) -> i64 {
+                i64::from(*self as u8)
+            }
+            fn of_number(number: i64) -> Option<Self> {
+                $type::from_u8(u8::try_from(number).ok()?)
             }
         }
     )*};
@@ -114,6 +142,12 @@ impl Value for bool {
             1 => Some(true),
             _ => None,
         }
+    }
+    fn number(&self) -> i64 {
+        i64::from(*self)
+    }
+    fn of_number(number: i64) -> Option<Self> {
+        Self::get(&[u8::try_from(number).ok()?])
     }
 }
 

@@ -3,12 +3,38 @@
 
 use super::ChunkError;
 use super::columns::{Reader, Writer};
+use super::packed::{PackedTable, Packer};
+use super::stored::InPieces;
 use crate::tables::{MarkerKind, Markers, OffCpuTime, OffCpuTimes};
 
 const THREAD: &str = "off_cpu.thread";
 const DELTA: &str = "off_cpu.delta_us";
 const LENGTH: &str = "off_cpu.length_us";
 const TIMES: &str = "off_cpu.times";
+
+impl InPieces for OffCpuTimes {
+    fn rows(&self) -> usize {
+        self.len()
+    }
+
+    fn pack_columns(&self, out: &mut Packer) {
+        let us = |column: &[u64]| column.iter().map(|ns| ns / 1000).collect::<Vec<u64>>();
+        out.deltas("start_us", &us(&self.start_ns));
+        out.values("thread", &self.thread);
+        out.values("length_us", &us(&self.length_ns));
+        out.values("times", &self.times);
+    }
+
+    fn unpack_columns(table: &PackedTable<'_>) -> Result<Self, ChunkError> {
+        let ns = |column: Vec<u64>| column.into_iter().map(|us| us.saturating_mul(1000)).collect();
+        Ok(Self {
+            thread: table.column("thread")?,
+            start_ns: ns(table.column("start_us")?),
+            length_ns: ns(table.column("length_us")?),
+            times: table.column("times")?,
+        })
+    }
+}
 
 pub(super) fn write(rows: &OffCpuTimes, out: &mut Writer) {
     let starts_us: Vec<u64> = rows.start_ns.iter().map(|ns| ns / 1000).collect();

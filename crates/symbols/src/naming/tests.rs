@@ -261,6 +261,9 @@ fn call_frames() {
         ("emit", "node:events", 471, 44, "emit", Tier::Turbofan, Category::NodeCore),
         ("writev", "", 0, 0, "writev", Tier::None, Category::NodeCore),
         ("RegExp: ^a$", "", 0, 0, "/^a$/", Tier::None, Category::Regexp),
+        // Code from `eval` may be called anything.
+        ("RegExp: ^a$", "", 3, 5, "RegExp: ^a$", Tier::Turbofan, Category::Unknown),
+        ("(idle)", "", 3, 5, "(idle)", Tier::Turbofan, Category::Unknown),
         ("(program)", "", 0, 0, "(program)", Tier::None, Category::Unknown),
         ("(program)", "/srv/a.js", 3, 5, "(program)", Tier::Turbofan, Category::App),
         ("(garbage collector)", "", 0, 0, "(garbage collector)", Tier::None, Category::Gc),

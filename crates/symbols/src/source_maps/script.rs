@@ -153,7 +153,9 @@ pub(super) fn spell(symbol: &str, name: &str, original: &OriginalFunction) -> St
     if parts.is_none_or(|parts| parts.script.is_none()) {
         return if symbol == name { original.name.clone() } else { symbol.replace(name, &original.name) };
     }
-    let (tag, rest) = split_tag(symbol);
+    // Without a tag, a mark at the beginning is the name's own.
+    let is_bare = symbol.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '));
+    let (tag, rest) = if is_bare { ("", symbol) } else { split_tag(symbol) };
     // V8 writes nothing where there is no name.
     let is_nameless = rest.starts_with(' ') && name == original.name;
     let mut text = format!("{tag}{} {}", if is_nameless { "" } else { &original.name }, original.path);
@@ -201,6 +203,8 @@ mod tests {
             ),
             ("l /srv/dist/a.js:1:975", "l", "load", "load /srv/src/a.ts:3:7"),
             ("*l /srv/dist/a.js:1:975", "l", "load", "*load /srv/src/a.ts:3:7"),
+            ("*l /srv/dist/a.js:1:975", "*l", "*load", "*load /srv/src/a.ts:3:7"),
+            ("JS:*a b /srv/my dist/a b.js:1:975", "a b", "my load", "JS:*my load /srv/src/a.ts:3:7"),
             ("l", "l", "load", "load"),
         ];
         for (symbol, name, better, expected) in rows {

@@ -1,22 +1,21 @@
 //! Where inspectors listen, and how a port is asked whether it is one. Whoever answers otherwise, late or too much is none.
 
-use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use http::{Connection, Limits, Request};
 
 /// Where inspectors listen when nobody said otherwise: Node's own choice is the first; cluster workers count on from
 /// there.
 pub(crate) const USUAL_PORTS: RangeInclusive<u16> = 9229..=9250;
 
-/// An inspector answers from a thread of its own, in a millisecond, unless the machine is busy.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Its answer has about 200 bytes.
-const MOST_BYTES: u64 = 4 << 10;
+/// An inspector answers from a thread of its own, in a millisecond, unless the machine is busy. Its answer has about 200
+/// bytes.
+const LIMITS: Limits = Limits { time: Duration::from_secs(1), head_bytes: 2 << 10, body_bytes: 2 << 10 };
 
 /// `"Browser": "node.js/v22.1.0"`.
-const MARK: &str = "\"node.js/v";
+const MARK: &[u8] = b"\"node.js/v";
 
 /// Who listens everywhere is reached at home.
 pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
@@ -29,36 +28,18 @@ pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// Whether an inspector is at the other end.
-pub(super) fn is_inspector(mut stream: TcpStream, address: SocketAddr) -> bool {
-    answer(&mut stream, address, PATIENCE).is_ok_and(|answer| answer.contains(MARK))
-}
-
-fn answer(stream: &mut TcpStream, address: SocketAddr, patience: Duration) -> io::Result<String> {
-    let end = Instant::now() + patience;
-    stream.set_write_timeout(Some(patience))?;
-    write!(stream, "GET /json/version HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = Vec::new();
-    let mut piece = [0; 1024];
-    while answer.len() as u64 <= MOST_BYTES && !is_whole(&answer) {
-        let left = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
-        stream.set_read_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
-        match stream.read(&mut piece)? {
-            0 => break,
-            read => answer.extend_from_slice(&piece[..read]),
-        }
-    }
-    String::from_utf8(answer).map_err(io::Error::other)
-}
-
-/// The answer is one JSON object behind the headers, and the connection stays open.
-fn is_whole(answer: &[u8]) -> bool {
-    let text = answer.trim_ascii_end();
-    text.ends_with(b"}") && text.windows(4).any(|part| part == b"\r\n\r\n")
+pub(super) fn is_inspector(stream: TcpStream, address: SocketAddr) -> bool {
+    let host = address.to_string();
+    let answer = Connection::new(stream).ask(&Request::get("/json/version", &host), &LIMITS);
+    answer.is_ok_and(|answer| {
+        answer.head.status == 200 && answer.body.windows(MARK.len()).any(|part| part == MARK)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::thread;
 
@@ -80,7 +61,7 @@ mod tests {
     #[test]
     fn only_the_right_answer_counts() {
         assert!(taken_for_inspector(
-            b"HTTP/1.0 200 OK\r\nContent-Length: 60\r\n\r\n{\n  \"Browser\": \"node.js/v22.1.0\",\n \"Protocol-Version\": \"1.1\"\n}\n\n"
+            b"HTTP/1.0 200 OK\r\nContent-Length: 64\r\n\r\n{\n  \"Browser\": \"node.js/v22.1.0\",\n \"Protocol-Version\": \"1.1\"\n}\n\n"
         ));
         assert!(!taken_for_inspector(b"HTTP/1.1 404 Not Found\r\n\r\n{}"));
         assert!(!taken_for_inspector(b"SSH-2.0-OpenSSH\r\n"));

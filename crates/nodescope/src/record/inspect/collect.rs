@@ -1,6 +1,7 @@
 //! Takes what the inspector tells and writes it at once, as chunks of our own file: after `kill -9` OUT.part has all
 //! but the last window.
 
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -44,7 +45,6 @@ pub(super) struct Collector {
     /// The CPU time of the processes that were visited before, and of the one that is visited: when it was met, and last.
     cpu_ms: f64,
     visited_cpu_ms: Option<(f64, f64)>,
-    samples: u64,
     has_met: bool,
     progress: Progress,
     start: Instant,
@@ -99,7 +99,6 @@ impl Collector {
             outdated: Vec::new(),
             cpu_ms: 0.0,
             visited_cpu_ms: None,
-            samples: 0,
             has_met: false,
             progress: Progress::new(limit),
             start: Instant::now(),
@@ -139,20 +138,19 @@ impl Collector {
                     self.cost.add(&Cost { memory_bytes: memory_bytes as u64, ..Cost::default() });
                     let text_of = |url: &str| script_text(root, url, LONGEST_LINES);
                     let whose = whom.thread(&thread);
-                    let part = self.joiner.window(&profile, &whose, text_of);
+                    let chunk = self.joiner.window(&profile, &whose, text_of);
                     if self.joiner.lacks_functions(&whose) {
                         self.outdated.push(thread.worker);
                     }
-                    self.samples += part.lanes().first().map_or(0, |lane| lane.samples.len() as u64);
-                    self.write(&part)?;
+                    self.write(chunk)?;
                 }
                 Piece::Functions(Functions { thread, coverage }) => {
                     self.losses.extend(self.joiner.functions(&coverage, &whom.thread(&thread)));
                 }
                 Piece::Calls(Calls { thread, coverage }) => {
                     let text_of = |url: &str| script_text(root, url, LONGEST_SCRIPT);
-                    let part = self.joiner.calls(&coverage, &whom.thread(&thread), text_of);
-                    self.write(&part)?;
+                    let chunk = self.joiner.calls(&coverage, &whom.thread(&thread), text_of);
+                    self.write(chunk)?;
                 }
                 Piece::Stall(stall) => {
                     self.cost.add(&cost_of(&stall));
@@ -161,7 +159,7 @@ impl Collector {
                 Piece::Loss(sentence) => self.losses.push(sentence),
             }
         }
-        self.progress.show(self.start.elapsed(), self.samples);
+        self.progress.show(self.start.elapsed(), self.joiner.samples());
         Ok(())
     }
 
@@ -190,7 +188,12 @@ impl Collector {
 
     /// Whether nothing was recorded yet.
     pub(super) fn is_empty(&self) -> bool {
-        self.samples == 0
+        self.joiner.samples() == 0
+    }
+
+    /// Whether neither disk nor memory has room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.spool.is_full()
     }
 
     /// Everything together.
@@ -199,8 +202,8 @@ impl Collector {
         self.settle_cpu_time();
         let cpu_ns = (self.cpu_ms * 1e6).clamp(0.0, 1e18) as u64;
         let last = self.joiner.finish(std::mem::take(&mut self.losses), self.cost, Some(cpu_ns));
-        self.write(&last)?;
-        let profile = super::read_back(&self.spool)?;
+        self.write(last)?;
+        let profile = super::read_back(&mut self.spool)?;
         if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
             self.spool.remove();
             return Err(Failure::failed("nothing was recorded").hint("record it for longer: -d 10s"));
@@ -208,10 +211,9 @@ impl Collector {
         Ok((profile, self.spool))
     }
 
-    fn write(&mut self, part: &Profile) -> Result<(), Failure> {
-        let mut bytes = Vec::new();
-        profile::file::write_chunk(part, &mut bytes).map_err(|error| Failure::failed(error.to_string()))?;
-        self.spool.append(&bytes)
+    fn write(&mut self, chunk: io::Result<Vec<u8>>) -> Result<(), Failure> {
+        self.spool.append(&chunk.map_err(|error| Failure::failed(error.to_string()))?);
+        Ok(())
     }
 }
 

@@ -127,7 +127,8 @@ impl Visit<'_> {
     ) -> Result<(), Error> {
         let start = Instant::now();
         let left = || self.stay.map_or(ROUND, |stay| stay.saturating_sub(start.elapsed()).min(ROUND));
-        while recorder.ending() == Ending::NotYet && !sys::signals::ended() && !left().is_zero() {
+        let is_over = |collector: &Collector| sys::signals::ended() || collector.is_full();
+        while recorder.ending() == Ending::NotYet && !is_over(collector) && !left().is_zero() {
             recorder.work(left())?;
             collector.take(recorder.take(), whom, root).map_err(|failure| match failure {
                 Failure::Said { what, .. } => Error::Io(std::io::Error::other(what)),

@@ -1,6 +1,6 @@
 //! Recording by perf events: the kernel samples, and the process does not notice.
 
-use std::fs::{self, File};
+use std::fs;
 use std::num::NonZero;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ use crate::failure::{Failure, warn};
 use crate::record::progress::Progress;
 use crate::record::spool::Spool;
 use crate::record::words::name_for;
-use crate::record::{Output, Showing, deliver, limit};
+use crate::record::{Output, Showing, complete, limit};
 use crate::text::duration;
-use crate::{advice, export, input, invoked};
+use crate::{advice, input, invoked};
 
 /// Records by perf events.
 pub(super) fn run(
@@ -32,26 +32,25 @@ pub(super) fn run(
     let mut out = Output::new(arguments, || default_name(&target))?;
     out.told.extend(told);
     let options = options(arguments, &target)?;
-    super::leave_room(target.pids())?;
+    let most_in_memory = super::leave_room(target.pids())?;
     let mut session = attach(&target, &options)?;
-    let mut spool = Spool::create(&out.path, &capture::own::opening())?;
+    let mut spool = Spool::create(&out.path, &capture::own::opening(), most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     say_start(&session, &target, arguments.frequency, limit);
     out.told.extend(say_not_node(&target));
     let head = session.begin(targets(&target), || target.all_pids());
-    spool.write(&head.map_err(|error| explain(error, &target))?)?;
+    spool.write(&head.map_err(|error| explain(error, &target))?);
     target.let_go()?;
     let recorded = sample(&mut session, &mut target, limit, &mut spool);
+    target.end_of_recording();
     let sources = Sources { leaves_maps: arguments.maps.no_source_maps, ..session.sources() };
     let roots = sources.roots.clone();
-    let profile = import(&spool, sources, &target)?;
-    let profile = input::with_originals(profile, arguments.maps, None, &roots);
-    let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-    export::write_whole(&profile, out.form, &out.path)?;
-    spool.remove();
-    recorded?;
-    deliver(&profile, arguments, &out, showing)?;
-    target.status()
+    let completed = import(&mut spool, sources, &target).and_then(|profile| {
+        let profile = input::with_originals(profile, arguments.maps, None, &roots);
+        let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
+        complete(&profile, arguments, &out, &spool, showing)
+    });
+    target.status(completed.and(recorded))
 }
 
 /// The file's name, where none was given.
@@ -120,10 +119,11 @@ fn sample(
     let mut bytes = Vec::new();
     loop {
         let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || sys::signals::ended();
+        let is_over = is_over || spool.is_full();
         let is_last = is_over || target.has_ended();
         bytes.clear();
         session.round(is_last, &mut bytes);
-        spool.write(&bytes)?;
+        spool.write(&bytes);
         progress.show(start.elapsed(), session.samples());
         if is_last {
             progress.clear();
@@ -135,12 +135,10 @@ fn sample(
 }
 
 /// Names what was recorded.
-fn import(spool: &Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
-    let file =
-        File::open(&spool.path).map_err(|error| Failure::failed(error.to_string()).hint(spool.hint()))?;
+fn import(spool: &mut Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let mut namer = Namer::new(sources, "recorded by perf events");
-    formats::perf_data::read(file, threads, &mut namer);
+    formats::perf_data::read(spool.read()?, threads, &mut namer);
     let profile = namer.finish();
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();

@@ -13,7 +13,7 @@ use live::{Job, proc};
 use super::choose;
 use crate::advice::Subject;
 use crate::cli;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 
 /// So many pids are said.
 const MOST_PIDS: usize = 5;
@@ -33,6 +33,11 @@ pub(super) struct Target {
 
 /// How often that is asked: the kernel takes some 60 µs for the answer.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// How often it is asked whether a command has ended.
+const WAIT: Duration = Duration::from_millis(20);
+/// How long a command has to end by itself after Ctrl-C.
+const OWN_END: Duration = Duration::from_secs(2);
 
 /// A command that waits to begin.
 struct Started {
@@ -167,10 +172,7 @@ impl Target {
     /// Whether nothing is left to sample.
     pub(super) fn has_ended(&mut self) -> bool {
         if let Some(started) = &mut self.command {
-            if let Ok(Some(status)) = started.child.try_wait() {
-                started.status = Some(status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
-            }
-            return started.status.is_some();
+            return started.has_ended();
         }
         if self.is_system || self.asked.elapsed() < PAUSE {
             return false;
@@ -179,14 +181,61 @@ impl Target {
         self.born.iter().all(|(pid, born)| proc::is_over(*pid, *born))
     }
 
-    /// A command's status is ours. One that still runs is waited for: it was started to run.
-    pub(super) fn status(mut self) -> Result<(), Failure> {
-        let Some(started) = &mut self.command else { return Ok(()) };
-        let status = match started.status {
-            Some(status) => status,
-            None => started.child.wait().ok().and_then(|status| status.code()).unwrap_or(1),
+    /// The recording is over. From now on Ctrl-C is meant for a command that runs on.
+    pub(super) fn end_of_recording(&self) {
+        if self.is_command() {
+            // Where it cannot be caught, it ends us at once.
+            let _ = sys::signals::catch_again();
+        }
+    }
+
+    /// What `record` returns: what went wrong with the recording, else a command's own status. A command that still runs is
+    /// waited for: it was started to run.
+    pub(super) fn status(mut self, recorded: Result<(), Failure>) -> Result<(), Failure> {
+        let is_running = self.is_command() && !self.has_ended();
+        let described = self.describe();
+        let Some(started) = &mut self.command else { return recorded };
+        let recorded = match recorded {
+            // The user should not wait for the command to hear of it.
+            Err(failure) if is_running => {
+                failure.report();
+                Err(Failure::Ended(1))
+            }
+            recorded => recorded,
         };
+        if is_running {
+            warn(&format!("{described} still runs: waiting for its end, Ctrl-C ends it"));
+            started.wait();
+        }
+        let status = started.status.unwrap_or(1);
+        recorded?;
         if status == 0 { Ok(()) } else { Err(Failure::Ended(u8::try_from(status).unwrap_or(1))) }
+    }
+}
+
+impl Started {
+    fn has_ended(&mut self) -> bool {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            self.status = Some(status.code().unwrap_or(128 + status.signal().unwrap_or(0)));
+        }
+        self.status.is_some()
+    }
+
+    /// Waits for its end. A terminal sends Ctrl-C to both of us; one that was sent to us alone is passed on.
+    fn wait(&mut self) {
+        let mut is_asked = None;
+        while !self.has_ended() {
+            std::thread::sleep(WAIT);
+            let asked = sys::signals::ended().then(|| *is_asked.get_or_insert_with(Instant::now));
+            if asked.is_some_and(|asked: Instant| asked.elapsed() >= OWN_END) {
+                break;
+            }
+        }
+        if !self.has_ended() {
+            let _ = sys::pidfd::Pidfd::open(self.child.id()).and_then(|process| process.send_term());
+            let _ = self.child.wait();
+            self.has_ended();
+        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! What we speak over: anything that can be read and written with a time limit.
+//! What a client speaks over: anything that can be read and written with a time limit.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A connection to a target.
+/// A connection to a server.
 pub trait Stream: Read + Write {
     /// From now on reading and writing wait no longer than this.
     fn wait_at_most(&self, limit: Duration) -> io::Result<()>;
@@ -30,7 +30,13 @@ impl Stream for std::os::unix::net::UnixStream {
     }
 }
 
+impl<S: Stream> Stream for &mut S {
+    fn wait_at_most(&self, limit: Duration) -> io::Result<()> {
+        S::wait_at_most(self, limit)
+    }
+}
+
 /// Whether an error only says that nothing came in time.
-pub(crate) fn is_patience(error: &io::Error) -> bool {
+pub fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

@@ -1,0 +1,4 @@
+// For the guard, which is `this`: begin to wait anew.
+function nodescope() {
+  this.refresh();
+}

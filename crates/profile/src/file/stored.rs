@@ -1,0 +1,92 @@
+//! Which columns of each table are stored: once, for whole profiles and for chunks that continue one.
+
+use super::ChunkError;
+use super::columns::{Reader, Writer};
+use super::packed::{Packed, PackedTable, Packer};
+use crate::tables::{Frames, Functions, LineTicks, LongTurns, Loops, Markers, Samples, Seconds, Stacks};
+
+/// A table as whole profiles have it.
+pub(super) trait Whole: Sized + Default {
+    fn write(&self, table: &str, out: &mut Writer);
+    fn read(table: &str, reader: &Reader<'_>) -> Result<Self, ChunkError>;
+}
+
+/// A table as chunks have it that continue a recording.
+pub(super) trait InPieces: Sized + Default {
+    /// How many rows it has.
+    fn rows(&self) -> usize;
+    /// Adds its columns to the table that was begun.
+    fn pack_columns(&self, out: &mut Packer);
+    fn unpack_columns(table: &PackedTable<'_>) -> Result<Self, ChunkError>;
+
+    /// Packs it, if it has rows.
+    fn pack(&self, table: &str, out: &mut Packer) {
+        if self.rows() > 0 {
+            out.table(table, self.rows());
+            self.pack_columns(out);
+        }
+    }
+
+    fn unpack(table: &str, packed: &Packed<'_>) -> Result<Self, ChunkError> {
+        packed.table(table).map_or_else(|| Ok(Self::default()), Self::unpack_columns)
+    }
+}
+
+/// Lists the columns of a table; `deltas` are those that are packed as differences.
+macro_rules! stored {
+    ($table:ident { deltas: [$($delta:ident),*], values: [$($value:ident),*] }) => {
+        impl Whole for $table {
+            fn write(&self, table: &str, out: &mut Writer) {
+                $(out.column(format!("{table}.{}", stringify!($delta)), &self.$delta);)*
+                $(out.column(format!("{table}.{}", stringify!($value)), &self.$value);)*
+            }
+
+            fn read(table: &str, reader: &Reader<'_>) -> Result<Self, ChunkError> {
+                Ok(Self {
+                    $($delta: reader.column(&format!("{table}.{}", stringify!($delta)))?,)*
+                    $($value: reader.column(&format!("{table}.{}", stringify!($value)))?,)*
+                })
+            }
+        }
+
+        impl InPieces for $table {
+            fn rows(&self) -> usize {
+                self.len()
+            }
+
+            fn pack_columns(&self, out: &mut Packer) {
+                $(out.deltas(stringify!($delta), &self.$delta);)*
+                $(out.values(stringify!($value), &self.$value);)*
+            }
+
+            fn unpack_columns(table: &PackedTable<'_>) -> Result<Self, ChunkError> {
+                Ok(Self {
+                    $($delta: table.column(stringify!($delta))?,)*
+                    $($value: table.column(stringify!($value))?,)*
+                })
+            }
+        }
+    };
+}
+
+stored!(Functions { deltas: [name, line], values: [source, column, module, package] });
+stored!(Frames { deltas: [function, symbol], values: [line, column, category, tier, inlined, address] });
+stored!(Stacks { deltas: [parent, frame], values: [category] });
+stored!(Samples { deltas: [time_ns], values: [thread, stack, weight] });
+stored!(LineTicks { deltas: [stack], values: [line, ticks] });
+stored!(Markers { deltas: [start_ns, end_ns], values: [kind, thread, text] });
+stored!(Loops { deltas: [start_ns, end_ns], values: [thread, polled_ns, turns, problem] });
+stored!(LongTurns { deltas: [start_ns, end_ns], values: [kind, thread, run_ns, ready_ns, throttled_ns] });
+stored!(Seconds {
+    deltas: [start_ns, end_ns],
+    values: [
+        process,
+        run_ns,
+        ready_ns,
+        periods,
+        throttled_periods,
+        throttled_ns,
+        cpu_pressure_ns,
+        memory_pressure_ns
+    ]
+});
