@@ -102,7 +102,7 @@ fn other_events_are_lanes() {
     names.retain(|name| *name != profile::WAITS_LANE);
     assert_eq!(names, ["cpu-clock", "page-faults", "context-switches", "sched:sched_switch"]);
     let faults = json(&["report", "--json", "-n", "0", "--event", "page-faults", &out]);
-    assert!(faults["samples"].as_u64().unwrap() > 20 && faults["unit"] == "events", "{}", faults["unit"]);
+    assert!(faults["samples"].as_u64().unwrap() > 4 && faults["unit"] == "events", "{}", faults["unit"]);
     assert!(function(&faults, "touch")["total"].as_f64().unwrap() > 0.3, "{}", faults["functions"]);
     let switches = json(&["report", "--json", "--event", "sched:sched_switch", &out]);
     assert!(switches["samples"].as_u64().unwrap() > 50, "{}", switches["samples"]);

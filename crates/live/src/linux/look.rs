@@ -106,13 +106,11 @@ impl Look {
         match message {
             Message::Frame(frame) => self.frames.push(frame),
             Message::Script(script) => self.scripts.push(script),
-            Message::Thread(seen) => {
-                if *self.told_by.entry(seen.tid).or_insert(depth) == depth {
-                    self.threads.insert(seen.tid, seen);
-                }
+            Message::Thread(seen) if *self.told_by.entry(seen.tid).or_insert(depth) == depth => {
+                self.threads.insert(seen.tid, seen);
             }
             Message::Hint(hint) if !self.hints.contains(&hint) => self.hints.push(hint),
-            // That it goes on was heard.
+            // What was told better before; and that it goes on was heard.
             _ => {}
         }
     }

@@ -138,6 +138,6 @@ impl Reader {
 
     /// Whether it hangs. One that waits for the rings has nothing to tell.
     pub(super) fn is_stuck(&mut self) -> bool {
-        !(self.is_ready && !self.has_rings) && self.program.is_stuck()
+        (self.has_rings || !self.is_ready) && self.program.is_stuck()
     }
 }

@@ -49,7 +49,8 @@ impl Drop for Running {
 }
 
 /// Records so many samples and a long turn; what was kept, and the records that came out meanwhile.
-pub fn keep(node: &Path, pid: u32, most_samples: usize) -> (Kept, Vec<u8>) {
+/// Nothing where perf events are not permitted.
+pub fn keep(node: &Path, pid: u32, most_samples: usize) -> Option<(Kept, Vec<u8>)> {
     let options = Options {
         frequency: FREQUENCY,
         on_exec: false,
@@ -57,7 +58,13 @@ pub fn keep(node: &Path, pid: u32, most_samples: usize) -> (Kept, Vec<u8>) {
         events: Vec::new(),
         stack_bytes: STACK_BYTES,
     };
-    let mut sampler = Sampler::attach(Scope::Processes(&[pid]), &options).unwrap();
+    let mut sampler = match Sampler::attach(Scope::Processes(&[pid]), &options) {
+        Ok(sampler) => sampler,
+        Err(error) => {
+            println!("skipped: keeping a recording: {error:?}");
+            return None;
+        }
+    };
     let mut watching = Watching::new([pid], &[], true);
     watching.wait_for_look(Duration::from_secs(2));
     sampler.enable().unwrap();
@@ -96,7 +103,7 @@ pub fn keep(node: &Path, pid: u32, most_samples: usize) -> (Kept, Vec<u8>) {
         }
     }
     drop(rounds);
-    (kept, records.take())
+    Some((kept, records.take()))
 }
 
 /// This machine, whose answers are kept. Within a step a byte is read once: a target goes on meanwhile, and a replay
