@@ -10,7 +10,6 @@ pub mod generated;
 mod name;
 pub mod off_cpu;
 
-pub use name::parts;
 pub use name::{
     ANONYMOUS, EVAL, GENERATED, GENERATED_MARK, Named, TOP_LEVEL, name, name_call_frame, parts, pattern_of,
 };

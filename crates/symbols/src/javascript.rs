@@ -8,8 +8,6 @@ use trace::{FrameName, JavaScript};
 use v8::FunctionKind;
 use v8::name::Tier;
 
-use naming::parts::Parts;
-
 /// All frames of a recording that have such names.
 #[derive(Default)]
 pub(crate) struct JavaScriptNames {

@@ -23,7 +23,6 @@ use crate::namer::Namer;
 use crate::perf_map::{self, Found};
 use crate::places::Place;
 use crate::sources::given_for;
-use naming::parts;
 
 const UNKNOWN: &str = "[unknown]";
 
