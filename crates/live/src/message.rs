@@ -249,7 +249,7 @@ impl Incoming {
     }
 
     /// The next whole message.
-    pub fn next(&mut self) -> io::Result<Option<Message>> {
+    pub fn next_message(&mut self) -> io::Result<Option<Message>> {
         let Some((length, rest)) = self.0.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > MOST_BYTES {
@@ -449,7 +449,7 @@ mod tests {
             let (mut incoming, mut got) = (Incoming::default(), Vec::new());
             for piece in bytes.chunks(size) {
                 incoming.push(piece);
-                while let Some(message) = incoming.next().expect("it is whole") {
+                while let Some(message) = incoming.next_message().expect("it is whole") {
                     got.push(message);
                 }
             }
@@ -464,7 +464,7 @@ mod tests {
             for end in 0..bytes.len() {
                 let mut incoming = Incoming::default();
                 incoming.push(&bytes[..end]);
-                assert!(matches!(incoming.next(), Ok(None)), "{message:?} cut at {end}");
+                assert!(matches!(incoming.next_message(), Ok(None)), "{message:?} cut at {end}");
                 assert!(matches!(Message::read(&mut &bytes[..end]), Ok(None)));
                 // Its length says that it is whole, though it is not.
                 if let Some(body) = bytes.get(4..end) {
@@ -478,7 +478,7 @@ mod tests {
                     let mut incoming = Incoming::default();
                     incoming.push(&mutant);
                     // What comes out, comes out: it ends, and needs no more memory than there are bytes.
-                    while let Ok(Some(_)) = incoming.next() {}
+                    while let Ok(Some(_)) = incoming.next_message() {}
                     let _ = Message::read(&mut &mutant[..]);
                 }
             }
@@ -489,7 +489,7 @@ mod tests {
     fn lengths_and_counts_that_are_made_up_are_refused() {
         let mut incoming = Incoming::default();
         incoming.push(&u32::MAX.to_le_bytes());
-        assert!(incoming.next().is_err() && Message::read(&mut &[0xff; 8][..]).is_err());
+        assert!(incoming.next_message().is_err() && Message::read(&mut &[0xff; 8][..]).is_err());
         // An empty message, an unknown kind, more than a message has, a depth that there is not.
         for body in [&[][..], &[99], &[4, 0], &[2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0]] {
             assert_eq!(Message::decode(body), None, "{body:?}");

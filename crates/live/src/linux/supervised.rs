@@ -80,7 +80,7 @@ impl Supervised {
 
     /// The next whole message of what was sent.
     pub(super) fn next(&mut self) -> io::Result<Option<Message>> {
-        self.incoming.next()
+        self.incoming.next_message()
     }
 
     /// Its silence counts from now on.
