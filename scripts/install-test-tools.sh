@@ -3,7 +3,7 @@
 # say what they skip.
 #
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
-#   - Node 20.11 or newer, from npm, where the installed one is older
+#   - Node 20.12 or newer, from npm, where the installed one is older
 #   - one Node of every version that we know, from npm: the tests of `record` profile them
 #   - bun and deno, from npm: `record` says that they are not Node
 #   - two of them built for musl, from PyPI, with musl itself by apt (as root)
@@ -48,7 +48,7 @@ apt_install() {
 }
 
 is_new_node() {
-  "$1" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 11) ? 0 : 1)' 2>/dev/null
+  "$1" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 12) ? 0 : 1)' 2>/dev/null
 }
 
 has_npm() { command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }; }

@@ -36,6 +36,8 @@ pub struct Joiner {
     growing: Growing,
     interval_ns: u64,
     samples: u64,
+    /// The profiler's clock when the first process was met: where a recording starts that begins with no window.
+    met_ns: u64,
     /// What is added to a time of the profiler's clock to make it one since 1970.
     to_unix_ns: Option<i128>,
     origin_ns: Option<u64>,
@@ -105,7 +107,16 @@ impl Joiner {
         // The samples' lane is the main one.
         growing.rows().lane(LANE);
         let (threads, functions) = (HashMap::new(), HashMap::new());
-        Self { growing, interval_ns, samples: 0, to_unix_ns: None, origin_ns: None, threads, functions }
+        Self {
+            growing,
+            interval_ns,
+            samples: 0,
+            met_ns: 0,
+            to_unix_ns: None,
+            origin_ns: None,
+            threads,
+            functions,
+        }
     }
 
     /// What is known of the recording as a whole, from the next chunk on.
@@ -120,6 +131,7 @@ impl Joiner {
 
     /// Says what time it is: on the profiler's clock, and since 1970.
     pub fn set_clock(&mut self, clock_ns: u64, unix_ns: u128) {
+        self.met_ns = clock_ns;
         self.to_unix_ns = i128::try_from(unix_ns).ok().map(|unix_ns| unix_ns - i128::from(clock_ns));
     }
 
@@ -168,7 +180,7 @@ impl Joiner {
         whose: &Whose,
         text_of: impl FnMut(&str) -> Option<String>,
     ) -> io::Result<Vec<u8>> {
-        self.begin(0);
+        self.begin(self.met_ns);
         let builder = self.growing.rows();
         let thread = add_thread(builder, whose);
         let lane = builder.lane(LaneInfo { name: CALLS, unit: Unit::Event, timed: false, counted: false });
@@ -186,7 +198,7 @@ impl Joiner {
     /// The end, as the last chunk: each thread's last sample, which nothing has ended, what is missing, a sentence each, what
     /// recording cost, and the CPU time that the processes used meanwhile.
     pub fn finish(&mut self, losses: Vec<String>, cost: Cost, cpu_ns: Option<u64>) -> io::Result<Vec<u8>> {
-        self.begin(0);
+        self.begin(self.met_ns);
         let builder = self.growing.rows();
         let mut last: Vec<(&Whose, &mut Seen)> = self.threads.iter_mut().collect();
         last.sort_by_key(|(_, seen)| seen.held.as_ref().map(|held| held.time_ns));

@@ -153,6 +153,20 @@ fn windows_join_without_a_seam() {
     assert_eq!(joined.meta().losses.lost, 0);
 }
 
+/// Calls that are counted before the first window is over do not move the start to the start of the machine.
+#[test]
+fn calls_may_come_first() {
+    let mut joiner = Joiner::new(10_000_000);
+    joiner.set_clock(4_000_000, 0);
+    let calls = joiner.calls(r#"{"result":[]}"#, &whose(), |_| None).unwrap();
+    let window =
+        joiner.window(&window(5000, 36_000, &[(2, 10_000), (2, 10_000)]), &whose(), |_| None).unwrap();
+    let last = joiner.finish(Vec::new(), profile::Cost::default(), None).unwrap();
+    let joined = joined(&[&calls, &window, &last]);
+    assert_eq!(joined.lanes()[0].samples.time_ns, [11_000_000, 21_000_000]);
+    assert_eq!((joined.meta().start_clock_s, joined.meta().duration_ns), (Some(0.004), 32_000_000));
+}
+
 /// What V8 says of scripts and functions is not taken for words of ours, or of its own.
 #[test]
 fn strange_names_stay_what_they_are() {
