@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Names the job.
@@ -40,7 +40,7 @@ impl Job {
 
     /// Ourselves, started once more for a job.
     pub fn command(&self) -> io::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(own_program()?);
         command.env(VARIABLE, self.text());
         Ok(command)
     }
@@ -66,6 +66,13 @@ impl Job {
         let known = WORDS.iter().find(|(_, word)| text == *word).map(|(job, _)| job.clone());
         known.or_else(|| stand_in_path(text).map(Self::StandIn))
     }
+}
+
+/// Where this program is. One that was replaced on disk while it runs is still there for itself.
+fn own_program() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    let kept = Path::new("/proc/self/exe");
+    Ok(if !path.exists() && kept.exists() { kept.to_owned() } else { path })
 }
 
 #[cfg(unix)]

@@ -144,7 +144,10 @@ fn complete(
             return deliver(profile, arguments, out, showing);
         }
         // The reader of a pipe has gone: it wanted no more.
-        Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
+        Err(Failure::BrokenPipe) => {
+            spool.remove();
+            return Err(Failure::BrokenPipe);
+        }
         Err(failure) => failure,
     };
     say_losses(profile, out);

@@ -365,7 +365,7 @@ fn inputs_that_cannot_be_opened_say_why() {
         ("blank.txt", b" \n\n\t\n", "it is empty", "idle?"),
         ("garbage.bin", &garbage, "does not look like any recording", "nodescope reads"),
         ("prose.txt", b"Dear diary,\ntoday I profiled.\n", "starts with “Dear diary,", "nodescope reads"),
-        ("newer.nodescope", &newer, "format version 9, and this nodescope reads up to 1", ""),
+        ("newer.nodescope", &newer, "format version 9, and this nodescope reads up to 2", ""),
         ("damaged.nodescope", &damaged, "damaged at byte 16: the checksum does not match", ""),
         ("cut.nodescope", &recording()[..100], "damaged at byte 16: the file ends", ""),
         ("perf.data", b"PERFILE2 and so on", "damaged at byte 18: the header is cut off", "idle?"),

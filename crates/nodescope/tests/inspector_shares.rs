@@ -43,8 +43,8 @@ fn shares_agree_with_cpu_prof() {
                 cpu_share
             });
         if !is_quiet {
-            println!("skipped: Node {release}: other programs had the CPUs");
-            continue;
+            // They will have them for longer than a test may wait.
+            return println!("skipped: shares of the inspector, from Node {release} on: other programs had the CPUs");
         }
         let log = fs::read_to_string(scratch.path("log")).unwrap();
         assert_eq!(log.matches("Debugger attached").count(), 1, "closed without another talk: {log}");
@@ -70,7 +70,7 @@ fn shares_agree_with_cpu_prof() {
 /// Does something until the program that is measured had a CPU for most of the time, which it tells; whether it had: samples of the clock
 /// are no independent draws where other programs have theirs in between.
 fn undisturbed(attempt: impl Fn() -> f64) -> bool {
-    for _ in 0..5 {
+    for _ in 0..3 {
         let cpu_share = attempt();
         if cpu_share > 0.9 {
             return true;

@@ -99,7 +99,7 @@ pub fn look(pid: u32, name: &str) -> io::Result<Look> {
 
 impl Look {
     fn next_row(&self) -> u32 {
-        self.frames.iter().map(|frame| frame.row + 1).max().unwrap_or(0)
+        self.frames.iter().map(|frame| frame.row.saturating_add(1)).max().unwrap_or(0)
     }
 
     fn take(&mut self, message: Message, depth: Depth) {

@@ -53,6 +53,7 @@ const MOST_CRASHES: u32 = 1000;
 
 /// What a recorder says when it gives up.
 const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has names only from a perf map";
+const NOT_STARTED: &str = "the part of nodescope that reads names cannot be started again: from then on, JavaScript has names only from a perf map, and event loops are not watched";
 const BLOCKED: &str = "the memory of the target blocks whoever reads it: from then on, JavaScript has names only from a perf map";
 const EXCLUDED: &str =
     "a thread of the target blocks whoever reads the memory that it runs in: it has no names";
@@ -159,6 +160,8 @@ impl Names {
         self.restart(sampler, false);
         if had_names && self.leaves_memory {
             out.extend(own::note(if is_stuck { BLOCKED } else { GIVEN_UP }));
+        } else if had_names && self.reader.is_none() {
+            out.extend(own::note(NOT_STARTED));
         }
     }
 

@@ -91,6 +91,8 @@ impl Reader {
         while Instant::now() < end && !self.is_stuck() {
             match self.listen(LONGEST_ROUND) {
                 Ok(true) => {}
+                // It may still write what no one reads.
+                Ok(false) if self.damage.is_some() => return (false, false),
                 Ok(false) => return (self.program.status().is_some_and(|status| status.success()), false),
                 Err(_) => return (false, false),
             }

@@ -155,7 +155,10 @@ impl Spool {
     }
 
     pub(super) fn hint(&self) -> String {
-        format!("what was recorded is there: {}", self.command("report"))
+        let time = about(nanoseconds(self.file_time));
+        let what =
+            self.trouble.as_ref().map_or("what was recorded is".into(), |_| format!("the first {time} are"));
+        format!("{what} there: {}", self.command("report"))
     }
 
     /// OUT could not be written: says what is kept of the recording, and where.
@@ -237,7 +240,7 @@ fn create_file(path: &Path) -> io::Result<File> {
 /// Gives an older OUT.part the first name that is free: a.nodescope.part becomes a.nodescope.1.part.
 fn keep_older(path: &Path) -> io::Result<PathBuf> {
     if is_in_use(path) {
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another nodescope is recording to it"));
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another nodescope may be recording to it"));
     }
     let bare = path.with_extension("");
     for number in 1..=MOST_KEPT {
@@ -261,10 +264,13 @@ fn keep_older(path: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Whether a recorder that runs holds the lock. A pipe or a link in that place was never ours.
+/// Whether a recorder that runs holds the lock; also where that cannot be told. A pipe or a link in that place was never
+/// ours.
 fn is_in_use(path: &Path) -> bool {
     let is_file = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
-    is_file && File::open(path).is_ok_and(|file| sys::locks::try_lock(&file).is_ok_and(|is_ours| !is_ours))
+    // Over a network, only a file that is open for writing can be locked.
+    let file = File::options().read(true).write(true).open(path);
+    is_file && !file.and_then(|file| sys::locks::try_lock(&file)).unwrap_or(false)
 }
 
 fn cannot_create(path: &Path, error: &io::Error) -> Failure {
@@ -335,7 +341,9 @@ mod tests {
         let out = folder.0.join("a.nodescope");
         let first = Spool::create(&out, b"first", MOST_IN_MEMORY).unwrap();
         let refused = Spool::create(&out, b"second", MOST_IN_MEMORY);
-        assert!(refused.is_err_and(|failure| failure.sentence().contains("another nodescope is recording")));
+        assert!(
+            refused.is_err_and(|failure| failure.sentence().contains("another nodescope may be recording"))
+        );
         assert_eq!(folder.names(), ["a.nodescope.part"]);
         // One whose name has gone to another file leaves that file alone.
         fs::rename(&first.path, folder.0.join("moved")).unwrap();

@@ -41,8 +41,8 @@ pub(super) fn run(
     let head = session.begin(targets(&target), || target.all_pids());
     spool.write(&head.map_err(|error| explain(error, &target))?);
     target.let_go()?;
-    let recorded = sample(&mut session, &mut target, limit, &mut spool);
-    target.end_of_recording();
+    let by_signal = sample(&mut session, &mut target, limit, &mut spool);
+    target.end_of_recording(*by_signal.as_ref().unwrap_or(&false));
     let sources = Sources { leaves_maps: arguments.maps.no_source_maps, ..session.sources() };
     let roots = sources.roots.clone();
     let completed = import(&mut spool, sources, &target).and_then(|profile| {
@@ -50,7 +50,7 @@ pub(super) fn run(
         let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
         complete(&profile, arguments, &out, &spool, showing)
     });
-    target.status(completed.and(recorded))
+    target.status(completed.and(by_signal.map(drop)))
 }
 
 /// The file's name, where none was given.
@@ -107,19 +107,19 @@ fn attach(target: &Target, options: &Options) -> Result<Session, Failure> {
     }
 }
 
-/// Samples until the time is over, the target has ended or the user pressed Ctrl-C.
+/// Samples until the time is over, the target has ended or the user pressed Ctrl-C; whether it was that.
 fn sample(
     session: &mut Session,
     target: &mut Target,
     limit: Option<Duration>,
     spool: &mut Spool,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let start = Instant::now();
     let mut progress = Progress::new(limit);
     let mut bytes = Vec::new();
     loop {
-        let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || sys::signals::ended();
-        let is_over = is_over || spool.is_full();
+        let by_signal = sys::signals::ended();
+        let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || by_signal || spool.is_full();
         let is_last = is_over || target.has_ended();
         bytes.clear();
         session.round(is_last, &mut bytes);
@@ -127,7 +127,7 @@ fn sample(
         progress.show(start.elapsed(), session.samples());
         if is_last {
             progress.clear();
-            return Ok(());
+            return Ok(by_signal);
         }
         let left = limit.map_or(LONGEST_ROUND, |limit| limit.saturating_sub(start.elapsed()));
         session.wait(left).map_err(|error| Failure::failed(error.to_string()))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::{CommandExt, ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -182,10 +182,10 @@ impl Target {
     }
 
     /// The recording is over. From now on Ctrl-C is meant for a command that runs on.
-    pub(super) fn end_of_recording(&self) {
+    pub(super) fn end_of_recording(&self, by_signal: bool) {
         if self.is_command() {
             // Where it cannot be caught, it ends us at once.
-            let _ = sys::signals::catch_again();
+            let _ = if by_signal { sys::signals::catch_again() } else { sys::signals::catch_end() };
         }
     }
 
@@ -285,8 +285,9 @@ const LAUNCHER_VERBS: &[&str] = &["exec", "run", "run-script", "x", "dlx"];
 pub(crate) fn stand_in(gate: &Path) -> Failure {
     let mut words = std::env::args_os().skip(1);
     let Some(program) = words.next() else { return Failure::failed("there is no command to start") };
+    let recorder = parent_id();
     while let Ok(text) = fs::read(gate) {
-        if !text.is_empty() {
+        if !text.is_empty() || parent_id() != recorder {
             // It will not open any more: the recorder has ended.
             let _ = fs::remove_file(gate);
             std::process::exit(1);
