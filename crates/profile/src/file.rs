@@ -217,7 +217,8 @@ impl<'a> Chunk<'a> {
     /// The chunk at the front, if its checksum is right.
     fn first(bytes: &'a [u8], may_grow: bool) -> Result<Self, ChunkError> {
         let is_whole = bytes.starts_with(WHOLE_TAG);
-        if !is_whole && !(may_grow && bytes.starts_with(MORE_TAG)) {
+        let is_more = may_grow && bytes.starts_with(MORE_TAG);
+        if !is_whole && !is_more {
             return Err(if bytes.len() < MORE_HEADER { ChunkError::CutOff } else { ChunkError::UnknownTag });
         }
         let checksum = u32_at(bytes, 4).ok_or(ChunkError::CutOff)?;
