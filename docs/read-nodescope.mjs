@@ -84,6 +84,19 @@ const TABLES = {
   seconds: "process start_ns end_ns run_ns ready_ns periods throttled_periods throttled_ns cpu_pressure_ns memory_pressure_ns",
   off_cpu: "thread start_us length_us times",
 };
+/** Which columns and keys are ids of which table. */
+const REFERS = new Map(
+  Object.entries({
+    strings: "functions.name functions.package frames.symbol markers.text loops.problem sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version processes.app processes.command processes.folder threads.name lanes.name",
+    sources: "functions.source sources.generated",
+    modules: "functions.module",
+    functions: "frames.function",
+    frames: "stacks.frame",
+    stacks: "stacks.parent lanes.stack line_ticks.stack",
+    processes: "threads.process seconds.process",
+    threads: "lanes.thread markers.thread loops.thread long_turns.thread off_cpu.thread",
+  }).flatMap(([table, columns]) => columns.split(" ").map((column) => [column, table])),
+);
 const U8 = /\.(category|tier|inlined|kind)$/;
 const U64 = /_[nu]s$|\.(weight|address|turns|periods|throttled_periods)$/;
 
@@ -152,6 +165,12 @@ function addPart(header, lists, part) {
     if (columns.length > 0) checkPlaces(name, places ?? [-1], rows);
   }
   for (const key of ["processes", "threads"]) checkPlaces(key, Object.keys(more.again?.[key] ?? {}), header[key].length + listOf(more[key]).length);
+  const limits = Object.fromEntries(added.map(([key, rows]) => [key, header[key].length + rows.length]));
+  for (const table of ["functions", "frames", "stacks"]) limits[table] = lists[`${table}.${columnsOf(table)[0]}`].length + (tables.find(({ name }) => name === table)?.rows ?? 0);
+  for (const [path, values] of [...tables, ...again].flatMap(({ columns }) => columns)) checkIds(path, values, limits, lists["stacks.parent"].length);
+  for (const [key, rows] of [...added, ...["processes", "threads"].map((key) => [key, Object.values(more.again?.[key] ?? {})])]) {
+    for (const row of rows.filter(isObject)) for (const [name, id] of Object.entries(row)) if (typeof id === "number") checkIds(`${key}.${name}`, [id], limits);
+  }
 
   header.meta = merged(header.meta, more.meta ?? {});
   for (const [key, rows] of added) for (const row of rows) header[key].push(row);
@@ -168,6 +187,17 @@ function listOf(value) {
 
 function checkPlaces(table, places, rows) {
   for (const row of places) if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${table} has no row ${row} to be told again`);
+}
+
+/** Every id leads to a row of this part or of one before it, and a stack's caller stands before it. */
+function checkIds(path, ids, limits, firstStack) {
+  const column = path.replace(/\.\d+/, "");
+  const limit = limits[REFERS.get(column)];
+  if (limit === undefined) return;
+  ids.forEach((id, row) => {
+    const most = column === "stacks.parent" ? firstStack + row : limit;
+    if (id != -1 && id != NONE && id >= most) throw new Error(`${path} refers to row ${id}, and there are ${most}`);
+  });
 }
 
 /** Reads a table. Rows that are told again have their numbers in a column `row`. Columns that are not known are passed over. */

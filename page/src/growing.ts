@@ -40,6 +40,19 @@ off_cpu thread start_us length_us times`.split("\n").map((line) => {
     return [table, columns] as const;
   }),
 );
+/** Which columns and keys are ids of which table. */
+const REFERS = new Map(
+  Object.entries({
+    strings: "functions.name functions.package frames.symbol markers.text loops.problem sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version threads.name lanes.name",
+    sources: "functions.source sources.generated",
+    modules: "functions.module",
+    functions: "frames.function",
+    frames: "stacks.frame",
+    stacks: "stacks.parent lanes.stack line_ticks.stack",
+    processes: "threads.process seconds.process",
+    threads: "lanes.thread markers.thread loops.thread long_turns.thread off_cpu.thread",
+  }).flatMap(([table, columns]) => columns.split(" ").map((column) => [column, table] as const)),
+);
 const BYTES = /^(category|tier|inlined|kind)$/;
 const LONG = /_[nu]s$|^(weight|address|turns|periods|throttled_periods)$/;
 const NEXT = 2 ** 32;
@@ -146,6 +159,8 @@ export class Growing {
       for (const row of Object.keys(more.again?.[key] ?? {})) if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${key} has no row ${row} to be told again`);
     }
 
+    this.checkIds(more, tables, again);
+
     header.meta = patched(header.meta, more.meta ?? {}) as Meta;
     for (let lane = header.lanes.length; lane < lanes; lane++) this.begin(`lanes.${lane}`);
     for (const key of LISTS) for (const row of more[key] ?? []) (header[key] as unknown[]).push(row);
@@ -162,6 +177,32 @@ export class Growing {
     if (first === undefined) return;
     const rows = this.columns.get(first)!.rows + (tables.find((table) => table.name === name)?.rows ?? 0);
     if (!places || places.some((place) => place >= rows)) throw new Error("a row is told again that was not told before");
+  }
+
+  /** Every id leads to a row of this chunk or of one before it, and a stack's caller stands before it. */
+  private checkIds(more: More, tables: Read[], again: Read[]) {
+    const rowsOf = (table: string) => this.columns.get(`${table}.${columnsOf(table)![0]}`)!.rows;
+    const limits = new Map<string, number>(LISTS.map((key) => [key, this.header[key].length + (more[key]?.length ?? 0)]));
+    for (const table of ["functions", "frames", "stacks"]) limits.set(table, rowsOf(table) + (tables.find(({ name }) => name === table)?.rows ?? 0));
+    const check = (path: string, id: number) => {
+      const table = REFERS.get(path);
+      if (table && id !== NEXT - 1 && id >= limits.get(table)!) throw new Error(`${path} refers to row ${id} of ${table}, which has ${limits.get(table)}`);
+    };
+    for (const { columns } of [...tables, ...again]) {
+      for (const [path, halves] of columns) {
+        const plain = path.replace(/\.\d+/, "");
+        if (REFERS.has(plain)) for (let at = 0; at < halves.length; at += 2) check(plain, halves[at]);
+      }
+    }
+    for (const key of LISTS) {
+      for (const row of [...(more[key] ?? []), ...Object.values((key === "processes" || key === "threads" ? more.again?.[key] : null) ?? {})]) {
+        for (const [name, id] of Object.entries(typeof row === "object" ? row : {})) if (typeof id === "number") check(`${key}.${name}`, id);
+      }
+    }
+    const first = rowsOf("stacks");
+    tables.find(({ name }) => name === "stacks")?.columns.get("stacks.parent")?.forEach((parent, at) => {
+      if (at % 2 === 0 && parent !== NEXT - 1 && parent >= first + at / 2) throw new Error(`stack ${first + at / 2} stands before its caller`);
+    });
   }
 
   private take({ rows, places, columns }: Read) {
