@@ -16,6 +16,14 @@ type More = Partial<Omit<Header, "columns">> & {
   again?: { processes?: Record<string, Header["processes"][number]>; threads?: Record<string, Header["threads"][number]>; tables?: TableEntry[] };
 };
 
+/** A table of a chunk that was read: its columns as halves of 64 bits, and the places of rows that are told again. */
+interface Read {
+  name: string;
+  rows: number;
+  places: Uint32Array | null;
+  columns: Map<string, Uint32Array>;
+}
+
 /** The columns of each table. */
 const TABLES = new Map(
   `functions name source line column module package
@@ -32,9 +40,24 @@ off_cpu thread start_us length_us times`.split("\n").map((line) => {
     return [table, columns] as const;
   }),
 );
+/** Which columns and keys are ids of which table. */
+const REFERS = new Map(
+  Object.entries({
+    strings: "functions.name functions.package frames.symbol markers.text loops.problem sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version threads.name lanes.name",
+    sources: "functions.source sources.generated",
+    modules: "functions.module",
+    functions: "frames.function",
+    frames: "stacks.frame",
+    stacks: "stacks.parent lanes.stack line_ticks.stack",
+    processes: "threads.process seconds.process",
+    threads: "lanes.thread markers.thread loops.thread long_turns.thread off_cpu.thread",
+  }).flatMap(([table, columns]) => columns.split(" ").map((column) => [column, table] as const)),
+);
 const BYTES = /^(category|tier|inlined|kind)$/;
 const LONG = /_[nu]s$|^(weight|address|turns|periods|throttled_periods)$/;
 const NEXT = 2 ** 32;
+/** A header that is longer is no part of a recording. */
+const LONGEST_HEADER = 8 << 20;
 
 /** A column that grows, as halves of 64 bits: the low one, the high one. */
 class Grown {
@@ -52,10 +75,6 @@ class Grown {
     this.rows = Math.max(this.rows, row + 1);
   }
 
-  low(row: number): number {
-    return this.halves[2 * row];
-  }
-
   number(row: number): number {
     return this.halves[2 * row] + this.halves[2 * row + 1] * NEXT;
   }
@@ -71,8 +90,8 @@ class Grown {
 
 /** Reads numbers of 7 bits a byte, whose lowest bit is the sign. */
 class Numbers {
-  low = 0;
-  high = 0;
+  private low = 0;
+  private high = 0;
 
   constructor(
     private bytes: Uint8Array,
@@ -80,7 +99,7 @@ class Numbers {
   ) {}
 
   /** The next one, or what it makes of the one before. */
-  next(isDelta: boolean) {
+  private next(isDelta: boolean) {
     let low = 0;
     let high = 0;
     for (let shift = 0, byte = 0x80; byte >= 0x80; shift += 7) {
@@ -102,8 +121,18 @@ class Numbers {
     this.high = high >>> 0;
   }
 
-  restart() {
+  /** The next column, as halves. */
+  column(rows: number, isDelta: boolean): Uint32Array {
+    // Each number has a byte at least.
+    if (!(rows >= 0 && rows <= this.bytes.length - this.at)) throw new Error("the columns are larger than what is there");
+    const halves = new Uint32Array(2 * rows);
     this.low = this.high = 0;
+    for (let row = 0; row < rows; row++) {
+      this.next(isDelta);
+      halves[2 * row] = this.low;
+      halves[2 * row + 1] = this.high;
+    }
+    return halves;
   }
 }
 
@@ -116,40 +145,71 @@ export class Growing {
     for (const table of TABLES.keys()) if (table !== "lanes") this.begin(table);
   }
 
-  /** Adds the payload of a chunk. */
+  /** Adds the payload of a chunk. One that is bad throws before it changes anything. */
   add(payload: Uint8Array) {
-    const length = new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
-    const more: More = JSON.parse(new TextDecoder().decode(payload.subarray(4, 4 + length)));
     const { header } = this;
-    header.meta = patched(header.meta, more.meta ?? {}) as Meta;
-    for (const key of ["strings", "sources", "modules", "processes", "threads", "lanes"] as const) {
-      for (const row of more[key] ?? []) (header[key] as unknown[]).push(row);
-    }
-    for (let lane = header.lanes.length - (more.lanes?.length ?? 0); lane < header.lanes.length; lane++) this.begin(`lanes.${lane}`);
+    const { more, length } = headerOf(payload);
+    const lanes = header.lanes.length + (more.lanes?.length ?? 0);
     const numbers = new Numbers(payload, 4 + length);
-    for (const entry of more.tables ?? []) this.rows(entry, numbers, false);
-    for (const entry of more.again?.tables ?? []) this.rows(entry, numbers, true);
-    for (const [row, process] of Object.entries(more.again?.processes ?? {})) header.processes[Number(row)] = process;
-    for (const [row, thread] of Object.entries(more.again?.threads ?? {})) header.threads[Number(row)] = thread;
+    const tables = (more.tables ?? []).map((entry) => read(entry, numbers, lanes));
+    const again = (more.again?.tables ?? []).map((entry) => read(entry, numbers, header.lanes.length));
+    for (const table of again) this.checkPlaces(table, tables);
+    for (const key of ["processes", "threads"] as const) {
+      const rows = header[key].length + (more[key]?.length ?? 0);
+      for (const row of Object.keys(more.again?.[key] ?? {})) if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${key} has no row ${row} to be told again`);
+    }
+
+    this.checkIds(more, tables, again);
+
+    header.meta = patched(header.meta, more.meta ?? {}) as Meta;
+    for (let lane = header.lanes.length; lane < lanes; lane++) this.begin(`lanes.${lane}`);
+    for (const key of LISTS) for (const row of more[key] ?? []) (header[key] as unknown[]).push(row);
+    for (const key of ["processes", "threads"] as const) Object.assign(header[key], more.again?.[key]);
+    for (const table of [...tables, ...again]) this.take(table);
   }
 
   private begin(table: string) {
-    for (const column of TABLES.get(table.replace(/\..*/, ""))!) this.columns.set(`${table}.${column}`, new Grown());
+    for (const column of columnsOf(table)!) this.columns.set(`${table}.${column}`, new Grown());
   }
 
-  /** Reads the columns of a table. Rows that are told again come with their numbers, in the first column. */
-  private rows({ name, rows, deltas = [], values = [] }: TableEntry, numbers: Numbers, isAgain: boolean) {
-    const places: number[] = [];
-    for (const column of [...deltas, ...values]) {
-      const grown = this.columns.get(`${name}.${column}`);
-      const first = grown?.rows ?? 0;
-      const isDelta = deltas.includes(column);
-      numbers.restart();
-      for (let row = 0; row < rows; row++) {
-        numbers.next(isDelta);
-        if (isAgain && column === "row") places.push(numbers.low);
-        else grown?.set(isAgain ? placeOf(places[row], first) : first + row, numbers.low, numbers.high);
+  private checkPlaces({ name, places, columns }: Read, tables: Read[]) {
+    const [first] = columns.keys();
+    if (first === undefined) return;
+    const rows = this.columns.get(first)!.rows + (tables.find((table) => table.name === name)?.rows ?? 0);
+    if (!places || places.some((place) => place >= rows)) throw new Error("a row is told again that was not told before");
+  }
+
+  /** Every id leads to a row of this chunk or of one before it, and a stack's caller stands before it. */
+  private checkIds(more: More, tables: Read[], again: Read[]) {
+    const rowsOf = (table: string) => this.columns.get(`${table}.${columnsOf(table)![0]}`)!.rows;
+    const limits = new Map<string, number>(LISTS.map((key) => [key, this.header[key].length + (more[key]?.length ?? 0)]));
+    for (const table of ["functions", "frames", "stacks"]) limits.set(table, rowsOf(table) + (tables.find(({ name }) => name === table)?.rows ?? 0));
+    const check = (path: string, id: number) => {
+      const table = REFERS.get(path);
+      if (table && id !== NEXT - 1 && id >= limits.get(table)!) throw new Error(`${path} refers to row ${id} of ${table}, which has ${limits.get(table)}`);
+    };
+    for (const { columns } of [...tables, ...again]) {
+      for (const [path, halves] of columns) {
+        const plain = path.replace(/\.\d+/, "");
+        if (REFERS.has(plain)) for (let at = 0; at < halves.length; at += 2) check(plain, halves[at]);
       }
+    }
+    for (const key of LISTS) {
+      for (const row of [...(more[key] ?? []), ...Object.values((key === "processes" || key === "threads" ? more.again?.[key] : null) ?? {})]) {
+        for (const [name, id] of Object.entries(typeof row === "object" ? row : {})) if (typeof id === "number") check(`${key}.${name}`, id);
+      }
+    }
+    const first = rowsOf("stacks");
+    tables.find(({ name }) => name === "stacks")?.columns.get("stacks.parent")?.forEach((parent, at) => {
+      if (at % 2 === 0 && parent !== NEXT - 1 && parent >= first + at / 2) throw new Error(`stack ${first + at / 2} stands before its caller`);
+    });
+  }
+
+  private take({ rows, places, columns }: Read) {
+    for (const [path, halves] of columns) {
+      const grown = this.columns.get(path)!;
+      const first = grown.rows;
+      for (let row = 0; row < rows; row++) grown.set(places ? places[row] : first + row, halves[2 * row], halves[2 * row + 1]);
     }
   }
 
@@ -177,9 +237,51 @@ export class Growing {
   }
 }
 
-function placeOf(row: number | undefined, rows: number): number {
-  if (row === undefined || row >= rows) throw new Error("a row is told again that was not told before");
-  return row;
+const LISTS = ["strings", "sources", "modules", "processes", "threads", "lanes"] as const;
+
+/** What a chunk has to say, and how long that is. */
+function headerOf(payload: Uint8Array): { more: More; length: number } {
+  const length = payload.length < 4 ? Infinity : new DataView(payload.buffer, payload.byteOffset).getUint32(0, true);
+  if (length > LONGEST_HEADER) throw new Error(`a header of ${length} bytes`);
+  if (4 + length > payload.length) throw new Error("the header is cut off");
+  const more: More = JSON.parse(new TextDecoder().decode(payload.subarray(4, 4 + length)));
+  const objects: unknown[] = [more, more?.meta ?? {}, more?.meta?.losses ?? {}, more?.again ?? {}];
+  const lists: unknown[] = [...LISTS.map((key) => more?.[key] ?? []), more?.tables ?? [], more?.again?.tables ?? []];
+  if (!objects.every(isObject) || !lists.every(Array.isArray)) throw new Error("the header is not what it should be");
+  return { more, length };
+}
+
+/** The columns of a table; none where it is not known. */
+function columnsOf(table: string): string[] | undefined {
+  return TABLES.get(table.replace(/\..*/, ""));
+}
+
+/** Reads the columns of a table. Rows that are told again come with their numbers, in the column `row`. */
+function read({ name, rows, deltas = [], values = [] }: TableEntry, numbers: Numbers, lanes: number): Read {
+  const known = columnsOf(name);
+  const lane = /^lanes\.(0|[1-9]\d*)$/.exec(name);
+  if (known && rows > 0 && (lane ? Number(lane[1]) >= lanes : name === "lanes" || name.includes("."))) throw new Error(`there is no table ${name}`);
+  const table: Read = { name, rows, places: null, columns: new Map() };
+  for (const column of [...deltas, ...values]) {
+    const halves = numbers.column(rows, deltas.includes(column));
+    if (column === "row") table.places = Uint32Array.from({ length: rows }, (_, row) => (halves[2 * row + 1] ? NEXT - 1 : halves[2 * row]));
+    else if (known?.includes(column)) table.columns.set(`${name}.${column}`, fitting(halves, `${name}.${column}`, column));
+  }
+  if (known && rows > 0 && table.columns.size < known.length) throw new Error(`a column of ${name} is missing`);
+  if (rows === 0) table.columns.clear();
+  return table;
+}
+
+/** The numbers of a column, if they are such as it has: only none is less than 0. */
+function fitting(halves: Uint32Array, path: string, column: string): Uint32Array {
+  if (LONG.test(column)) return halves;
+  const isByte = BYTES.test(column);
+  for (let at = 0; at < halves.length; at += 2) {
+    const [low, high] = [halves[at], halves[at + 1]];
+    const isNone = low === NEXT - 1 && high === NEXT - 1;
+    if (isByte ? high > 0 || low > 255 : high > 0 && !isNone) throw new Error(`column ${path} is of the wrong type`);
+  }
+  return halves;
 }
 
 /** The rows by their times; null where they are sorted. */

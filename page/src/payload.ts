@@ -4,6 +4,8 @@
 import { Growing } from "./growing";
 
 const VERSION = 2;
+/** The first version whose files may grow. */
+const GROWING_VERSION = 2;
 const FILE_HEADER = 16;
 const CHUNK_HEADER = 24;
 const MORE_HEADER = 16;
@@ -74,7 +76,7 @@ export async function decode(file: Uint8Array): Promise<Payload> {
   const version = view.getUint32(8, true);
   if (version > VERSION) throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
   const tag = ascii(file, FILE_HEADER, 4);
-  if (tag === "MORE") return decodeGrowing(file, view);
+  if (tag === "MORE" && version >= GROWING_VERSION) return decodeGrowing(file, view);
   if (tag !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
   if (file.length < start) throw new Error("the recording ends in the middle");
   const length = Number(view.getBigUint64(FILE_HEADER + 8, true));
@@ -88,41 +90,71 @@ export async function decode(file: Uint8Array): Promise<Payload> {
   return parse(await inflated);
 }
 
-/** Reads the chunks of a growing recording, up to the first that is not whole. */
+interface Part {
+  at: number;
+  stored: Uint8Array;
+  becomes: number;
+}
+
+/** Reads the chunks of a growing recording, up to the first that is bad. */
 async function decodeGrowing(file: Uint8Array, view: DataView): Promise<Payload> {
-  const { chunks, damage } = wholeChunks(file, view);
-  if (chunks.length === 0) throw new Error(damage);
-  // A last, empty block ends the stream, which every chunk leaves open at a byte's border.
-  const bytes = new Uint8Array(await inflate([...chunks.map(({ stored }) => stored), Uint8Array.of(3, 0)], "deflate-raw"));
+  const { parts, damage } = wholeChunks(file, view);
+  const { bytes, count } = await inflateParts(parts);
   const growing = new Growing();
-  let at = 0;
-  for (const { becomes } of chunks) {
-    growing.add(bytes.subarray(at, at + becomes));
-    at += becomes;
+  let told = count < parts.length ? `damaged at byte ${parts[count].at}: the compressed data is broken, or has another length than it claims` : damage;
+  let taken = 0;
+  for (let start = 0; taken < count; taken++) {
+    try {
+      growing.add(bytes.subarray(start, (start += parts[taken].becomes)));
+    } catch (error) {
+      told = `damaged at byte ${parts[taken].at}: ${error instanceof Error ? error.message : error}`;
+      break;
+    }
   }
-  if (at !== bytes.length) throw new Error("the compressed data has another length than it claims");
+  if (taken === 0) throw new Error(told);
   const payload = growing.finish();
-  if (damage) {
+  if (told) {
     const losses = (payload.header.meta.losses ??= {});
-    (losses.damage ??= []).push(damage);
+    (losses.damage ??= []).push(told);
   }
   return payload;
 }
 
-function wholeChunks(file: Uint8Array, view: DataView): { chunks: { stored: Uint8Array; becomes: number }[]; damage: string } {
-  const chunks: { stored: Uint8Array; becomes: number }[] = [];
+/** What the parts become, and how many of them are good: all, mostly; else the good ones are found by halving. */
+async function inflateParts(parts: Part[]): Promise<{ bytes: Uint8Array; count: number }> {
+  const first = async (count: number) => {
+    const length = parts.slice(0, count).reduce((sum, { becomes }) => sum + becomes, 0);
+    // A last, empty block ends the stream, which every chunk leaves open at a byte's border.
+    const bytes = await inflate([...parts.slice(0, count).map(({ stored }) => stored), Uint8Array.of(3, 0)], "deflate-raw").catch(() => null);
+    return bytes?.byteLength === length ? new Uint8Array(bytes) : null;
+  };
+  const all = await first(parts.length);
+  if (all) return { bytes: all, count: parts.length };
+  let good = { bytes: new Uint8Array(), count: 0 };
+  for (let bad = parts.length; bad - good.count > 1; ) {
+    const count = (good.count + bad) >> 1;
+    const bytes = await first(count);
+    if (bytes) good = { bytes, count };
+    else bad = count;
+  }
+  return good;
+}
+
+function wholeChunks(file: Uint8Array, view: DataView): { parts: Part[]; damage: string } {
+  const parts: Part[] = [];
   for (let at = FILE_HEADER; at < file.length; ) {
-    const damage = (what: string) => ({ chunks, damage: `damaged at byte ${at}: ${what}` });
+    const damage = (what: string) => ({ parts, damage: `damaged at byte ${at}: ${what}` });
     const start = at + MORE_HEADER;
-    const end = start <= file.length ? start + view.getUint32(at + 8, true) : Infinity;
-    if (end > file.length) return damage("the file ends in the middle of a chunk");
+    if (start > file.length) return damage("the file ends in the middle of a chunk");
     if (ascii(file, at, 4) !== "MORE") return damage("no part of a growing recording starts here");
+    const end = start + view.getUint32(at + 8, true);
+    if (end > file.length) return damage("the file ends in the middle of a chunk");
     const stored = file.subarray(start, end);
     if (crc32(stored) !== view.getUint32(at + 4, true)) return damage("the checksum does not match");
-    chunks.push({ stored, becomes: view.getUint32(at + 12, true) });
+    parts.push({ at, stored, becomes: view.getUint32(at + 12, true) });
     at = end;
   }
-  return { chunks, damage: "" };
+  return { parts, damage: "" };
 }
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join as pathTo, resolve } from "node:path";
 import { after, describe, test } from "node:test";
 import vm from "node:vm";
+import { BAD_CHUNKS, partsOf, recordingOf, samples } from "../docs/growing-recording.mjs";
 
 const root = resolve(import.meta.dirname, "../..");
 const program = process.env.NODESCOPE_BIN ?? pathTo(root, "target/debug/nodescope");
@@ -466,6 +467,22 @@ test("a growing recording opens up to its last whole chunk, and says where it is
   flipped[whole.length - 20] ^= 1;
   assert.match(profileOf(await decode(flipped)).losses.damage.join(), /the checksum does not match$/);
   await assert.rejects(decode(whole.slice(0, 200)), /damaged at byte 16/);
+});
+
+test("a growing recording whose later chunk is bad under a right checksum opens up to there", async () => {
+  const parts = partsOf(readFileSync(resolve(root, GROWING))).slice(0, 3);
+  const before = profileOf(await decode(recordingOf(parts).bytes));
+  for (const [what, bad] of BAD_CHUNKS) {
+    const { bytes, starts } = recordingOf([...parts, bad, samples(1)]);
+    const read = profileOf(await decode(bytes));
+    assert.match(read.losses.damage.join(), new RegExp(`^damaged at byte ${starts[3]}: .`), what);
+    for (const key of ["strings", "threads", "stacks", "durationNs"]) assert.deepEqual(read[key], before[key], `${what}: ${key}`);
+    assert.deepEqual(read.lanes[0].time, before.lanes[0].time, what);
+    await assert.rejects(decode(recordingOf([bad]).bytes), /damaged at byte 16: ./, what);
+  }
+  const old = recordingOf(parts).bytes;
+  old[8] = 1;
+  await assert.rejects(decode(old), /damaged at byte 16: no chunk starts here/);
 });
 
 test("shares are of the time in which something ran", async () => {

@@ -10,6 +10,7 @@ import { dirname, join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chunks, hottest } from "../../docs/read-nodescope.mjs";
+import { BAD_CHUNKS, partsOf, recordingOf, samples } from "./growing-recording.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nodescope");
@@ -97,6 +98,7 @@ test("a growing recording is read as the program reads it", async () => {
   assert.deepEqual(columns, expected);
   for (const table of ["strings", "sources", "processes", "threads", "lanes"]) assert.deepEqual(grown.header[table], finished.header[table], table);
   assert.equal(grown.header.meta.losses.frames, finished.header.meta.losses.frames);
+  assert.equal(grown.header.meta.duration_ns, finished.header.meta.duration_ns);
 });
 
 test("every part of a growing recording is read up to its last whole chunk", async () => {
@@ -104,11 +106,51 @@ test("every part of a growing recording is read up to its last whole chunk", asy
   let samples = 0;
   for (const share of [0.4, 0.6, 0.8, 1]) {
     const { found, error } = await readAll(bytes.subarray(0, Math.floor(share * bytes.length)));
-    assert.equal(error !== null, share < 1, error);
+    if (share < 1) assert.match(error, /^damaged at byte \d+: the file ends in the middle of a chunk$/);
+    else assert.equal(error, null);
     const rows = found[0].columns["lanes.0.stack"].length;
     assert.ok(rows > samples, `${rows} after ${samples}`);
     samples = rows;
   }
+});
+
+test("a later chunk that is bad under a right checksum leaves what came before", async () => {
+  const parts = partsOf(readFileSync(growing)).slice(0, 3);
+  const { found: [before] } = await readAll(recordingOf(parts).bytes);
+  for (const [what, bad] of BAD_CHUNKS) {
+    const { bytes, starts } = recordingOf([...parts, bad, samples(1)]);
+    const { found, error } = await readAll(bytes);
+    assert.match(error ?? "", new RegExp(`^damaged at byte ${starts[3]}: .`), what);
+    assert.deepEqual(found, [before], what);
+    const alone = await readAll(recordingOf([bad]).bytes);
+    assert.deepEqual(alone.found, [], what);
+    assert.match(alone.error, /^damaged at byte 16: ./, what);
+  }
+});
+
+test("a growing recording may have many rows, late times and any patch", async () => {
+  const parts = partsOf(readFileSync(growing));
+  const patches = [{ host: "a" }, { host: { name: { first: "b" } } }, { host: { name: "c", port: null } }];
+  const { bytes } = recordingOf([...parts, ...patches.map((meta) => ({ header: { meta } })), samples(300_000, "lanes.0", undefined, [1, 0, 0, 1]), samples(1, "lanes.0", undefined, [2 ** 44, 0, 0, 1])]);
+  const { found: [{ header, columns }], error } = await readAll(bytes);
+  assert.equal(error, null);
+  assert.ok(columns["lanes.0.stack"].length > 300_000);
+  assert.deepEqual(header.meta.host, { name: "c" });
+  assert.equal(header.meta.duration_ns, 2 ** 44);
+});
+
+test("the two kinds of chunks do not mix, and version 1 has only one", async () => {
+  const file = join(folder, "mixed.nodescope");
+  run("export", growing, "--no-source-maps", "-o", file);
+  const [whole, more] = [file, growing].map((name) => readFileSync(name));
+  for (const [first, second] of [[whole, more], [more, whole]]) {
+    const { found, error } = await readAll(Buffer.concat([first, second.subarray(16)]));
+    assert.equal(found.length, 1);
+    assert.match(error, new RegExp(`^damaged at byte ${first.length}: a whole profile and parts of a growing`));
+  }
+  const old = Uint8Array.from(more);
+  old[8] = 1;
+  assert.deepEqual(await readAll(old), { found: [], error: "damaged at byte 16: a chunk of unknown kind" });
 });
 
 test("columns stand at multiples of 8", async () => {
@@ -136,5 +178,5 @@ test("a file that is newer, foreign or damaged is refused", async () => {
   await assert.rejects(open(broken(0, 0)), /not a .nodescope file/);
   await assert.rejects(open(broken(16, 0)), /damaged at byte 16/);
   await assert.rejects(open(broken(good.length - 1, good.at(-1) ^ 1)), /checksum/);
-  await assert.rejects(open(good.subarray(0, good.length - 1)), /checksum/);
+  await assert.rejects(open(good.subarray(0, good.length - 1)), /the file ends in the middle of a chunk/);
 });

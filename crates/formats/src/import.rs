@@ -216,13 +216,10 @@ fn read_perf_data(stream: Stream<'_>, budget: &Budget, options: ImportOptions) -
     namer.profile_of("perf.data", budget, Box::new(|sink| perf_data::read(stream, threads, sink)))
 }
 
-/// A recording of ours in memory: its columns, and what they were read from.
-const COPIES: u64 = 2;
-
 fn read_ours(stream: Stream<'_>, budget: &Budget) -> Result<Profile, ImportError> {
     let mut bytes = Vec::new();
     let broken = json::read_bytes(stream, &mut bytes, budget).err();
-    match (file::read_within(&bytes, budget.left() / COPIES), broken) {
+    match (file::read_within(&bytes, budget.left()), broken) {
         (Err(_), Some(error)) => Err(error.into()),
         (result, _) => Ok(result?),
     }

@@ -16,6 +16,8 @@ use std::process::Command;
 use cases::import;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use profile::file::{self, Growing};
+use profile::{LaneInfo, Process, Role, Sample, StackId, Thread, Unit};
 
 const MOST_MEMORY_KB: u64 = 512 << 10;
 const SIZE: usize = 16 << 20;
@@ -187,4 +189,34 @@ fn names_that_never_repeat_in_a_small_file() {
     }
     let damage = damage_of("names.folded.gz", &texts);
     assert!(damage.contains("damaged at line") && damage.contains("was left out"), "{damage}");
+}
+
+/// A recording that was cut off, with that many samples.
+fn growing(samples: u64) -> Vec<u8> {
+    const A_CHUNK: u64 = 100_000;
+    let mut growing = Growing::new();
+    let rows = growing.rows();
+    let name = rows.string("node");
+    let process = rows.process(Process { pid: Some(7), name, ..Process::default() });
+    let thread = rows.thread(Thread { process, tid: Some(7), name, role: Role::MainLoop });
+    let lane = rows.lane(LaneInfo { name: "cpu", unit: Unit::Ns, timed: true, counted: true });
+    rows.set_origin_ns(0);
+    let mut bytes = file::file_header().to_vec();
+    for sample in 0..samples {
+        let row = Sample { time_ns: sample * 1000, thread, stack: StackId::NONE, weight: 1000 };
+        growing.rows().sample(lane, row);
+        if sample % A_CHUNK == A_CHUNK - 1 {
+            growing.rows().meta().losses.frames = sample;
+            bytes.extend(growing.chunk().unwrap());
+        }
+    }
+    bytes
+}
+
+/// An hour and a half of a thousand samples a second opens; what has no end stops.
+#[test]
+fn a_long_recording_that_was_cut_off() {
+    assert_eq!(damage_of("growing", &growing(6_000_000)), "");
+    let damage = damage_of("endless", &growing(20_000_000));
+    assert!(damage.contains("it swells to more than"), "{damage}");
 }

@@ -30,6 +30,8 @@ use joined::Joined;
 pub const MAGIC: &[u8; 8] = b"nodescop";
 /// The version of the format that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 2;
+/// The first version whose files may grow.
+const GROWING_VERSION: u32 = 2;
 
 const FILE_HEADER: usize = 16;
 /// A whole profile: tag, checksum, two lengths of 8 bytes.
@@ -40,6 +42,8 @@ const MORE_TAG: &[u8; 4] = b"MORE";
 const MORE_HEADER: usize = 16;
 /// Up to here compressing better costs no time that a user notices, and saves a quarter.
 const SMALL_PAYLOAD: usize = 4 << 20;
+/// A whole profile in memory: its columns, and what they were read from.
+const COPIES: u64 = 2;
 /// What zlib can reach at most; a larger claim is a lie.
 const BEST_COMPRESSION: u64 = 1032;
 
@@ -82,6 +86,8 @@ enum ChunkError {
     Length,
     #[error("a header of {0} bytes")]
     LongHeader(usize),
+    #[error("meta, or an object in it, is no object")]
+    NoObject,
     #[error("a growing recording has no sample that ends with a text")]
     Unclosed,
     #[error("it swells to more than {0} bytes")]
@@ -138,8 +144,8 @@ pub fn read(bytes: &[u8]) -> Result<Profile, FileError> {
     read_within(bytes, u64::MAX)
 }
 
-/// Reads a file whose chunks together may swell to that many bytes: for a file that came out of another
-/// compression, where its own length proves nothing.
+/// Reads a file that may take that many bytes of memory: its own length proves nothing. A whole profile counts twice, with
+/// the bytes that its columns are read from.
 pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Profile, FileError> {
     if !is_ours(bytes) {
         return Err(FileError::NotOurs);
@@ -150,15 +156,15 @@ pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Profile, FileError> 
     if found > VERSION {
         return Err(FileError::Newer { found });
     }
-    read_chunks(bytes, most_bytes)
+    read_chunks(bytes, found >= GROWING_VERSION, most_bytes)
 }
 
-fn read_chunks(bytes: &[u8], mut most_bytes: u64) -> Result<Profile, FileError> {
+fn read_chunks(bytes: &[u8], may_grow: bool, mut most_bytes: u64) -> Result<Profile, FileError> {
     let mut at = FILE_HEADER;
     let (mut whole, mut joined) = (Vec::new(), Joined::new());
     let mut damage = None;
     while at < bytes.len() {
-        let added = Chunk::first(&bytes[at..]).and_then(|chunk| {
+        let added = Chunk::first(&bytes[at..], may_grow).and_then(|chunk| {
             add(&chunk, &mut whole, &mut joined, &mut most_bytes)?;
             Ok(chunk.length)
         });
@@ -209,9 +215,10 @@ struct Chunk<'a> {
 
 impl<'a> Chunk<'a> {
     /// The chunk at the front, if its checksum is right.
-    fn first(bytes: &'a [u8]) -> Result<Self, ChunkError> {
+    fn first(bytes: &'a [u8], may_grow: bool) -> Result<Self, ChunkError> {
         let is_whole = bytes.starts_with(WHOLE_TAG);
-        if !is_whole && !bytes.starts_with(MORE_TAG) {
+        let is_more = may_grow && bytes.starts_with(MORE_TAG);
+        if !is_whole && !is_more {
             return Err(if bytes.len() < MORE_HEADER { ChunkError::CutOff } else { ChunkError::UnknownTag });
         }
         let checksum = u32_at(bytes, 4).ok_or(ChunkError::CutOff)?;
@@ -247,7 +254,8 @@ fn add(
 
 fn read_whole(chunk: &Chunk<'_>, most_bytes: &mut u64) -> Result<Profile, ChunkError> {
     let limit = chunk.becomes.min((chunk.stored.len() as u64).saturating_mul(BEST_COMPRESSION));
-    *most_bytes = most_bytes.checked_sub(limit).ok_or(ChunkError::Swells(*most_bytes))?;
+    let taken = limit.saturating_mul(COPIES);
+    *most_bytes = most_bytes.checked_sub(taken).ok_or(ChunkError::Swells(*most_bytes))?;
     let mut payload = Vec::new();
     ZlibDecoder::new(chunk.stored).take(limit).read_to_end(&mut payload)?;
     let profile = header::decode(&payload)?;

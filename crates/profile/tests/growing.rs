@@ -234,6 +234,34 @@ fn very_many_names_make_several_chunks() {
     assert_eq!((read.strings().len(), read.meta().losses.damage.len()), (300, 0));
 }
 
+/// A program in a data: URL is its own path.
+#[test]
+fn a_text_that_is_too_long_is_cut() {
+    let mut growing = Growing::new();
+    let long = format!("data:text/javascript,{}", "\u{e9}".repeat(5 << 20));
+    growing.rows().source(&long);
+    growing.rows().string("next");
+    let chunk = growing.chunk().unwrap();
+    let read = file::read(&[&file::file_header()[..], &chunk].concat()).unwrap();
+    assert_eq!(read.meta().losses.damage, Vec::<String>::new());
+    let text = read.text(read.sources()[0].path);
+    assert!(long.starts_with(text) && text.len() + 1 == 1 << 20, "{} bytes", text.len());
+    assert_eq!(read.strings().iter().last(), Some("next"));
+}
+
+/// What the reader would refuse is an error at once.
+#[test]
+fn a_header_that_is_too_long_is_not_written() {
+    let mut growing = Growing::new();
+    growing.rows().meta().losses.damage = vec!["x".repeat(1 << 20); 9];
+    let error = growing.chunk().unwrap_err().to_string();
+    assert!(error.starts_with("a header of 94"), "{error}");
+    growing.rows().meta().losses.damage.truncate(7);
+    let chunk = growing.chunk().unwrap();
+    let read = file::read(&[&file::file_header()[..], &chunk].concat()).unwrap();
+    assert_eq!(read.meta().losses.damage.len(), 7);
+}
+
 #[test]
 fn files_of_version_1_are_read() {
     let bytes = include_bytes!("sample/version-1.nodescope");

@@ -121,10 +121,18 @@ fn lies_are_refused_and_what_came_before_opens() {
         ("the header is not valid JSON", |chunk| chunk.header = json!("x")),
         ("the header is not valid JSON", |chunk| chunk.header["strings"] = json!("x")),
         ("the header is not valid JSON", |chunk| chunk.header["meta"] = json!({"duration_ns": "x"})),
-        ("the header is not valid JSON", |chunk| chunk.header["meta"] = json!([1])),
+        ("meta, or an object in it, is no object", |chunk| chunk.header["meta"] = json!([1])),
+        ("meta, or an object in it, is no object", |chunk| chunk.header["meta"] = json!({"cost": [1]})),
+        ("meta, or an object in it, is no object", |chunk| {
+            let losses = json!([0, 0, null, 0, {}, 0, 0, 0, {}, [], [], 0, 0, {"thread": 99}]);
+            chunk.header["meta"] = json!({"losses": losses});
+        }),
         ("the header is not valid JSON", |chunk| chunk.header["again"] = json!({"threads": {"x": {}}})),
         ("a growing recording has no sample that ends with a text", |chunk| {
             chunk.header["meta"] = json!({"losses": {"unclosed": {"thread": 0, "stack": 0, "weight": 1}}});
+        }),
+        ("a growing recording has no sample that ends with a text", |chunk| {
+            chunk.header["meta"] = json!({"losses": {"unclosed": [99, 99, 1]}});
         }),
         ("row 0 of sources refers to string 9999", |chunk| {
             chunk.header["sources"] = json!([{"path": 9999, "generated": u32::MAX, "text": u32::MAX}]);
@@ -138,12 +146,16 @@ fn lies_are_refused_and_what_came_before_opens() {
         ("the columns are larger than what is there", |chunk| {
             chunk.header["tables"][0]["rows"] = json!(1000);
         }),
-        ("it swells to more than", |chunk| chunk.header["tables"][0]["rows"] = json!(1u64 << 60)),
+        ("the columns are larger than what is there", |chunk| {
+            chunk.header["tables"][0]["rows"] = json!(1u64 << 60);
+        }),
         ("column lanes.0.weight is missing", |chunk| chunk.only("lanes.0", 1, &SAMPLE[..3], &[1, 0, 0])),
         ("column lanes.0.thread is missing", |chunk| {
             chunk.only("lanes.0", 1, &["thread", "thread"], &[1, 0]);
         }),
         ("column lanes.x is missing", |chunk| chunk.only("lanes.x", 1, SAMPLE, &[1, 0, 0, 1])),
+        ("column lanes.00 is missing", |chunk| chunk.only("lanes.00", 1, SAMPLE, &[1, 0, 0, 1])),
+        ("column lanes.+0 is missing", |chunk| chunk.only("lanes.+0", 1, SAMPLE, &[1, 0, 0, 1])),
         ("column lanes.0 is missing", |chunk| {
             chunk.only("lanes.0", 0, &[], &[]);
             let table = chunk.header["tables"][0].clone();
@@ -254,6 +266,51 @@ fn rows_count_as_what_they_become() {
     let damage = read.meta().losses.damage.concat();
     assert!(damage.starts_with(&format!("damaged at byte {at}: it swells to more than")), "{damage}");
     assert!(file::read_within(&bytes, 64 << 20).unwrap().meta().losses.damage.is_empty());
+}
+
+/// Whatever is kept counts, though each payload has room: the names of keys, and ports.
+#[test]
+fn what_is_kept_counts() {
+    type Kept = fn(usize) -> Value;
+    let rows: &[Kept] = &[
+        |round| json!({"meta": {"losses": {"unnamed": {format!("{round}{}", "x".repeat(1 << 20)): 1}}}}),
+        |_| json!({"processes": [{"ports": vec![80; 1 << 19]}]}),
+        |_| json!({"again": {"processes": {"0": {"ports": vec![80; 1 << 19]}}}}),
+    ];
+    for kept in rows {
+        let mut chunks = chunks();
+        chunks.truncate(2);
+        chunks.extend((0..6).map(|round| Chunk { header: kept(round), columns: Vec::new(), claim: 0 }));
+        let (bytes, starts) = recording(&chunks);
+        let read = |most_bytes| file::read_within(&bytes, most_bytes).unwrap().meta().losses.damage.concat();
+        assert_eq!(read(8 << 20), "");
+        let damage = read(4 << 20);
+        assert!(damage.ends_with("bytes") && damage.contains("it swells to more than"), "{damage}");
+        assert!(!damage.contains(&format!("byte {}:", starts[2])), "one has room: {damage}");
+    }
+}
+
+/// Many patches of the same keys take the room of one, and keys that have no meaning take none.
+#[test]
+fn meta_counts_once() {
+    let mut chunks = chunks();
+    let patch = |value: u32| Chunk {
+        header: json!({"meta": {"losses": {"lost": value}, "host": format!("{value} {}", "x".repeat(1 << 10)),
+            format!("key {value}"): "y".repeat(1 << 10)}}),
+        columns: Vec::new(),
+        claim: 0,
+    };
+    chunks.extend((0..2000).map(patch));
+    let read = file::read_within(&recording(&chunks).0, 1 << 20).unwrap();
+    assert_eq!((read.meta().losses.lost, read.meta().losses.damage.concat()), (1999, String::new()));
+}
+
+#[test]
+fn a_file_of_version_1_does_not_grow() {
+    let mut bytes = GROWING.to_vec();
+    bytes[8] = 1;
+    let error = file::read(&bytes).unwrap_err().to_string();
+    assert_eq!(error, "damaged at byte 16: a chunk of unknown kind");
 }
 
 #[test]

@@ -5,17 +5,20 @@ use flate2::{Decompress, FlushDecompress, Status};
 use serde_json::Value;
 
 use super::more::{self, Piece};
+use super::stored::take_bytes;
 use super::{BEST_COMPRESSION, ChunkError, patch};
 use crate::builder::{Again, settle};
 use crate::check::{CheckError, Counts, check_samples};
 use crate::ids::RowId;
-use crate::meta::Meta;
+use crate::meta::{Cost, Meta};
 use crate::model::Profile;
 
 /// What was read so far.
 pub(super) struct Joined {
     profile: Profile,
     meta: Value,
+    /// A meta with every key that there is.
+    every_key: Value,
     /// How many frames each stack has.
     depths: Vec<u16>,
     stream: Decompress,
@@ -26,7 +29,8 @@ impl Joined {
     pub(super) fn new() -> Self {
         Self {
             profile: Profile::default(),
-            meta: Value::Null,
+            meta: Value::Object(serde_json::Map::new()),
+            every_key: every_key(),
             depths: Vec::new(),
             stream: Decompress::new(false),
             is_empty: true,
@@ -49,11 +53,8 @@ impl Joined {
             return Err(ChunkError::Swells(*most_bytes));
         }
         let payload = self.inflate(stored, becomes)?;
-        let piece = more::decode(&payload, most_bytes)?;
-        // Every key is checked by itself, so that any number of small patches costs no more than their length.
-        if !piece.meta.is_null() {
-            serde_json::from_value::<Meta>(patch::without_nulls(&piece.meta))?;
-        }
+        let mut piece = more::decode(&payload, most_bytes)?;
+        self.check_meta(&mut piece.meta, most_bytes)?;
         self.check(&piece)?;
         self.take(piece);
         Ok(())
@@ -92,6 +93,23 @@ impl Joined {
         if payload.len() as u64 == becomes { Ok(payload) } else { Err(ChunkError::Length) }
     }
 
+    /// Every key is checked by itself, so that any number of small patches costs no more than their length.
+    fn check_meta(&self, changes: &mut Value, most_bytes: &mut u64) -> Result<(), ChunkError> {
+        if !patch::keep_known(changes, &self.every_key) {
+            return Err(ChunkError::NoObject);
+        }
+        if changes.is_null() {
+            return Ok(());
+        }
+        let added = patch::without_nulls(changes);
+        // Only what grows counts: the same few keys change in every second.
+        *most_bytes = most_bytes.saturating_add(patch::freed_bytes(&self.meta, changes) as u64);
+        take_bytes(patch::memory_bytes(&added), most_bytes)?;
+        let added: Meta = serde_json::from_value(added)?;
+        // Only a text can end inside of a sample.
+        if added.losses.unclosed.is_some() { Err(ChunkError::Unclosed) } else { Ok(()) }
+    }
+
     fn check(&mut self, piece: &Piece) -> Result<(), ChunkError> {
         let Piece { rows, samples, again, .. } = piece;
         let counts = sum(&Counts::of(&self.profile), &Counts::of(rows));
@@ -102,11 +120,6 @@ impl Joined {
             check_samples(samples, &counts)?;
         }
         self.check_again(rows, again, &counts)?;
-        let unclosed = piece.meta.pointer("/losses/unclosed").filter(|unclosed| !unclosed.is_null());
-        if unclosed.is_some() {
-            // Only a text can end inside of a sample.
-            return Err(ChunkError::Unclosed);
-        }
         rows.check_stacks(&mut self.depths)?;
         Ok(())
     }
@@ -153,6 +166,12 @@ impl Joined {
         known.off_cpu.append(rows.off_cpu);
         replace(known, again);
     }
+}
+
+/// A meta in which no key is missing.
+fn every_key() -> Value {
+    let meta = Meta { lines_are_checked: true, cost: Some(Cost::default()), ..Meta::default() };
+    serde_json::to_value(meta).unwrap_or_default()
 }
 
 /// Puts rows in the place of those that were told before.

@@ -2,13 +2,14 @@
 //! what is new, so that most keys are missing in most chunks. Ids count over all chunks of the file.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::header::{LaneHeader, lane_prefix};
 use super::packed::{Packed, Packer, TableEntry};
-use super::stored::InPieces;
+use super::stored::{InPieces, take_bytes};
 use super::{ChunkError, u32_at};
 use crate::builder::{Again, News};
 use crate::ids::{LaneId, ProcessId, ThreadId};
@@ -17,7 +18,7 @@ use crate::tables::{Module, Process, Samples, Source, Thread};
 
 /// A header that is longer is no part of a recording: a second has some hundred new names.
 const LONGEST_HEADER: usize = 8 << 20;
-/// So many bytes of texts stand in one chunk; as JSON they are up to six times as long.
+/// So many bytes of texts stand in one chunk; as JSON they are up to six times as long. A text that is longer is cut.
 const MOST_TEXT: usize = 1 << 20;
 
 /// The names of the columns with the numbers of rows that are told again.
@@ -82,33 +83,20 @@ impl Header {
         meta.is_null() && !has_rows && !has_threads && tables.is_empty() && again.is_empty()
     }
 
-    /// What its rows take in memory, and those of the columns behind it.
-    fn memory_bytes(&self) -> u64 {
+    /// What its rows take in memory, without meta and without the columns behind it.
+    fn memory_bytes(&self) -> usize {
         let rows = self.sources.len() + self.modules.len() + self.lanes.len();
         let rows = rows + self.processes.len() + self.threads.len();
         let rows = rows + self.again.processes.len() + self.again.threads.len();
         let strings: usize = self.strings.iter().map(|text| text.len() + size_of::<usize>()).sum();
-        let tables = self.tables.iter().chain(&self.again.tables);
-        let numbers = tables.fold(0usize, |sum, table| sum.saturating_add(table.numbers()));
-        let small = rows * size_of::<Process>() + strings + nodes(&self.meta) * NODE;
-        (small as u64).saturating_add((numbers as u64).saturating_mul(8))
-    }
-}
-
-/// What a value takes in a tree of JSON.
-const NODE: usize = 96;
-
-fn nodes(value: &Value) -> usize {
-    match value {
-        Value::Object(map) => map.values().map(nodes).sum::<usize>() + 1,
-        Value::Array(list) => list.iter().map(nodes).sum::<usize>() + 1,
-        Value::String(text) => text.len() / NODE + 1,
-        _ => 1,
+        let processes = self.processes.iter().chain(self.again.processes.values());
+        let ports: usize = processes.map(|process| process.ports.len() * size_of::<u16>()).sum();
+        rows * size_of::<Process>() + strings + ports
     }
 }
 
 /// The payload of what is new, with that many lanes told before; `None` when nothing is.
-pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> Result<Option<Vec<u8>>, serde_json::Error> {
+pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> io::Result<Option<Vec<u8>>> {
     let News { rows, again } = news;
     let mut tables = Packer::default();
     pack_rows(rows, &mut tables);
@@ -135,15 +123,16 @@ pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> Result<Option<Ve
     Ok(Some(payload(&header, &[tables.bytes, changed.bytes].concat())?))
 }
 
-/// Payloads with texts alone, where one chunk has no room for all that are new: takes these out of the news.
-pub(super) fn encode_texts(rows: &mut Profile) -> Result<Vec<Vec<u8>>, serde_json::Error> {
+/// Payloads with texts alone, where one chunk has no room for all that are new: takes these out of the news. A text that
+/// is longer than a chunk may have is cut.
+pub(super) fn encode_texts(rows: &mut Profile) -> io::Result<Vec<Vec<u8>>> {
     if rows.strings.iter().map(str::len).sum::<usize>() <= MOST_TEXT {
         return Ok(Vec::new());
     }
     let mut payloads = Vec::new();
     let mut header = Header::default();
     let mut length = 0;
-    for text in std::mem::take(&mut rows.strings).iter() {
+    for text in std::mem::take(&mut rows.strings).iter().map(cut) {
         if length + text.len() > MOST_TEXT && !header.strings.is_empty() {
             payloads.push(payload(&std::mem::take(&mut header), &[])?);
             length = 0;
@@ -155,10 +144,18 @@ pub(super) fn encode_texts(rows: &mut Profile) -> Result<Vec<Vec<u8>>, serde_jso
     Ok(payloads)
 }
 
-fn payload(header: &Header, columns: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
+/// A text up to where it may go, without half a character.
+fn cut(text: &str) -> &str {
+    let end = (0..=text.len().min(MOST_TEXT)).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// Never one that the reader would refuse.
+fn payload(header: &Header, columns: &[u8]) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(header)?;
-    let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
-    Ok([&length.to_le_bytes()[..], &json, columns].concat())
+    let too_long = || io::Error::new(io::ErrorKind::InvalidInput, ChunkError::LongHeader(json.len()));
+    let length = u32::try_from(json.len()).ok().filter(|_| json.len() <= LONGEST_HEADER);
+    Ok([&length.ok_or_else(too_long)?.to_le_bytes()[..], &json, columns].concat())
 }
 
 fn pack_rows(rows: &Profile, out: &mut Packer) {
@@ -193,17 +190,19 @@ fn pack_again(again: &Again, out: &mut Packer) {
 /// Takes a payload apart. What it becomes is taken from `most_bytes`, before any room is made for it.
 pub(super) fn decode(payload: &[u8], most_bytes: &mut u64) -> Result<Piece, ChunkError> {
     let length = u32_at(payload, 0).and_then(|length| usize::try_from(length).ok());
-    let end = length.and_then(|length| length.checked_add(4)).ok_or(ChunkError::CutOff)?;
-    if end > LONGEST_HEADER {
-        return Err(ChunkError::LongHeader(end));
+    let length = length.ok_or(ChunkError::CutOff)?;
+    if length > LONGEST_HEADER {
+        return Err(ChunkError::LongHeader(length));
     }
+    let end = length + 4;
     let header: Header = serde_json::from_slice(payload.get(4..end).ok_or(ChunkError::CutOff)?)?;
-    *most_bytes = most_bytes.checked_sub(header.memory_bytes()).ok_or(ChunkError::Swells(*most_bytes))?;
+    take_bytes(header.memory_bytes(), most_bytes)?;
     let mut bytes = payload.get(end..).unwrap_or_default();
     let tables = Packed::new(&header.tables, &mut bytes)?;
     let changed = Packed::new(&header.again.tables, &mut bytes)?;
-    let samples = unpack_samples(&tables)?;
-    let (mut rows, mut again) = (unpack_rows(&tables)?, unpack_again(&changed)?);
+    let samples = unpack_samples(&tables, most_bytes)?;
+    let mut rows = unpack_rows(&tables, most_bytes)?;
+    let mut again = unpack_again(&changed, most_bytes)?;
     let Header { meta, strings, sources, modules, processes, threads, lanes, again: retold, .. } = header;
     for text in &strings {
         rows.strings.push(text);
@@ -217,41 +216,44 @@ pub(super) fn decode(payload: &[u8], most_bytes: &mut u64) -> Result<Piece, Chun
     Ok(Piece { meta, rows, samples, again })
 }
 
-fn unpack_rows(packed: &Packed<'_>) -> Result<Profile, ChunkError> {
+fn unpack_rows(packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Profile, ChunkError> {
     Ok(Profile {
-        functions: InPieces::unpack("functions", packed)?,
-        frames: InPieces::unpack("frames", packed)?,
-        stacks: InPieces::unpack("stacks", packed)?,
-        line_ticks: InPieces::unpack("line_ticks", packed)?,
-        markers: InPieces::unpack("markers", packed)?,
-        loops: InPieces::unpack("loops", packed)?,
-        long_turns: InPieces::unpack("long_turns", packed)?,
-        seconds: InPieces::unpack("seconds", packed)?,
-        off_cpu: InPieces::unpack("off_cpu", packed)?,
+        functions: InPieces::unpack("functions", packed, most_bytes)?,
+        frames: InPieces::unpack("frames", packed, most_bytes)?,
+        stacks: InPieces::unpack("stacks", packed, most_bytes)?,
+        line_ticks: InPieces::unpack("line_ticks", packed, most_bytes)?,
+        markers: InPieces::unpack("markers", packed, most_bytes)?,
+        loops: InPieces::unpack("loops", packed, most_bytes)?,
+        long_turns: InPieces::unpack("long_turns", packed, most_bytes)?,
+        seconds: InPieces::unpack("seconds", packed, most_bytes)?,
+        off_cpu: InPieces::unpack("off_cpu", packed, most_bytes)?,
         ..Profile::default()
     })
 }
 
-fn unpack_samples(packed: &Packed<'_>) -> Result<Vec<(LaneId, Samples)>, ChunkError> {
+fn unpack_samples(packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Vec<(LaneId, Samples)>, ChunkError> {
     let lane = |(number, table): (&str, &_)| {
-        let id = number.parse().map_err(|_| ChunkError::Column(format!("lanes.{number}")))?;
-        Ok((LaneId(id), Samples::unpack_columns(table)?))
+        // `00` and `+0` are other names, not lane 0 once more.
+        let id = number.parse().ok().filter(|id: &u32| id.to_string() == number);
+        let id = id.ok_or_else(|| ChunkError::Column(format!("lanes.{number}")))?;
+        Ok((LaneId(id), Samples::unpack_table(table, most_bytes)?))
     };
     packed.tables_of("lanes.").map(lane).collect()
 }
 
-fn unpack_again(packed: &Packed<'_>) -> Result<Again, ChunkError> {
+fn unpack_again(packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Again, ChunkError> {
     let rows_of = |table: &str| packed.table(table).map(|table| table.column(ROW)).transpose();
+    let rows = Profile {
+        loops: InPieces::unpack("loops", packed, most_bytes)?,
+        long_turns: InPieces::unpack("long_turns", packed, most_bytes)?,
+        off_cpu: InPieces::unpack("off_cpu", packed, most_bytes)?,
+        ..Profile::default()
+    };
     Ok(Again {
         loops: rows_of("loops")?.unwrap_or_default(),
         long_turns: rows_of("long_turns")?.unwrap_or_default(),
         off_cpu: rows_of("off_cpu")?.unwrap_or_default(),
-        rows: Profile {
-            loops: InPieces::unpack("loops", packed)?,
-            long_turns: InPieces::unpack("long_turns", packed)?,
-            off_cpu: InPieces::unpack("off_cpu", packed)?,
-            ..Profile::default()
-        },
+        rows,
         ..Again::default()
     })
 }

@@ -13,6 +13,8 @@ const LENGTH: &str = "off_cpu.length_us";
 const TIMES: &str = "off_cpu.times";
 
 impl InPieces for OffCpuTimes {
+    const ROW_BYTES: usize = size_of::<OffCpuTime>();
+
     fn rows(&self) -> usize {
         self.len()
     }

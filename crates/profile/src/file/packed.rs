@@ -19,13 +19,6 @@ pub(super) struct TableEntry {
     values: Vec<String>,
 }
 
-impl TableEntry {
-    /// How many numbers it claims to have.
-    pub(super) fn numbers(&self) -> usize {
-        self.rows.saturating_mul(self.deltas.len() + self.values.len())
-    }
-}
-
 /// Collects tables for writing. Columns of differences come before others.
 #[derive(Default)]
 pub(super) struct Packer {
@@ -145,6 +138,11 @@ impl<'a> Packed<'a> {
 }
 
 impl PackedTable<'_> {
+    /// How many rows it has: not more than it has bytes.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
     pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {
         let error = || ChunkError::Column(format!("{}.{name}", self.name));
         let column = self.columns.get(name).ok_or_else(error)?;

@@ -3,7 +3,10 @@
 use super::ChunkError;
 use super::columns::{Reader, Writer};
 use super::packed::{Packed, PackedTable, Packer};
-use crate::tables::{Frames, Functions, LineTicks, LongTurns, Loops, Markers, Samples, Seconds, Stacks};
+use crate::tables::{
+    Frame, Frames, Function, Functions, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops, Marker,
+    Markers, Sample, Samples, Second, Seconds, Stack, Stacks,
+};
 
 /// A table as whole profiles have it.
 pub(super) trait Whole: Sized + Default {
@@ -13,6 +16,8 @@ pub(super) trait Whole: Sized + Default {
 
 /// A table as chunks have it that continue a recording.
 pub(super) trait InPieces: Sized + Default {
+    /// What a row takes in memory.
+    const ROW_BYTES: usize;
     /// How many rows it has.
     fn rows(&self) -> usize;
     /// Adds its columns to the table that was begun.
@@ -27,14 +32,26 @@ pub(super) trait InPieces: Sized + Default {
         }
     }
 
-    fn unpack(table: &str, packed: &Packed<'_>) -> Result<Self, ChunkError> {
-        packed.table(table).map_or_else(|| Ok(Self::default()), Self::unpack_columns)
+    fn unpack(table: &str, packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Self, ChunkError> {
+        packed.table(table).map_or_else(|| Ok(Self::default()), |table| Self::unpack_table(table, most_bytes))
     }
+
+    /// Takes what its rows become from `most_bytes`, before any room is made for them.
+    fn unpack_table(table: &PackedTable<'_>, most_bytes: &mut u64) -> Result<Self, ChunkError> {
+        take_bytes(table.rows().saturating_mul(Self::ROW_BYTES), most_bytes)?;
+        Self::unpack_columns(table)
+    }
+}
+
+/// Takes memory from what there may be.
+pub(super) fn take_bytes(bytes: usize, most_bytes: &mut u64) -> Result<(), ChunkError> {
+    *most_bytes = most_bytes.checked_sub(bytes as u64).ok_or(ChunkError::Swells(*most_bytes))?;
+    Ok(())
 }
 
 /// Lists the columns of a table; `deltas` are those that are packed as differences.
 macro_rules! stored {
-    ($table:ident { deltas: [$($delta:ident),*], values: [$($value:ident),*] }) => {
+    ($table:ident of $row:ident { deltas: [$($delta:ident),*], values: [$($value:ident),*] }) => {
         impl Whole for $table {
             fn write(&self, table: &str, out: &mut Writer) {
                 $(out.column(format!("{table}.{}", stringify!($delta)), &self.$delta);)*
@@ -50,6 +67,8 @@ macro_rules! stored {
         }
 
         impl InPieces for $table {
+            const ROW_BYTES: usize = size_of::<$row>();
+
             fn rows(&self) -> usize {
                 self.len()
             }
@@ -69,15 +88,15 @@ macro_rules! stored {
     };
 }
 
-stored!(Functions { deltas: [name, line], values: [source, column, module, package] });
-stored!(Frames { deltas: [function, symbol], values: [line, column, category, tier, inlined, address] });
-stored!(Stacks { deltas: [parent, frame], values: [category] });
-stored!(Samples { deltas: [time_ns], values: [thread, stack, weight] });
-stored!(LineTicks { deltas: [stack], values: [line, ticks] });
-stored!(Markers { deltas: [start_ns, end_ns], values: [kind, thread, text] });
-stored!(Loops { deltas: [start_ns, end_ns], values: [thread, polled_ns, turns, problem] });
-stored!(LongTurns { deltas: [start_ns, end_ns], values: [kind, thread, run_ns, ready_ns, throttled_ns] });
-stored!(Seconds {
+stored!(Functions of Function { deltas: [name, line], values: [source, column, module, package] });
+stored!(Frames of Frame { deltas: [function, symbol], values: [line, column, category, tier, inlined, address] });
+stored!(Stacks of Stack { deltas: [parent, frame], values: [category] });
+stored!(Samples of Sample { deltas: [time_ns], values: [thread, stack, weight] });
+stored!(LineTicks of LineTick { deltas: [stack], values: [line, ticks] });
+stored!(Markers of Marker { deltas: [start_ns, end_ns], values: [kind, thread, text] });
+stored!(Loops of Loop { deltas: [start_ns, end_ns], values: [thread, polled_ns, turns, problem] });
+stored!(LongTurns of LongTurn { deltas: [start_ns, end_ns], values: [kind, thread, run_ns, ready_ns, throttled_ns] });
+stored!(Seconds of Second {
     deltas: [start_ns, end_ns],
     values: [
         process,
