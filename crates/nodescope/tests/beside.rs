@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use program::running::{Running, can_record, function, is_without_kernel, nodes};
+use program::running::{Running, can_record, function, has_function, is_without_kernel, nodes};
 use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
 
@@ -103,6 +103,7 @@ fn other_events_are_lanes() {
     assert_eq!(names, ["cpu-clock", "page-faults", "context-switches", "sched:sched_switch"]);
     let faults = json(&["report", "--json", "-n", "0", "--event", "page-faults", &out]);
     assert!(faults["samples"].as_u64().unwrap() > 4 && faults["unit"] == "events", "{}", faults["unit"]);
+    assert!(has_function(&faults, "touch"), "{}: {}", faults["losses"], faults["functions"]);
     assert!(function(&faults, "touch")["total"].as_f64().unwrap() > 0.3, "{}", faults["functions"]);
     let switches = json(&["report", "--json", "--event", "sched:sched_switch", &out]);
     assert!(switches["samples"].as_u64().unwrap() > 50, "{}", switches["samples"]);

@@ -44,7 +44,9 @@ fn shares_agree_with_cpu_prof() {
             });
         if !is_quiet {
             // They will have them for longer than a test may wait.
-            return println!("skipped: shares of the inspector, from Node {release} on: other programs had the CPUs");
+            return println!(
+                "skipped: shares of the inspector, from Node {release} on: other programs had the CPUs"
+            );
         }
         let log = fs::read_to_string(scratch.path("log")).unwrap();
         assert_eq!(log.matches("Debugger attached").count(), 1, "closed without another talk: {log}");

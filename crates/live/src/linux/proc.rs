@@ -37,18 +37,47 @@ pub fn stat_fields(pid: u32) -> Option<Vec<String>> {
     Some(rest.split(' ').map(str::to_owned).collect())
 }
 
-/// Whether a process runs, or would if it had a CPU.
-pub fn is_running(pid: u32) -> bool {
-    stat_fields(pid).is_some_and(|fields| fields.first().is_some_and(|state| state.starts_with('R')))
+/// What the main thread of a process does at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It runs, or would if it had a CPU.
+    Running,
+    /// It waits for a disk.
+    WaitingForDisk,
+    /// It waits for anything else, or the kernel does not tell.
+    Waiting,
 }
 
-/// Where the kernel waits for a disk, as parts of its functions' names.
+/// Where the kernel waits for a disk, and for a lock, as parts of its functions' names.
 const DISK_WAITS: &[&str] = &["folio_wait", "io_schedule", "wait_on_page", "blk_", "bio_", "swap"];
+const LOCK_WAITS: &[&str] = &["futex"];
 
-/// Whether a process waits for a disk; no where the kernel does not tell.
-pub fn waits_for_disk(pid: u32) -> bool {
+/// What the main thread does. While it waits for a lock, that is what the thread does that may hold it.
+pub fn doing(pid: u32) -> Doing {
     let place = fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
-    DISK_WAITS.iter().any(|part| place.contains(part))
+    match thread_doing(pid, pid) {
+        Doing::Waiting if LOCK_WAITS.iter().any(|part| place.contains(part)) => {
+            let others: Vec<Doing> =
+                tids(pid).filter(|tid| *tid != pid).map(|tid| thread_doing(pid, tid)).collect();
+            let found = [Doing::Running, Doing::WaitingForDisk].into_iter().find(|one| others.contains(one));
+            found.unwrap_or(Doing::Waiting)
+        }
+        doing => doing,
+    }
+}
+
+fn thread_doing(pid: u32, tid: u32) -> Doing {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{file}")).unwrap_or_default();
+    if read("stat").rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')) {
+        return Doing::Running;
+    }
+    let place = read("wchan");
+    if DISK_WAITS.iter().any(|part| place.contains(part)) { Doing::WaitingForDisk } else { Doing::Waiting }
+}
+
+fn tids(pid: u32) -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// The kernel's account of a process's work, which changes whenever it runs.
@@ -135,5 +164,30 @@ mod tests {
         assert!(!is_over(pid, now.born) && is_over(pid, now.born + 1));
         assert!(now.user_ns < 1 << 50 && !is_of_another_user(pid) && root(pid).is_none());
         assert!(all_pids().contains(&pid));
+    }
+
+    /// A program of ours whose main thread waits for the lock that another thread holds, which is at work.
+    #[test]
+    fn who_waits_for_a_lock_does_what_its_holder_does() {
+        let text = "use Config; $Config{useithreads} or exit 3; require threads; \
+                    threads->create(sub { 1 while 1 })->join();";
+        let Ok(mut child) = std::process::Command::new("perl").args(["-e", text]).spawn() else {
+            return println!("skipped: a lock that is waited for: there is no perl");
+        };
+        let pid = child.id();
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let is_locked = || {
+            let place = fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+            thread_doing(pid, pid) == Doing::Waiting && place.contains("futex")
+        };
+        while !is_locked() && std::time::Instant::now() < end {
+            if child.try_wait().is_ok_and(|status| status.is_some()) {
+                return println!("skipped: a lock that is waited for: perl has no threads");
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let doing = doing(pid);
+        child.kill().and_then(|()| child.wait()).expect("it is ours");
+        assert_eq!(doing, Doing::Running);
     }
 }

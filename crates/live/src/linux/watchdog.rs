@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::proc;
+use super::proc::{self, Doing};
 
 /// How long a program may be silent.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +49,13 @@ impl Watchdog {
     /// Whether it hangs.
     pub(super) fn is_stuck(&mut self) -> bool {
         let pid = self.pid;
-        self.judge(Instant::now(), || State {
-            account: proc::account(pid).unwrap_or_default(),
-            is_running: proc::is_running(pid),
-            waits_for_disk: proc::waits_for_disk(pid),
+        self.judge(Instant::now(), || {
+            let doing = proc::doing(pid);
+            State {
+                account: proc::account(pid).unwrap_or_default(),
+                is_running: doing == Doing::Running,
+                waits_for_disk: doing == Doing::WaitingForDisk,
+            }
         })
     }
 
