@@ -236,12 +236,10 @@ fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it said what is no message")
 }
 
-#[cfg(target_os = "linux")]
 /// Messages out of bytes that arrive in pieces.
 #[derive(Debug, Default)]
 pub struct Incoming(Vec<u8>);
 
-#[cfg(target_os = "linux")]
 impl Incoming {
     /// Takes the next piece.
     pub fn push(&mut self, piece: &[u8]) {

@@ -155,6 +155,8 @@ pub fn is_of_another_user(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::print_stdout, reason = "a test says what it skips")]
+
     use super::*;
 
     #[test]
