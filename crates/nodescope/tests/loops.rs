@@ -148,6 +148,12 @@ impl Given {
     fn record(&self, node: &Path, kinds: &str, options: &[&str]) -> Recorded {
         let log = self.log.display().to_string();
         let node = Running::start(Command::new(node).args([&self.script, &log, &self.fifo, kinds, "120"]));
+        // On a busy machine a worker takes long to begin.
+        let end = Instant::now() + Duration::from_secs(30);
+        let has_worker = || fs::read_to_string(&self.log).is_ok_and(|text| text.contains("workerBlock"));
+        while kinds.contains("worker") && !has_worker() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         record(&self.scratch, &node.pid(), &self.log, options)
     }
 }

@@ -344,7 +344,7 @@ fn nobody_sees_what_is_theirs() {
         "node",
         &script,
     ]);
-    let output = command.current_dir(&scratch.0).output();
+    let output = command.current_dir(&scratch.0).env("TMPDIR", scratch.path("")).output();
     let (Ok(_), Ok(output)) = (permitted, output) else { return println!("skipped: setpriv is missing") };
     let said = stderr(&output);
     if said.contains("setpriv:") {
@@ -431,7 +431,7 @@ fn the_page_is_opened() {
     }
     let scratch = Scratch::new("record-open");
     let (out, told) = (scratch.path("a.nodescope"), scratch.path("told"));
-    let browser = scratch.file("browser.sh", format!("#!/bin/sh\necho \"$1\" > {told}\n").as_bytes());
+    let browser = scratch.file("browser.sh", format!("#!/bin/sh\necho \"$1\" > '{told}'\n").as_bytes());
     let mut rights = fs::metadata(&browser).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
     fs::set_permissions(&browser, rights).unwrap();

@@ -95,7 +95,9 @@ impl Target {
         let gate = std::env::temp_dir().join(format!("nodescope-{}.gate", std::process::id()));
         let failed =
             |what: &str| Failure::failed(format!("cannot start {}: {what}", arguments.command[0].display()));
-        fs::write(&gate, "").map_err(|error| failed(&error.to_string()))?;
+        fs::write(&gate, "").map_err(|error| {
+            Failure::writing(&gate.display().to_string(), &error).hint("TMPDIR=/a/folder/that/can/be/written")
+        })?;
         let stand_in = Job::StandIn(gate.clone()).command();
         let child = stand_in.and_then(|mut stand_in| stand_in.args(&arguments.command).spawn());
         let child = child.map_err(|error| failed(&error.to_string()))?;
