@@ -30,7 +30,8 @@ use std::rc::Rc;
 
 use live::{Arranged, Batch, Chunks, Machine, Outgoing, Rounds, SleepingStack, Stack, Wait, Watched};
 use profile::Profile;
-use symbols::{Files, Host, KernelNames, Namer, OpenFile, ProcessMemory, Sources, Whereabouts};
+use symbols::{Files, GrowingNamer, Host, KernelNames, Namer, OpenFile, ProcessMemory, Sources, Whereabouts};
+use trace::{Comm, Event, Fork, JavaScript, Mmap, Sample, Sink, Switch, Turn};
 use v8::{Fault, Memory};
 
 const MAGIC: &[u8] = b"nodescope live 1\n";
@@ -119,6 +120,29 @@ impl Kept {
         }
         file.extend(chunks.finish().unwrap());
         profile::file::read(&file).unwrap()
+    }
+
+    /// The same recording again and again for an hour at its rate, named every second; `each` is told the minutes. How many
+    /// samples that makes.
+    pub fn for_an_hour(&self, node: &Path, records: &[u8], mut each: impl FnMut(u64)) -> usize {
+        let times = self.times(node, records);
+        let lap_ns = times[times.len() - 1] - times[0] + 10_000_000;
+        let mut namer = GrowingNamer::new(sources(node), "recorded by perf events");
+        let mut live = formats::perf_data::Live::default();
+        live.take(&self.beginning(), namer.sink());
+        let (mut minutes, mut samples) = (0, 0);
+        for lap in 0..3600 * 1_000_000_000 / lap_ns + 1 {
+            let mut later = Later { sink: namer.sink(), by_ns: lap * lap_ns, samples: 0 };
+            live.take(records, &mut later);
+            samples += later.samples;
+            namer.chunk(Some(times[0] + (lap + 1) * lap_ns)).unwrap();
+            while minutes < (lap + 1) * lap_ns / 60_000_000_000 {
+                minutes += 1;
+                each(minutes);
+            }
+        }
+        namer.chunk(None).unwrap();
+        samples
     }
 
     /// The times of all samples, as the kernel counts.
@@ -420,5 +444,56 @@ impl Input<'_> {
     fn wait(&mut self) -> Wait {
         let (number, pid, tid) = (self.u64(), self.u32(), self.u32());
         Wait { number, pid, tid, time_ns: self.u64(), weight_ns: self.u64() }
+    }
+}
+
+/// Tells records as if they were later.
+struct Later<'a> {
+    sink: &'a mut dyn Sink,
+    by_ns: u64,
+    samples: usize,
+}
+
+impl Sink for Later<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        self.sink.event(event);
+    }
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.samples += 1;
+        self.sink.sample(&Sample { time_ns: sample.time_ns + self.by_ns, ..*sample });
+    }
+
+    fn mmap(&mut self, mmap: &Mmap<'_>) {
+        self.sink.mmap(mmap);
+    }
+
+    fn comm(&mut self, comm: &Comm<'_>) {
+        self.sink.comm(comm);
+    }
+
+    fn fork(&mut self, fork: &Fork) {
+        self.sink.fork(fork);
+    }
+
+    fn switch(&mut self, switch: &Switch) {
+        self.sink.switch(&Switch { time_ns: switch.time_ns + self.by_ns, ..*switch });
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        let (start_ns, end_ns) = (turn.start_ns + self.by_ns, turn.end_ns + self.by_ns);
+        self.sink.turn(&Turn { start_ns, end_ns, ..*turn });
+    }
+
+    fn javascript(&mut self, frame: &JavaScript<'_>) {
+        self.sink.javascript(frame);
+    }
+
+    fn lost(&mut self, count: u64) {
+        self.sink.lost(count);
+    }
+
+    fn damage(&mut self, sentence: String) {
+        self.sink.damage(sentence);
     }
 }
