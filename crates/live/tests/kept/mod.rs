@@ -28,7 +28,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use live::{Arranged, Batch, Machine, Outgoing, Rounds, SleepingStack, Stack, Wait, Watched};
+use live::{Arranged, Batch, Chunks, Machine, Outgoing, Rounds, SleepingStack, Stack, Wait, Watched};
 use profile::Profile;
 use symbols::{Files, Host, KernelNames, Namer, OpenFile, ProcessMemory, Sources, Whereabouts};
 use v8::{Fault, Memory};
@@ -97,14 +97,49 @@ impl Kept {
 
     /// The profile of a recording whose records are these.
     pub fn profile(&self, node: &Path, records: &[u8]) -> Profile {
-        let waits = capture::waits_event(profile::WAITS_LANE);
-        let stream = [&capture::own::opening(), &self.head, &waits, records].concat();
-        let files = Box::new(OnlyNode(node.to_owned()));
-        let sources = Sources { files, kernel: KernelNames::None, ..Sources::default() };
-        let mut namer = Namer::new(sources, "replayed");
+        let stream = [&capture::own::opening()[..], &self.beginning(), records].concat();
+        let mut namer = Namer::new(sources(node), "recorded by perf events");
         formats::perf_data::read(&stream[..], NonZero::<usize>::MIN, &mut namer);
         namer.finish()
     }
+
+    /// The same, as a session makes it: named bit by bit, in that many parts of a file.
+    pub fn profile_in_parts(&self, node: &Path, records: &[u8], parts: usize) -> Profile {
+        let mut chunks = Chunks::new(sources(node));
+        chunks.take(&self.beginning());
+        let mut file = profile::file::file_header().to_vec();
+        let all: Vec<&[u8]> = capture::records(records).map(|(_, record)| record).collect();
+        let times: Vec<u64> = self.times(node, records);
+        for (at, part) in all.chunks(all.len().div_ceil(parts)).enumerate() {
+            chunks.take(&part.concat());
+            let time_ns = times[(times.len() * at / parts).min(times.len() - 1)];
+            file.extend(chunks.until(time_ns).unwrap());
+            // Every beginning can be opened.
+            profile::file::read(&file).unwrap().check().unwrap();
+        }
+        file.extend(chunks.finish().unwrap());
+        profile::file::read(&file).unwrap()
+    }
+
+    /// The times of all samples, as the kernel counts.
+    fn times(&self, node: &Path, records: &[u8]) -> Vec<u64> {
+        let profile = self.profile(node, records);
+        let start_ns = (profile.meta().start_clock_s.unwrap() * 1e9) as u64;
+        let lanes = profile.lanes().iter().flat_map(|lane| &lane.samples.time_ns);
+        let mut times: Vec<u64> = lanes.map(|time_ns| start_ns + time_ns).collect();
+        times.sort_unstable();
+        times
+    }
+
+    /// What comes before the records.
+    fn beginning(&self) -> Vec<u8> {
+        [&self.head[..], &capture::waits_event(profile::WAITS_LANE)].concat()
+    }
+}
+
+fn sources(node: &Path) -> Sources {
+    let files = Box::new(OnlyNode(node.to_owned()));
+    Sources { files, kernel: KernelNames::None, ..Sources::default() }
 }
 
 /// A machine that has one file: Node. Other files differ from machine to machine.
