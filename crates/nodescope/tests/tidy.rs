@@ -1,6 +1,6 @@
-//! The house rules that no compiler checks: which crate may use which, what every file must say of itself,
-//! where `unsafe` may live, and that the documents name only what exists. Each rule is a function from text to
-//! complaints, so that the second half of this file can prove that it complains.
+//! The rules that no compiler checks: which crate may use which, where `unsafe` may live, that no function asks for its
+//! system, and that the documents name only what exists. Each rule is a function from text to complaints, so that the
+//! second half of this file can prove that it complains.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use profile::category::{Category, Tier};
 use regex::Regex;
 
-/// Every crate that may ever stand in crates/, and the crates of ours that it may use. A crate exists because it
-/// has a different power (I/O, unsafe, network) or marks a wall; ARCHITECTURE.md shows this table to people.
-const ROOMS: &[(&str, &[&str])] = &[
+/// Every crate in crates/, and the crates of ours that it may use. A crate exists because it may do something that others
+/// may not (I/O, unsafe, network), or to keep two parts apart; ARCHITECTURE.md shows this table to people.
+const CRATES: &[(&str, &[&str])] = &[
     ("profile", &[]),
     ("trace", &[]),
     ("elf", &[]),
@@ -36,13 +36,9 @@ const ROOMS: &[(&str, &[&str])] = &[
 const PROGRAM: &str = "nodescope";
 
 /// The only crate that may hold `unsafe`.
-const UNSAFE_ROOM: &str = "sys";
+const UNSAFE_CRATE: &str = "sys";
 
-/// A name for what nobody could name.
-const JUNK_DRAWERS: &[&str] =
-    &["util", "utils", "common", "shared", "types", "helper", "helpers", "misc", "stuff"];
-
-/// What a path in a document may start with; everything else is somebody else's path.
+/// What a path in a document may start with; other paths are not ours.
 const TOP_FOLDERS: &[&str] =
     &[".ci", "bench", "corpus", "crates", "docs", "fuzz", "page", "scripts", "tests"];
 
@@ -61,8 +57,8 @@ const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 #[test]
 fn crates_use_only_what_the_table_allows() {
     let aliases = aliases(&read("Cargo.toml"));
-    let complaints = rooms().into_iter().flat_map(|room| {
-        complain_of_dependencies(&room, &read(&format!("crates/{room}/Cargo.toml")), &aliases)
+    let complaints = crate_names().into_iter().flat_map(|name| {
+        complain_of_dependencies(&name, &read(&format!("crates/{name}/Cargo.toml")), &aliases)
     });
     assert_none(complaints);
 }
@@ -73,18 +69,13 @@ fn architecture_shows_the_same_table() {
 }
 
 #[test]
-fn every_file_says_what_it_is() {
-    assert_none(rust_files().iter().filter_map(|path| complain_of_start(path, &read(path))));
-}
-
-#[test]
 fn unsafe_has_one_address() {
     let root = complain_of_root_lints(&read("Cargo.toml"));
-    let lints = rooms()
+    let lints = crate_names()
         .into_iter()
-        .filter(|room| room != UNSAFE_ROOM)
-        .filter_map(|room| complain_of_lints(&room, &read(&format!("crates/{room}/Cargo.toml"))));
-    let code = rust_files().into_iter().filter(|path| !path.starts_with(&format!("crates/{UNSAFE_ROOM}/")));
+        .filter(|name| name != UNSAFE_CRATE)
+        .filter_map(|name| complain_of_lints(&name, &read(&format!("crates/{name}/Cargo.toml"))));
+    let code = rust_files().into_iter().filter(|path| !path.starts_with(&format!("crates/{UNSAFE_CRATE}/")));
     let code = code.filter_map(|path| complain_of_unsafe(&path, &read(&path)));
     assert_none(root.into_iter().chain(lints).chain(code));
 }
@@ -99,21 +90,8 @@ fn no_function_asks_for_its_system() {
 fn documents_name_only_what_exists() {
     let documents = files(|path| path.ends_with(".md") && !is_case(path));
     assert!(documents.len() >= 5, "{documents:?}");
-    let is_planned = |path: &str| ROOMS.iter().any(|(room, _)| path.strip_prefix("crates/") == Some(room));
-    let exists = |path: &str| root().join(path).exists() || is_planned(path);
+    let exists = |path: &str| root().join(path).exists();
     assert_none(documents.iter().flat_map(|path| complain_of_paths(path, &read(path), exists)));
-}
-
-#[test]
-fn lib_rs_is_a_table_of_contents() {
-    let libraries =
-        rust_files().into_iter().filter(|path| path.starts_with("crates/") && path.ends_with("/src/lib.rs"));
-    assert_none(libraries.filter_map(|path| complain_of_lib(&path, &read(&path))));
-}
-
-#[test]
-fn there_is_no_junk_drawer() {
-    assert_none(rust_files().iter().filter_map(|path| complain_of_name(path)));
 }
 
 #[test]
@@ -138,10 +116,11 @@ fn files_hold_no_trace_of_one_machine() {
 
 #[test]
 fn documents_know_every_category_and_tier() {
-    let (readme, format) = (read("README.md"), read("docs/file-format.md"));
+    let (categories, format) = (read("docs/categories.md"), read("docs/file-format.md"));
     for category in Category::ALL {
         let (word, label) = (category.word(), category.label());
-        assert!(readme.contains(&format!("| `{word}` | {label} |")), "README.md lacks {word}, {label}");
+        let row = format!("| `{word}` | {label} |");
+        assert!(categories.contains(&row), "docs/categories.md lacks {word}, {label}");
         assert!(format.contains(&format!("| {} | `{word}` |", *category as u8)), "{word}");
     }
     for tier in Tier::ALL {
@@ -156,9 +135,9 @@ fn aliases(root_manifest: &str) -> BTreeMap<String, String> {
     rows.filter_map(|line| Some((key(line).to_owned(), path.captures(line)?[1].to_owned()))).collect()
 }
 
-fn complain_of_dependencies(room: &str, manifest: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
-    let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
-        return vec![format!("crates/{room} is not in the table of crates")];
+fn complain_of_dependencies(name: &str, manifest: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
+    let Some((_, allowed)) = CRATES.iter().find(|(row, _)| *row == name) else {
+        return vec![format!("crates/{name} is not in the table of crates")];
     };
     let counts = |section: &str| section.ends_with("dependencies") && !section.ends_with("dev-dependencies");
     let direct = Regex::new(r#"path = "\.\./(\w+)""#).unwrap();
@@ -166,8 +145,8 @@ fn complain_of_dependencies(room: &str, manifest: &str, aliases: &BTreeMap<Strin
         let by_path = direct.captures(line).map(|found| found[1].to_owned());
         by_path.or_else(|| aliases.get(key(line)).cloned())
     });
-    let forbidden = used.filter(|used| room != PROGRAM && !allowed.contains(&used.as_str()));
-    forbidden.map(|used| format!("crates/{room} must not use {used}")).collect()
+    let forbidden = used.filter(|used| name != PROGRAM && !allowed.contains(&used.as_str()));
+    forbidden.map(|used| format!("crates/{name} must not use {used}")).collect()
 }
 
 /// The lines of a manifest's sections whose name `wanted` accepts.
@@ -188,22 +167,18 @@ fn key(line: &str) -> &str {
 }
 
 fn complain_of_table(document: &str) -> Vec<String> {
-    let row = |(room, allowed): &(&str, &[&str])| {
-        let allowed = match *room {
+    let row = |(name, allowed): &(&str, &[&str])| {
+        let allowed = match *name {
             PROGRAM => "all".to_owned(),
             _ if allowed.is_empty() => "–".to_owned(),
             _ => allowed.join(", "),
         };
         let found = document.lines().any(|line| {
-            line.starts_with(&format!("| {room} |")) && line.trim_end().ends_with(&format!("| {allowed} |"))
+            line.starts_with(&format!("| {name} |")) && line.trim_end().ends_with(&format!("| {allowed} |"))
         });
-        (!found).then(|| format!("ARCHITECTURE.md has no row “{room} … {allowed}”"))
+        (!found).then(|| format!("ARCHITECTURE.md has no row “{name} … {allowed}”"))
     };
-    ROOMS.iter().filter_map(row).collect()
-}
-
-fn complain_of_start(path: &str, text: &str) -> Option<String> {
-    (!text.starts_with("//! ")).then(|| format!("{path} does not start with //! and what it is"))
+    CRATES.iter().filter_map(row).collect()
 }
 
 fn complain_of_root_lints(manifest: &str) -> Option<String> {
@@ -212,9 +187,9 @@ fn complain_of_root_lints(manifest: &str) -> Option<String> {
     (!forbidden).then(|| "the workspace does not forbid unsafe_code".into())
 }
 
-fn complain_of_lints(room: &str, manifest: &str) -> Option<String> {
+fn complain_of_lints(name: &str, manifest: &str) -> Option<String> {
     let inherits = section_lines(manifest, |name| name == "lints").any(|line| line == "workspace = true");
-    (!inherits).then(|| format!("crates/{room} does not take over the workspace's lints"))
+    (!inherits).then(|| format!("crates/{name} does not take over the workspace's lints"))
 }
 
 fn complain_of_unsafe(path: &str, text: &str) -> Option<String> {
@@ -222,7 +197,7 @@ fn complain_of_unsafe(path: &str, text: &str) -> Option<String> {
     let is_code = |line: &&str| !line.trim_start().starts_with("//") && pattern.is_match(line);
     // This file has to spell what it looks for.
     let found = text.lines().find(is_code).filter(|_| !path.ends_with("tests/tidy.rs"))?;
-    Some(format!("{path}: unsafe belongs into crates/{UNSAFE_ROOM}: {}", found.trim()))
+    Some(format!("{path}: unsafe belongs into crates/{UNSAFE_CRATE}: {}", found.trim()))
 }
 
 /// Where code is for one system or machine, its module says so: an attribute inside of a body is indented twice, and
@@ -279,26 +254,6 @@ fn is_placeholder(part: &str) -> bool {
     part.contains(['*', '…', '{', '$']) || is_loud && stem != "README"
 }
 
-fn complain_of_lib(path: &str, text: &str) -> Option<String> {
-    let is_text =
-        |line: &&str| !line.starts_with("//") && !line.starts_with("#[") && !line.starts_with("#![");
-    let code: Vec<&str> = text.lines().map(str::trim).filter(is_text).collect();
-    let code = code.join(" ");
-    let is_content = Regex::new(r"^(pub(\([\w: ]+\))? )?(mod|use) [^=]*$").unwrap();
-    let mut statements = code.split(';').map(str::trim).filter(|statement| !statement.is_empty());
-    let found = statements.find(|statement| {
-        !is_content.is_match(statement) || statement.contains('{') && !statement.contains("use ")
-    })?;
-    let start: String = found.chars().take(60).collect();
-    Some(format!("{path} holds more than docs, mod and use: {start}"))
-}
-
-fn complain_of_name(path: &str) -> Option<String> {
-    let part = path.split('/').map(|part| part.strip_suffix(".rs").unwrap_or(part));
-    let found = part.into_iter().find(|part| JUNK_DRAWERS.contains(part))?;
-    Some(format!("{path}: {found} says nothing; name it after what it holds"))
-}
-
 fn complain_of_case(case: &str, files: &[&str]) -> Vec<String> {
     let inputs = files.iter().filter(|file| file.starts_with("input.")).count();
     let mut complaints = Vec::new();
@@ -353,11 +308,11 @@ fn read_lossy(path: &str) -> String {
     String::from_utf8_lossy(&fs::read(root().join(path)).unwrap()).into_owned()
 }
 
-fn rooms() -> Vec<String> {
+fn crate_names() -> Vec<String> {
     let folders = root().join("crates").read_dir().unwrap().map(|entry| entry.unwrap().file_name());
-    let mut rooms: Vec<String> = folders.map(|name| name.to_str().unwrap().to_owned()).collect();
-    rooms.sort();
-    rooms
+    let mut names: Vec<String> = folders.map(|name| name.to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
 }
 
 fn rust_files() -> Vec<String> {
@@ -400,7 +355,7 @@ mod every_rule_can_fail {
     fn dependencies() {
         let aliases =
             aliases("[workspace.dependencies]\nviews = { path = \"crates/views\" }\nclap = \"4\"\n");
-        let complaints = |room, manifest| complain_of_dependencies(room, manifest, &aliases).len();
+        let complaints = |name, manifest| complain_of_dependencies(name, manifest, &aliases).len();
         assert_eq!(complaints("profile", "[dependencies]\nviews.workspace = true\n"), 1);
         assert_eq!(complaints("profile", "[dependencies]\nviews = { path = \"../views\" }\n"), 1);
         assert_eq!(complaints("profile", "[target.'cfg(unix)'.dependencies]\nviews.workspace = true\n"), 1);
@@ -409,17 +364,8 @@ mod every_rule_can_fail {
         assert_eq!(complaints("profile", "[dependencies]\nclap.workspace = true\n"), 0);
         assert_eq!(complaints("formats", "[dependencies]\nviews.workspace = true\n"), 0);
         assert_eq!(complaints("nodescope", "[dependencies]\nviews.workspace = true\n"), 0);
-        assert_eq!(complaints("cellar", ""), 1);
-        assert_eq!(complain_of_table("| profile | its job | views |").len(), ROOMS.len());
-    }
-
-    #[test]
-    fn starts_and_names() {
-        assert!(complain_of_start("a.rs", "use std::fs;\n").is_some());
-        assert!(complain_of_start("a.rs", "//! What it is.\n").is_none());
-        assert!(complain_of_name("crates/views/src/utils.rs").is_some());
-        assert!(complain_of_name("crates/views/src/common/tree.rs").is_some());
-        assert!(complain_of_name("crates/views/src/tree.rs").is_none());
+        assert_eq!(complaints("unknown", ""), 1);
+        assert_eq!(complain_of_table("| profile | its job | views |").len(), CRATES.len());
     }
 
     #[test]
@@ -472,17 +418,6 @@ mod every_rule_can_fail {
         ] {
             assert_eq!(complaints(text), 0, "{text}");
         }
-    }
-
-    #[test]
-    fn libraries() {
-        let complains = |text: &str| complain_of_lib("lib.rs", text).is_some();
-        assert!(!complains(
-            "//! Doc.\n\nmod a;\npub mod b;\n#[cfg(test)]\nmod tests;\npub use a::{\n    A, B,\n};\n"
-        ));
-        assert!(complains("//! Doc.\nmod a;\nfn main() {}\n"));
-        assert!(complains("mod a { fn f() {} }\n"));
-        assert!(complains("pub const A: u32 = 1;\n"));
     }
 
     #[test]
