@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::spool::{MOST_IN_MEMORY, Spool};
 use super::words::name_for;
-use super::{Output, Recorded, Showing, complete, limit, read_back};
+use super::{Output, Showing, complete, limit, read_back};
 use crate::cli;
 use crate::failure::{Failure, warn};
 use crate::{input, select};
@@ -80,7 +80,7 @@ fn record(
     let roots = visit::roots(places);
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
     let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-    complete(&Recorded { profile, is_in_spool: false }, arguments, &out, &mut spool, showing)?;
+    complete(&profile, arguments, &out, &mut spool, showing)?;
     visited
 }
 
