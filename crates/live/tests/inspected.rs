@@ -24,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PROGRAM: &str = "
 function spin() { const end = Date.now() + 15; while (Date.now() < end) Math.sqrt(end); }
 setInterval(spin, 20);
+console.error('it runs');
 ";
 
 const OPTIONS: Options = Options {
@@ -59,6 +60,8 @@ impl Running {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         let said = lines.find_map(|line| Some(line.split_once("ws://")?.1.to_owned())).unwrap();
+        // The port is open before Node has set itself up.
+        lines.find(|line| line == "it runs").unwrap();
         // Whatever it says later has a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Some(Self { child, folder, address: said.parse().unwrap() })
