@@ -5,16 +5,14 @@ mod recipient;
 mod say;
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use live::inspected::{self, Options, Place};
-use profile::Profile;
 
 use super::spool::{MOST_IN_MEMORY, Spool};
 use super::words::name_for;
-use super::{Output, Showing, complete, limit};
+use super::{Output, Recorded, Showing, complete, limit, read_back};
 use crate::cli;
 use crate::failure::Failure;
 use crate::{input, select};
@@ -62,23 +60,23 @@ fn record(
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     sys::signals::ignore_stop();
     let mut writing = Writing::new(arguments, spool, options.whole(places.len()));
-    let recorded = inspected::record(places, &options, &mut writing).map_err(|error| say::failure(&error));
+    let visited = inspected::record(places, &options, &mut writing).map_err(|error| say::failure(&error));
     let mut spool = writing.finish();
     let profile = match read_back(&mut spool) {
         Ok(profile) => profile,
-        Err(failure) => return Err(recorded.err().unwrap_or(failure)),
+        Err(failure) => return Err(visited.err().unwrap_or(failure)),
     };
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();
         // Why there is nothing is told by what went wrong.
-        recorded?;
+        visited?;
         return Err(Failure::failed("nothing was recorded").hint("record it for longer: -d 10s"));
     }
     let roots = roots(places);
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
     let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-    complete(&profile, arguments, &out, &spool, showing)?;
-    recorded
+    complete(&Recorded { profile, is_in_spool: false }, arguments, &out, &mut spool, showing)?;
+    visited
 }
 
 fn options(arguments: &cli::Record) -> Result<Options, Failure> {
@@ -107,13 +105,4 @@ fn options(arguments: &cli::Record) -> Result<Options, Failure> {
 fn roots(places: &[Place]) -> BTreeMap<u32, PathBuf> {
     let processes = places.iter().filter_map(Place::process);
     processes.filter_map(|process| Some((process.pid, process.root.clone()?))).collect()
-}
-
-/// Reads back what was written.
-fn read_back(spool: &mut Spool) -> Result<Profile, Failure> {
-    let hint = spool.hint();
-    let failed = |what: String| Failure::failed(what).hint(hint.as_str());
-    let mut bytes = Vec::new();
-    spool.read()?.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
-    profile::file::read(&bytes).map_err(|error| failed(error.to_string()))
 }
