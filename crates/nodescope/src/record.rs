@@ -28,7 +28,6 @@ use linux as here;
 use spool::Spool;
 use words::{say_few, say_next, say_written};
 
-pub(crate) use inspect::close_inspector;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{choose, stand_in};
 
