@@ -8,6 +8,7 @@
 
 mod add;
 mod coverage;
+mod frames;
 mod functions;
 mod head;
 mod inlined;

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use live::Job;
 
-use crate::{record, system};
+use crate::system;
 
 /// Does the job that this program was started for, if it is one; how that ended.
 pub(crate) fn run() -> Option<ExitCode> {
     let done = match Job::own()? {
         Job::CloseInspector => {
-            record::close_inspector();
+            live::inspected::close_inspector();
             Ok(())
         }
         job => system::run_job(&job),

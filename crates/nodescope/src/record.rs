@@ -28,7 +28,6 @@ use linux as here;
 use spool::Spool;
 use words::{say_few, say_next, say_written};
 
-pub(crate) use inspect::close_inspector;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{choose, stand_in};
 
@@ -129,24 +128,16 @@ fn form(arguments: &cli::Record) -> Result<Form, Failure> {
     }
 }
 
-/// A recording that has ended.
-struct Recorded {
-    profile: Profile,
-    /// Whether OUT.part has all of it: then it only needs another name.
-    is_in_spool: bool,
-}
-
 /// Writes OUT, and says what was recorded. Where OUT cannot be written, the summary is printed all the same, and the
 /// failure says what is kept, and where.
 fn complete(
-    recorded: &Recorded,
+    profile: &Profile,
     arguments: &cli::Record,
     out: &Output,
     spool: &mut Spool,
     showing: &Showing,
 ) -> Result<(), Failure> {
-    let profile = &recorded.profile;
-    let failure = match write(recorded, out, spool) {
+    let failure = match write(profile, out, spool) {
         Ok(()) => return deliver(profile, arguments, out, showing),
         // The reader of a pipe has gone: it wanted no more.
         Err(Failure::BrokenPipe) => {
@@ -163,17 +154,12 @@ fn complete(
     Err(spool.explain(&failure))
 }
 
-/// Makes OUT, and removes OUT.part.
-fn write(recorded: &Recorded, out: &Output, spool: &mut Spool) -> Result<(), Failure> {
+/// Makes OUT, unless it is there already, and removes OUT.part.
+fn write(profile: &Profile, out: &Output, spool: &mut Spool) -> Result<(), Failure> {
     if spool.has_streamed() {
         spool.stream_result()?;
-    } else if recorded.is_in_spool
-        && out.form == Form::Nodescope
-        && let Some(named) = spool.become_file(&out.path)
-    {
-        return named.map_err(|error| Failure::writing(&out.path.display().to_string(), &error));
-    } else {
-        export::write_whole(&recorded.profile, out.form, &out.path)?;
+    } else if !spool.is_file() {
+        export::write_whole(profile, out.form, &out.path)?;
     }
     spool.remove();
     Ok(())

@@ -190,7 +190,7 @@ fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
     let mut times = Vec::new();
     // One after another: a signal that comes too late proves nothing.
     for (release, node) in lines() {
-        let scratch = Scratch::new(&format!("inspector-heir-{release}"));
+        let scratch = Scratch::new(&format!("inspector-cleanup-{release}"));
         let mut target = Target::start(&scratch, &node, &[], text, &[]);
         let (pid, out) = (target.pid(), scratch.path("a.nodescope"));
         let said = fs::File::create(scratch.path("said")).unwrap();

@@ -78,7 +78,7 @@ fn a_map_of_another_user_names_nothing() {
         let sentence = format!("it belongs to user {STRANGER}, neither root nor the user of the process");
         assert_eq!(said.matches(&sentence).count(), usize::from(!is_believed), "{said}");
         let unnamed = &report["losses"]["unnamed"]["generated code whose perf map belongs to another user"];
-        assert_eq!(unnamed.as_u64().unwrap_or(0) > 100, !is_believed, "{}", report["losses"]);
+        assert_eq!(unnamed.as_u64().unwrap_or(0) > 0, !is_believed, "{}", report["losses"]);
     }
 }
 

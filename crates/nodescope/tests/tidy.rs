@@ -27,7 +27,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("symbols", &["trace", "profile", "elf", "v8", "naming", "sys"]),
     ("views", &["profile"]),
     ("formats", &["trace", "profile", "v8", "naming", "views"]),
-    ("live", &["trace", "profile", "elf", "v8", "sys", "target", "capture", "symbols", "formats"]),
+    (
+        "live",
+        &["trace", "profile", "elf", "v8", "sys", "target", "capture", "inspector", "symbols", "formats"],
+    ),
     ("web", &["profile", "views", "formats"]),
     (PROGRAM, &[]),
 ];

@@ -114,7 +114,9 @@ impl Processes {
         let row = self.row(Some(pid));
         self.set_maps(row, Arc::default());
         let process = self.get(row);
-        (process.dump, process.dump_is_known, process.timeline) = (None, false, None);
+        (process.dump, process.dump_is_known) = (None, false);
+        // What is told while it happens comes earlier than the record of a new program: it may be the new one's.
+        process.timeline = process.timeline.take().filter(|timeline| timeline.is_live);
     }
 
     fn set_maps(&mut self, row: u32, maps: Arc<Maps>) {

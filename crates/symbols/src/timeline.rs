@@ -28,6 +28,8 @@ pub(crate) struct Timeline {
     next: usize,
     /// Rows of the codes, not of the places: few of them are ever needed as places.
     present: Maps,
+    /// Whether it is told what happens while it happens.
+    pub(crate) is_live: bool,
 }
 
 impl Timeline {
@@ -42,6 +44,7 @@ impl Timeline {
             self.events.clear();
             self.next = 0;
         }
+        self.is_live = true;
         self.events.push(event);
     }
 

@@ -27,7 +27,10 @@ pub(crate) struct Added {
 pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder) -> Added {
     let rows = NodeRows::new(raw);
     let parents = parents(raw, &rows, builder);
-    let stacks = stacks(raw, &parents, add_frame, builder);
+    let calls = raw.calls.iter();
+    let frames: Vec<Option<FrameId>> =
+        calls.map(|call| (!is_root(call)).then(|| add_frame(call, builder))).collect();
+    let stacks = stacks(raw, &parents, &frames, builder);
     add_line_ticks(raw, &rows, &stacks, builder);
     let elsewhere = ticks_elsewhere(raw, &rows);
     let inlined = &mut builder.meta().losses.inlined;
@@ -93,15 +96,13 @@ impl NodeRows {
     }
 }
 
-/// The stack of each node, given the row of its parent and what adds a call.
+/// The stack of each node, given the row of its parent and the frame of each call; the root has none.
 pub(super) fn stacks(
     raw: &RawProfile<'_>,
     parents: &[u32],
-    add: fn(&Call<'_>, &mut Builder) -> FrameId,
+    frames: &[Option<FrameId>],
     builder: &mut Builder,
 ) -> Vec<StackId> {
-    let frames: Vec<Option<FrameId>> =
-        raw.calls.iter().map(|call| (!is_root(call)).then(|| add(call, builder))).collect();
     builder.reserve(0, raw.nodes.len());
     let mut stacks: Vec<Option<StackId>> = vec![None; raw.nodes.len()];
     let mut is_waiting = vec![false; raw.nodes.len()];
@@ -175,19 +176,14 @@ pub(super) fn is_root(call: &Call<'_>) -> bool {
 }
 
 /// Adds the frame of a call in a file. Its script may be a text of ours, which stands for generated code.
-pub(super) fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
+fn add_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
     let named = name_call_frame(&call.name.0, &call.url.0, call.line, call.column, Tier::Unmarked);
     frame(call, &named, false, builder)
 }
 
-/// Adds the frame of a call that V8 has just told: the script is V8's own word.
-pub(super) fn add_live_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
-    frame(call, &live_name(call), false, builder)
-}
-
-/// The same for a call that was compiled into its caller.
-pub(super) fn add_inlined_frame(call: &Call<'_>, builder: &mut Builder) -> FrameId {
-    frame(call, &live_name(call), true, builder)
+/// Adds the frame of a call that V8 has just told, and may have compiled into its caller: the script is V8's own word.
+pub(super) fn add_live_frame(call: &Call<'_>, inlined: bool, builder: &mut Builder) -> FrameId {
+    frame(call, &live_name(call), inlined, builder)
 }
 
 fn live_name<'a>(call: &'a Call<'_>) -> Named<'a> {

@@ -201,8 +201,7 @@ impl Functions {
         if !url.starts_with(INTERNAL) {
             return self.find(call, text_of).map(Caller::Listed);
         }
-        let owned = |text: &Text<'_>| Text(Cow::Owned(text.0.to_string()));
-        let call = Call { name: owned(&call.name), url: owned(&call.url), ..*call };
+        let call = call.owned();
         let next = u32::try_from(self.others.len()).ok().filter(|next| (*next as usize) < MOST_CALLS)?;
         Some(Caller::Other(*self.others.entry(call).or_insert(next)))
     }

@@ -6,7 +6,7 @@ use profile::Budget;
 use serde::Deserialize;
 
 use super::parse::{CallFrame, Tick};
-use super::raw::{Call, RawProfile};
+use super::raw::RawProfile;
 use crate::json::{Number, Text, string_end};
 
 #[derive(Default, Deserialize)]
@@ -61,16 +61,11 @@ pub(super) fn read(head: &str, raw: &mut RawProfile<'_>) -> Option<String> {
             Some(frame) => frame.call(0),
             None => CallFrame { function_name, url, line_number, column_number }.call(1),
         };
-        let call = raw.call(owned(call));
+        let call = raw.call(call.owned());
         raw.ticks.extend(position_ticks.iter().flatten().map(Tick::row));
         raw.node(ids.last().copied(), node.parent.map(|parent| ids[parent]), call, hit_count);
     }
     damage
-}
-
-fn owned(call: Call<'_>) -> Call<'static> {
-    let text = |text: Text<'_>| Text(text.0.into_owned().into());
-    Call { name: text(call.name), url: text(call.url), line: call.line, column: call.column }
 }
 
 /// What a node takes beside its text.

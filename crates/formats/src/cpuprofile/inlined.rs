@@ -5,8 +5,9 @@
 
 use profile::{Builder, Inlined, LineTick, StackId};
 
-use super::add;
-use super::functions::{Functions, Owner, TextOf};
+use super::frames::FrameOf;
+use super::functions::{Owner, TextOf};
+use super::join::Code;
 use super::raw::RawProfile;
 
 /// A line with less than a twentieth of a window's samples, or with fewer than this, hides nothing that matters.
@@ -33,7 +34,7 @@ impl Shares {
     pub(super) fn new(
         raw: &RawProfile<'_>,
         stacks: &[StackId],
-        functions: &mut Functions,
+        code: &mut Code,
         text_of: &mut TextOf<'_>,
         builder: &mut Builder,
     ) -> Self {
@@ -48,11 +49,11 @@ impl Shares {
             let mut parts = Vec::new();
             let mut counted = 0u64;
             for &(line, ticks) in raw.ticks.get(start..end).unwrap_or_default() {
-                let mut owner = functions.owner(call, line, text_of);
-                if owner == Owner::Itself && is_much(ticks) && functions.may_hide(call, line, text_of) {
+                let mut owner = code.functions.owner(call, line, text_of);
+                if owner == Owner::Itself && is_much(ticks) && code.functions.may_hide(call, line, text_of) {
                     owner = Owner::Uncertain;
                 }
-                let part = part_of(&mut parts, owner, *stack, builder);
+                let part = part_of(&mut parts, owner, *stack, (code, builder));
                 part.ticks = part.ticks.saturating_add(ticks.into());
                 counted = counted.saturating_add(ticks.into());
                 add_line(part.stack, line, ticks, builder);
@@ -60,7 +61,7 @@ impl Shares {
             // A sample without a line is the node's own.
             let rest = u64::from(node.hits).saturating_sub(counted);
             if rest > 0 || parts.is_empty() {
-                part_of(&mut parts, Owner::Itself, *stack, builder).ticks += rest;
+                part_of(&mut parts, Owner::Itself, *stack, (code, builder)).ticks += rest;
             }
             nodes.push(parts);
             start = end.max(start);
@@ -93,14 +94,14 @@ fn part_of<'a>(
     parts: &'a mut Vec<Part>,
     owner: Owner,
     stack: StackId,
-    builder: &mut Builder,
+    (code, builder): (&mut Code, &mut Builder),
 ) -> &'a mut Part {
     let known = parts.iter().position(|part| part.owner == owner);
     let row = known.unwrap_or_else(|| {
         let stack = match &owner {
             Owner::Inlined(call) => {
-                let frame = add::add_inlined_frame(call, builder);
-                builder.stack(stack, frame)
+                let frames = code.frames.of(&[FrameOf { call, inlined: true }], builder);
+                frames.into_iter().fold(stack, |stack, frame| builder.stack(stack, frame))
             }
             _ => stack,
         };

@@ -12,15 +12,16 @@ use std::io;
 use naming::finish::settle_quality;
 use profile::file::Growing;
 use profile::{
-    Builder, Cost, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread, ThreadId, Unit,
+    Builder, Cost, FrameId, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread, ThreadId, Unit,
 };
 
 use super::add::{self, NodeRows};
 use super::coverage::{self, SeenFunctions};
+use super::frames::{FrameOf, Frames};
 use super::functions::{Functions, TextOf};
 use super::inlined::Shares;
 use super::parse;
-use super::raw::RawProfile;
+use super::raw::{Call, RawProfile};
 
 /// What recorded functions of our own have as their script.
 const OURS: &str = "nodescope:";
@@ -42,8 +43,15 @@ pub struct Joiner {
     to_unix_ns: Option<i128>,
     origin_ns: Option<u64>,
     threads: HashMap<Whose, Seen>,
-    /// The functions of each process, by its two pids.
-    functions: HashMap<(Option<u32>, Option<u32>), Functions>,
+    /// The code of each process, by its two pids.
+    code: HashMap<(Option<u32>, Option<u32>), Code>,
+}
+
+/// The code of a process: where its functions stand, and their frames.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    pub(super) functions: Functions,
+    pub(super) frames: Frames,
 }
 
 /// A thread of a process.
@@ -73,6 +81,12 @@ pub struct Whose {
     pub tid: Option<u32>,
     /// What it is for.
     pub role: Role,
+}
+
+impl Whose {
+    fn pids(&self) -> (Option<u32>, Option<u32>) {
+        (self.pid, self.inner_pid)
+    }
 }
 
 /// What has been seen of a thread.
@@ -106,17 +120,8 @@ impl Joiner {
         *growing.rows().meta() = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
         // The samples' lane is the main one.
         growing.rows().lane(LANE);
-        let (threads, functions) = (HashMap::new(), HashMap::new());
-        Self {
-            growing,
-            interval_ns,
-            samples: 0,
-            met_ns: 0,
-            to_unix_ns: None,
-            origin_ns: None,
-            threads,
-            functions,
-        }
+        let (threads, code) = (HashMap::new(), HashMap::new());
+        Self { growing, interval_ns, samples: 0, met_ns: 0, to_unix_ns: None, origin_ns: None, threads, code }
     }
 
     /// What is known of the recording as a whole, from the next chunk on.
@@ -137,12 +142,12 @@ impl Joiner {
 
     /// Where the functions of a process stand, as V8's coverage lists them; returns what is wrong with the list.
     pub fn functions(&mut self, coverage: &str, whose: &Whose) -> Option<String> {
-        self.functions.entry((whose.pid, whose.inner_pid)).or_default().note(coverage)
+        self.code.entry(whose.pids()).or_default().functions.note(coverage)
     }
 
     /// Whether a process has run code since the last time that is in no list of its functions.
     pub fn lacks_functions(&mut self, whose: &Whose) -> bool {
-        self.functions.get_mut(&(whose.pid, whose.inner_pid)).is_some_and(Functions::take_lack)
+        self.code.get_mut(&whose.pids()).is_some_and(|code| code.functions.take_lack())
     }
 
     /// A window of a thread, as V8 wrote it, as a chunk of our file. `text_of` gives a script's text, where it can be had:
@@ -161,8 +166,8 @@ impl Joiner {
         let builder = self.growing.rows();
         let thread = add_thread(builder, whose);
         let seen = self.threads.entry(whose.clone()).or_default();
-        let functions = self.functions.entry((whose.pid, whose.inner_pid)).or_default();
-        self.samples += add_samples(&raw, &times_ns, (thread, seen), functions, &mut text_of, builder);
+        let code = self.code.entry(whose.pids()).or_default();
+        self.samples += add_samples(&raw, &times_ns, (thread, seen), code, &mut text_of, builder);
         seen.until_ns = seen.until_ns.max(end_ns);
         let meta = builder.meta();
         meta.losses.damage.extend(damage);
@@ -187,8 +192,9 @@ impl Joiner {
         let seen = self.threads.entry(whose.clone()).or_default();
         let found = coverage::read(coverage, &seen.functions, text_of);
         builder.meta().losses.damage.extend(found.damage);
-        for (call, count) in &found.calls {
-            let frame = add::add_live_frame(call, builder);
+        let calls: Vec<FrameOf<'_>> = found.calls.iter().map(|(call, _)| called(call)).collect();
+        let frames = self.code.entry(whose.pids()).or_default().frames.of(&calls, builder);
+        for ((_, count), frame) in found.calls.iter().zip(frames) {
             let stack = builder.stack(StackId::NONE, frame);
             builder.sample(lane, Sample { time_ns: 0, thread, stack, weight: *count });
         }
@@ -288,15 +294,16 @@ fn add_samples(
     raw: &RawProfile<'_>,
     times_ns: &[u64],
     (thread, seen): (ThreadId, &mut Seen),
-    functions: &mut Functions,
+    code: &mut Code,
     text_of: &mut TextOf<'_>,
     builder: &mut Builder,
 ) -> u64 {
     let rows = NodeRows::new(raw);
     let parents = add::parents(raw, &rows, builder);
-    let stacks = add::stacks(raw, &parents, add::add_live_frame, builder);
-    note_calls(raw, &parents, functions, text_of);
-    let mut shares = Shares::new(raw, &stacks, functions, text_of, builder);
+    let frames = frames(raw, &mut code.frames, builder);
+    let stacks = add::stacks(raw, &parents, &frames, builder);
+    note_calls(raw, &parents, &mut code.functions, text_of);
+    let mut shares = Shares::new(raw, &stacks, code, text_of, builder);
     seen.functions.note(&raw.calls);
     let kept = kept(raw, times_ns, seen.until_ns, |id| rows.row(id), &parents);
     let lane = builder.lane(LANE);
@@ -314,6 +321,18 @@ fn add_samples(
     seen.held = Some(Held { time_ns: last.time_ns, stack });
     builder.meta().losses.inlined.add(&shares.counts);
     before.len() as u64 + u64::from(held.is_some())
+}
+
+/// The frame of each call of a window; the root has none.
+fn frames(raw: &RawProfile<'_>, frames: &mut Frames, builder: &mut Builder) -> Vec<Option<FrameId>> {
+    let calls: Vec<FrameOf<'_>> = raw.calls.iter().filter(|call| !add::is_root(call)).map(called).collect();
+    let mut found = frames.of(&calls, builder).into_iter();
+    raw.calls.iter().map(|call| (!add::is_root(call)).then(|| found.next()).flatten()).collect()
+}
+
+/// A call that V8 did not inline, as far as it says.
+fn called<'a>(call: &'a Call<'a>) -> FrameOf<'a> {
+    FrameOf { call, inlined: false }
 }
 
 /// Notes which functions were seen to call which; what has no script is looked through.

@@ -63,6 +63,14 @@ pub(crate) struct Call<'a> {
     pub(crate) column: u32,
 }
 
+impl Call<'_> {
+    /// The same with texts of its own.
+    pub(crate) fn owned(&self) -> Call<'static> {
+        let text = |text: &Text<'_>| Text(text.0.to_string().into());
+        Call { name: text(&self.name), url: text(&self.url), line: self.line, column: self.column }
+    }
+}
+
 impl<'a> RawProfile<'a> {
     /// An empty one that counts what it takes.
     pub(crate) fn within(budget: &Budget) -> Self {

@@ -1,27 +1,24 @@
-//! Recording by Node's own profiler, through its inspector: of one process, of several one after another or in turn, or
-//! of whatever listens at an address. What comes is written at once, as chunks of our own file.
+//! Recording by Node's own profiler: arguments become options, what the session tells becomes words, and its chunks become
+//! OUT.part, and in the end OUT.
 
-mod closing;
-mod collect;
-mod plan;
-mod process;
+mod recipient;
 mod say;
-mod visit;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use live::inspected::{self, Options, Place};
 
 use super::spool::{MOST_IN_MEMORY, Spool};
 use super::words::name_for;
-use super::{Output, Recorded, Showing, complete, limit, read_back};
+use super::{Output, Showing, complete, limit, read_back};
 use crate::cli;
-use crate::failure::{Failure, warn};
+use crate::failure::Failure;
 use crate::{input, select};
-use collect::Collector;
-use plan::Plan;
-use visit::{Place, Visit};
+use recipient::Writing;
 
-pub(crate) use closing::close_inspector;
-pub(super) use process::Process;
+pub(super) use live::inspected::Process;
 #[cfg(target_os = "linux")]
 pub(super) use say::{WHO_CAN_ATTACH, primary as say_primary};
 
@@ -40,7 +37,7 @@ pub(super) fn run(
     record(arguments, &places, default, most_in_memory, showing)
 }
 
-/// Records whatever listens at an address.
+/// Records the target at an address.
 pub(super) fn run_at_address(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
     let typed = arguments.way.connect.as_deref().unwrap_or_default();
     let address: inspector::Address = typed.parse().map_err(|error: inspector::AddressError| {
@@ -57,65 +54,55 @@ fn record(
     most_in_memory: u64,
     showing: &Showing,
 ) -> Result<(), Failure> {
-    if arguments.frequency > MOST_SAMPLES && !arguments.way.force {
-        return Err(Failure::usage(format!(
-            "{} samples a second slow a process down by a fifth and more",
-            arguments.frequency
-        ))
-        .hint("-F 1000, or --force"));
-    }
-    let each = arguments.way.each.as_deref().map(select::parse_duration).transpose()?;
-    let plan = Plan::new(places.len(), limit(arguments)?, each)?;
+    let options = options(arguments)?;
     let out = Output::new(arguments, || PathBuf::from(default))?;
     let spool = Spool::create(&out.path, &profile::file::file_header(), most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     sys::signals::ignore_stop();
-    let mut collector = Collector::new(spool, arguments.frequency, plan.whole());
-    let visited = visit_all(arguments, places, plan, &mut collector);
-    let (profile, mut spool) = match collector.finish() {
-        Ok(found) => found,
-        // Why there is nothing is told by what went wrong first.
+    let mut writing = Writing::new(arguments, spool, options.whole(places.len()));
+    let visited = inspected::record(places, &options, &mut writing).map_err(|error| say::failure(&error));
+    let mut spool = writing.finish();
+    let profile = match read_back(&mut spool) {
+        Ok(profile) => profile,
         Err(failure) => return Err(visited.err().unwrap_or(failure)),
     };
-    let roots = visit::roots(places);
+    if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
+        spool.remove();
+        // Why there is nothing is told by what went wrong.
+        visited?;
+        return Err(Failure::failed("nothing was recorded").hint("record it for longer: -d 10s"));
+    }
+    let roots = roots(places);
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
     let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-    complete(&Recorded { profile, is_in_spool: false }, arguments, &out, &mut spool, showing)?;
+    complete(&profile, arguments, &out, &mut spool, showing)?;
     visited
 }
 
-/// Visits each process in its turn. One that cannot be recorded is no reason to leave out the others.
-fn visit_all(
-    arguments: &cli::Record,
-    places: &[Place],
-    plan: Plan,
-    collector: &mut Collector,
-) -> Result<(), Failure> {
-    let mut is_lost = vec![false; places.len()];
-    let mut first_failure = None;
-    for stay in plan {
-        if sys::signals::ended() || collector.is_full() || is_lost.iter().all(|is_lost| *is_lost) {
-            break;
-        }
-        if is_lost[stay.place] {
-            continue;
-        }
-        let visit =
-            Visit { place: &places[stay.place], arguments, stay: stay.length, is_only: places.len() == 1 };
-        match visit.run(collector) {
-            Ok(goes_on) => is_lost[stay.place] = !goes_on,
-            Err(failure) if places.len() == 1 => return Err(failure),
-            Err(failure) => {
-                is_lost[stay.place] = true;
-                if let Failure::Said { what, .. } = &failure {
-                    warn(what);
-                }
-                first_failure.get_or_insert(failure);
-            }
-        }
+fn options(arguments: &cli::Record) -> Result<Options, Failure> {
+    let (frequency, way) = (arguments.frequency, &arguments.way);
+    if frequency > MOST_SAMPLES && !way.force {
+        return Err(Failure::usage(format!(
+            "{frequency} samples a second slow a process down by a fifth and more"
+        ))
+        .hint("-F 1000, or --force"));
     }
-    match first_failure {
-        Some(failure) if is_lost.iter().all(|is_lost| *is_lost) && collector.is_empty() => Err(failure),
-        _ => Ok(()),
+    let each = way.each.as_deref().map(select::parse_duration).transpose()?;
+    if each.is_some_and(|each| each.is_zero()) {
+        return Err(Failure::usage("--each needs some time").hint("--each 10s"));
     }
+    Ok(Options {
+        interval: Duration::from_nanos(1_000_000_000 / u64::from(frequency.max(1))),
+        limit: limit(arguments)?,
+        each,
+        calls: way.calls,
+        has_no_listener: way.no_sigusr1_listener,
+        profiled_too: way.force,
+    })
+}
+
+/// Where the files of each process are, if not where ours are.
+fn roots(places: &[Place]) -> BTreeMap<u32, PathBuf> {
+    let processes = places.iter().filter_map(Place::process);
+    processes.filter_map(|process| Some((process.pid, process.root.clone()?))).collect()
 }

@@ -35,6 +35,7 @@ pub(super) struct Spool {
     most_in_memory: u64,
     /// Why the file could not be written any more.
     trouble: Option<String>,
+    is_file: bool,
     /// Whether everything also goes to stdout, and why that has ended.
     streams: bool,
     stream_end: Option<io::Error>,
@@ -87,6 +88,7 @@ impl Spool {
             rest_bytes: 0,
             most_in_memory,
             trouble: None,
+            is_file: false,
             streams: false,
             stream_end: None,
         })
@@ -147,11 +149,17 @@ impl Spool {
         self.stream_end.is_some() || self.rest_bytes > 0 && self.rest_bytes >= self.most_in_memory
     }
 
-    /// Gives what was recorded its name. `None` where that does not do: OUT is no plain file, or OUT.part is not whole.
-    pub(super) fn become_file(&self, out: &Path) -> Option<io::Result<()>> {
+    /// Gives what was recorded its name: OUT.part becomes OUT. Where that does not do, because OUT is no plain file or
+    /// OUT.part is not whole, nothing happens.
+    pub(super) fn become_file(&mut self, out: &Path) {
         let is_place = fs::symlink_metadata(out).map_or(true, |meta| meta.is_file());
         let is_whole = self.trouble.is_none() && output::is_at(&self.file, &self.path);
-        (is_place && is_whole && !self.streams).then(|| fs::rename(&self.path, out))
+        self.is_file = is_place && is_whole && !self.streams && fs::rename(&self.path, out).is_ok();
+    }
+
+    /// Whether OUT.part has become OUT.
+    pub(super) fn is_file(&self) -> bool {
+        self.is_file
     }
 
     fn go_on_in_memory(&mut self, error: &io::Error) {

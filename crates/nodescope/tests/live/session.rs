@@ -43,6 +43,10 @@ fn number(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
+/// So many samples say something, and so long they are waited for.
+const FEWEST_SAMPLES: usize = 200;
+const PATIENCE: Duration = Duration::from_secs(60);
+
 impl Session {
     pub fn start(binary: &Path, flags: &[&str], program: &Path) -> Self {
         let node = Running::start(binary, flags, program);
@@ -65,13 +69,15 @@ impl Session {
         assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     }
 
-    /// Gives each sample to `see` for some seconds, and says how long the naming took.
+    /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and says how
+    /// long the naming took.
     pub fn run(&mut self, mut see: impl FnMut(&Seen<'_>)) -> Duration {
         let end = Instant::now() + Duration::from_secs(number("NODESCOPE_SECONDS", 1));
-        let mut time = Duration::ZERO;
-        while Instant::now() < end {
+        let (mut time, mut seen) = (Duration::ZERO, 0);
+        while Instant::now() < end || seen < FEWEST_SAMPLES && Instant::now() < end + PATIENCE {
             std::thread::sleep(Duration::from_millis(number("NODESCOPE_BATCH_MS", 0)));
             let samples = self.samples();
+            seen += samples.len();
             let start = Instant::now();
             self.reader.begin_batch();
             let named: Vec<_> = samples

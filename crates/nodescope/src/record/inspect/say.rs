@@ -1,19 +1,18 @@
-//! What is said of a recording by the inspector: before a port is opened, before a long stop, and what it cost.
+//! What is said of a recording by the inspector: before a port is opened, before a long stop, and why it failed.
 
 use std::time::Duration;
 
-use crate::failure::{alert, warn};
+use inspector::Address;
+use live::inspected::{Error, Start};
+use target::Refusal;
+
+use crate::failure::{Failure, alert, warn};
 use crate::text::duration;
 
 /// What an open inspector means.
 pub(crate) const WHO_CAN_ATTACH: &str =
     "every user who reaches its loopback interface can attach and run code as that process";
 
-/// What V8 needs when profiling begins: it looks through its whole heap for code. Measured with small programs, 20,000
-/// functions and TypeScript's compiler: 12 ms at 4 MB, 50 ms at 29 MB, 110 ms at 80 MB. Then it looks for functions: 3 ms at
-/// 4 MB, 8 ms at 30 MB, 24 to 36 ms at 120 MB.
-const START_MS: f64 = 12.0;
-const START_MS_PER_MB: f64 = 1.6;
 /// A stop that is felt.
 const LONG_STOP_MS: f64 = 100.0;
 
@@ -34,22 +33,32 @@ pub(crate) fn primary(pid: u32, workers: usize) {
     ));
 }
 
-/// Before profiling begins, where that will take long.
-pub(super) fn long_start(heap_bytes: f64) {
-    let stop_ms = START_MS + START_MS_PER_MB * heap_bytes / 1e6;
+/// What is recorded, and how; before that, that it will take long to begin.
+pub(super) fn start(start: &Start<'_>, frequency: u32, calls: bool) {
+    let Start { name, pid, time, heap_bytes, stop_ms } = *start;
     if stop_ms >= LONG_STOP_MS {
         warn(&format!(
             "its heap has {:.0} MB: when profiling begins, it will stand still for up to {stop_ms:.0} ms",
             heap_bytes / 1e6
         ));
     }
-}
-
-/// What is recorded, and how.
-pub(super) fn start(whom: &str, frequency: u32, time: Option<Duration>, calls: bool) {
     let time = time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
     let calls = if calls { ", counting calls, for which V8 optimises nothing" } else { "" };
-    warn(&format!("recording {whom} {time}, {frequency} times a second, by the inspector{calls}"));
+    warn(&format!(
+        "recording {name} (pid {pid}) {time}, {frequency} times a second, by the inspector{calls}"
+    ));
+}
+
+/// A port that is waited for, to close it.
+pub(super) fn opens_late(pid: u32) {
+    warn(&format!(
+        "process {pid} has not opened its inspector yet; waiting for it, to close it again (Ctrl-C leaves that to the background)"
+    ));
+}
+
+/// The end of a process while it was recorded.
+pub(super) fn ended(name: &str, pid: u32) {
+    warn(&format!("{name} (pid {pid}) has ended, or its inspector was closed"));
 }
 
 /// A port that could not be closed.
@@ -61,4 +70,48 @@ pub(super) fn still_open(pid: u32, port: u16) {
 
 fn written(time: Duration) -> String {
     duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Why something could not be recorded, and what to type next.
+pub(super) fn failure(error: &Error) -> Failure {
+    match error {
+        Error::Refused(refusal) => refused(refusal),
+        Error::Process { pid, error } => in_process(*pid, error),
+        Error::Address { address, error } => at_address(address, error),
+        Error::ProfilesItself { pid } => Failure::failed(format!(
+            "process {pid} profiles itself (--cpu-prof, or NODE_V8_COVERAGE): Node would write all that we ask for into its log"
+        ))
+        .hint("--via perf, or --force"),
+        Error::Chunk(error) => Failure::failed(error.to_string()),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    let failure = Failure::failed(refusal.to_string());
+    match (refusal, refusal.hint()) {
+        (Refusal::Unseen { .. }, Some(hint)) => failure.hint(format!("--no-sigusr1-listener; {hint}")),
+        (_, Some(hint)) => failure.hint(hint),
+        (_, None) => failure,
+    }
+}
+
+fn in_process(pid: u32, error: &inspector::Error) -> Failure {
+    let failure = Failure::failed(error.to_string());
+    match error {
+        inspector::Error::NoAnswer(_) => failure.hint(format!(
+            "if it is stopped: kill -CONT {pid}; if it computes, perf events see it: --via perf"
+        )),
+        _ => failure,
+    }
+}
+
+fn at_address(address: &Address, error: &inspector::Error) -> Failure {
+    let failure = Failure::failed(format!("{address}: {error}"));
+    match error {
+        inspector::Error::NoAnswer(_) => failure.hint("is it stopped, or at a breakpoint?"),
+        inspector::Error::NotInspector(_) | inspector::Error::Io(_) => {
+            failure.hint("node --inspect prints its address: --connect HOST:PORT")
+        }
+        _ => failure,
+    }
 }

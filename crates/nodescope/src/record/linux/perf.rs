@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use capture::{AttachError, EventError, ExtraEvent, Options};
 use live::{LONGEST_ROUND, Session, Targets, not_node};
+use profile::Profile;
 
 use super::target::Target;
 use crate::cli;
@@ -15,7 +16,7 @@ use crate::failure::{Failure, warn};
 use crate::record::progress::{Progress, clear_line};
 use crate::record::spool::Spool;
 use crate::record::words::name_for;
-use crate::record::{Output, Recorded, Showing, complete, limit, read_back};
+use crate::record::{Output, Showing, complete, limit, read_back};
 use crate::text::duration;
 use crate::{advice, input, invoked};
 
@@ -41,8 +42,12 @@ pub(super) fn run(
     target.let_go()?;
     let by_signal = sample(&mut session, &mut target, limit, &mut spool);
     target.end_of_recording(*by_signal.as_ref().unwrap_or(&false));
+    // OUT is there before anything is said of it.
+    if session.samples() > 0 && is_plain(arguments, &out) {
+        spool.become_file(&out.path);
+    }
     let completed = finish(arguments, &mut spool, &session, &target)
-        .and_then(|recorded| complete(&recorded, arguments, &out, &mut spool, showing));
+        .and_then(|profile| complete(&profile, arguments, &out, &mut spool, showing));
     target.status(completed.and(by_signal.map(drop)))
 }
 
@@ -50,11 +55,15 @@ pub(super) fn run(
 fn create_spool(arguments: &cli::Record, out: &Output, most_in_memory: u64) -> Result<Spool, Failure> {
     let opening = profile::file::file_header();
     let mut spool = Spool::create(&out.path, &opening, most_in_memory)?;
-    let is_plain = out.form == Form::Nodescope && !arguments.texts.with_source;
-    if is_plain && out.path == Path::new("-") {
+    if is_plain(arguments, out) && out.path == Path::new("-") {
         spool.stream(&opening);
     }
     Ok(spool)
+}
+
+/// Whether OUT is what is recorded, as it is.
+fn is_plain(arguments: &cli::Record, out: &Output) -> bool {
+    out.form == Form::Nodescope && !arguments.texts.with_source
 }
 
 /// The file's name, where none was given.
@@ -153,7 +162,7 @@ fn finish(
     spool: &mut Spool,
     session: &Session,
     target: &Target,
-) -> Result<Recorded, Failure> {
+) -> Result<Profile, Failure> {
     let profile = read_back(spool)?;
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();
@@ -163,12 +172,10 @@ fn finish(
         ))
         .hint("put load on it, or wait longer: -d 2m"));
     }
-    let with_source = arguments.texts.with_source;
-    let profile = match with_source {
+    Ok(match arguments.texts.with_source {
         true => input::with_texts(profile, true, None, &session.roots()),
         false => profile,
-    };
-    Ok(Recorded { profile, is_in_spool: !with_source })
+    })
 }
 
 fn explain(error: AttachError, target: &Target) -> Failure {

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
+use super::Options;
+
+/// No visit is shorter.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// The visits to come.
 pub(super) struct Plan {
@@ -22,15 +25,9 @@ pub(super) struct Stay {
 }
 
 impl Plan {
-    pub(super) fn new(
-        places: usize,
-        limit: Option<Duration>,
-        each: Option<Duration>,
-    ) -> Result<Self, Failure> {
-        match each {
-            Some(each) if each.is_zero() => Err(Failure::usage("--each needs some time").hint("--each 10s")),
-            _ => Ok(Self { places, limit, each: each.filter(|_| places > 1), visits: 0, start: None }),
-        }
+    pub(super) fn new(places: usize, options: &Options) -> Self {
+        let each = options.each.filter(|_| places > 1).map(|each| each.max(SHORTEST));
+        Self { places, limit: options.limit, each, visits: 0, start: None }
     }
 
     /// How long it takes in all.
@@ -52,8 +49,8 @@ impl Iterator for Plan {
         let passed = self.start.get_or_insert_with(Instant::now).elapsed();
         let left = self.limit.map(|limit| limit.saturating_sub(passed));
         let length = left.map_or(each, |left| left.min(each));
-        // Everybody is visited at least once.
-        let (length, is_first) = (length.max(Duration::from_millis(1)), place < self.places);
+        // Each place is visited at least once.
+        let (length, is_first) = (length.max(SHORTEST), place < self.places);
         let stay = Stay { place: place % self.places, length: Some(if is_first { each } else { length }) };
         (is_first || left.is_none_or(|left| !left.is_zero())).then_some(stay)
     }
@@ -65,25 +62,38 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn plan(places: usize, limit: Option<Duration>, each: Option<Duration>) -> Plan {
+        let options = Options {
+            interval: SECOND,
+            limit,
+            each,
+            calls: false,
+            has_no_listener: false,
+            profiled_too: false,
+        };
+        assert_eq!(options.whole(places), Plan::new(places, &options).whole());
+        Plan::new(places, &options)
+    }
+
     fn stays(plan: Plan, most: usize) -> Vec<(usize, Option<Duration>)> {
         plan.take(most).map(|stay| (stay.place, stay.length)).collect()
     }
 
     #[test]
     fn one_after_another() {
-        let plan = Plan::new(3, Some(SECOND), None).expect("sound");
-        assert_eq!(plan.whole(), Some(SECOND * 3));
-        assert_eq!(stays(plan, 9), [(0, Some(SECOND)), (1, Some(SECOND)), (2, Some(SECOND))]);
-        assert_eq!(stays(Plan::new(1, None, Some(SECOND)).expect("sound"), 9), [(0, None)]);
+        let three = plan(3, Some(SECOND), None);
+        assert_eq!(three.whole(), Some(SECOND * 3));
+        assert_eq!(stays(three, 9), [(0, Some(SECOND)), (1, Some(SECOND)), (2, Some(SECOND))]);
+        assert_eq!(stays(plan(1, None, Some(SECOND)), 9), [(0, None)]);
+        assert_eq!(stays(plan(0, None, Some(SECOND)), 9), []);
     }
 
     #[test]
     fn in_turn_until_the_time_is_over() {
-        let plan = Plan::new(2, None, Some(SECOND)).expect("sound");
-        let places: Vec<usize> = stays(plan, 5).iter().map(|stay| stay.0).collect();
+        let places: Vec<usize> = stays(plan(2, None, Some(SECOND)), 5).iter().map(|stay| stay.0).collect();
         assert_eq!(places, [0, 1, 0, 1, 0]);
-        let short = Plan::new(2, Some(Duration::ZERO), Some(SECOND)).expect("sound");
-        assert_eq!(stays(short, 5).len(), 2, "everybody once");
-        assert!(Plan::new(2, None, Some(Duration::ZERO)).is_err());
+        assert_eq!(stays(plan(2, Some(Duration::ZERO), Some(SECOND)), 5).len(), 2, "each once");
+        let short = stays(plan(2, None, Some(Duration::ZERO)), 5);
+        assert!(short.iter().all(|stay| stay.1 == Some(SHORTEST)), "{short:?}");
     }
 }

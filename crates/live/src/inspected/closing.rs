@@ -13,10 +13,10 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use inspector::{Client, Error};
-use live::{Job, Message};
 use target::{Door, Opening, Refusal};
 
-use super::say;
+use super::{News, Recipient};
+use crate::{Job, Message};
 #[cfg(unix)]
 use unix::start_in_own_group;
 #[cfg(windows)]
@@ -30,26 +30,35 @@ const LATE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
-pub(super) struct OpenDoor {
+pub(super) struct OpenInspector {
     door: Door,
-    closing: Cell<Option<ClosingProcess>>,
+    cleanup: Cell<Option<CleanupProcess>>,
+    is_left: bool,
 }
 
-impl OpenDoor {
-    /// The door of a process, opened if need be; `warn` is called before.
-    pub(super) fn of(pid: u32, opening: &Opening, warn: impl FnOnce()) -> Result<Self, Refusal> {
+impl OpenInspector {
+    /// The inspector of a process, opened for that time if need be: the recipient is told before.
+    pub(super) fn of(
+        pid: u32,
+        opening: &Opening,
+        time: Option<Duration>,
+        recipient: &mut dyn Recipient,
+    ) -> Result<Self, Refusal> {
         if let Some(door) = Door::find(pid)? {
-            return Ok(Self { door, closing: Cell::default() });
+            return Ok(Self { door, cleanup: Cell::default(), is_left: false });
         }
         Door::could_open(pid, opening)?;
-        warn();
-        let closing = ClosingProcess::start(pid);
+        recipient.tell(News::Opening { pid, time });
+        let cleanup = CleanupProcess::start(pid);
         match Door::open(pid, opening) {
-            // Somebody else may have opened it meanwhile.
-            Ok(door) => Ok(Self { closing: Cell::new(closing.filter(|_| door.opened_by_us())), door }),
+            // Another client may have opened it meanwhile.
+            Ok(door) => {
+                let cleanup = Cell::new(cleanup.filter(|_| door.opened_by_us()));
+                Ok(Self { door, cleanup, is_left: false })
+            }
             Err(refusal) => {
-                if matches!(refusal, Refusal::TimeLimit { .. }) && !shut_late(pid) {
-                    closing.into_iter().for_each(ClosingProcess::take_over);
+                if matches!(refusal, Refusal::TimeLimit { .. }) && !close_late(pid, recipient) {
+                    cleanup.into_iter().for_each(CleanupProcess::take_over);
                 }
                 Err(refusal)
             }
@@ -61,34 +70,41 @@ impl OpenDoor {
         Ok(self.door.connect()?)
     }
 
-    /// Whether it is on us to close it.
+    /// Whether we have to close it.
     pub(super) fn is_ours(&self) -> bool {
         self.door.opened_by_us()
     }
 
     /// The target itself closes it now if we are killed.
     pub(super) fn hand_over(&self) {
-        drop(self.closing.take());
+        drop(self.cleanup.take());
+    }
+
+    /// Leaves it: one that was opened for us is closed. The port, where it is still open.
+    pub(super) fn leave(&mut self) -> Option<u16> {
+        let is_left = std::mem::replace(&mut self.is_left, true);
+        if is_left || !self.is_ours() || is_closed(&self.door) || close(&self.door) {
+            return None;
+        }
+        // Where the target has no timer yet, the cleanup process goes on.
+        self.cleanup.take().into_iter().for_each(CleanupProcess::take_over);
+        Some(self.door.port())
     }
 }
 
-impl Drop for OpenDoor {
+impl Drop for OpenInspector {
     fn drop(&mut self) {
-        if self.is_ours() && !is_closed(&self.door) && !shut(&self.door) {
-            // Where the target has no timer yet, the closing process goes on.
-            self.closing.take().into_iter().for_each(ClosingProcess::take_over);
-            say::still_open(self.door.pid(), self.door.port());
-        }
+        self.leave();
     }
 }
 
 /// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be taken
 /// back, until the target has a timer that does the same. It learns of our death because its input ends.
-struct ClosingProcess {
+struct CleanupProcess {
     child: Child,
 }
 
-impl ClosingProcess {
+impl CleanupProcess {
     /// Without one, a recording is as good as it was.
     fn start(pid: u32) -> Option<Self> {
         let mut command = Job::CloseInspector.command().ok()?;
@@ -107,7 +123,7 @@ impl ClosingProcess {
     }
 }
 
-impl Drop for ClosingProcess {
+impl Drop for CleanupProcess {
     /// Nothing is left to be done. What goes wrong here is that it has ended already.
     fn drop(&mut self) {
         if let Some(mut input) = self.child.stdin.take() {
@@ -119,29 +135,27 @@ impl Drop for ClosingProcess {
 }
 
 /// Closes an inspector when the recorder that opened it is killed, which this program was started for.
-pub(crate) fn close_inspector() {
+pub fn close_inspector() {
     let mut stdin = std::io::stdin().lock();
     let Ok(Some(Message::Close(pid))) = Message::read(&mut stdin) else { return };
     let is_released = matches!(Message::read(&mut stdin), Ok(Some(Message::Released)));
     if !is_released {
-        shut_when_open(pid);
+        close_when_open(pid, || false);
     }
 }
 
 /// Closes an inspector that opens too late, because a signal cannot be taken back; whether it did.
-fn shut_late(pid: u32) -> bool {
-    crate::failure::warn(&format!(
-        "process {pid} has not opened its inspector yet; waiting for it, to close it again (Ctrl-C leaves that to the background)"
-    ));
-    shut_when_open(pid)
+fn close_late(pid: u32, recipient: &mut dyn Recipient) -> bool {
+    recipient.tell(News::OpensLate { pid });
+    close_when_open(pid, || recipient.wants_end())
 }
 
 /// Waits for an inspector to open, and closes it; whether it did, or the process has ended.
-fn shut_when_open(pid: u32) -> bool {
+fn close_when_open(pid: u32, wants_end: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + LATE;
-    while Instant::now() < deadline && !sys::signals::ended() {
+    while Instant::now() < deadline && !wants_end() {
         match Door::find(pid) {
-            Ok(Some(door)) if shut(&door) => return true,
+            Ok(Some(door)) if close(&door) => return true,
             Err(Refusal::Ended(_) | Refusal::NoProcess(_)) => return true,
             _ => std::thread::sleep(Duration::from_millis(100)),
         }
@@ -162,7 +176,7 @@ fn is_closed(door: &Door) -> bool {
 }
 
 /// Closes an inspector by a conversation of its own; whether it did.
-fn shut(door: &Door) -> bool {
+fn close(door: &Door) -> bool {
     let ask = || -> Result<(), Error> {
         let listed = inspector::list(&mut door.connect()?, CLOSING)?;
         let path = listed.first().map(|listed| format!("/{}", listed.id)).unwrap_or_default();
