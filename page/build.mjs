@@ -5,7 +5,7 @@
 //   npm ci && npm run build
 
 import { createHash } from "node:crypto";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
@@ -17,14 +17,20 @@ const here = import.meta.dirname ?? resolve(".");
 /** Everything that decides what comes out: the sources, this file, and the versions of the tools. */
 function sources() {
   const found = readdirSync(join(here, "src"), { recursive: true, withFileTypes: true });
-  const scripts = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+  const scripts = found
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
   return [...scripts, ...["build.mjs", "package.json", "tsconfig.json"].map((name) => join(here, name))]
     .map((path) => relative(here, path).replaceAll("\\", "/"))
     .sort();
 }
 
 const hash = createHash("sha256");
-for (const path of sources()) hash.update(`${path}\0`).update(readFileSync(join(here, path))).update("\0");
+for (const path of sources())
+  hash
+    .update(`${path}\0`)
+    .update(readFileSync(join(here, path)))
+    .update("\0");
 
 const digest = hash.digest("hex");
 
@@ -48,7 +54,8 @@ function build(entry, out) {
 ${outputFiles[0].text}})();
 `;
   const bytes = gzipSync(script).length;
-  if (bytes > LARGEST_COMPRESSED) throw new Error(`the script has ${bytes} bytes compressed, and may have ${LARGEST_COMPRESSED}`);
+  if (bytes > LARGEST_COMPRESSED)
+    throw new Error(`the script has ${bytes} bytes compressed, and may have ${LARGEST_COMPRESSED}`);
   writeFileSync(join(here, out), script);
 }
 

@@ -40,7 +40,8 @@ export const TIER_COLORS: readonly Rgb[] = [
 
 /** Grey within noise, orange for what is new, red for more and blue for less, by how much (-1 to 1 and beyond). */
 export function colorOfChange(verdict: string, change: number): Rgb {
-  const mix = (from: Rgb, to: Rgb): Rgb => [0, 1, 2].map((at) => from[at] + (to[at] - from[at]) * Math.sqrt(Math.min(1, Math.abs(change)))) as unknown as Rgb;
+  const mix = (from: Rgb, to: Rgb): Rgb =>
+    [0, 1, 2].map((at) => from[at] + (to[at] - from[at]) * Math.sqrt(Math.min(1, Math.abs(change)))) as unknown as Rgb;
   if (verdict === "noise") return [222, 222, 218];
   if (verdict === "new") return [250, 158, 52];
   return change > 0 ? mix([250, 214, 206], [242, 92, 80]) : mix([210, 224, 250], [96, 152, 242]);
@@ -67,7 +68,9 @@ export function colorOfName(name: string): Rgb {
 
 /** From nothing (0) to the most (1): yellow to dark red on white, dark red to light yellow on black. */
 export function ramp(part: number, isDark: boolean): Rgb {
-  return isDark ? oklch(0.3 + 0.64 * part, 0.06 + 0.09 * Math.sin(Math.PI * (0.2 + 0.6 * part)), 20 + 75 * part) : oklch(0.955 - 0.6 * part, 0.06 + 0.11 * Math.sin(Math.PI * (0.15 + 0.6 * part)), 92 - 68 * part);
+  return isDark
+    ? oklch(0.3 + 0.64 * part, 0.06 + 0.09 * Math.sin(Math.PI * (0.2 + 0.6 * part)), 20 + 75 * part)
+    : oklch(0.955 - 0.6 * part, 0.06 + 0.11 * Math.sin(Math.PI * (0.15 + 0.6 * part)), 92 - 68 * part);
 }
 
 /** OKLCH → sRGB, cut to what a screen has. */

@@ -1,16 +1,16 @@
 // From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag sums
 // samples and nodes and nothing else.
 
-import { type Change, type Side, type Things, basePieces, changesOf, sumPieces } from "./diff";
-import { type Graph, fromLeaves, fromRoots } from "./flame";
-import { type Heat, autoRows, columnStep, gridOf, heatOf } from "./heat";
+import { basePieces, type Change, changesOf, type Side, sumPieces, type Things } from "./diff";
+import { fromLeaves, fromRoots, type Graph } from "./flame";
+import { autoRows, columnStep, gridOf, type Heat, heatOf } from "./heat";
 import { type Loops, loopsOf } from "./loops";
-import { type Profile, IDLE, NONE, ROLES } from "./model";
+import { IDLE, NONE, type Profile, ROLES } from "./model";
 import { matching } from "./search";
-import { type Selection, type StackSums, hiddenStacks, keptStacks, sumStacks } from "./selection";
+import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "./selection";
 import type { State } from "./state";
-import { type Kinds, type TopBy, type TopRow, kindsOf, ownKinds, topOf, topOfThreads } from "./top";
-import { type NodeSums, type Tree, buildTree, sumNodes } from "./tree";
+import { type Kinds, kindsOf, ownKinds, type TopBy, type TopRow, topOf, topOfThreads } from "./top";
+import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree";
 
 /** More bands than this cannot be told apart. */
 const MOST_BANDS = 12;
@@ -42,7 +42,9 @@ export class Derived {
   /** Of all samples of a lane. */
   whole(state: State): StackSums {
     const lane = this.lane(state);
-    return this.once("whole", String(lane), () => sumStacks(this.profile, { lane, range: null, threads: null, stacks: null }));
+    return this.once("whole", String(lane), () =>
+      sumStacks(this.profile, { lane, range: null, threads: null, stacks: null }),
+    );
   }
 
   /** The rows of the thread table that are shown; null for all. */
@@ -54,7 +56,9 @@ export class Derived {
   selection(state: State): Selection {
     const threads = this.shownThreads(state);
     const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
-    const stacks = this.once("stacks", keyOf(state, "categories", "focus"), () => keptStacks(this.profile, state.categories, state.focus));
+    const stacks = this.once("stacks", keyOf(state, "categories", "focus"), () =>
+      keptStacks(this.profile, state.categories, state.focus),
+    );
     return { lane: this.lane(state), range: state.range, threads: mask, stacks };
   }
 
@@ -72,10 +76,12 @@ export class Derived {
 
   /** As if no category were picked: what the list of categories shows. */
   sumsOfAllCategories(state: State): StackSums {
-    return state.categories.length === 0 ? this.sums(state) : this.once("sums-all", this.selectionKey(state), () => {
-      const stacks = keptStacks(this.profile, [], state.focus);
-      return sumStacks(this.profile, { ...this.selection(state), stacks });
-    });
+    return state.categories.length === 0
+      ? this.sums(state)
+      : this.once("sums-all", this.selectionKey(state), () => {
+          const stacks = keptStacks(this.profile, [], state.focus);
+          return sumStacks(this.profile, { ...this.selection(state), stacks });
+        });
   }
 
   categoryShares(state: State): Float64Array {
@@ -91,16 +97,24 @@ export class Derived {
   }
 
   tree(state: State): Tree {
-    return this.once("tree", keyOf(state, "lane", "hidden"), () => buildTree(this.profile, this.hidden(state), this.whole(state)));
+    return this.once("tree", keyOf(state, "lane", "hidden"), () =>
+      buildTree(this.profile, this.hidden(state), this.whole(state)),
+    );
   }
 
   /** What boxes are made from. */
   private nodeKey(state: State): string {
-    return this.selectionKey(state) + keyOf(state, "hidden", "isBefore") + (state.isBefore ? keyOf(state, "base", "against") : "");
+    return (
+      this.selectionKey(state) +
+      keyOf(state, "hidden", "isBefore") +
+      (state.isBefore ? keyOf(state, "base", "against") : "")
+    );
   }
 
   nodeSums(state: State): NodeSums {
-    return this.once<NodeSums>("nodes", this.nodeKey(state), (old) => sumNodes(this.tree(state), this.boxSums(state), old));
+    return this.once<NodeSums>("nodes", this.nodeKey(state), (old) =>
+      sumNodes(this.tree(state), this.boxSums(state), old),
+    );
   }
 
   /** The sums whose weight boxes have: those of the selection, or of what it is compared with. */
@@ -112,7 +126,18 @@ export class Derived {
   base(state: State): Side | null {
     const selection = this.selection(state);
     const { other, lanes, durationNs } = this.profile;
-    if (state.against !== null) return other && { selection: { ...selection, lane: this.otherLane(selection.lane), threads: this.otherThreads(state), range: null }, pieces: [[0, other.durationNs]] };
+    if (state.against !== null)
+      return (
+        other && {
+          selection: {
+            ...selection,
+            lane: this.otherLane(selection.lane),
+            threads: this.otherThreads(state),
+            range: null,
+          },
+          pieces: [[0, other.durationNs]],
+        }
+      );
     if (!state.base || (state.base === "rest" && !state.range) || !lanes[selection.lane]?.timed) return null;
     return { selection, pieces: basePieces(state.base, state.range, durationNs) };
   }
@@ -140,7 +165,10 @@ export class Derived {
 
   baseSums(state: State): StackSums | null {
     const base = this.base(state);
-    return base && this.once("base", this.selectionKey(state) + keyOf(state, "base", "against"), () => sumPieces(this.profile, base));
+    return (
+      base &&
+      this.once("base", this.selectionKey(state) + keyOf(state, "base", "against"), () => sumPieces(this.profile, base))
+    );
   }
 
   /** How things changed; null where nothing is compared. */
@@ -186,7 +214,12 @@ export class Derived {
     const rows = this.top(state, "line").filter(({ key }) => key === source);
     if (rows.length > 0) return { rows, areFunctions: false };
     const { source: sources, line } = this.profile.functions;
-    return { rows: this.top(state, "function").filter(({ key }) => sources[key] === source).map((row) => ({ ...row, line: line[row.key] })), areFunctions: true };
+    return {
+      rows: this.top(state, "function")
+        .filter(({ key }) => sources[key] === source)
+        .map((row) => ({ ...row, line: line[row.key] })),
+      areFunctions: true,
+    };
   }
 
   /** Rows that were there before and are gone. */
@@ -196,7 +229,9 @@ export class Derived {
     const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
     const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
     const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
-    return before.filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`)).map((row) => ({ ...row, ...none }));
+    return before
+      .filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`))
+      .map((row) => ({ ...row, ...none }));
   }
 
   /** `width` is that of the picture, a column has at least three pixels. */

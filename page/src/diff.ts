@@ -1,8 +1,8 @@
 // Two selections against each other, as shares of each. What is within sampling noise is marked: samples in
 // a burst are not independent, so the spread comes from blocks of a second (fewer, where there are not enough seconds).
 
-import { type Profile, NONE, samplesIn } from "./model";
-import { type Selection, type StackSums, forEachRow, sumStacks } from "./selection";
+import { NONE, type Profile, samplesIn } from "./model";
+import { forEachRow, type Selection, type StackSums, sumStacks } from "./selection";
 
 /** Half-open, in the order of time. */
 export type Pieces = readonly (readonly [number, number])[];
@@ -29,10 +29,19 @@ const MOST_BLOCKS = 20;
 const CERTAIN = 2;
 
 /** What to compare with: another range, or everything but the selected one. */
-export function basePieces(base: readonly [number, number] | "rest", range: readonly [number, number] | null, durationNs: number): Pieces {
+export function basePieces(
+  base: readonly [number, number] | "rest",
+  range: readonly [number, number] | null,
+  durationNs: number,
+): Pieces {
   if (base !== "rest") return [base];
   const [from, to] = range ?? [0, 0];
-  return ([[0, from], [to, durationNs]] as const).filter(([start, end]) => end > start);
+  return (
+    [
+      [0, from],
+      [to, durationNs],
+    ] as const
+  ).filter(([start, end]) => end > start);
 }
 
 export function sumPieces(profile: Profile, { selection, pieces }: Side): StackSums {
@@ -65,7 +74,15 @@ export interface Side {
 
 export function spreadOf(profile: Profile, { selection, pieces }: Side, { of, count, parent }: Things): Spread {
   const room = () => new Float64Array(count);
-  const spread: Spread = { value: room(), total: 0, count: 0, squares: room(), products: room(), blockSquares: 0, blocks: 0 };
+  const spread: Spread = {
+    value: room(),
+    total: 0,
+    count: 0,
+    squares: room(),
+    products: room(),
+    blockSquares: 0,
+    blocks: 0,
+  };
   const isTimed = profile.lanes[selection.lane]?.timed ?? false;
   const own = room();
   for (const range of isTimed ? blocksOf(pieces) : pieces.slice(0, 1)) {
@@ -138,6 +155,8 @@ export function verdictOf(before: Spread, now: Spread, thing: number, isCounted:
 /** How all of them changed; noise can be told only from samples that were counted and have a time. */
 export function changesOf(profile: Profile, before: Side, now: Side, things: Things): Change[] {
   const [was, is] = [before, now].map((side) => spreadOf(profile, side, things));
-  const isCounted = [before, now].every(({ selection }) => profile.lanes[selection.lane].counted && profile.lanes[selection.lane].timed);
+  const isCounted = [before, now].every(
+    ({ selection }) => profile.lanes[selection.lane].counted && profile.lanes[selection.lane].timed,
+  );
   return Array.from({ length: things.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
 }

@@ -50,7 +50,8 @@ function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) =
   let last = 0;
   for (let node = 1; node < functions.length; node++) if (functions[node] > last) last = functions[node];
   const starts = new Int32Array(last + 2);
-  for (let node = 1; node < functions.length; node++) if (selfSamples[node] > 0 || self[node] > 0) starts[functions[node] + 1]++;
+  for (let node = 1; node < functions.length; node++)
+    if (selfSamples[node] > 0 || self[node] > 0) starts[functions[node] + 1]++;
   for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
   const next = starts.slice();
   const members = new Int32Array(starts[last + 1]);
@@ -74,7 +75,10 @@ function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) =
   sorted(root.children);
   return (box) => {
     box.members = members.subarray(starts[box.function], starts[box.function + 1]);
-    [box.weights, box.samples] = [Float64Array.from(box.members, (node) => self[node]), Float64Array.from(box.members, (node) => selfSamples[node])];
+    [box.weights, box.samples] = [
+      Float64Array.from(box.members, (node) => self[node]),
+      Float64Array.from(box.members, (node) => selfSamples[node]),
+    ];
   };
 }
 
@@ -209,8 +213,19 @@ const NOBODY: readonly number[] = [];
 
 function emptyNode(id: number, parent: FlameNode | null): FlameNode {
   return {
-    function: id, category: UNKNOWN, tier: 0, tiers: 0, self: 0, total: 0, selfSamples: 0, totalSamples: 0,
-    parent, members: NOBODY, weights: null, samples: null, children: null,
+    function: id,
+    category: UNKNOWN,
+    tier: 0,
+    tiers: 0,
+    self: 0,
+    total: 0,
+    selfSamples: 0,
+    totalSamples: 0,
+    parent,
+    members: NOBODY,
+    weights: null,
+    samples: null,
+    children: null,
   };
 }
 

@@ -13,7 +13,11 @@ interface TableEntry {
 /** What a chunk has to say; nothing of it has to be there. */
 type More = Partial<Omit<Header, "columns">> & {
   tables?: TableEntry[];
-  again?: { processes?: Record<string, Header["processes"][number]>; threads?: Record<string, Header["threads"][number]>; tables?: TableEntry[] };
+  again?: {
+    processes?: Record<string, Header["processes"][number]>;
+    threads?: Record<string, Header["threads"][number]>;
+    tables?: TableEntry[];
+  };
 };
 
 /** A table of a chunk that was read: its columns as halves of 64 bits, and the places of rows that are told again. */
@@ -35,15 +39,18 @@ markers kind thread start_ns end_ns text
 loops thread start_ns end_ns polled_ns turns problem
 long_turns kind thread start_ns end_ns run_ns ready_ns throttled_ns
 seconds process start_ns end_ns run_ns ready_ns periods throttled_periods throttled_ns cpu_pressure_ns memory_pressure_ns
-off_cpu thread start_us length_us times`.split("\n").map((line) => {
-    const [table, ...columns] = line.split(" ");
-    return [table, columns] as const;
-  }),
+off_cpu thread start_us length_us times`
+    .split("\n")
+    .map((line) => {
+      const [table, ...columns] = line.split(" ");
+      return [table, columns] as const;
+    }),
 );
 /** Which columns and keys are ids of which table. */
 const REFERS = new Map(
   Object.entries({
-    strings: "functions.name functions.package frames.symbol markers.text loops.problem sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version threads.name lanes.name",
+    strings:
+      "functions.name functions.package frames.symbol markers.text loops.problem sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version threads.name lanes.name",
     sources: "functions.source sources.generated",
     modules: "functions.module",
     functions: "frames.function",
@@ -124,7 +131,8 @@ class Numbers {
   /** The next column, as halves. */
   column(rows: number, isDelta: boolean): Uint32Array {
     // Each number has a byte at least.
-    if (!(rows >= 0 && rows <= this.bytes.length - this.at)) throw new Error("the columns are larger than what is there");
+    if (!(rows >= 0 && rows <= this.bytes.length - this.at))
+      throw new Error("the columns are larger than what is there");
     const halves = new Uint32Array(2 * rows);
     this.low = this.high = 0;
     for (let row = 0; row < rows; row++) {
@@ -138,7 +146,16 @@ class Numbers {
 
 /** Joins chunks, in their order. */
 export class Growing {
-  private header: Header = { meta: {}, strings: [], sources: [], modules: [], processes: [], threads: [], lanes: [], columns: [] };
+  private header: Header = {
+    meta: {},
+    strings: [],
+    sources: [],
+    modules: [],
+    processes: [],
+    threads: [],
+    lanes: [],
+    columns: [],
+  };
   private columns = new Map<string, Grown>();
 
   constructor() {
@@ -156,7 +173,8 @@ export class Growing {
     for (const table of again) this.checkPlaces(table, tables);
     for (const key of ["processes", "threads"] as const) {
       const rows = header[key].length + (more[key]?.length ?? 0);
-      for (const row of Object.keys(more.again?.[key] ?? {})) if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${key} has no row ${row} to be told again`);
+      for (const row of Object.keys(more.again?.[key] ?? {}))
+        if (!/^\d+$/.test(row) || Number(row) >= rows) throw new Error(`${key} has no row ${row} to be told again`);
     }
 
     this.checkIds(more, tables, again);
@@ -176,17 +194,22 @@ export class Growing {
     const [first] = columns.keys();
     if (first === undefined) return;
     const rows = this.columns.get(first)!.rows + (tables.find((table) => table.name === name)?.rows ?? 0);
-    if (!places || places.some((place) => place >= rows)) throw new Error("a row is told again that was not told before");
+    if (!places || places.some((place) => place >= rows))
+      throw new Error("a row is told again that was not told before");
   }
 
   /** Every id leads to a row of this chunk or of one before it, and a stack's caller stands before it. */
   private checkIds(more: More, tables: Read[], again: Read[]) {
     const rowsOf = (table: string) => this.columns.get(`${table}.${columnsOf(table)![0]}`)!.rows;
-    const limits = new Map<string, number>(LISTS.map((key) => [key, this.header[key].length + (more[key]?.length ?? 0)]));
-    for (const table of ["functions", "frames", "stacks"]) limits.set(table, rowsOf(table) + (tables.find(({ name }) => name === table)?.rows ?? 0));
+    const limits = new Map<string, number>(
+      LISTS.map((key) => [key, this.header[key].length + (more[key]?.length ?? 0)]),
+    );
+    for (const table of ["functions", "frames", "stacks"])
+      limits.set(table, rowsOf(table) + (tables.find(({ name }) => name === table)?.rows ?? 0));
     const check = (path: string, id: number) => {
       const table = REFERS.get(path);
-      if (table && id !== NEXT - 1 && id >= limits.get(table)!) throw new Error(`${path} refers to row ${id} of ${table}, which has ${limits.get(table)}`);
+      if (table && id !== NEXT - 1 && id >= limits.get(table)!)
+        throw new Error(`${path} refers to row ${id} of ${table}, which has ${limits.get(table)}`);
     };
     for (const { columns } of [...tables, ...again]) {
       for (const [path, halves] of columns) {
@@ -195,31 +218,43 @@ export class Growing {
       }
     }
     for (const key of LISTS) {
-      for (const row of [...(more[key] ?? []), ...Object.values((key === "processes" || key === "threads" ? more.again?.[key] : null) ?? {})]) {
-        for (const [name, id] of Object.entries(typeof row === "object" ? row : {})) if (typeof id === "number") check(`${key}.${name}`, id);
+      for (const row of [
+        ...(more[key] ?? []),
+        ...Object.values((key === "processes" || key === "threads" ? more.again?.[key] : null) ?? {}),
+      ]) {
+        for (const [name, id] of Object.entries(typeof row === "object" ? row : {}))
+          if (typeof id === "number") check(`${key}.${name}`, id);
       }
     }
     const first = rowsOf("stacks");
-    tables.find(({ name }) => name === "stacks")?.columns.get("stacks.parent")?.forEach((parent, at) => {
-      if (at % 2 === 0 && parent !== NEXT - 1 && parent >= first + at / 2) throw new Error(`stack ${first + at / 2} stands before its caller`);
-    });
+    tables
+      .find(({ name }) => name === "stacks")
+      ?.columns.get("stacks.parent")
+      ?.forEach((parent, at) => {
+        if (at % 2 === 0 && parent !== NEXT - 1 && parent >= first + at / 2)
+          throw new Error(`stack ${first + at / 2} stands before its caller`);
+      });
   }
 
   private take({ rows, places, columns }: Read) {
     for (const [path, halves] of columns) {
       const grown = this.columns.get(path)!;
       const first = grown.rows;
-      for (let row = 0; row < rows; row++) grown.set(places ? places[row] : first + row, halves[2 * row], halves[2 * row + 1]);
+      for (let row = 0; row < rows; row++)
+        grown.set(places ? places[row] : first + row, halves[2 * row], halves[2 * row + 1]);
     }
   }
 
   /** What all chunks are together. */
   finish(): Payload {
     const payload: Payload = { header: this.header, columns: new Map(), halves: new Map() };
-    for (const [table, lane] of [...TABLES.keys()].flatMap((table) => (table === "lanes" ? this.header.lanes.map((_, lane) => [table, `.${lane}`]) : [[table, ""]]))) {
+    for (const [table, lane] of [...TABLES.keys()].flatMap((table) =>
+      table === "lanes" ? this.header.lanes.map((_, lane) => [table, `.${lane}`]) : [[table, ""]],
+    )) {
       const time = { lanes: "time_ns", off_cpu: "start_us" }[table];
       const order = time ? ascending(this.columns.get(`${table}${lane}.${time}`)!) : null;
-      for (const column of TABLES.get(table)!) put(payload, `${table}${lane}.${column}`, column, this.columns.get(`${table}${lane}.${column}`)!.all(order));
+      for (const column of TABLES.get(table)!)
+        put(payload, `${table}${lane}.${column}`, column, this.columns.get(`${table}${lane}.${column}`)!.all(order));
     }
     const { meta } = this.header;
     meta.duration_ns = this.latest(meta.duration_ns ?? 0);
@@ -231,7 +266,8 @@ export class Growing {
     for (const [name, column] of this.columns) {
       const lengths = name === "off_cpu.start_us" ? this.columns.get("off_cpu.length_us")! : null;
       if (!lengths && !/\.(time|end)_ns$/.test(name)) continue;
-      for (let row = 0; row < column.rows; row++) duration = Math.max(duration, lengths ? 1000 * (column.number(row) + lengths.number(row)) : column.number(row));
+      for (let row = 0; row < column.rows; row++)
+        duration = Math.max(duration, lengths ? 1000 * (column.number(row) + lengths.number(row)) : column.number(row));
     }
     return duration;
   }
@@ -260,12 +296,15 @@ function columnsOf(table: string): string[] | undefined {
 function read({ name, rows, deltas = [], values = [] }: TableEntry, numbers: Numbers, lanes: number): Read {
   const known = columnsOf(name);
   const lane = /^lanes\.(0|[1-9]\d*)$/.exec(name);
-  if (known && rows > 0 && (lane ? Number(lane[1]) >= lanes : name === "lanes" || name.includes("."))) throw new Error(`there is no table ${name}`);
+  if (known && rows > 0 && (lane ? Number(lane[1]) >= lanes : name === "lanes" || name.includes(".")))
+    throw new Error(`there is no table ${name}`);
   const table: Read = { name, rows, places: null, columns: new Map() };
   for (const column of [...deltas, ...values]) {
     const halves = numbers.column(rows, deltas.includes(column));
-    if (column === "row") table.places = Uint32Array.from({ length: rows }, (_, row) => (halves[2 * row + 1] ? NEXT - 1 : halves[2 * row]));
-    else if (known?.includes(column)) table.columns.set(`${name}.${column}`, fitting(halves, `${name}.${column}`, column));
+    if (column === "row")
+      table.places = Uint32Array.from({ length: rows }, (_, row) => (halves[2 * row + 1] ? NEXT - 1 : halves[2 * row]));
+    else if (known?.includes(column))
+      table.columns.set(`${name}.${column}`, fitting(halves, `${name}.${column}`, column));
   }
   if (known && rows > 0 && table.columns.size < known.length) throw new Error(`a column of ${name} is missing`);
   if (rows === 0) table.columns.clear();
@@ -296,15 +335,27 @@ function put({ header, columns, halves }: Payload, path: string, column: string,
   const length = values.length / 2;
   const low = (_: unknown, row: number) => values[2 * row];
   const type = BYTES.test(column) ? "u8" : LONG.test(column) ? "u64" : "u32";
-  const doubles = Float64Array.from({ length: type === "u64" ? length : 0 }, (_, row) => values[2 * row] + values[2 * row + 1] * NEXT);
+  const doubles = Float64Array.from(
+    { length: type === "u64" ? length : 0 },
+    (_, row) => values[2 * row] + values[2 * row + 1] * NEXT,
+  );
   // These starts are stored as their distances.
   const isStart = path === "off_cpu.start_us";
   const name = isStart ? "off_cpu.delta_us" : path;
   if (isStart) for (let row = length - 1; row > 0; row--) doubles[row] -= doubles[row - 1];
-  const stored: Column = type === "u8" ? Uint8Array.from({ length }, low) : type === "u32" ? Uint32Array.from({ length }, low) : doubles;
+  const stored: Column =
+    type === "u8" ? Uint8Array.from({ length }, low) : type === "u32" ? Uint32Array.from({ length }, low) : doubles;
   header.columns.push({ name, type, offset: 0, length });
   columns.set(name, stored);
-  if (type === "u64") halves.set(name, isStart ? Uint32Array.from({ length: 2 * length }, (_, at) => (at % 2 ? doubles[at >> 1] / NEXT : doubles[at >> 1] % NEXT)) : values);
+  if (type === "u64")
+    halves.set(
+      name,
+      isStart
+        ? Uint32Array.from({ length: 2 * length }, (_, at) =>
+            at % 2 ? doubles[at >> 1] / NEXT : doubles[at >> 1] % NEXT,
+          )
+        : values,
+    );
 }
 
 /** A JSON merge patch (RFC 7396). */

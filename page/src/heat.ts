@@ -2,7 +2,7 @@
 // weights. Rows count from the bottom: that is where the column's time starts.
 
 import { type Profile } from "./model";
-import { type Selection, forEachRow } from "./selection";
+import { forEachRow, type Selection } from "./selection";
 
 export interface Grid {
   columnNs: number;
@@ -31,7 +31,11 @@ export const ROW_CHOICES = [0, 10, 20, 25, 50, 100];
 /** The finest columns that fit, at least `least` pixels wide; finer than a second only where seconds are too few, and not so fine that
  * samples are too few. */
 export function columnStep(durationNs: number, width: number, least: number, intervalNs: number): number {
-  if (durationNs <= (ENOUGH - 1) * 1e9) return (FINE.find((step, at) => durationNs > (ENOUGH - 1) * step * 1e6 || FINE[at + 1] * 1e6 < 5 * 0.9 * intervalNs) ?? 1) * 1e6;
+  if (durationNs <= (ENOUGH - 1) * 1e9)
+    return (
+      (FINE.find((step, at) => durationNs > (ENOUGH - 1) * step * 1e6 || FINE[at + 1] * 1e6 < 5 * 0.9 * intervalNs) ??
+        1) * 1e6
+    );
   const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
   return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
 }

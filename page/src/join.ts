@@ -1,7 +1,7 @@
 // A second recording behind the first: its functions are the first one's where they are the same, so that every view and every
 // comparison works on both. The ids of the first stay what they are; the lanes and threads of the second stand behind its own.
 
-import { type Lane, type Profile, NONE, functionName } from "./model";
+import { functionName, type Lane, NONE, type Profile } from "./model";
 
 export function join(now: Profile, before: Profile, id: string, name: string): Profile {
   const text = union(now.strings, before.strings);
@@ -24,9 +24,19 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     sources: sources.all,
     modules: modules.all,
     processes: [...now.processes, ...before.processes],
-    threads: [...now.threads, ...before.threads.map((row) => ({ ...row, process: row.process + now.processes.length }))],
+    threads: [
+      ...now.threads,
+      ...before.threads.map((row) => ({ ...row, process: row.process + now.processes.length })),
+    ],
     lanes: [...now.lanes, ...before.lanes.map(lane)],
-    other: { id, name, lane: now.lanes.length, thread: threads, durationNs: before.durationNs, startMs: before.startMs },
+    other: {
+      id,
+      name,
+      lane: now.lanes.length,
+      thread: threads,
+      durationNs: before.durationNs,
+      startMs: before.startMs,
+    },
     functions: {
       name: also(both.name, more.name, text.of),
       source: also(both.source, more.source, sources.of),
@@ -36,7 +46,10 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
       package: also(both.package, more.package, text.of),
     },
     frames: {
-      function: behind(now.frames.function, before.frames.function.map((id) => functionOf[id])),
+      function: behind(
+        now.frames.function,
+        before.frames.function.map((id) => functionOf[id]),
+      ),
       line: behind(now.frames.line, before.frames.line),
       category: behind(now.frames.category, before.frames.category),
       tier: behind(now.frames.tier, before.frames.tier),
@@ -45,7 +58,10 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
       parent: behind(now.stacks.parent, later(before.stacks.parent, stacks)),
       frame: behind(now.stacks.frame, later(before.stacks.frame, frames)),
       category: behind(now.stacks.category, before.stacks.category),
-      function: behind(now.stacks.function, before.stacks.function.map((id) => functionOf[id])),
+      function: behind(
+        now.stacks.function,
+        before.stacks.function.map((id) => functionOf[id]),
+      ),
     },
     lineTicks: {
       stack: behind(now.lineTicks.stack, later(before.lineTicks.stack, stacks)),
@@ -95,7 +111,9 @@ function sameFunctions(now: Profile, before: Profile): number[] {
 
 function byName(profile: Profile): Map<string, number[]> {
   const groups = new Map<string, number[]>();
-  const ids = Array.from(profile.functions.name, (_, id) => id).sort((a, b) => positionOf(profile, a) - positionOf(profile, b));
+  const ids = Array.from(profile.functions.name, (_, id) => id).sort(
+    (a, b) => positionOf(profile, a) - positionOf(profile, b),
+  );
   for (const id of ids) {
     const words = `${functionName(profile, id)}\n${placeOf(profile, id)}`;
     const group = groups.get(words);
@@ -110,7 +128,10 @@ function byName(profile: Profile): Map<string, number[]> {
 function placeOf({ functions, sources, modules }: Profile, id: number): string {
   if (functions.source[id] !== NONE) return sources[functions.source[id]].replace("file://", "");
   const path = functions.module[id] === NONE ? "" : modules[functions.module[id]];
-  return path.slice(path.lastIndexOf("/") + 1).replace(/\.so\b.*/, ".so").replace(/^perf-\d+\.map$/, "[JIT]");
+  return path
+    .slice(path.lastIndexOf("/") + 1)
+    .replace(/\.so\b.*/, ".so")
+    .replace(/^perf-\d+\.map$/, "[JIT]");
 }
 
 function positionOf({ functions }: Profile, id: number): number {

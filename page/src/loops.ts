@@ -33,7 +33,9 @@ export function loopsOf(profile: Profile, threads: Uint8Array | null, lane: numb
 function busy(profile: Profile, threads: Uint8Array | null, lane: number): Stretch[] {
   const interval = profile.meta.interval_ns;
   if (!interval || !profile.lanes[lane]?.timed) return [];
-  const isLoop = Uint8Array.from(profile.threads, ({ role }, id) => Number(["main", "worker"].includes(role) && threads?.[id] !== 0));
+  const isLoop = Uint8Array.from(profile.threads, ({ role }, id) =>
+    Number(["main", "worker"].includes(role) && threads?.[id] !== 0),
+  );
   const open = new Map<number, Stretch>();
   const found: Stretch[] = [];
   const keep = (stretch: Stretch) => stretch.end - stretch.start >= SHORTEST_STALL_NS && found.push(stretch);

@@ -1,7 +1,7 @@
 // Where the page starts. It also hands out the pure parts, so that tests can hold them against the program's own figures.
 
 import { thingsDown, thingsOfCallers, thingsUp } from "./boxes";
-import { CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName, ramp, themed } from "./colors";
+import { CATEGORY_COLORS, colorOfChange, colorOfName, GROUP, MATCH, ramp, TIER_COLORS, themed } from "./colors";
 import { basePieces, changesOf, sumPieces } from "./diff";
 import { calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf } from "./flame";
 import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "./heat";
@@ -12,7 +12,7 @@ import { decode, fromBase64 } from "./payload";
 import { matchedWeight, matching } from "./search";
 import { hiddenStacks, keptStacks, sumStacks } from "./selection";
 import { linesOf } from "./source";
-import { START, fromHash, toHash } from "./state";
+import { fromHash, START, toHash } from "./state";
 import { duration, percent, share, shown } from "./text";
 import { timeOrder } from "./timeorder";
 import { causedBy, kindsOf, ownKinds, topOf, topOfThreads } from "./top";
@@ -38,14 +38,61 @@ async function start(): Promise<void> {
 
 /** For the tests: the parts that can be held against the program's own figures, and what starts a page. */
 const parts = {
-  App, decode, profileOf, join, selectionFile,
-  CATEGORY_COLORS, TIER_COLORS, GROUP, MATCH, colorOfChange, colorOfName, ramp, themed,
-  basePieces, changesOf, sumPieces, thingsDown, thingsOfCallers, thingsUp,
-  calleesOf, callersOf, follow, fromLeaves, fromRoots, layout, outermost, pathOf,
-  autoRows, columnStep, gridOf, heatOf, rangeOfCells, culprit, loopsOf,
-  hiddenStacks, keptStacks, sumStacks, matchedWeight, matching, timeOrder,
-  linesOf, START, fromHash, toHash, duration, percent, share, shown,
-  causedBy, kindsOf, ownKinds, topOf, topOfThreads, buildTree, sumNodes,
+  App,
+  decode,
+  profileOf,
+  join,
+  selectionFile,
+  CATEGORY_COLORS,
+  TIER_COLORS,
+  GROUP,
+  MATCH,
+  colorOfChange,
+  colorOfName,
+  ramp,
+  themed,
+  basePieces,
+  changesOf,
+  sumPieces,
+  thingsDown,
+  thingsOfCallers,
+  thingsUp,
+  calleesOf,
+  callersOf,
+  follow,
+  fromLeaves,
+  fromRoots,
+  layout,
+  outermost,
+  pathOf,
+  autoRows,
+  columnStep,
+  gridOf,
+  heatOf,
+  rangeOfCells,
+  culprit,
+  loopsOf,
+  hiddenStacks,
+  keptStacks,
+  sumStacks,
+  matchedWeight,
+  matching,
+  timeOrder,
+  linesOf,
+  START,
+  fromHash,
+  toHash,
+  duration,
+  percent,
+  share,
+  shown,
+  causedBy,
+  kindsOf,
+  ownKinds,
+  topOf,
+  topOfThreads,
+  buildTree,
+  sumNodes,
 };
 Object.assign(globalThis, { nodescope: parts });
 export type Parts = typeof parts;

@@ -93,7 +93,14 @@ export interface Profile {
   durationNs: number;
   /** Milliseconds since 1970; null where the recording does not know. */
   startMs: number | null;
-  functions: { name: Uint32Array; source: Uint32Array; line: Uint32Array; column: Uint32Array; module: Uint32Array; package: Uint32Array };
+  functions: {
+    name: Uint32Array;
+    source: Uint32Array;
+    line: Uint32Array;
+    column: Uint32Array;
+    module: Uint32Array;
+    package: Uint32Array;
+  };
   frames: { function: Uint32Array; line: Uint32Array; category: Uint8Array; tier: Uint8Array };
   stacks: { parent: Uint32Array; frame: Uint32Array; category: Uint8Array; function: Uint32Array };
   lineTicks: { stack: Uint32Array; line: Uint32Array; ticks: Uint32Array };
@@ -109,9 +116,15 @@ export function profileOf(origin: Payload): Profile {
   const { header, columns } = origin;
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
   /** Columns of a table by their names. */
-  const table = <T>(name: string, keys: string) => Object.fromEntries(keys.split(" ").map((key) => [key, required(columns.get(`${name}.${key}`), `${name}.${key}`)])) as T;
+  const table = <T>(name: string, keys: string) =>
+    Object.fromEntries(
+      keys.split(" ").map((key) => [key, required(columns.get(`${name}.${key}`), `${name}.${key}`)]),
+    ) as T;
   const lanes = header.lanes.map(({ name, unit, timed, counted }, index): Lane => {
-    const { time_ns, ...rest } = table<Omit<Lane, "time"> & { time_ns: Float64Array }>(`lanes.${index}`, "time_ns thread stack weight");
+    const { time_ns, ...rest } = table<Omit<Lane, "time"> & { time_ns: Float64Array }>(
+      `lanes.${index}`,
+      "time_ns thread stack weight",
+    );
     const { weight } = rest;
     const equal = unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0;
     return { ...rest, name: text(name), unit, timed, counted, time: time_ns, equal };
@@ -166,7 +179,11 @@ function turnsOf({ columns }: Payload): Turn[] {
       const blocked = end[row] - start[row] - run[row] - waited;
       return run[row] < Math.max(waited, blocked) ? (blocked > waited ? BLOCKED : STARVED) : RAN;
     };
-    return [...column(by)].flatMap((is, row) => (is === value ? [{ thread: thread[row], start: start[row], end: end[row], isLong: isLong(row), spent: spent(row) }] : []));
+    return [...column(by)].flatMap((is, row) =>
+      is === value
+        ? [{ thread: thread[row], start: start[row], end: end[row], isLong: isLong(row), spent: spent(row) }]
+        : [],
+    );
   };
   const turns = [...rows("loops", "problem", NONE, () => false), ...rows("long_turns", "kind", 0, () => true)];
   return turns.length > 0 ? turns : rows("markers", "kind", 0, (row) => columns.get("markers.text")![row] === NONE);

@@ -72,9 +72,11 @@ export function fromBase64(text: string): Uint8Array {
 export async function decode(file: Uint8Array): Promise<Payload> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const start = FILE_HEADER + CHUNK_HEADER;
-  if (file.length < FILE_HEADER || ascii(file, 0, 8) !== "nodescop") throw new Error("this is not a recording of nodescope");
+  if (file.length < FILE_HEADER || ascii(file, 0, 8) !== "nodescop")
+    throw new Error("this is not a recording of nodescope");
   const version = view.getUint32(8, true);
-  if (version > VERSION) throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
+  if (version > VERSION)
+    throw new Error(`this recording has format version ${version}, and this page reads up to ${VERSION}`);
   const tag = ascii(file, FILE_HEADER, 4);
   if (tag === "MORE" && version >= GROWING_VERSION) return decodeGrowing(file, view);
   if (tag !== "PROF") throw new Error(`damaged at byte ${FILE_HEADER}: no chunk starts here`);
@@ -86,7 +88,8 @@ export async function decode(file: Uint8Array): Promise<Payload> {
   // The browser inflates elsewhere meanwhile; what comes of it is of no interest when the sum is wrong.
   const inflated = inflate([stored], "deflate");
   inflated.catch(() => {});
-  if (crc32(stored) !== view.getUint32(FILE_HEADER + 4, true)) throw new Error(`damaged at byte ${FILE_HEADER}: the checksum does not match`);
+  if (crc32(stored) !== view.getUint32(FILE_HEADER + 4, true))
+    throw new Error(`damaged at byte ${FILE_HEADER}: the checksum does not match`);
   return parse(await inflated);
 }
 
@@ -101,7 +104,10 @@ async function decodeGrowing(file: Uint8Array, view: DataView): Promise<Payload>
   const { parts, damage } = wholeChunks(file, view);
   const { bytes, count } = await inflateParts(parts);
   const growing = new Growing();
-  let told = count < parts.length ? `damaged at byte ${parts[count].at}: the compressed data is broken, or has another length than it claims` : damage;
+  let told =
+    count < parts.length
+      ? `damaged at byte ${parts[count].at}: the compressed data is broken, or has another length than it claims`
+      : damage;
   let taken = 0;
   for (let start = 0; taken < count; taken++) {
     try {
@@ -125,7 +131,10 @@ async function inflateParts(parts: Part[]): Promise<{ bytes: Uint8Array; count: 
   const first = async (count: number) => {
     const length = parts.slice(0, count).reduce((sum, { becomes }) => sum + becomes, 0);
     // A last, empty block ends the stream, which every chunk leaves open at a byte's border.
-    const bytes = await inflate([...parts.slice(0, count).map(({ stored }) => stored), Uint8Array.of(3, 0)], "deflate-raw").catch(() => null);
+    const bytes = await inflate(
+      [...parts.slice(0, count).map(({ stored }) => stored), Uint8Array.of(3, 0)],
+      "deflate-raw",
+    ).catch(() => null);
     return bytes?.byteLength === length ? new Uint8Array(bytes) : null;
   };
   const all = await first(parts.length);

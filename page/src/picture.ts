@@ -1,11 +1,11 @@
 // What the big picture shows, whatever the view: boxes in rows. Pure: recording, state and width in, boxes out.
 
-import { type Rgb, CATEGORY_COLORS, GROUP, MATCH, TIER_COLORS, colorOfChange, colorOfName } from "./colors";
-import type { Derived } from "./derive";
 import { thingsDown, thingsOfCallers, thingsUp } from "./boxes";
+import { CATEGORY_COLORS, colorOfChange, colorOfName, GROUP, MATCH, type Rgb, TIER_COLORS } from "./colors";
+import type { Derived } from "./derive";
 import type { Change } from "./diff";
-import { type Box, type FlameNode, type Graph, calleesOf, callersOf, follow, layout, outermost, pathOf } from "./flame";
-import { NONE, functionPackage } from "./model";
+import { type Box, calleesOf, callersOf, type FlameNode, follow, type Graph, layout, outermost, pathOf } from "./flame";
+import { functionPackage, NONE } from "./model";
 import { matchedWeight } from "./search";
 import type { State } from "./state";
 import { type Span, timeOrder } from "./timeorder";
@@ -44,7 +44,10 @@ export function pictureOf(derived: Derived, state: State, width: number): Pictur
   const graph = derived.graph(state);
   const root = follow(graph, state.zoom);
   const laid = layout(graph, root, width, LEAST_WIDTH);
-  const things = () => (state.view === "flame" ? thingsDown(derived.tree(state), laid, root.members) : thingsUp(derived.tree(state), laid, pathOf(root)));
+  const things = () =>
+    state.view === "flame"
+      ? thingsDown(derived.tree(state), laid, root.members)
+      : thingsUp(derived.tree(state), laid, pathOf(root));
   const changes = derived.changes(state, things);
   const boxes = laid.map((box, at) => shownBox(box, box.depth, changes?.[at]));
   const note = root.totalSamples === 0 ? "No sample is selected." : "";
@@ -55,11 +58,17 @@ export function pictureOf(derived: Derived, state: State, width: number): Pictur
 function sandwich(derived: Derived, state: State, width: number): Picture {
   const id = state.function;
   if (id === null || !derived.isKnownFunction(id)) {
-    return { rows: [], root: null, home: 0, note: "Choose a function: press Enter on a row of the top table, or take it from the menu of a box." };
+    return {
+      rows: [],
+      root: null,
+      home: 0,
+      note: "Choose a function: press Enter on a row of the top table, or take it from the menu of a box.",
+    };
   }
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
   const callees = calleesOf(tree, sums, id);
-  if (callees.root.totalSamples === 0) return { rows: [], root: callees.root, home: 0, note: "This function is not in the selection." };
+  if (callees.root.totalSamples === 0)
+    return { rows: [], root: callees.root, home: 0, note: "This function is not in the selection." };
   const lay = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
   const [above, below] = [lay(callersOf(tree, sums, id)), lay(callees)];
   const deepest = above[above.length - 1].depth;
@@ -84,7 +93,18 @@ function timePicture(derived: Derived, state: State, width: number): Picture {
   const boxes = spans.map((span): ShownBox => {
     const [x, wide] = [(span.start - range[0]) * scale, (span.end - span.start) * scale];
     const { function: id, category, tier, depth: row } = span;
-    return { x, width: Math.max(1, wide), row, function: id, category, tier, tiers: 1 << tier, node: null, span, change: null };
+    return {
+      x,
+      width: Math.max(1, wide),
+      row,
+      function: id,
+      category,
+      tier,
+      tiers: 1 << tier,
+      node: null,
+      span,
+      change: null,
+    };
   });
   return stacked(boxes, null, state.isUpward, boxes.length === 0 ? "No sample of this thread is selected." : "");
 }
@@ -128,7 +148,8 @@ export function colorOf(derived: Derived, state: State, box: ShownBox, matches: 
   if (box.function === NONE) return GROUP;
   if (matches?.[box.function]) return MATCH;
   const { change } = box;
-  if (change && state.colorBy === "category") return colorOfChange(change.verdict, (change.now - change.before) / STRONGEST);
+  if (change && state.colorBy === "category")
+    return colorOfChange(change.verdict, (change.now - change.before) / STRONGEST);
   if (state.colorBy === "tier") return TIER_COLORS[box.tier];
   if (state.colorBy === "package") {
     const name = functionPackage(derived.profile, box.function);

@@ -1,6 +1,6 @@
 // Search by regular expression in names, files and packages, as `--search` does.
 
-import { type Profile, NONE, functionName, functionPackage } from "./model";
+import { functionName, functionPackage, NONE, type Profile } from "./model";
 import type { NodeSums, Tree } from "./tree";
 
 /** For each function whether it matches; null for no pattern; an error's words for a wrong one. */

@@ -2,7 +2,7 @@
 // crates/views: ranges are half-open, a category keeps samples by their stack's category, a function or package keeps
 // samples that have it anywhere on the stack.
 
-import { type Profile, IDLE, NONE } from "./model";
+import { IDLE, NONE, type Profile } from "./model";
 
 export type Kind = "category" | "function" | "package";
 
@@ -39,11 +39,24 @@ export function sumStacks(profile: Profile, selection: Selection, reuse?: StackS
   const size = profile.stacks.parent.length;
   const lane = profile.lanes[selection.lane];
   const [first, end] = lane ? rowsIn(lane.time, lane.timed ? selection.range : null) : [0, 0];
-  const sums = reuse ?? { weight: new Float64Array(size + 1), samples: new Float64Array(size + 1), total: 0, count: 0, of: selection, rows: [0, 0] };
+  const sums = reuse ?? {
+    weight: new Float64Array(size + 1),
+    samples: new Float64Array(size + 1),
+    total: 0,
+    count: 0,
+    of: selection,
+    rows: [0, 0],
+  };
   const { of, rows } = sums;
   [sums.of, sums.rows] = [selection, [first, end]];
-  const isMoved = reuse && of.lane === selection.lane && of.threads === selection.threads && of.stacks === selection.stacks;
-  if (isMoved && Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first && first < rows[1] && rows[0] < end) {
+  const isMoved =
+    reuse && of.lane === selection.lane && of.threads === selection.threads && of.stacks === selection.stacks;
+  if (
+    isMoved &&
+    Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first &&
+    first < rows[1] &&
+    rows[0] < end
+  ) {
     addRows(profile, sums, first, rows[0], 1);
     addRows(profile, sums, rows[0], first, -1);
     addRows(profile, sums, rows[1], end, 1);
@@ -164,7 +177,8 @@ function topmost(profile: Profile, { kind, id }: Item): Uint8Array {
   const packages = profile.functions.package;
   const has = new Uint8Array(category.length);
   for (let stack = 0; stack < has.length; stack++) {
-    const value = kind === "category" ? category[stack] : kind === "function" ? functions[stack] : packages[functions[stack]];
+    const value =
+      kind === "category" ? category[stack] : kind === "function" ? functions[stack] : packages[functions[stack]];
     has[stack] = value === id ? 1 : 0;
   }
   return has;

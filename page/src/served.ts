@@ -10,7 +10,9 @@ const { App, decode, profileOf } = (globalThis as unknown as { nodescope: Parts 
 
 async function ask(path: string): Promise<Response> {
   const answer = await fetch(path).catch(() => {
-    throw new Error("nodescope does not answer: it has ended, or the connection to its machine has. Run nodescope view again.");
+    throw new Error(
+      "nodescope does not answer: it has ended, or the connection to its machine has. Run nodescope view again.",
+    );
   });
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return answer;

@@ -81,7 +81,11 @@ export function toHash(state: State): string {
   put("view", state.view, state.view !== START.view);
   put("lane", String(state.lane), state.lane !== 0);
   put("range", rangeText(state.range), state.range !== null);
-  put("against", state.against ?? (state.base === "rest" ? "rest" : rangeText(state.base)), (state.against ?? state.base) !== null);
+  put(
+    "against",
+    state.against ?? (state.base === "rest" ? "rest" : rangeText(state.base)),
+    (state.against ?? state.base) !== null,
+  );
   put("widths", "before", state.isBefore);
   put("threads", state.threads?.join(".") || "all", state.threads !== null);
   put("category", state.categories.map((byte) => CATEGORIES[byte][0]).join("."), state.categories.length > 0);
@@ -110,7 +114,8 @@ export function fromHash(hash: string): State {
     if (at > 0) words.set(part.slice(0, at), decoded(part.slice(at + 1)));
   }
   const word = (key: string) => words.get(key) ?? "";
-  const one = <T extends string>(key: string, known: readonly T[], otherwise: T): T => known.find((value) => value === word(key)) ?? otherwise;
+  const one = <T extends string>(key: string, known: readonly T[], otherwise: T): T =>
+    known.find((value) => value === word(key)) ?? otherwise;
   const number = (key: string) => (/^\d{1,10}$/.test(word(key)) ? Number(word(key)) : null);
   const base = word("against") === "rest" ? "rest" : rangeOf(word("against"));
   const source = numbers(word("source"));
@@ -122,7 +127,10 @@ export function fromHash(hash: string): State {
     against: base ? null : word("against") || null,
     isBefore: word("widths") === "before",
     threads: words.has("threads") ? numbers(word("threads")) : null,
-    categories: word("category").split(".").map((name) => CATEGORIES.findIndex(([known]) => known === name)).filter((byte) => byte >= 0),
+    categories: word("category")
+      .split(".")
+      .map((name) => CATEGORIES.findIndex(([known]) => known === name))
+      .filter((byte) => byte >= 0),
     focus: itemsOf(word("focus")),
     hidden: itemsOf(word("hide")),
     zoom: numbers(word("zoom")),
@@ -149,7 +157,10 @@ function decoded(text: string): string {
 }
 
 function numbers(text: string): number[] {
-  return text.split(".").filter((part) => /^\d{1,10}$/.test(part)).map(Number);
+  return text
+    .split(".")
+    .filter((part) => /^\d{1,10}$/.test(part))
+    .map(Number);
 }
 
 function rangeText(range: readonly [number, number] | null): string {

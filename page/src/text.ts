@@ -58,7 +58,9 @@ function two(count: number, large: string, small: string): string {
 export function axisTime(s: number, longest: number): string {
   if (longest < 120) return `${Number(s.toFixed(3))} s`;
   const pad = (part: number) => String(Math.floor(part)).padStart(2, "0");
-  return longest < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad((s % 3600) / 60)}:${pad(s % 60)}`;
+  return longest < 3600
+    ? `${Math.floor(s / 60)}:${pad(s % 60)}`
+    : `${Math.floor(s / 3600)}:${pad((s % 3600) / 60)}:${pad(s % 60)}`;
 }
 
 /** Seconds since the start, to the millisecond. */

@@ -1,8 +1,8 @@
 // The stacks of one thread in the order of time: equal callers of neighbouring samples become one box. Where there are
 // more samples than pixels, each pixel shows its first; a gap in the samples stays a gap.
 
-import { type Profile, NONE } from "./model";
-import { type Selection, rowsIn } from "./selection";
+import { NONE, type Profile } from "./model";
+import { rowsIn, type Selection } from "./selection";
 
 export interface Span {
   function: number;
@@ -58,7 +58,8 @@ export function timeOrder(
     for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
     path.reverse();
     let same = 0;
-    while (same < open.length && same < path.length && open[same].function === functions[path[same]]) open[same++].samples++;
+    while (same < open.length && same < path.length && open[same].function === functions[path[same]])
+      open[same++].samples++;
     close(same, time);
     for (let depth = same; depth < path.length; depth++) {
       const at = path[depth];

@@ -1,9 +1,9 @@
 // Top lists: what took the time, by function, file, package, category, line, thread or process. `self` is the weight of
 // samples that ended there, `total` of samples that have it anywhere on the stack, once each. As crates/views does it.
 
-import { type Profile, NONE, UNKNOWN, samplesIn } from "./model";
 import type { Things } from "./diff";
-import { type Selection, type StackSums, forEachRow } from "./selection";
+import { NONE, type Profile, samplesIn, UNKNOWN } from "./model";
+import { forEachRow, type Selection, type StackSums } from "./selection";
 
 export const TOP_BY = ["function", "file", "package", "category", "line", "thread", "process"] as const;
 export type TopBy = (typeof TOP_BY)[number];
@@ -180,7 +180,12 @@ function linesByTicks(profile: Profile, sums: StackSums): TopRow[] {
 }
 
 /** What each function or package caused: its own time and that of all it called, up to the next of the shown categories. */
-export function causedBy(profile: Profile, sums: StackSums, shown: readonly number[], by: "function" | "package"): Map<number, number> {
+export function causedBy(
+  profile: Profile,
+  sums: StackSums,
+  shown: readonly number[],
+  by: "function" | "package",
+): Map<number, number> {
   const { parent, category, function: functions } = profile.stacks;
   const nearest = new Int32Array(parent.length);
   const isShown = Uint8Array.from({ length: 256 }, (_, byte) => Number(shown.includes(byte)));

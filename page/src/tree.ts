@@ -1,7 +1,7 @@
 // The call tree of a whole recording, merged by function. Its shape is settled once for what is hidden; a selection only
 // fills in sums, so that a drag costs one pass over samples and one over nodes.
 
-import { type Profile, NONE } from "./model";
+import { NONE, type Profile } from "./model";
 import type { StackSums } from "./selection";
 
 export interface Tree {

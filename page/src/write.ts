@@ -1,9 +1,9 @@
 // A selection as a .nodescope file of one chunk (docs/file-format.md): its samples, and the rows that they need. Times start with the
 // selected range. Texts of sources are left out: only an export that was asked for them carries them.
 
-import { type Profile, NONE } from "./model";
-import { type Header, type Meta, crc32 } from "./payload";
-import { type Selection, forEachRow } from "./selection";
+import { NONE, type Profile } from "./model";
+import { crc32, type Header, type Meta } from "./payload";
+import { forEachRow, type Selection } from "./selection";
 
 type Json = Record<string, unknown>;
 type Values = Uint8Array | Uint32Array;
@@ -17,13 +17,18 @@ functions frames.function
 sources functions.source sources.generated
 modules functions.module
 processes seconds.process threads.process
-strings markers.text loops.problem frames.symbol functions.name functions.package sources.path modules.name modules.build_id threads.name processes.name processes.container processes.node_version processes.app processes.command processes.folder lanes.name`.split("\n").flatMap((line) => {
-    const [table, ...links] = line.split(" ");
-    return links.map((link) => [link, table] as const);
-  }),
+strings markers.text loops.problem frames.symbol functions.name functions.package sources.path modules.name modules.build_id threads.name processes.name processes.container processes.node_version processes.app processes.command processes.folder lanes.name`
+    .split("\n")
+    .flatMap((line) => {
+      const [table, ...links] = line.split(" ");
+      return links.map((link) => [link, table] as const);
+    }),
 );
 /** What leads to a table stands before it. */
-const ORDER = "loops long_turns seconds lanes markers line_ticks stacks frames functions sources modules threads processes".split(" ");
+const ORDER =
+  "loops long_turns seconds lanes markers line_ticks stacks frames functions sources modules threads processes".split(
+    " ",
+  );
 const NEXT = 2 ** 32;
 
 export async function selectionFile(profile: Profile, selection: Selection): Promise<Blob> {
@@ -50,27 +55,44 @@ export async function selectionFile(profile: Profile, selection: Selection): Pro
   });
   for (const table of ["markers", "loops", "long_turns"]) {
     const [from, to, thread] = ["start_ns", "end_ns", "thread"].map((name) => columns.get(`${table}.${name}`) ?? []);
-    chosen.set(table, [...from.keys()].filter((row) => from[row] < end && to[row] >= start && selection.threads?.[thread[row]] !== 0));
+    chosen.set(
+      table,
+      [...from.keys()].filter((row) => from[row] < end && to[row] >= start && selection.threads?.[thread[row]] !== 0),
+    );
   }
   // Nobody counted for a part.
   chosen.set("seconds", selection.range ? [] : [...(columns.get("seconds.process") ?? []).keys()]);
 
   const pick = (name: string, table: string, key: string): Values => {
     const column = columns.get(name)!;
-    if (table === "line_ticks" && !chosen.has(table)) chosen.set(table, [...profile.lineTicks.stack.keys()].filter((row) => rowsOf("stacks").has(profile.lineTicks.stack[row])));
+    if (table === "line_ticks" && !chosen.has(table))
+      chosen.set(
+        table,
+        [...profile.lineTicks.stack.keys()].filter((row) => rowsOf("stacks").has(profile.lineTicks.stack[row])),
+      );
     const rows = chosen.get(name.slice(0, name.lastIndexOf("."))) ?? [...rowsOf(table).keys()];
     const link = LINKS.get(`${table}.${key}`);
     if (column instanceof Uint8Array) return Uint8Array.from(rows, (row) => column[row]);
-    if (column instanceof Uint32Array) return Uint32Array.from(rows, (row) => (link ? place(link, column[row]) : column[row]));
+    if (column instanceof Uint32Array)
+      return Uint32Array.from(rows, (row) => (link ? place(link, column[row]) : column[row]));
     const values = new Uint32Array(2 * rows.length);
     rows.forEach((row, at) => {
       const time = Math.max(0, Math.min(column[row], end) - start);
-      const both = /^(time|start|end)_ns$/.test(key) ? [time % NEXT, time / NEXT] : key === "polled_ns" && selection.range ? [NONE, NONE] : halves.get(name)!.subarray(2 * row, 2 * row + 2);
+      const both = /^(time|start|end)_ns$/.test(key)
+        ? [time % NEXT, time / NEXT]
+        : key === "polled_ns" && selection.range
+          ? [NONE, NONE]
+          : halves.get(name)!.subarray(2 * row, 2 * row + 2);
       values.set(both, 2 * at);
     });
     return values;
   };
-  const words = header.columns.map(({ name, type }) => ({ name, type, table: name.replace(/\..*/, ""), key: name.slice(name.lastIndexOf(".") + 1) }));
+  const words = header.columns.map(({ name, type }) => ({
+    name,
+    type,
+    table: name.replace(/\..*/, ""),
+    key: name.slice(name.lastIndexOf(".") + 1),
+  }));
   words.sort((a, b) => ORDER.indexOf(a.table) - ORDER.indexOf(b.table));
   const written = words.map(({ name, type, table, key }) => ({ name, type, values: pick(name, table, key) }));
 
@@ -79,7 +101,18 @@ export async function selectionFile(profile: Profile, selection: Selection): Pro
     const rows: Json[] = [];
     for (const id of rowsOf(table).keys()) {
       const row = (header[table as keyof Header] as unknown as Json[])[id];
-      rows.push(Object.fromEntries(Object.entries(row).map(([key, value]) => [key, key === "text" ? NONE : LINKS.has(`${table}.${key}`) ? place(LINKS.get(`${table}.${key}`)!, value as number) : value])));
+      rows.push(
+        Object.fromEntries(
+          Object.entries(row).map(([key, value]) => [
+            key,
+            key === "text"
+              ? NONE
+              : LINKS.has(`${table}.${key}`)
+                ? place(LINKS.get(`${table}.${key}`)!, value as number)
+                : value,
+          ]),
+        ),
+      );
     }
     return [table, rows];
   });
@@ -111,7 +144,9 @@ async function file(header: Json, columns: { name: string; type: string; values:
   const payload = new Uint8Array(start + size);
   new DataView(payload.buffer).setBigUint64(0, BigInt(json.length), true);
   payload.fill(0x20, 8, start).set(json, 8);
-  columns.forEach(({ values }, at) => payload.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), start + directory[at].offset));
+  columns.forEach(({ values }, at) =>
+    payload.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), start + directory[at].offset),
+  );
   const stream = new Blob([payload]).stream().pipeThrough(new CompressionStream("deflate"));
   const stored = new Uint8Array(await new Response(stream).arrayBuffer());
   const first = new Uint8Array(40);

@@ -4,13 +4,13 @@
 import { Derived } from "../derive";
 import { join } from "../join";
 import type { Library, Listed } from "../library";
-import type { Item } from "../selection";
 import type { Profile } from "../model";
-import { type State, fromHash, toHash } from "../state";
+import type { Item } from "../selection";
+import { fromHash, type State, toHash } from "../state";
+import { h } from "./dom";
 import { flamePart } from "./flameview";
 import { headPart } from "./head";
 import { heatPart } from "./heatview";
-import { h } from "./dom";
 import { toolPart } from "./tools";
 
 /** A part of the page: an element that can draw itself. */
@@ -34,7 +34,11 @@ export class App {
   private readonly help = document.querySelector<HTMLDialogElement>("#help");
 
   /** Of two recordings that are open, the last is shown against the first. */
-  constructor(private readonly own: Profile, private readonly root: HTMLElement, readonly library: Library | null = null) {
+  constructor(
+    private readonly own: Profile,
+    private readonly root: HTMLElement,
+    readonly library: Library | null = null,
+  ) {
     this.id = library?.open.at(-1) ?? null;
     this.state = this.fromAddress();
     this.profile = own;
@@ -79,7 +83,13 @@ export class App {
       this.show();
       this.render();
     } catch (error) {
-      this.root.prepend(h("p", { class: "warn" }, `The recording to compare with cannot be opened: ${error instanceof Error ? error.message : String(error)}`));
+      this.root.prepend(
+        h(
+          "p",
+          { class: "warn" },
+          `The recording to compare with cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+        ),
+      );
       this.update({ against: null }, false);
     }
   }
@@ -142,8 +152,22 @@ export class App {
   /** Keys that work everywhere but in a field. */
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) || this.help?.open) return;
-    const views: Record<string, State["view"]> = { 1: "flame", 2: "time", 3: "inverted", 4: "top", 5: "sandwich", 6: "source" };
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) ||
+      this.help?.open
+    )
+      return;
+    const views: Record<string, State["view"]> = {
+      1: "flame",
+      2: "time",
+      3: "inverted",
+      4: "top",
+      5: "sandwich",
+      6: "source",
+    };
     const actions: Record<string, () => void> = {
       "/": () => document.querySelector<HTMLElement>("#search")?.focus(),
       "?": () => this.showHelp(),
@@ -172,6 +196,11 @@ export class App {
 
 /** Says why there is nothing to show. */
 export function showError(root: HTMLElement, error: unknown): void {
-  root.replaceChildren(h("p", { class: "note" }, `This recording cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+  root.replaceChildren(
+    h(
+      "p",
+      { class: "note" },
+      `This recording cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
+    ),
+  );
 }
-

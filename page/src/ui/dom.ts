@@ -12,7 +12,11 @@ interface Props {
   [attribute: string]: unknown;
 }
 
-export function h<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[Tag] {
+export function h<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
   const { key, on, ...attributes } = props;
   if (key) element.dataset.key = key;
@@ -45,12 +49,26 @@ export function toggle(text: string, key: string, isOn: boolean, click: () => vo
 }
 
 /** Buttons of which one is in. */
-export function choice<T extends string>(label: string, all: readonly T[], chosen: T, choose: (value: T) => void, words: Partial<Record<T, string>> = {}): HTMLElement {
-  const buttons = all.map((value) => toggle(words[value] ?? value, `${label}-${value}`, value === chosen, () => choose(value)));
+export function choice<T extends string>(
+  label: string,
+  all: readonly T[],
+  chosen: T,
+  choose: (value: T) => void,
+  words: Partial<Record<T, string>> = {},
+): HTMLElement {
+  const buttons = all.map((value) =>
+    toggle(words[value] ?? value, `${label}-${value}`, value === chosen, () => choose(value)),
+  );
   return h("span", { class: "segment", role: "group", "aria-label": label }, ...buttons);
 }
 
-export function picker<T extends string>(label: string, all: readonly T[], chosen: T, choose: (value: T) => void, words: Partial<Record<T, string>> = {}): HTMLElement {
+export function picker<T extends string>(
+  label: string,
+  all: readonly T[],
+  chosen: T,
+  choose: (value: T) => void,
+  words: Partial<Record<T, string>> = {},
+): HTMLElement {
   const options = all.map((value) => {
     const option = h("option", {}, words[value] ?? value);
     option.value = value;
@@ -65,7 +83,13 @@ export function picker<T extends string>(label: string, all: readonly T[], chose
 /** For those who cannot see a picture: the same as a table. */
 export function plainTable(caption: string, heads: string[], rows: string[][]): HTMLElement {
   const row = (tag: "td" | "th", cells: string[]) => h("tr", {}, ...cells.map((text) => h(tag, {}, text)));
-  return h("table", {}, h("caption", {}, caption), h("thead", {}, row("th", heads)), h("tbody", {}, ...rows.map((cells) => row("td", cells))));
+  return h(
+    "table",
+    {},
+    h("caption", {}, caption),
+    h("thead", {}, row("th", heads)),
+    h("tbody", {}, ...rows.map((cells) => row("td", cells))),
+  );
 }
 
 export function quiet(text: string): HTMLElement {

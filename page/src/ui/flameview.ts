@@ -1,17 +1,17 @@
 // The big picture: boxes on a canvas that scrolls, or the top table. Owns mouse, keys, tooltip and menu over it.
 
-import { type Rgb, TIER_COLORS, colorOfChange, colorOfName, css, themed } from "../colors";
+import { colorOfChange, colorOfName, css, type Rgb, TIER_COLORS, themed } from "../colors";
 import { pathOf } from "../flame";
-import { CATEGORIES, NONE, TIERS, functionName, functionPackage, functionPlace } from "../model";
-import { type Picture, type ShownBox, colorOf, pictureOf } from "../picture";
+import { CATEGORIES, functionName, functionPackage, functionPlace, NONE, TIERS } from "../model";
+import { colorOf, type Picture, pictureOf, type ShownBox } from "../picture";
 import { duration, percent, plural, points, seconds, share, shown, thousands } from "../text";
 import type { App, Part } from "./app";
 import { button, h, plainTable, refill, sized, swatch } from "./dom";
 import { getFont } from "./heatview";
 import { svgOf } from "./save";
 import { sourceOf, sourceView } from "./sourceview";
-import { VERDICTS, topTable } from "./topview";
 import { itemName } from "./tools";
+import { topTable, VERDICTS } from "./topview";
 
 export const ROW = 18;
 const PADDING = 3;
@@ -20,7 +20,13 @@ const MOST_ROWS = 100;
 
 export function flamePart(app: App): Part[] {
   const { profile, derived } = app;
-  const canvas = h("canvas", { tabindex: "0", role: "application", id: "flame", "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu", "aria-describedby": "current" });
+  const canvas = h("canvas", {
+    tabindex: "0",
+    role: "application",
+    id: "flame",
+    "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu",
+    "aria-describedby": "current",
+  });
   const space = h("div");
   const scroll = h("div", { class: "scroll" }, canvas, space);
   const note = h("div", { class: "note hidden" });
@@ -28,7 +34,17 @@ export function flamePart(app: App): Part[] {
   const table = h("div", { class: "unseen", id: "flame-table" });
   const tip = h("div", { class: "tip hidden", "aria-hidden": "true" });
   const menu = h("div", { class: "menu hidden", role: "menu" });
-  const picture = h("section", { class: "picture", "aria-label": "Picture" }, note, scroll, top.element, source.element, table, tip, menu);
+  const picture = h(
+    "section",
+    { class: "picture", "aria-label": "Picture" },
+    note,
+    scroll,
+    top.element,
+    source.element,
+    table,
+    tip,
+    menu,
+  );
   const current = h("span", { class: "current", id: "current", role: "status" });
   const legend = h("span", { class: "legend end" });
   const foot = h("footer", { class: "foot" }, current, legend);
@@ -60,7 +76,8 @@ export function flamePart(app: App): Part[] {
     const view = Math.max(1, scroll.clientHeight);
     space.style.height = `${Math.max(0, height - view)}px`;
     const home = `${app.state.view}|${app.state.isUpward}|${app.state.zoom}|${app.state.function}`;
-    if (home !== lastHome) scroll.scrollTop = Math.max(0, shownPicture.home * ROW - (app.state.view === "sandwich" ? view / 2 : 0));
+    if (home !== lastHome)
+      scroll.scrollTop = Math.max(0, shownPicture.home * ROW - (app.state.view === "sandwich" ? view / 2 : 0));
     lastHome = home;
     hovered = null;
     cursor = last && (sameBox(last) ?? null);
@@ -72,7 +89,12 @@ export function flamePart(app: App): Part[] {
   };
 
   /** After a change the keyboard stays on the same function in the same row. */
-  const sameBox = (last: ShownBox) => shownPicture.rows[last.row]?.find((box) => box.function === last.function && (last.node === null || box.node?.parent?.function === last.node.parent?.function));
+  const sameBox = (last: ShownBox) =>
+    shownPicture.rows[last.row]?.find(
+      (box) =>
+        box.function === last.function &&
+        (last.node === null || box.node?.parent?.function === last.node.parent?.function),
+    );
 
   const nameOf = (id: number) => (id === NONE ? "all" : shown(functionName(profile, id)) || "(anonymous)");
 
@@ -105,7 +127,11 @@ export function flamePart(app: App): Part[] {
     }
     const styles = getComputedStyle(document.documentElement);
     const middle = app.state.view === "sandwich" ? shownPicture.rows[shownPicture.home]?.[0] : null;
-    for (const [box, color] of [[middle ?? null, "--text"], [hovered, "--text"], [cursor, "--accent"]] as const) {
+    for (const [box, color] of [
+      [middle ?? null, "--text"],
+      [hovered, "--text"],
+      [cursor, "--accent"],
+    ] as const) {
       if (!box) continue;
       context.strokeStyle = styles.getPropertyValue(color);
       context.lineWidth = 2;
@@ -131,8 +157,16 @@ export function flamePart(app: App): Part[] {
     const { tiers, tier } = box;
     const others = TIERS.filter((_, at) => at > 0 && at !== tier && (tiers >> at) & 1);
     const tierText = tier === 0 ? "" : `${TIERS[tier]}${others.length > 0 ? ` (also ${others.join(", ")})` : ""}`;
-    const kind = [shown(functionPackage(profile, box.function)), CATEGORIES[box.category][1], tierText].filter(Boolean).join(" · ");
-    return [nameOf(box.function), shown(functionPlace(profile, box.function)), kind, weightText(box, total), changeText(box)];
+    const kind = [shown(functionPackage(profile, box.function)), CATEGORIES[box.category][1], tierText]
+      .filter(Boolean)
+      .join(" · ");
+    return [
+      nameOf(box.function),
+      shown(functionPlace(profile, box.function)),
+      kind,
+      weightText(box, total),
+      changeText(box),
+    ];
   };
 
   const changeText = (box: ShownBox): string => {
@@ -142,8 +176,10 @@ export function flamePart(app: App): Part[] {
   };
 
   const weightText = ({ node, span }: ShownBox, total: number): string => {
-    if (span) return `${seconds(span.start)}–${seconds(span.end)} s · ${duration(span.end - span.start)} · ${plural(span.samples, "sample")}`;
-    const figure = (word: string, weight: number, samples: number) => `${word} ${percent(share(weight, total))} (${thousands(samples)})`;
+    if (span)
+      return `${seconds(span.start)}–${seconds(span.end)} s · ${duration(span.end - span.start)} · ${plural(span.samples, "sample")}`;
+    const figure = (word: string, weight: number, samples: number) =>
+      `${word} ${percent(share(weight, total))} (${thousands(samples)})`;
     return `${figure("self", node!.self, node!.selfSamples)} · ${figure("total", node!.total, node!.totalSamples)}`;
   };
 
@@ -189,7 +225,10 @@ export function flamePart(app: App): Part[] {
   const zoomTo = (box: ShownBox) => {
     cursor = box;
     tip.classList.add("hidden");
-    if (box.span) return app.update({ range: [Math.floor(box.span.start), Math.max(Math.floor(box.span.start) + 1, Math.ceil(box.span.end))] });
+    if (box.span)
+      return app.update({
+        range: [Math.floor(box.span.start), Math.max(Math.floor(box.span.start) + 1, Math.ceil(box.span.end))],
+      });
     if (app.state.view === "sandwich") return app.update({ function: box.function });
     const path = pathOf(box.node!);
     const isRoot = path.length === app.state.zoom.length;
@@ -218,10 +257,18 @@ export function flamePart(app: App): Part[] {
     const label = CATEGORIES[box.category][1];
     rows.push([`Only ${label} (category)`, () => app.focus({ kind: "category", id: box.category })]);
     rows.push([`Hide ${label} (category)`, () => app.hide({ kind: "category", id: box.category })]);
-    rows.push(["Search for this name", () => app.update({ search: `^${functionName(profile, id).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` })]);
-    rows.push(["Copy name and place", () => void navigator.clipboard?.writeText(`${functionName(profile, id)} ${functionPlace(profile, id)}`)]);
+    rows.push([
+      "Search for this name",
+      () => app.update({ search: `^${functionName(profile, id).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` }),
+    ]);
+    rows.push([
+      "Copy name and place",
+      () => void navigator.clipboard?.writeText(`${functionName(profile, id)} ${functionPlace(profile, id)}`),
+    ]);
     const act = (action: () => void) => () => (hideMenu(), canvas.focus({ preventScroll: true }), action());
-    menu.replaceChildren(...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, role: "menuitem" })));
+    menu.replaceChildren(
+      ...rows.map(([text, action], at) => button(text, `menu-${at}`, act(action), { title: text, role: "menuitem" })),
+    );
     menu.classList.remove("hidden");
     menu.style.left = `${Math.max(4, Math.min(x, innerWidth - menu.offsetWidth - 8))}px`;
     menu.style.top = `${Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 8))}px`;
@@ -279,9 +326,11 @@ export function flamePart(app: App): Part[] {
     if (key === "ArrowLeft") return row[at - 1] ?? null;
     const other = shownPicture.rows[box.row + (key === "ArrowDown" ? 1 : -1)] ?? [];
     // The one that touches it most: callers enclose their callees.
-    const overlap = (candidate: ShownBox) => Math.min(candidate.x + candidate.width, box.x + box.width) - Math.max(candidate.x, box.x);
+    const overlap = (candidate: ShownBox) =>
+      Math.min(candidate.x + candidate.width, box.x + box.width) - Math.max(candidate.x, box.x);
     let best: ShownBox | null = null;
-    for (const candidate of other) if (overlap(candidate) > 0 && (!best || overlap(candidate) > overlap(best) + 1e-6)) best = candidate;
+    for (const candidate of other)
+      if (overlap(candidate) > 0 && (!best || overlap(candidate) > overlap(best) + 1e-6)) best = candidate;
     return best;
   };
 
@@ -290,7 +339,8 @@ export function flamePart(app: App): Part[] {
     const box = cursor ?? shownPicture.rows[shownPicture.home]?.[0];
     if (!box) return;
     const area = canvas.getBoundingClientRect();
-    const place = () => openMenu(box, area.left + Math.max(0, box.x) + 10, area.top + (box.row + 1) * ROW - scroll.scrollTop);
+    const place = () =>
+      openMenu(box, area.left + Math.max(0, box.x) + 10, area.top + (box.row + 1) * ROW - scroll.scrollTop);
     const actions: Record<string, () => void> = {
       Enter: () => zoomTo(box),
       " ": () => zoomTo(box),
@@ -302,7 +352,9 @@ export function flamePart(app: App): Part[] {
       m: place,
       ContextMenu: place,
     };
-    const action = event.key.startsWith("Arrow") ? () => moveTo(cursor ? neighbour(box, event.key) : box) : actions[event.key];
+    const action = event.key.startsWith("Arrow")
+      ? () => moveTo(cursor ? neighbour(box, event.key) : box)
+      : actions[event.key];
     if (!action) return;
     event.preventDefault();
     action();
@@ -323,10 +375,22 @@ export function flamePart(app: App): Part[] {
     const { colorBy, view } = app.state;
     const entry = (color: Rgb, text: string) => h("span", {}, swatch(css(themed(color, app.isDark))), text);
     if (view !== "time" && colorBy === "category" && derived.base(app.state)) {
-      return refill(legend, entry(colorOfChange("more", 1), "more"), entry(colorOfChange("less", -1), "less or gone"), entry(colorOfChange("new", 1), "new"), entry(colorOfChange("noise", 0), "within noise"));
+      return refill(
+        legend,
+        entry(colorOfChange("more", 1), "more"),
+        entry(colorOfChange("less", -1), "less or gone"),
+        entry(colorOfChange("new", 1), "new"),
+        entry(colorOfChange("noise", 0), "within noise"),
+      );
     }
     if (colorBy === "category") return legend.replaceChildren();
-    if (colorBy === "tier") return refill(legend, ...TIERS.map((name, tier) => ({ name: tier === 0 ? "not JavaScript" : name, tier })).filter(({ tier }) => tier < 6).map(({ name, tier }) => entry(TIER_COLORS[tier], name)));
+    if (colorBy === "tier")
+      return refill(
+        legend,
+        ...TIERS.map((name, tier) => ({ name: tier === 0 ? "not JavaScript" : name, tier }))
+          .filter(({ tier }) => tier < 6)
+          .map(({ name, tier }) => entry(TIER_COLORS[tier], name)),
+      );
     const seen = new Map<string, number>();
     for (const box of shownPicture.rows.flat()) {
       const name = box.function === NONE ? "" : functionPackage(profile, box.function);
@@ -337,10 +401,22 @@ export function flamePart(app: App): Part[] {
   };
 
   const renderTable = () => {
-    const boxes = shownPicture.rows.flat().sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
+    const boxes = shownPicture.rows
+      .flat()
+      .sort((a, b) => b.width - a.width)
+      .slice(0, MOST_ROWS);
     const { total } = derived.boxSums(app.state);
-    const row = (box: ShownBox) => [nameOf(box.function), box.function === NONE ? "" : shown(functionPlace(profile, box.function)), weightText(box, total)];
-    table.replaceChildren(plainTable("The widest boxes of the picture as a table", ["function", "place", "weight"], boxes.map(row)));
+    const row = (box: ShownBox) => [
+      nameOf(box.function),
+      box.function === NONE ? "" : shown(functionPlace(profile, box.function)),
+      weightText(box, total),
+    ];
+    table.replaceChildren(
+      plainTable("The widest boxes of the picture as a table", ["function", "place", "weight"], boxes.map(row)),
+    );
   };
-  return [{ element: picture, render }, { element: foot, render: () => {} }];
+  return [
+    { element: picture, render },
+    { element: foot, render: () => {} },
+  ];
 }

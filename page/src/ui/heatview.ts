@@ -1,9 +1,9 @@
 // The heat map with the event loop under it, and beside it the categories. Owns the mouse and the keys over it; the
 // selection itself is in the state.
 
-import { keyOf } from "../derive";
 import { CATEGORY_COLORS, css, ramp, themed } from "../colors";
-import { type Heat, ROW_CHOICES, cellAt, rangeOfCells } from "../heat";
+import { keyOf } from "../derive";
+import { cellAt, type Heat, ROW_CHOICES, rangeOfCells } from "../heat";
 import { culprit } from "../loops";
 import { CATEGORIES, functionWords } from "../model";
 import { amount, axisTime, clock, duration, percent, plural, seconds, share, shown } from "../text";
@@ -30,7 +30,13 @@ interface Frame {
 
 export function heatPart(app: App): Part[] {
   const { profile, derived } = app;
-  const canvas = h("canvas", { tabindex: "0", role: "application", id: "heat", "aria-label": "Heat map: drag or use the arrow keys to select a range of time", "aria-describedby": "heat-table" });
+  const canvas = h("canvas", {
+    tabindex: "0",
+    role: "application",
+    id: "heat",
+    "aria-label": "Heat map: drag or use the arrow keys to select a range of time",
+    "aria-describedby": "heat-table",
+  });
   const hover = h("span", { class: "quiet", id: "heat-hover" });
   const options = h("span", { class: "end row" });
   const legend = h("span", { class: "legend quiet" });
@@ -49,7 +55,18 @@ export function heatPart(app: App): Part[] {
   const lane = () => profile.lanes[derived.lane(app.state)];
 
   const render = () => {
-    refill(options, legend, app.state.bands === "all" && picker("rows", ROW_CHOICES.map(String), String(app.state.rows), (rows) => app.update({ rows: Number(rows) }), Object.fromEntries(ROW_CHOICES.map((count) => [String(count), count ? `${count} rows` : "rows: auto"]))));
+    refill(
+      options,
+      legend,
+      app.state.bands === "all" &&
+        picker(
+          "rows",
+          ROW_CHOICES.map(String),
+          String(app.state.rows),
+          (rows) => app.update({ rows: Number(rows) }),
+          Object.fromEntries(ROW_CHOICES.map((count) => [String(count), count ? `${count} rows` : "rows: auto"])),
+        ),
+    );
     renderSide();
     if (!lane()?.timed) {
       canvas.classList.add("hidden");
@@ -85,20 +102,37 @@ export function heatPart(app: App): Part[] {
   const renderSide = () => {
     const weights = derived.categoryShares(app.state);
     const { total } = derived.sumsOfAllCategories(app.state);
-    const rows = CATEGORIES.map(([, label], byte) => ({ label, byte, part: share(weights[byte], total) })).filter(({ part, byte }) => part > 0 || app.state.categories.includes(byte));
+    const rows = CATEGORIES.map(([, label], byte) => ({ label, byte, part: share(weights[byte], total) })).filter(
+      ({ part, byte }) => part > 0 || app.state.categories.includes(byte),
+    );
     rows.sort((a, b) => b.part - a.part);
     const most = Math.max(...rows.map(({ part }) => part), 1e-9);
     const buttons = rows.map(({ label, byte, part }) => {
       const bar = h("span", { class: "bar" });
       bar.style.width = `${Math.max(1, (58 * part) / most)}px`;
       const isIn = app.state.categories.includes(byte);
-      const click = () => app.update({ categories: isIn ? app.state.categories.filter((other) => other !== byte) : [...app.state.categories, byte], zoom: [] });
+      const click = () =>
+        app.update({
+          categories: isIn ? app.state.categories.filter((other) => other !== byte) : [...app.state.categories, byte],
+          zoom: [],
+        });
       const element = button("", `category-${byte}`, click, { title: `Only ${label}`, "aria-pressed": String(isIn) });
-      element.append(swatch(css(themed(CATEGORY_COLORS[byte], app.isDark))), h("span", {}, label), bar, h("span", { class: "part" }, percent(part)));
+      element.append(
+        swatch(css(themed(CATEGORY_COLORS[byte], app.isDark))),
+        h("span", {}, label),
+        bar,
+        h("span", { class: "part" }, percent(part)),
+      );
       return element;
     });
-    const clear = app.state.categories.length > 0 && button("show all", "category-all", () => app.update({ categories: [], zoom: [] }), { class: "end" });
-    refill(side, h("h2", {}, "self time by category", clear), h("div", { class: "list", role: "group", "aria-label": "Categories" }, ...buttons));
+    const clear =
+      app.state.categories.length > 0 &&
+      button("show all", "category-all", () => app.update({ categories: [], zoom: [] }), { class: "end" });
+    refill(
+      side,
+      h("h2", {}, "self time by category", clear),
+      h("div", { class: "list", role: "group", "aria-label": "Categories" }, ...buttons),
+    );
   };
 
   const renderStalls = () => {
@@ -107,11 +141,18 @@ export function heatPart(app: App): Part[] {
     const key = `${loops.isWatched}|${list.map(({ start, thread }) => `${start}/${thread}`)}`;
     if (stalls.dataset.shown === key) return;
     stalls.dataset.shown = key;
-    const what = loops.isWatched ? (list.length > 0 ? `the loop was blocked ${plural(loops.longest.length, "time")}` : "the loop was never blocked for 50 ms or more") : list.length > 0 ? "turns were not counted; busy without a pause for at most" : "turns of the event loop were not counted";
+    const what = loops.isWatched
+      ? list.length > 0
+        ? `the loop was blocked ${plural(loops.longest.length, "time")}`
+        : "the loop was never blocked for 50 ms or more"
+      : list.length > 0
+        ? "turns were not counted; busy without a pause for at most"
+        : "turns of the event loop were not counted";
     const buttons = list.map((stretch, index) => {
       const id = culprit(profile, stretch, derived.lane(app.state));
       const words = `${duration(stretch.end - stretch.start)} at ${seconds(stretch.start)} s${["", ", waiting", ", waiting for a CPU"][stretch.spent]}${id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`}`;
-      const select = () => app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
+      const select = () =>
+        app.update({ range: [Math.floor(stretch.start), Math.ceil(stretch.end)], threads: [stretch.thread], zoom: [] });
       return button(words, `stall-${index}`, select, { class: "link" });
     });
     refill(stalls, quiet(what), ...buttons);
@@ -127,7 +168,8 @@ export function heatPart(app: App): Part[] {
       let [sum, most] = [0, 0];
       for (let band = 0; band < heat.bands; band++) {
         const first = (band * heat.columns + column) * heat.rows;
-        for (const cell of heat.cells.subarray(first, first + heat.rows * Math.min(step, heat.columns - column))) [sum, most] = [sum + cell, Math.max(most, cell)];
+        for (const cell of heat.cells.subarray(first, first + heat.rows * Math.min(step, heat.columns - column)))
+          [sum, most] = [sum + cell, Math.max(most, cell)];
       }
       rows.push([`${seconds(column * heat.columnNs)} s`, amount(sum, unit), amount(most, unit)]);
     }
@@ -146,7 +188,8 @@ export function heatPart(app: App): Part[] {
     return column * heat.rows + Math.min(heat.rows - 1, Math.max(0, row));
   };
 
-  const select = (a: number, b: number, isStep: boolean) => app.update({ range: rangeOfCells(frame!.heat, a, b), zoom: [] }, isStep);
+  const select = (a: number, b: number, isStep: boolean) =>
+    app.update({ range: rangeOfCells(frame!.heat, a, b), zoom: [] }, isStep);
 
   const tell = (cell: number) => {
     const [from, to] = rangeOfCells(frame!.heat, cell, cell);
@@ -191,7 +234,10 @@ export function heatPart(app: App): Part[] {
     tell(cell);
   });
   canvas.addEventListener("pointercancel", () => ([pressed, isDragging, anchor] = [-1, false, null]));
-  canvas.addEventListener("pointerleave", () => pressed < 0 && anchor === null && frame && (hover.textContent = selectionText()));
+  canvas.addEventListener(
+    "pointerleave",
+    () => pressed < 0 && anchor === null && frame && (hover.textContent = selectionText()),
+  );
   /** The moves were no steps of their own; their end is one. */
   const settle = () => {
     anchor = null;
@@ -210,7 +256,14 @@ export function heatPart(app: App): Part[] {
     }
     const { heat } = frame;
     const last = heat.columns * heat.rows - 1;
-    const steps: Record<string, number> = { ArrowRight: heat.rows, ArrowLeft: -heat.rows, ArrowUp: 1, ArrowDown: -1, Home: -Infinity, End: Infinity };
+    const steps: Record<string, number> = {
+      ArrowRight: heat.rows,
+      ArrowLeft: -heat.rows,
+      ArrowUp: 1,
+      ArrowDown: -1,
+      Home: -Infinity,
+      End: Infinity,
+    };
     const step = steps[event.key];
     if (step === undefined) return;
     event.preventDefault();
@@ -256,7 +309,12 @@ function drawImage(app: App, image: HTMLCanvasElement, frame: Frame): void {
     const column = Math.floor(at / heat.rows) % heat.columns;
     const band = Math.floor(at / (heat.rows * heat.columns));
     context.fillStyle = colors[Math.ceil((64 * heat.cells[at]) / heat.max)];
-    context.fillRect(column * columnWidth, band * bandHeight + (heat.rows - 1 - row) * rowHeight, columnWidth - gap, rowHeight - (rowHeight > 3 ? 1 : 0));
+    context.fillRect(
+      column * columnWidth,
+      band * bandHeight + (heat.rows - 1 - row) * rowHeight,
+      columnWidth - gap,
+      rowHeight - (rowHeight > 3 ? 1 : 0),
+    );
   }
 }
 
@@ -291,9 +349,15 @@ function drawHeat(app: App, canvas: HTMLCanvasElement, image: HTMLCanvasElement,
 }
 
 /** A range is at most three rectangles in a band: the rest of its first column, whole columns, the start of its last. */
-function selectedRects({ heat, left, columnWidth, rowHeight, bandHeight }: Frame, [from, to]: readonly [number, number]): [number, number, number, number][] {
+function selectedRects(
+  { heat, left, columnWidth, rowHeight, bandHeight }: Frame,
+  [from, to]: readonly [number, number],
+): [number, number, number, number][] {
   const cellNs = heat.columnNs / heat.rows;
-  const [first, end] = [Math.max(0, Math.round(from / cellNs)), Math.min(heat.columns * heat.rows, Math.max(Math.round(from / cellNs) + 1, Math.round(to / cellNs)))];
+  const [first, end] = [
+    Math.max(0, Math.round(from / cellNs)),
+    Math.min(heat.columns * heat.rows, Math.max(Math.round(from / cellNs) + 1, Math.round(to / cellNs))),
+  ];
   const rects: [number, number, number, number][] = [];
   for (let band = 0; band < heat.bands; band++) {
     let at = first;
@@ -302,14 +366,26 @@ function selectedRects({ heat, left, columnWidth, rowHeight, bandHeight }: Frame
       const [low, isWhole] = [at % heat.rows, at % heat.rows === 0 && end - at >= heat.rows];
       const columns = isWhole ? Math.floor((end - at) / heat.rows) : 1;
       const high = isWhole ? heat.rows : Math.min(heat.rows, low + end - at);
-      rects.push([left + column * columnWidth, band * bandHeight + (heat.rows - high) * rowHeight, columns * columnWidth, (high - low) * rowHeight]);
+      rects.push([
+        left + column * columnWidth,
+        band * bandHeight + (heat.rows - high) * rowHeight,
+        columns * columnWidth,
+        (high - low) * rowHeight,
+      ]);
       at += isWhole ? columns * heat.rows : high - low;
     }
   }
   return rects;
 }
 
-function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, columnWidth, bandHeight, rowHeight }: Frame, top: number, width: number, color: (name: string) => string): void {
+function drawAxis(
+  app: App,
+  context: CanvasRenderingContext2D,
+  { heat, left, columnWidth, bandHeight, rowHeight }: Frame,
+  top: number,
+  width: number,
+  color: (name: string) => string,
+): void {
   const { startMs } = app.profile;
   context.font = getFont(11);
   context.fillStyle = color("--quiet");
@@ -327,11 +403,18 @@ function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, col
   }
   if (heat.bands > 1) {
     context.textBaseline = "middle";
-    app.derived.bands(app.state).forEach(({ label }, band) => context.fillText(fitted(context, shown(label), left - 8), 0, band * bandHeight + bandHeight / 2));
+    app.derived
+      .bands(app.state)
+      .forEach(({ label }, band) =>
+        context.fillText(fitted(context, shown(label), left - 8), 0, band * bandHeight + bandHeight / 2),
+      );
   } else {
     context.textAlign = "right";
     context.textBaseline = "top";
-    const unit = heat.columnNs <= 1e9 ? (part: number) => `${Number(((part * heat.columnNs) / 1e6).toPrecision(3))} ms` : (part: number) => `${Number(((part * heat.columnNs) / 1e9).toPrecision(2))} s`;
+    const unit =
+      heat.columnNs <= 1e9
+        ? (part: number) => `${Number(((part * heat.columnNs) / 1e6).toPrecision(3))} ms`
+        : (part: number) => `${Number(((part * heat.columnNs) / 1e9).toPrecision(2))} s`;
     context.fillText(unit(1), left - 4, 0);
     context.textBaseline = "middle";
     context.fillText(unit(0.5), left - 4, (heat.rows * rowHeight) / 2);
@@ -341,7 +424,13 @@ function drawAxis(app: App, context: CanvasRenderingContext2D, { heat, left, col
 }
 
 /** Turns of the event loop: quick ones as a line, long ones as blocks whose height tells how long they took. */
-function drawStrip(app: App, context: CanvasRenderingContext2D, { heat, left, columnWidth }: Frame, top: number, color: (name: string) => string): void {
+function drawStrip(
+  app: App,
+  context: CanvasRenderingContext2D,
+  { heat, left, columnWidth }: Frame,
+  top: number,
+  color: (name: string) => string,
+): void {
   const scale = columnWidth / heat.columnNs;
   const loops = app.derived.loops(app.state);
   if (!loops.isWatched && loops.longest.length === 0) return;
@@ -376,4 +465,3 @@ function fitted(context: CanvasRenderingContext2D, text: string, width: number):
   while (cut.length > 1 && context.measureText(cut).width > width) cut = `${[...cut].slice(0, -2).join("")}…`;
   return cut;
 }
-

@@ -2,8 +2,8 @@
 // escaped for XML, and for folded stacks as the program does it: a semicolon becomes a colon.
 
 import { css } from "../colors";
-import { NONE, functionName, functionPlace } from "../model";
-import { type Picture, colorOf } from "../picture";
+import { functionName, functionPlace, NONE } from "../model";
+import { colorOf, type Picture } from "../picture";
 import { shown } from "../text";
 import type { App } from "./app";
 import { h } from "./dom";
@@ -31,14 +31,19 @@ export function svgOf(app: App, picture: Picture, width: number, nameOf: (id: nu
 }
 
 function escape(text: string): string {
-  const legal = text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\ufffe\uffff]/g, "\ufffd");
+  const legal = text.replace(
+    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\ufffe\uffff]/g,
+    "\ufffd",
+  );
   return legal.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
 /** The selected stacks, without what is hidden, each with its weight. */
 export function foldedOf({ profile, derived, state }: App): string {
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
-  const names = Array.from(tree.function, (id) => (id === NONE ? "" : shown(functionName(profile, id) || "(anonymous)").replaceAll(";", ":")));
+  const names = Array.from(tree.function, (id) =>
+    id === NONE ? "" : shown(functionName(profile, id) || "(anonymous)").replaceAll(";", ":"),
+  );
   const lines: string[] = [];
   for (let node = 1; node < names.length; node++) {
     if (!(sums.self[node] > 0)) continue;

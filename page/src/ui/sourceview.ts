@@ -1,9 +1,9 @@
 // A source with the weight of each line. Where the text cannot be had, the lines alone, and why.
 
 import { APP, NONE } from "../model";
-import { type SourceLine, linesOf } from "../source";
-import { causedBy, hottest } from "../top";
+import { linesOf, type SourceLine } from "../source";
 import { percent, share, shown, thousands } from "../text";
+import { causedBy, hottest } from "../top";
 import type { App, Part } from "./app";
 import { h, quiet, refill } from "./dom";
 
@@ -47,11 +47,19 @@ export function sourceView(app: App): Part {
     const { total } = app.derived.sums(app.state);
     const { rows, areFunctions } = app.derived.lines(app.state, row);
     const lines = linesOf(rows, text, line);
-    const words = areFunctions ? "This recording knows no lines: functions, where they start" : wordsOf(app, row, lines, total);
+    const words = areFunctions
+      ? "This recording knows no lines: functions, where they start"
+      : wordsOf(app, row, lines, total);
     refill(said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
-    const why = app.library ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine." : "This file carries no source text: export with --with-source.";
+    const why = app.library
+      ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine."
+      : "This file carries no source text: export with --with-source.";
     const most = Math.max(...lines.map((one) => one.row?.self ?? 0), 1e-9);
-    refill(body, text === null && h("div", { class: "note" }, why), lines.length > 0 && table(lines, total, most, line));
+    refill(
+      body,
+      text === null && h("div", { class: "note" }, why),
+      lines.length > 0 && table(lines, total, most, line),
+    );
     const key = `${source}|${text === null}`;
     if (key !== last) body.querySelector(".wanted")?.scrollIntoView({ block: "center" });
     last = key;
@@ -75,10 +83,23 @@ function table(lines: readonly SourceLine[], total: number, most: number, line: 
     const bar = h("span", { class: "bar" });
     bar.style.width = `${row ? Math.round((60 * row.self) / most) : 0}px`;
     const kind = [row && row.self >= HOT * most ? "hot" : "", at === wanted ? "wanted" : ""].join(" ").trim();
-    const cells = row ? [percent(share(row.self, total)), thousands(row.selfSamples), percent(share(row.total, total))] : ["", "", ""];
-    const own = h("tr", { class: kind, "data-line": String(at) }, ...cells.map(number), h("td", { class: "line" }, bar), number(String(at)), code);
-    return skipped > 0 ? [h("tr", {}, h("td", { class: "quiet", colspan: "6" }, `… ${thousands(skipped)} lines`)), own] : [own];
+    const cells = row
+      ? [percent(share(row.self, total)), thousands(row.selfSamples), percent(share(row.total, total))]
+      : ["", "", ""];
+    const own = h(
+      "tr",
+      { class: kind, "data-line": String(at) },
+      ...cells.map(number),
+      h("td", { class: "line" }, bar),
+      number(String(at)),
+      code,
+    );
+    return skipped > 0
+      ? [h("tr", {}, h("td", { class: "quiet", colspan: "6" }, `… ${thousands(skipped)} lines`)), own]
+      : [own];
   });
-  const head = ["self", "samples", "total", "", "line", ""].map((text, at) => h("th", { class: at === 5 ? "code" : at === 3 ? "line" : "number", scope: "col" }, h("span", {}, text)));
+  const head = ["self", "samples", "total", "", "line", ""].map((text, at) =>
+    h("th", { class: at === 5 ? "code" : at === 3 ? "line" : "number", scope: "col" }, h("span", {}, text)),
+  );
   return h("table", { id: "source" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
 }
