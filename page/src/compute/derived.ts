@@ -20,12 +20,14 @@ const USUAL_INTERVAL_NS = 1e7;
 export class Derived {
   readonly profile: Profile;
   private readonly kept = new Map<string, { key: string; value: unknown }>();
+  private readonly mainLane: number;
   /** The weight of each thread in the whole recording, without waiting. */
   readonly threadWeights: Float64Array;
 
   constructor(profile: Profile) {
     this.profile = profile;
-    this.threadWeights = weightsOfThreads(profile, 0);
+    this.mainLane = mainLaneOf(profile);
+    this.threadWeights = weightsOfThreads(profile, this.mainLane);
   }
 
   /** `make`'s value, made anew only when the key changes; the old one is `make`'s to use up. */
@@ -37,8 +39,10 @@ export class Derived {
     return value;
   }
 
+  /** The lane that is shown: the chosen one, or else the main one. */
   lane(state: State): number {
-    return state.lane < (this.profile.other?.lane ?? this.profile.lanes.length) ? state.lane : 0;
+    const isOwn = state.lane < (this.profile.other?.lane ?? this.profile.lanes.length);
+    return state.lane > 0 && isOwn ? state.lane : this.mainLane;
   }
 
   /** Of all samples of a lane. */
@@ -268,6 +272,14 @@ export class Derived {
   isKnownFunction(id: number): boolean {
     return id !== NONE && id < this.profile.functions.name.length;
   }
+}
+
+/** The first lane, or where that is empty the first that is not: a loop that only waits has no samples of the CPU. */
+function mainLaneOf({ lanes, other }: Profile): number {
+  return Math.max(
+    0,
+    lanes.slice(0, other?.lane).findIndex(({ time }) => time.length > 0),
+  );
 }
 
 /** A text that changes with these parts of the state. */

@@ -1,7 +1,7 @@
-// How event loops turned. A stall is one turn that took long. Where nobody counted turns, samples one
+// How event loops turned. A stall is one turn that took long. Where turns were not counted, samples one
 // right behind another say for how long a loop was busy at most, which is no stall.
 
-import { APP, BLOCKED, DEPENDENCY, IDLE, type Profile, RAN } from "../data/model.ts";
+import { APP, BLOCKED, DEPENDENCY, IDLE, type Lane, type Profile, RAN } from "../data/model.ts";
 import { forEachRow, sumStacks } from "../select/selection.ts";
 import { causedBy, hottest } from "./top.ts";
 
@@ -53,14 +53,23 @@ function busy(profile: Profile, threads: Uint8Array | null, lane: number): Stret
   return found;
 }
 
-/** The function of the application, or else of a package, that caused most of a stretch; -1 where none did. What was blocked is named by
- * its sleeping stacks, and what waited for a CPU accuses nobody. */
-export function culprit(profile: Profile, { thread, start, end, spent }: Stretch, lane: number): number {
+/** The function of the application, or else of a package, that caused most of a stretch; -1 where none did. */
+export function culprit(profile: Profile, stretch: Stretch, lane: number): number {
+  const its = laneOf(profile, stretch.spent, lane);
+  if (its < 0) return -1;
   const threads = new Uint8Array(profile.threads.length);
-  threads[thread] = 1;
-  const its = spent === RAN ? lane : spent === BLOCKED ? profile.lanes.findIndex(({ name }) => name === "waits") : -1;
-  if (its < 0) return its;
-  const sums = sumStacks(profile, { lane: its, range: [start, end], threads, stacks: null });
+  threads[stretch.thread] = 1;
+  const range = [stretch.start, stretch.end] as const;
+  const sums = sumStacks(profile, { lane: its, range, threads, stacks: null });
   const most = (category: number) => hottest(causedBy(profile, sums, [category], "function"));
   return (most(APP) ?? most(DEPENDENCY))?.[0] ?? -1;
+}
+
+/** The lane that says what a stretch did; -1 where none does. What ran has samples in the lane that is shown, which must not
+ * be that of waiting; what was blocked is named by its sleeping stacks; what waited for a CPU accuses no function. */
+function laneOf({ lanes }: Profile, spent: number, lane: number): number {
+  const isWaits = ({ name }: Lane) => name === "waits";
+  if (spent === BLOCKED) return lanes.findIndex(isWaits);
+  if (spent !== RAN) return -1;
+  return lanes[lane] && isWaits(lanes[lane]) ? lanes.findIndex((other) => !isWaits(other)) : lane;
 }

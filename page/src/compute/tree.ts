@@ -116,7 +116,7 @@ export function wholeOf(profile: Profile, weight: Float64Array): Float64Array {
   return whole;
 }
 
-/** `reuse` is an old result that nobody needs any more. */
+/** `reuse` is an old result that is not needed any more. */
 export function sumNodes(tree: Tree, sums: StackSums, reuse?: NodeSums): NodeSums {
   const { parent, nodeOf } = tree;
   const count = parent.length;

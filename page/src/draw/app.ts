@@ -134,7 +134,10 @@ export class App {
   }
 
   showHelp(): void {
-    this.help?.showModal();
+    if (!this.help) return;
+    this.help.showModal();
+    // The focus is on the button at its end: in a low window that would be all to see.
+    this.help.scrollTop = 0;
   }
 
   private reset(state: State): void {

@@ -54,9 +54,10 @@ export function choice<T extends string>(
   chosen: T,
   choose: (value: T) => void,
   words: Partial<Record<T, string>> = {},
+  titles: Partial<Record<T, string>> = {},
 ): HTMLElement {
   const buttons = all.map((value) =>
-    toggle(words[value] ?? value, `${label}-${value}`, value === chosen, () => choose(value)),
+    toggle(words[value] ?? value, `${label}-${value}`, value === chosen, () => choose(value), titles[value]),
   );
   return h("span", { class: "segment", role: "group", "aria-label": label }, ...buttons);
 }

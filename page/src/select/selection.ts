@@ -35,7 +35,7 @@ export interface StackSums {
   rows: readonly [number, number];
 }
 
-/** `reuse` is an old result that nobody needs any more: its room is used again. Where only the range moved, what left it is taken
+/** `reuse` is an old result that is not needed any more: its room is used again. Where only the range moved, what left it is taken
  * away and what came in is added: weights are whole numbers, so that is exact. */
 export function sumStacks(profile: Profile, selection: Selection, reuse?: StackSums): StackSums {
   const size = profile.stacks.parent.length;

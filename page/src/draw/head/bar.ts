@@ -97,6 +97,6 @@ function pageButtons(app: App): HTMLElement[] {
       title: "Dark or light (t)",
       "aria-label": "Dark or light",
     }),
-    button("?", "help", () => app.showHelp(), { title: "Keys (?)", "aria-label": "Keys" }),
+    button("?", "help", () => app.showHelp(), { title: "Help and keys (?)", "aria-label": "Help" }),
   ];
 }

@@ -1,8 +1,8 @@
 // The first sentences of the report: they do not change with what is selected.
 
 import { causedBy, hottest } from "../../compute/top.ts";
-import { ADDON, APP, DEPENDENCY, functionName, functionPlace, GC } from "../../data/model.ts";
-import { START } from "../../select/state.ts";
+import { ADDON, APP, DEPENDENCY, functionName, functionPlace, GC, type Profile } from "../../data/model.ts";
+import { keptStacks, type StackSums, sumStacks } from "../../select/selection.ts";
 import type { App, Part } from "../app.ts";
 import { button, h } from "../dom.ts";
 import { percent, share, shortPlace, shown } from "../text.ts";
@@ -10,33 +10,33 @@ import { percent, share, shortPlace, shown } from "../text.ts";
 const LONGEST_PLACE = 48;
 
 export function saidPart(app: App): Part {
-  const sentences = [busySentence(app), gcSentence(app), functionSentence(app), packageSentence(app)];
+  const { profile } = app;
+  // On the CPU, of all threads.
+  const sums = sumStacks(profile, { lane: 0, range: null, threads: null, stacks: keptStacks(profile, [], []) });
+  const sentences = [
+    busySentence(profile, sums),
+    gcSentence(profile, sums),
+    functionSentence(app, sums),
+    packageSentence(profile, sums),
+  ];
   const spans = sentences.map((sentence) => sentence && h("span", {}, sentence));
   const element = h("p", { class: "said quiet", id: "said" }, ...spans);
   return { element, render: () => {} };
 }
 
-/** Of all threads. */
-function sumsOf({ derived }: App) {
-  return derived.sums({ ...START, threads: [] });
-}
-
-function busySentence(app: App): string | null {
-  const { lanes, losses, durationNs } = app.profile;
+function busySentence({ lanes, losses, durationNs }: Profile, sums: StackSums): string | null {
   if (lanes[0]?.unit !== "ns" || !lanes[0].timed || durationNs <= 0) return null;
-  return `${((losses.cpu_ns ?? sumsOf(app).total) / durationNs).toFixed(2)} cores busy`;
+  return `${((losses.cpu_ns ?? sums.total) / durationNs).toFixed(2)} cores busy`;
 }
 
-function gcSentence(app: App): string | null {
-  const { weight, total } = sumsOf(app);
-  const { category } = app.profile.stacks;
+function gcSentence({ stacks }: Profile, { weight, total }: StackSums): string | null {
+  const { category } = stacks;
   const ofGc = category.reduce((sum, byte, stack) => sum + (byte === GC ? weight[stack] : 0), 0);
   return ofGc > 0 ? `garbage collection took ${percent(share(ofGc, total))} of all CPU time` : null;
 }
 
-function functionSentence(app: App): HTMLElement | null {
+function functionSentence(app: App, sums: StackSums): HTMLElement | null {
   const { profile } = app;
-  const sums = sumsOf(app);
   const most = hottest(causedBy(profile, sums, [APP], "function"));
   if (!most) return null;
   const [id, weight] = most;
@@ -47,9 +47,7 @@ function functionSentence(app: App): HTMLElement | null {
   return h("span", {}, "of your own code, ", open, ` ${shown(place)} caused most: ${part}`);
 }
 
-function packageSentence(app: App): string | null {
-  const { profile } = app;
-  const sums = sumsOf(app);
+function packageSentence(profile: Profile, sums: StackSums): string | null {
   const most = hottest(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
   if (!most) return null;
   const [id, weight] = most;

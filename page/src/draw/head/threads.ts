@@ -6,6 +6,13 @@ import type { App, Part } from "../app.ts";
 import { button, choice, h, picker, quiet, refill, toggle } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
 
+const ROLE_TITLES: Record<string, string> = {
+  main: "The main event loop: your JavaScript runs here",
+  worker: "Worker threads: JavaScript beside the main loop",
+  pool: "libuv's thread pool: files, DNS, crypto, compression",
+  v8: "V8's own threads: garbage collection and compilers",
+  other: "All other threads",
+};
 /** The busiest threads have a button each. */
 const MOST_THREADS = 60;
 
@@ -65,7 +72,7 @@ class ThreadBar {
       const isIn = ids.every((id) => now?.includes(id));
       const isAlone = isIn && now?.length === ids.length;
       const words = `${ROLES[role]}${count} ${percent(share(weight, this.total))}`;
-      return [toggle(words, `role-${role}`, isIn, () => this.show(isAlone ? [] : ids))];
+      return [toggle(words, `role-${role}`, isIn, () => this.show(isAlone ? [] : ids), ROLE_TITLES[role])];
     });
   }
 

@@ -17,6 +17,15 @@ const VIEW_WORDS: Record<View, string> = {
   source: "source",
 };
 
+const VIEW_TITLES: Record<View, string> = {
+  flame: "Functions, and what they called under them (1)",
+  time: "One thread from left to right, as it ran (2)",
+  inverted: "The functions that ran, and their callers under them (3)",
+  top: "A list of what took the time (4)",
+  sandwich: "One function: what called it above, what it called below (5)",
+  source: "The lines of a source, with their time (6)",
+};
+
 export function toolParts(app: App): Part[] {
   const tabs = h("div", { class: "work row" });
   const trail = h("div", { class: "row" });
@@ -30,7 +39,7 @@ export function toolParts(app: App): Part[] {
 
 function views(app: App): HTMLElement {
   const all = Object.keys(VIEW_WORDS) as View[];
-  return choice("view", all, app.state.view, (view) => app.update({ view, zoom: [] }), VIEW_WORDS);
+  return choice("view", all, app.state.view, (view) => app.update({ view, zoom: [] }), VIEW_WORDS, VIEW_TITLES);
 }
 
 function selection(app: App): HTMLElement {
@@ -73,7 +82,13 @@ function options(app: App): HTMLElement[] {
   const widthsTitle = "Boxes as wide as they were: shows what is gone (b)";
   const widths = toggle("widths before", "widths", state.isBefore, flipWidths, widthsTitle);
   const flip = () => app.update({ isUpward: !state.isUpward });
-  const upward = toggle("roots at the bottom", "upward", state.isUpward, flip, "d");
+  const upward = toggle(
+    "roots at the bottom",
+    "upward",
+    state.isUpward,
+    flip,
+    "Callers at the bottom, what they called above (d)",
+  );
   const colors = picker("colour", COLOR_BY, state.colorBy, (colorBy) => app.update({ colorBy }), {
     category: isCompared ? "colour by change" : "colour by category",
     package: "colour by package",

@@ -61,7 +61,9 @@ export function chips(app: App): HTMLElement[] {
     chip("hidden:", itemName(profile, item), `chip-h${at}`, () => app.update({ hidden: without(hidden, at) })),
   );
   const isAny = hidden.length + focus.length > 0;
-  const undo = isAny ? [button("undo", "undo", () => app.undo(), { title: "u" })] : [];
+  const undo = isAny
+    ? [button("undo", "undo", () => app.undo(), { title: "Show again what was hidden last, or leave the focus (u)" })]
+    : [];
   return [...ofCategories, ...ofFocus, ...ofHidden, ...undo];
 }
 
