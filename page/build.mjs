@@ -1,6 +1,6 @@
 // Makes dist/ui.js, the script of a page with a recording inside, and dist/served.js, that of a page behind a server:
-// minified classic scripts, with the hash of what they were made from in their first lines.
-// crates/web has a test that computes the same hash and fails when it differs.
+// minified classic scripts, with the hash of what they were made from in their first lines. crates/web has a test that
+// computes the same hash and fails when it differs.
 //
 //   npm ci && npm run build
 
@@ -10,7 +10,10 @@ import { join, relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
 
-/** Bytes of both scripts, the style and the help, each compressed by gzip. The sources may be as long as they need to be. */
+/**
+ * Bytes of both scripts, the style and the help, each compressed by gzip. The sources may be as long as they need to
+ * be.
+ */
 const LARGEST_COMPRESSED = 120_000;
 const here = import.meta.dirname ?? resolve(".");
 

@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 6cdcd499c70cf5da7ff3c19016582074434bc635ddc564573ad95236d86a2cf2
+// Made from page/src by `npm run build` in page: change it there. Sources: 5833e069f7d7460d73853c45044fa0f745e67370c4b99480f8d04a420a1c73cb
 "use strict";
 (() => {
 var mt=["strings","sources","modules","processes","threads","lanes"],vo={strings:`functions.name functions.package frames.symbol markers.text loops.problem lanes.name threads.name

@@ -1,5 +1,5 @@
-// Which box of a picture each stack's own weight counts to: the deepest that is shown. With that a comparison costs one pass over
-// the samples, whatever the picture.
+// Which box of a picture each stack's own weight counts to: the deepest that is shown. With that a comparison costs one
+// pass over the samples, whatever the picture.
 
 import type { Things } from "./diff.ts";
 import { type Box, outermost } from "./flame.ts";

@@ -1,5 +1,5 @@
-// From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag sums
-// samples and nodes and nothing else.
+// From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag
+// sums samples and nodes and nothing else.
 
 import { NONE, type Other, type Profile } from "../data/model.ts";
 import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";

@@ -1,5 +1,5 @@
-// Two selections against each other, as shares of each. What is within sampling noise is marked: samples in
-// a burst are not independent, so the spread comes from blocks of a second (fewer, where there are not enough seconds).
+// Two selections against each other, as shares of each. What is within sampling noise is marked: samples in a burst are
+// not independent, so the spread comes from blocks of a second (fewer, where there are not enough seconds).
 
 import { NONE, type Profile, samplesIn } from "../data/model.ts";
 import { forEachRow, type Range, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
@@ -16,7 +16,10 @@ export interface Spread {
   total: number;
   /** The samples. */
   count: number;
-  /** Of each thing the sum over blocks of its weight squared, and times the block's weight; of blocks their weight squared. */
+  /**
+   * Of each thing the sum over blocks of its weight squared, and times the block's weight; of blocks their weight
+   * squared.
+   */
   squares: Float64Array;
   products: Float64Array;
   blockSquares: number;
@@ -54,7 +57,10 @@ export function sumPieces(profile: Profile, { selection, pieces }: Side): StackS
   return all;
 }
 
-/** Each stack's own weight counts to one thing, or to none (-1); behind the last stack stands that of samples without one. */
+/**
+ * Each stack's own weight counts to one thing, or to none (-1); behind the last stack stands that of samples without
+ * one.
+ */
 export interface Things {
   of: Int32Array;
   count: number;
@@ -118,8 +124,10 @@ export function shareIn(spread: Spread, thing: number): number {
   return spread.total > 0 ? spread.value[thing] / spread.total : 0;
 }
 
-/** The variance of a share by the blocks' distances from it. It is no smaller than that of a coin that falls by the share of both
- * selections: three samples that are all elsewhere prove little. */
+/**
+ * The variance of a share by the blocks' distances from it. It is no smaller than that of a coin that falls by the
+ * share of both selections: three samples that are all elsewhere prove little.
+ */
 function variance(spread: Spread, thing: number, ofBoth: number): number {
   const { squares, products, blockSquares, blocks, total, count } = spread;
   if (blocks < 2 || total === 0 || count === 0) return Infinity;

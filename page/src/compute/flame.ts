@@ -46,8 +46,10 @@ export function fromLeaves(tree: Tree, sums: NodeSums): Graph {
   return { root, open: fillAndOpen };
 }
 
-/** Gives the root a box for each function that ran. Gives back what puts in the nodes in which it did, for those that are looked at.
- * A counting sort, because here it is about every node. */
+/**
+ * Gives the root a box for each function that ran. Gives back what puts in the nodes in which it did, for those that
+ * are looked at. A counting sort, because here it is about every node.
+ */
 function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) => void {
   const { function: functions } = tree;
   const { self, selfSamples } = sums;

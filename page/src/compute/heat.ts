@@ -1,5 +1,5 @@
-// The heat map: a column is a second (more in a long recording, less in a short one), a row a fraction of it, a cell the sum of
-// weights. Rows count from the bottom: that is where the column's time starts.
+// The heat map: a column is a second (more in a long recording, less in a short one), a row a fraction of it, a cell
+// the sum of weights. Rows count from the bottom: that is where the column's time starts.
 
 import type { Profile } from "../data/model.ts";
 import { forEachRow, type Selection } from "../select/selection.ts";
@@ -28,8 +28,10 @@ const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 2
 
 export const ROW_CHOICES = [0, 10, 20, 25, 50, 100];
 
-/** The finest columns that fit, at least `least` pixels wide; finer than a second only where seconds are too few, and not so fine that
- * samples are too few. */
+/**
+ * The finest columns that fit, at least `least` pixels wide; finer than a second only where seconds are too few, and
+ * not so fine that samples are too few.
+ */
 export function columnStep(durationNs: number, width: number, least: number, intervalNs: number): number {
   if (durationNs <= (ENOUGH - 1) * 1e9)
     return (

@@ -1,5 +1,5 @@
-// How event loops turned. A stall is one turn that took long. Where turns were not counted, samples one
-// right behind another say for how long a loop was busy at most, which is no stall.
+// How event loops turned. A stall is one turn that took long. Where turns were not counted, samples one right behind
+// another say for how long a loop was busy at most, which is no stall.
 
 import { APP, BLOCKED, DEPENDENCY, IDLE, type Lane, type Profile, RAN } from "../data/model.ts";
 import { forEachRow, sumStacks } from "../select/selection.ts";
@@ -65,8 +65,10 @@ export function culprit(profile: Profile, stretch: Stretch, lane: number): numbe
   return (most(APP) ?? most(DEPENDENCY))?.[0] ?? -1;
 }
 
-/** The lane that says what a stretch did; -1 where none does. What ran has samples in the lane that is shown, which must not
- * be that of waiting; what was blocked is named by its sleeping stacks; what waited for a CPU accuses no function. */
+/**
+ * The lane that says what a stretch did; -1 where none does. What ran has samples in the lane that is shown, which must
+ * not be that of waiting; what was blocked is named by its sleeping stacks; what waited for a CPU accuses no function.
+ */
 function laneOf({ lanes }: Profile, spent: number, lane: number): number {
   const isWaits = ({ name }: Lane) => name === "waits";
   if (spent === BLOCKED) return lanes.findIndex(isWaits);

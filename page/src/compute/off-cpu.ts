@@ -10,8 +10,10 @@ export interface OffCpuRow {
   lengthUs: number;
 }
 
-/** A time is cut at the ends of the range. A row that sums up several has no end of its own: it is kept where it starts
- * inside, whole. */
+/**
+ * A time is cut at the ends of the range. A row that sums up several has no end of its own: it is kept where it starts
+ * inside, whole.
+ */
 export function offCpuIn({ columns }: Payload, { range, threads }: Selection): OffCpuRow[] {
   const column = (name: string) => columns.get(`off_cpu.${name}`) ?? [];
   const [thread, deltas, lengths, times] = [column("thread"), column("delta_us"), column("length_us"), column("times")];

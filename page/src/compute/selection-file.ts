@@ -1,5 +1,5 @@
-// A selection as a .nodescope file of one chunk (docs/file-format.md): its samples, and the rows that they need. Times start
-// with the selected range. Texts of sources are left out: only an export that was asked for them carries them.
+// A selection as a .nodescope file of one chunk (docs/file-format.md): its samples, and the rows that they need. Times
+// start with the selected range. Texts of sources are left out: only an export that was asked for them carries them.
 
 import { type Header, HIGH, LINKS, type Meta, NONE, required } from "../data/format.ts";
 import type { Profile } from "../data/model.ts";

@@ -1,5 +1,5 @@
-// The lines of one source with the weight of a selection: what the source view shows. Pure: rows of the list by line and a text in,
-// lines out.
+// The lines of one source with the weight of a selection: what the source view shows. Pure: rows of the list by line
+// and a text in, lines out.
 
 import type { TopRow } from "./top.ts";
 

@@ -181,7 +181,9 @@ function linesByTicks(profile: Profile, sums: StackSums): TopRow[] {
   return [...rows.values()];
 }
 
-/** What each function or package caused: its own time and that of all it called, up to the next of the shown categories. */
+/**
+ * What each function or package caused: its own time and that of all it called, up to the next of the shown categories.
+ */
 export function causedBy(
   profile: Profile,
   sums: StackSums,

@@ -1,5 +1,5 @@
-// The call tree of a whole recording, merged by function. Its shape is settled once for what is hidden; a selection only
-// fills in sums, so that a drag costs one pass over samples and one over nodes.
+// The call tree of a whole recording, merged by function. Its shape is settled once for what is hidden; a selection
+// only fills in sums, so that a drag costs one pass over samples and one over nodes.
 
 import { NONE, type Profile } from "../data/model.ts";
 import type { StackSums } from "../select/selection.ts";

@@ -1,5 +1,5 @@
-// What docs/file-format.md says, as types and tables: the header of a recording, its columns, and which of them refer to rows
-// of which table.
+// What docs/file-format.md says, as types and tables: the header of a recording, its columns, and which of them refer
+// to rows of which table.
 
 export type Column = Uint8Array | Uint32Array | Float64Array;
 

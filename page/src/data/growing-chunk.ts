@@ -1,4 +1,5 @@
-// One chunk of a growing recording: its header, and the rows of its tables. Knows what a chunk may hold, not what came before.
+// One chunk of a growing recording: its header, and the rows of its tables. Knows what a chunk may hold, not what came
+// before.
 
 import { type Header, HIGH, LISTS, NONE } from "./format.ts";
 import { Numbers } from "./growing-columns.ts";

@@ -1,5 +1,5 @@
-// Columns of a growing recording: how their numbers are packed, and how they grow. A number has 64 bits here, as two halves:
-// the low one, the high one.
+// Columns of a growing recording: how their numbers are packed, and how they grow. A number has 64 bits here, as two
+// halves: the low one, the high one.
 
 import { HIGH } from "./format.ts";
 

@@ -1,5 +1,5 @@
-// A recording that was written while it grew → the same payload that a finished one has. Each chunk has the rows that came
-// since the one before; ids count over all of them, and all are one deflate stream (docs/file-format.md).
+// A recording that was written while it grew → the same payload that a finished one has. Each chunk has the rows that
+// came since the one before; ids count over all of them, and all are one deflate stream (docs/file-format.md).
 
 import {
   type Column,

@@ -1,5 +1,6 @@
-// A second recording behind the first: its functions are the first one's where they are the same, so that every view and every
-// comparison works on both. The ids of the first stay what they are; the lanes and threads of the second stand behind its own.
+// A second recording behind the first: its functions are the first one's where they are the same, so that every view
+// and every comparison works on both. The ids of the first stay what they are; the lanes and threads of the second
+// stand behind its own.
 
 import { functionName, type Lane, NONE, type Profile } from "./model.ts";
 
@@ -90,8 +91,10 @@ function union(first: readonly string[], second: readonly string[]): { all: stri
   return { all, of };
 }
 
-/** For each function of the second its row among both: the same name and place, best with the same position. Where an edit moved
- * lines, those of one name that are left over are the same in their order. */
+/**
+ * For each function of the second its row among both: the same name and place, best with the same position. Where an
+ * edit moved lines, those of one name that are left over are the same in their order.
+ */
 function sameFunctions(now: Profile, before: Profile): number[] {
   const known = byName(now);
   const found: number[] = new Array(before.functions.name.length).fill(-1);
@@ -123,8 +126,10 @@ function byName(profile: Profile): Map<string, number[]> {
   return groups;
 }
 
-/** The script, which the inspector tells as an address; or the binary's file name without its version, because two releases of
- * Node stand in different folders. */
+/**
+ * The script, which the inspector tells as an address; or the binary's file name without its version, because two
+ * releases of Node stand in different folders.
+ */
 function placeOf({ functions, sources, modules }: Profile, id: number): string {
   if (functions.source[id] !== NONE) return sources[functions.source[id]].replace("file://", "");
   const path = functions.module[id] === NONE ? "" : modules[functions.module[id]];

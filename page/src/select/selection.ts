@@ -35,8 +35,10 @@ export interface StackSums {
   rows: readonly [number, number];
 }
 
-/** `reuse` is an old result that is not needed any more: its room is used again. Where only the range moved, what left it is taken
- * away and what came in is added: weights are whole numbers, so that is exact. */
+/**
+ * `reuse` is an old result that is not needed any more: its room is used again. Where only the range moved, what left
+ * it is taken away and what came in is added: weights are whole numbers, so that is exact.
+ */
 export function sumStacks(profile: Profile, selection: Selection, reuse?: StackSums): StackSums {
   const size = profile.stacks.parent.length;
   const lane = profile.lanes[selection.lane];
@@ -146,7 +148,10 @@ function partition(times: Float64Array, bound: number): number {
   return low;
 }
 
-/** The stacks whose samples are kept: of one of the categories, or of all but those of waiting, and with every item of `focus` in them. */
+/**
+ * The stacks whose samples are kept: of one of the categories, or of all but those of waiting, and with every item of
+ * `focus` in them.
+ */
 export function keptStacks(profile: Profile, categories: readonly number[], focus: readonly Item[]): Uint8Array | null {
   const { category, parent } = profile.stacks;
   const isAny = categories.length === 0;

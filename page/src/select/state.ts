@@ -1,5 +1,5 @@
-// What the reader has chosen, and its text in the address: a link shows what you see. Everything on the page follows from
-// the recording and this.
+// What the reader has chosen, and its text in the address: a link shows what you see. Everything on the page follows
+// from the recording and this.
 
 import { CATEGORIES } from "../data/model.ts";
 import type { Item, Kind, Range } from "./selection.ts";

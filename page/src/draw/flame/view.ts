@@ -1,5 +1,5 @@
-// The big picture: boxes on a canvas that scrolls, or one of the tables. Owns the mouse and the keys over the canvas, which
-// box the keyboard is at and which one the mouse is over.
+// The big picture: boxes on a canvas that scrolls, or one of the tables. Owns the mouse and the keys over the canvas,
+// which box the keyboard is at and which one the mouse is over.
 
 import { pathOf } from "../../compute/flame.ts";
 import { type Picture, pictureOf, type ShownBox } from "../../compute/picture.ts";

@@ -52,7 +52,9 @@ export function cellAtPlace({ left, columnWidth, bandHeight, rowHeight, heat }: 
   return column * heat.rows + Math.min(heat.rows - 1, Math.max(0, row));
 }
 
-/** A range is at most three rectangles in a band: the rest of its first column, whole columns, the start of its last. */
+/**
+ * A range is at most three rectangles in a band: the rest of its first column, whole columns, the start of its last.
+ */
 export function selectedRects(frame: Frame, [from, to]: Range): Rect[] {
   const { heat } = frame;
   const cellNs = heat.columnNs / heat.rows;

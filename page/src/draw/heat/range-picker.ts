@@ -1,5 +1,5 @@
-// A range of the heat map by mouse: a drag, or two clicks. While the mouse moves the page follows, and none of that is a
-// step in the history; its end is one.
+// A range of the heat map by mouse: a drag, or two clicks. While the mouse moves the page follows, and none of that is
+// a step in the history; its end is one.
 
 import type { Range } from "../../select/selection.ts";
 import type { App } from "../app.ts";

@@ -10,8 +10,10 @@ import { rangeText } from "../words.ts";
 
 const MOST_CHANGES = 3;
 
-/** The selected range against the rest, or against another one that was set as base before; or all against another
- * recording. */
+/**
+ * The selected range against the rest, or against another one that was set as base before; or all against another
+ * recording.
+ */
 export function comparing(app: App): HTMLElement[] {
   const { range, base, against } = app.state;
   if (base || against) return [comparedChip(app, against ? recordingName(app, against) : baseText(base))];
