@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 
 /** What leads to a table stands before it. */
 const ORDER = [
-  ...["off_cpu", "loops", "long_turns", "seconds", "lanes", "markers", "line_ticks", "stacks", "frames", "functions"],
+  ...["loops", "long_turns", "seconds", "lanes", "markers", "off_cpu", "line_ticks", "stacks", "frames", "functions"],
   ...["sources", "modules", "threads", "processes"],
 ];
 /** The tables of the header, likewise. */

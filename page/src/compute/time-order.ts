@@ -26,51 +26,78 @@ export function timeOrder(
   hidden: Uint8Array | null,
 ): Span[] {
   const lane = profile.lanes[selection.lane];
-  const spans: Span[] = [];
-  if (!lane?.timed) return spans;
+  if (!lane?.timed) return [];
   const interval = profile.meta.interval_ns ?? medianGap(profile, selection, thread);
-  const { parent, frame, category, function: functions } = profile.stacks;
   const [first, end] = rowsIn(lane.time, range);
   const pixel = (range[1] - range[0]) / Math.max(1, width);
-  const open: Span[] = [];
+  const spans = new Spans(profile, hidden, range[1]);
   let [lastPixel, lastTime, length] = [-1, -1, interval];
-  const path: number[] = [];
-  const close = (from: number, at: number) => {
-    for (const span of open.splice(from)) span.end = Math.max(span.start, Math.min(at, range[1]));
-  };
   for (let row = first; row < end; row++) {
     const stack = lane.stack[row];
     if (lane.thread[row] !== thread || (selection.stacks && (stack === NONE || !selection.stacks[stack]))) continue;
     const time = lane.time[row];
     const isGap = lastTime >= 0 && time - lastTime > LONGEST * length;
+    if (isGap) spans.close(0, lastTime + length);
     const column = Math.floor((time - range[0]) / pixel);
-    const last = length;
+    if (column === lastPixel && !isGap) spans.count();
+    else spans.add(stack, time);
     // A sampler that was late says so in the weight.
     length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
-    if (column === lastPixel && !isGap) {
-      for (const span of open) span.samples++;
-      lastTime = time;
-      continue;
-    }
-    if (isGap) close(0, lastTime + last);
     [lastPixel, lastTime] = [column, time];
-    path.length = 0;
-    for (let at = stack; at !== NONE; at = parent[at]) if (!hidden?.[at]) path.push(at);
-    path.reverse();
+  }
+  spans.close(0, lastTime + length);
+  return spans.all;
+}
+
+/** The boxes so far, and those that are open: one for each function on the stack of the last sample. */
+class Spans {
+  readonly all: Span[] = [];
+  private readonly open: Span[] = [];
+  private readonly profile: Profile;
+  private readonly hidden: Uint8Array | null;
+  private readonly end: number;
+
+  constructor(profile: Profile, hidden: Uint8Array | null, end: number) {
+    this.profile = profile;
+    this.hidden = hidden;
+    this.end = end;
+  }
+
+  /** Another sample of the same boxes. */
+  count(): void {
+    for (const span of this.open) span.samples++;
+  }
+
+  /** Ends the boxes from this depth on. */
+  close(depth: number, time: number): void {
+    for (const span of this.open.splice(depth)) span.end = Math.max(span.start, Math.min(time, this.end));
+  }
+
+  /** A sample: boxes of the same callers go on, the others end, and new ones begin. */
+  add(stack: number, time: number): void {
+    const { frames, stacks } = this.profile;
+    const path = this.pathOf(stack);
     let same = 0;
-    while (same < open.length && same < path.length && open[same].function === functions[path[same]])
-      open[same++].samples++;
-    close(same, time);
+    while (same < path.length && this.open[same]?.function === stacks.function[path[same]]) same++;
+    this.close(same, time);
+    this.count();
     for (let depth = same; depth < path.length; depth++) {
       const at = path[depth];
-      const tier = profile.frames.tier[frame[at]];
-      const span = { function: functions[at], category: category[at], tier, depth, start: time, end: time, samples: 1 };
-      open.push(span);
-      spans.push(span);
+      const tier = frames.tier[stacks.frame[at]];
+      const [id, category] = [stacks.function[at], stacks.category[at]];
+      const span = { function: id, category, tier, depth, start: time, end: time, samples: 1 };
+      this.open.push(span);
+      this.all.push(span);
     }
   }
-  close(0, lastTime + length);
-  return spans;
+
+  /** From the root, without what is hidden. */
+  private pathOf(stack: number): number[] {
+    const { parent } = this.profile.stacks;
+    const path: number[] = [];
+    for (let at = stack; at !== NONE; at = parent[at]) if (!this.hidden?.[at]) path.push(at);
+    return path.reverse();
+  }
 }
 
 /** Where the recording does not say its interval. */

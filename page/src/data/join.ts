@@ -2,74 +2,96 @@
 // and every comparison works on both. The ids of the first stay what they are; the lanes and threads of the second
 // stand behind its own.
 
-import { functionName, type Lane, NONE, type Profile } from "./model.ts";
+import { functionName, NONE, type Profile } from "./model.ts";
 
 export function join(now: Profile, before: Profile, id: string, name: string): Profile {
-  const text = union(now.strings, before.strings);
+  const strings = union(now.strings, before.strings);
   const sources = union(now.sources, before.sources);
   const modules = union(now.modules, before.modules);
   const functionOf = sameFunctions(now, before);
-  const [threads, stacks, frames] = [now.threads.length, now.stacks.parent.length, now.frames.function.length];
-  const added = functionOf.flatMap((id, row) => (id >= now.functions.name.length ? [row] : []));
-  const also = (own: Uint32Array, other: Uint32Array, of?: readonly number[]) => {
-    const rest = Uint32Array.from(added, (row) => (of && other[row] !== NONE ? of[other[row]] : other[row]));
-    return behind(own, rest);
-  };
-  const both = now.functions;
-  const more = before.functions;
-  const later = (ids: Uint32Array, by: number) => ids.map((id) => (id === NONE ? NONE : id + by));
-  const lane = (own: Lane): Lane => ({ ...own, thread: later(own.thread, threads), stack: later(own.stack, stacks) });
+  const [lane, thread, stack] = [now.lanes.length, now.threads.length, now.stacks.parent.length];
+  const processOf = (process: number) => process + now.processes.length;
+  const threads = before.threads.map((row) => ({ ...row, process: processOf(row.process) }));
+  const lanes = before.lanes.map((row) => ({
+    ...row,
+    thread: later(row.thread, thread),
+    stack: later(row.stack, stack),
+  }));
+  const { durationNs, startMs } = before;
   return {
     ...now,
-    strings: text.all,
+    strings: strings.all,
     sources: sources.all,
     modules: modules.all,
     processes: [...now.processes, ...before.processes],
-    threads: [
-      ...now.threads,
-      ...before.threads.map((row) => ({ ...row, process: row.process + now.processes.length })),
-    ],
-    lanes: [...now.lanes, ...before.lanes.map(lane)],
-    other: {
-      id,
-      name,
-      lane: now.lanes.length,
-      thread: threads,
-      durationNs: before.durationNs,
-      startMs: before.startMs,
-    },
-    functions: {
-      name: also(both.name, more.name, text.of),
-      source: also(both.source, more.source, sources.of),
-      line: also(both.line, more.line),
-      column: also(both.column, more.column),
-      module: also(both.module, more.module, modules.of),
-      package: also(both.package, more.package, text.of),
-    },
-    frames: {
-      function: behind(
-        now.frames.function,
-        before.frames.function.map((id) => functionOf[id]),
-      ),
-      line: behind(now.frames.line, before.frames.line),
-      category: behind(now.frames.category, before.frames.category),
-      tier: behind(now.frames.tier, before.frames.tier),
-    },
-    stacks: {
-      parent: behind(now.stacks.parent, later(before.stacks.parent, stacks)),
-      frame: behind(now.stacks.frame, later(before.stacks.frame, frames)),
-      category: behind(now.stacks.category, before.stacks.category),
-      function: behind(
-        now.stacks.function,
-        before.stacks.function.map((id) => functionOf[id]),
-      ),
-    },
+    threads: [...now.threads, ...threads],
+    lanes: [...now.lanes, ...lanes],
+    other: { id, name, lane, thread, durationNs, startMs },
+    functions: bothFunctions(now, before, functionOf, {
+      strings: strings.of,
+      sources: sources.of,
+      modules: modules.of,
+    }),
+    frames: bothFrames(now.frames, before.frames, functionOf),
+    stacks: bothStacks(now, before, functionOf),
     lineTicks: {
-      stack: behind(now.lineTicks.stack, later(before.lineTicks.stack, stacks)),
+      stack: behind(now.lineTicks.stack, later(before.lineTicks.stack, stack)),
       line: behind(now.lineTicks.line, before.lineTicks.line),
       ticks: behind(now.lineTicks.ticks, before.lineTicks.ticks),
     },
   };
+}
+
+/** Where the texts of the second stand among those of both. */
+interface Places {
+  strings: readonly number[];
+  sources: readonly number[];
+  modules: readonly number[];
+}
+
+/** Those of the first, and those of the second that are not among them. */
+function bothFunctions(now: Profile, before: Profile, functionOf: readonly number[], places: Places) {
+  const own = now.functions;
+  const other = before.functions;
+  const added = functionOf.flatMap((id, row) => (id >= own.name.length ? [row] : []));
+  const both = (key: keyof Profile["functions"], of?: readonly number[]) => {
+    const value = (row: number) => (of && other[key][row] !== NONE ? of[other[key][row]] : other[key][row]);
+    return behind(own[key], Uint32Array.from(added, value));
+  };
+  return {
+    name: both("name", places.strings),
+    source: both("source", places.sources),
+    line: both("line"),
+    column: both("column"),
+    module: both("module", places.modules),
+    package: both("package", places.strings),
+  };
+}
+
+function bothFrames(now: Profile["frames"], before: Profile["frames"], functionOf: readonly number[]) {
+  const functions = before.function.map((id) => functionOf[id]);
+  return {
+    function: behind(now.function, functions),
+    line: behind(now.line, before.line),
+    category: behind(now.category, before.category),
+    tier: behind(now.tier, before.tier),
+  };
+}
+
+function bothStacks(now: Profile, before: Profile, functionOf: readonly number[]) {
+  const { parent, frame, category, function: functions } = before.stacks;
+  const ids = functions.map((id) => functionOf[id]);
+  return {
+    parent: behind(now.stacks.parent, later(parent, now.stacks.parent.length)),
+    frame: behind(now.stacks.frame, later(frame, now.frames.function.length)),
+    category: behind(now.stacks.category, category),
+    function: behind(now.stacks.function, ids),
+  };
+}
+
+/** Ids of rows that stand so many rows later. */
+function later(ids: Uint32Array, by: number): Uint32Array {
+  return ids.map((id) => (id === NONE ? NONE : id + by));
 }
 
 function behind<T extends Uint8Array | Uint32Array>(first: T, second: T): T {
