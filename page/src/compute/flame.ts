@@ -184,7 +184,8 @@ function callersIn(tree: Tree, node: FlameNode, places: Int32Array): FlameNode[]
     const id = tree.function[step];
     let group = groups.get(id);
     if (group === undefined) {
-      group = { ...emptyNode(id, node), members: [], weights: [], samples: [] };
+      // Not by a spread: nodes of one shape are faster to read.
+      group = Object.assign(emptyNode(id, node), { members: [], weights: [], samples: [] });
       groups.set(id, group);
     }
     addMember(group, step, weights?.[index] ?? 0, samples?.[index] ?? 0, places);

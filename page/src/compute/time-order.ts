@@ -53,6 +53,8 @@ export function timeOrder(
 class Spans {
   readonly all: Span[] = [];
   private readonly open: Span[] = [];
+  /** Used again for every sample. */
+  private readonly path: number[] = [];
   private readonly profile: Profile;
   private readonly hidden: Uint8Array | null;
   private readonly end: number;
@@ -79,7 +81,7 @@ class Spans {
     const path = this.pathOf(stack);
     let same = 0;
     while (same < path.length && this.open[same]?.function === stacks.function[path[same]]) same++;
-    this.close(same, time);
+    if (same < this.open.length) this.close(same, time);
     this.count();
     for (let depth = same; depth < path.length; depth++) {
       const at = path[depth];
@@ -94,7 +96,8 @@ class Spans {
   /** From the root, without what is hidden. */
   private pathOf(stack: number): number[] {
     const { parent } = this.profile.stacks;
-    const path: number[] = [];
+    const { path } = this;
+    path.length = 0;
     for (let at = stack; at !== NONE; at = parent[at]) if (!this.hidden?.[at]) path.push(at);
     return path.reverse();
   }
