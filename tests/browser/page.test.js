@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chunks } from "../../docs/read-nodescope.mjs";
-import { launch, open, program } from "./browser.js";
+import { back, eventually, go, launch, newPage, open, program, settled } from "./browser.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-page-"));
@@ -57,7 +57,7 @@ async function show(input, hash = "", width = 1400) {
   return page;
 }
 
-/** Two frames: the page draws in the next one. */
+/** Two frames: the page draws in the next one after a click or a key. Where a timer or an event comes between, `settled` and `go` wait for it. */
 const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function selected(page) {
@@ -74,17 +74,20 @@ async function hashOf(page) {
 
 /** What the picture's table says: the same boxes, for those who cannot see them. */
 async function boxes(page) {
-  await page.waitForTimeout(350);
+  await settled(page);
   return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
 /** The top table, once all of it is there: while things change it has the rows in sight only. */
 async function tableRows(page) {
-  await page.waitForTimeout(250);
+  await settled(page);
   return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
+
+/** What the page says of the box under the mouse, which comes after the mouse. */
+const tips = (page, words) => eventually(async () => assert.match(await page.locator(".tip").textContent(), words));
 
 async function close(page) {
   assert.deepEqual(page.trouble, []);
@@ -142,9 +145,9 @@ describe("the page of a recording", () => {
     assert.equal(all[0], "all");
     assert.equal(samplesOf(all), told.samples);
     await page.screenshot({ path: join(pictures, "range.png") });
-    await page.goBack();
+    await back(page);
     assert.equal((await selected(page)).samples, whole.samples, "a drag is one step of the history");
-    await page.goForward();
+    await back(page, 1);
     assert.equal((await selected(page)).samples, told.samples);
     await close(page);
   });
@@ -180,7 +183,7 @@ describe("the page of a recording", () => {
     await page.locator(".crumbs button").first().click();
     await drawn(page);
     assert.equal((await hashOf(page)).zoom, undefined);
-    await page.goBack();
+    await back(page);
     assert.equal((await hashOf(page)).zoom, zoom);
     await close(page);
   });
@@ -197,7 +200,7 @@ describe("the page of a recording", () => {
     assert.match(words, /self [\d.]+\s% \(\d+\) · total [\d.]+\s% \(\d+\)$/);
     assert.ok(told.total_samples >= Number(words.match(/total [\d.]+\s% \((\d+)\)/)[1]));
     await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
-    assert.match(await page.locator(".tip").textContent(), /self .* total 9\d\.\d\s%|self .* total 100\.0\s%/);
+    await tips(page, /self .* total 9\d\.\d\s%|self .* total 100\.0\s%/);
     await page.screenshot({ path: join(pictures, "search.png") });
     await close(page);
   });
@@ -300,12 +303,12 @@ describe("the page of a recording", () => {
     assert.equal((await hashOf(page)).zoom.split(".").length, 1);
     await page.keyboard.press("m");
     await page.keyboard.press("ArrowDown");
-    assert.match(await page.evaluate(() => document.activeElement.textContent), /^Only stacks through/);
+    await eventually(async () => assert.match(await page.evaluate(() => document.activeElement.textContent), /^Only stacks through/));
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
-    assert.ok(await page.locator("dialog").isVisible());
+    await page.locator("dialog").waitFor();
     await page.getByRole("button", { name: "close" }).press("Enter");
-    assert.ok(!(await page.locator("dialog").isVisible()));
+    await page.locator("dialog").waitFor({ state: "hidden" });
     await page.keyboard.press("2");
     await drawn(page);
     await page.screenshot({ path: join(pictures, "time-order.png") });
@@ -318,7 +321,7 @@ describe("the page of a recording", () => {
     const page = await show(HTTP, "#threads=all&range=0.2-0.9");
     const first = await boxes(page);
     for (const hash of ["#threads=all&range=1-2&view=top&search=emit", "#range=1.5-1.6&view=inverted", "#view=sandwich&function=3", "#threads=all&range=0-3&hide=c4", "#threads=all&range=1-2&view=top&search=uv", "#threads=all&range=0.2-0.9"]) {
-      await page.evaluate((next) => (location.hash = next), hash);
+      await go(page, hash);
       await drawn(page);
     }
     assert.deepEqual(await boxes(page), first);
@@ -345,7 +348,7 @@ test("a range is compared with the rest, or with another", async () => {
   assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
   assert.match(await page.locator("#compared").textContent(), /against the rest \([\d.]+ s\); the largest changes beyond noise: ?\S+/);
   await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
-  assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+  await tips(page, /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
   await page.screenshot({ path: join(pictures, "compared.png") });
   await page.keyboard.press("4");
   await page.locator('[data-key="sort-change"]').click();
@@ -379,13 +382,14 @@ async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
     const body = answers.get(new URL(route.request().url()).pathname);
     return body === undefined ? route.fulfill({ status: 404 }) : route.fulfill({ body, contentType: typeof body === "string" ? "text/html" : "application/octet-stream" });
   };
-  const newPage = async (options) => {
+  const answered = async (options) => {
     const page = await browser.newPage(options);
     await page.route("http://localhost/**", answer);
     return page;
   };
-  const page = await open({ newPage }, `http://localhost/${hash}`, 1400);
+  const page = await open({ newPage: answered }, `http://localhost/${hash}`, 1400);
   await page.locator("#selection").waitFor();
+  await settled(page);
   return page;
 }
 
@@ -411,7 +415,7 @@ test("a recording is compared with another, in every view", async () => {
     await drawn(page);
     assert.match(await page.locator(".foot .legend").textContent(), /more.*less or gone.*new.*within noise/);
     await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
-    assert.match(await page.locator(".tip").textContent(), /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+    await tips(page, /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
   }
   await page.screenshot({ path: join(pictures, "against-inverted.png") });
   await page.keyboard.press("4");
@@ -461,7 +465,8 @@ test("a source has the weight of each line, with its text or without", async () 
   await page.keyboard.press("s");
   await drawn(page);
   assert.equal((await hashOf(page)).view, "source");
-  assert.match(await page.locator(".picture .note").last().textContent(), /^This file carries no source text: export with --with-source\.$/);
+  const note = page.locator(".picture .note").last();
+  await eventually(async () => assert.match(await note.textContent(), /^This file carries no source text: export with --with-source\.$/));
   assert.deepEqual(await weights(page), expected);
   assert.match(await page.locator("#source-said").textContent(), /shop\.jsself [\d.]+\s% \(\d+\)/);
   await page.screenshot({ path: join(pictures, "source-without-text.png") });
@@ -475,6 +480,7 @@ test("a source has the weight of each line, with its text or without", async () 
   await other.locator("#flame").focus();
   await other.keyboard.press("s");
   await other.waitForFunction(() => document.querySelectorAll("#source tbody tr").length === 300);
+  await settled(other);
   assert.deepEqual(await weights(other), expected);
   const row = other.locator("#source tr.wanted");
   assert.equal(await row.getAttribute("data-line"), String(line));
@@ -486,10 +492,11 @@ test("a source has the weight of each line, with its text or without", async () 
   assert.equal(await other.locator("#source img").count(), 0);
   await other.screenshot({ path: join(pictures, "source.png") });
   // The weights are those of the selection.
-  await other.evaluate(() => (location.hash += "&range=0-1"));
+  await go(other, `${await other.evaluate(() => location.hash)}&range=0-1`);
   await drawn(other);
   const part = report(DEMO, "--thread", "main", "--range", "0s..1s").lines.filter(({ file }) => file === SHOP);
-  assert.deepEqual((await weights(other)).map((cells) => cells[1]).sort(), part.map((one) => String(one.self_samples)).sort());
+  const samples = part.map((one) => String(one.self_samples)).sort();
+  await eventually(async () => assert.deepEqual((await weights(other)).map((cells) => cells[1]).sort(), samples));
   await close(other);
 });
 
@@ -625,7 +632,7 @@ test("idle time is in the heat map only when it is asked for", async () => {
   const units = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
   for (const [hash, part] of [["#threads=all", busy], ["#threads=all&category=idle", idle]]) {
     const page = await show(IDLE, hash);
-    await page.waitForTimeout(350);
+    await settled(page);
     const sums = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[1].textContent));
     const sum = sums.reduce((all, text) => all + parseFloat(text) * units[text.split(" ")[1]], 0);
     assert.ok(Math.abs(sum / part - 1) < 0.02, `${hash}: ${sum}, not ${part}`);
@@ -669,10 +676,8 @@ test("hostile names are only names, and stay what they are", async () => {
   for (const view of ["flame", "top", "inverted"]) {
     const page = await show(file, `#view=${view}`);
     assert.equal(await page.evaluate(() => document.querySelectorAll("img, iframe, object").length), 0);
-    const texts = await page.evaluate(async () => {
-      await new Promise((done) => setTimeout(done, 400));
-      return document.body.textContent;
-    });
+    await settled(page);
+    const texts = await page.evaluate(() => document.body.textContent);
     for (const name of ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "检查订单", "リクエスト処理", "🚀rocket🧨", "größeÄndern", "__proto__"]) {
       assert.ok(texts.includes(name), `${view}: ${name}`);
     }
@@ -695,26 +700,27 @@ test("a recording without times has everything but the heat map", async () => {
 
 test("damaged recordings say so", async () => {
   const out = exported(DEMO);
-  const page = await browser.newPage();
+  const page = await newPage(browser);
   const text = execFileSync("cat", [out], { maxBuffer: 1 << 28 }).toString();
   writeFileSync(out, text.replace(/(class="recording">)[A-Za-z0-9+/=]{64}/, "$1"));
   await page.goto(pathToFileURL(out).href);
   await page.locator(".note").waitFor();
-  assert.match(await page.locator("#page").textContent(), /cannot be shown: this is not a recording/);
+  await eventually(async () => assert.match(await page.locator("#page").textContent(), /cannot be shown: this is not a recording/));
   await page.close();
 });
 
 test("dark mode follows the system, and can be chosen", async () => {
   const page = await show(DEMO);
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  assert.equal(await background(), "rgb(255, 255, 255)");
+  const becomes = (color) => eventually(async () => assert.equal(await background(), color));
+  await becomes("rgb(255, 255, 255)");
   await page.emulateMedia({ colorScheme: "dark" });
   await drawn(page);
-  assert.equal(await background(), "rgb(22, 23, 24)");
+  await becomes("rgb(22, 23, 24)");
   await page.screenshot({ path: join(pictures, "flame-dark.png") });
   await page.keyboard.press("t");
   await drawn(page);
-  assert.equal(await background(), "rgb(255, 255, 255)");
+  await becomes("rgb(255, 255, 255)");
   await close(page);
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { exportCase, launch, open } from "./browser.js";
+import { addressOf, eventually, exportCase, launch, open } from "./browser.js";
 
 let browser;
 before(async () => {
@@ -109,10 +109,10 @@ describe("a flame graph", () => {
     page = await open(browser, url);
     const found = await frame(page, "renderArticle ");
     await handle(page, found).hover();
-    const details = await text(page, "details");
-    assert.match(details, /^Function: renderArticle \/srv\/shop\/\S+\.js:\d+:\d+ \([\d,]+ samples, [\d.]+%\)$/);
+    const details = /^Function: renderArticle \/srv\/shop\/\S+\.js:\d+:\d+ \([\d,]+ samples, [\d.]+%\)$/;
+    await eventually(async () => assert.match(await text(page, "details"), details));
     await page.mouse.move(5, 5);
-    assert.equal((await text(page, "details")).trim(), "");
+    await eventually(async () => assert.equal((await text(page, "details")).trim(), ""));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });
@@ -123,6 +123,7 @@ describe("a flame graph", () => {
     const target = await frame(page, "parserOnIncoming ");
     assert.ok(target.width < 90);
     await handle(page, target).click();
+    await page.locator("#unzoom").waitFor();
     const zoomed = await frames(page);
     const same = (all) => all[target.index];
     assert.equal(same(zoomed).width, 100);
@@ -130,12 +131,11 @@ describe("a flame graph", () => {
       const outside = x >= target.x + target.samples || x + samples <= target.x;
       assert.ok(hidden || !outside);
     }
-    assert.ok(await page.locator("#unzoom").isVisible());
-    assert.match(page.url(), new RegExp(`[?&]x=${target.x}&y=${target.y}$`));
+    assert.match(await addressOf(page), new RegExp(`[?&]x=${target.x}&y=${target.y}$`));
     await page.locator("#unzoom").click();
+    await page.locator("#unzoom").waitFor({ state: "hidden" });
     assert.deepEqual(await frames(page), first);
-    assert.ok(!(await page.locator("#unzoom").isVisible()));
-    assert.ok(!page.url().includes("x="));
+    assert.ok(!(await addressOf(page)).includes("x="));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });
@@ -145,20 +145,21 @@ describe("a flame graph", () => {
     const first = await frames(page);
     for (const pattern of ["node_modules/(express|router)/", "^v8::internal::", "^uv_"]) {
       await search(page, pattern);
-      const [expression, now] = [new RegExp(pattern), await frames(page)];
+      const expression = new RegExp(pattern);
+      await eventually(async () => assert.equal(await text(page, "matched"), `Matched: ${matchedShare(first, expression)}%`));
+      const now = await frames(page);
       for (const [index, { title, fill }] of now.entries()) {
         const expected = expression.test(title) ? "rgb(230,0,230)" : first[index].fill;
         assert.equal(fill, expected, title);
       }
-      assert.equal(await text(page, "matched"), `Matched: ${matchedShare(first, expression)}%`);
-      assert.ok(page.url().endsWith(`s=${encodeURIComponent(pattern)}`));
+      assert.ok((await addressOf(page)).endsWith(`s=${encodeURIComponent(pattern)}`));
       await page.locator("#search").click();
-      assert.deepEqual(await frames(page), first);
-      assert.ok(!page.url().includes("s="));
+      await eventually(async () => assert.deepEqual(await frames(page), first));
+      assert.ok(!(await addressOf(page)).includes("s="));
     }
     page.answer = "^all ";
     await page.keyboard.press("Control+f");
-    assert.equal(await text(page, "matched"), "Matched: 100%");
+    await eventually(async () => assert.equal(await text(page, "matched"), "Matched: 100%"));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });
@@ -167,8 +168,9 @@ describe("a flame graph", () => {
     page = await open(browser, url);
     await handle(page, await frame(page, "parserOnIncoming ")).click();
     await search(page, "node_modules");
+    await eventually(async () => assert.match(await text(page, "matched"), /^Matched: /));
     const [state, matched] = [await frames(page), await text(page, "matched")];
-    const other = await open(browser, page.url());
+    const other = await open(browser, await addressOf(page));
     assert.deepEqual(await frames(other), state);
     assert.equal(await text(other, "matched"), matched);
     assert.ok(await other.locator("#unzoom").isVisible());
@@ -230,13 +232,13 @@ describe("other shapes", () => {
     const [root, leaf] = [await frame(page, "all ("), await frame(page, "parserOnIncoming ")];
     assert.ok(root.y < leaf.y);
     await handle(page, leaf).hover();
-    assert.match(await text(page, "details"), /^Function: parserOnIncoming /);
+    await eventually(async () => assert.match(await text(page, "details"), /^Function: parserOnIncoming /));
     const details = await page.locator("#details").boundingBox();
     const legend = await page.locator("#head").boundingBox();
     assert.ok(details.y + details.height <= root.y + 1);
     assert.ok(details.y + 4 >= legend.y + legend.height, "the legend covers the details");
     await handle(page, leaf).click();
-    assert.equal((await frame(page, "parserOnIncoming ")).width, 100);
+    await eventually(async () => assert.equal((await frame(page, "parserOnIncoming ")).width, 100));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });
@@ -247,7 +249,7 @@ describe("other shapes", () => {
     assertNothingOverlaps(await boxes(page), 600);
     assert.deepEqual(await textsThatLeave(page), []);
     await handle(page, await frame(page, "node::Start ")).click();
-    assert.equal((await frame(page, "node::Start ")).width, 100);
+    await eventually(async () => assert.equal((await frame(page, "node::Start ")).width, 100));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { launch, program } from "./browser.js";
+import { addressOf, eventually, launch, newPage, program } from "./browser.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-view-"));
@@ -41,9 +41,7 @@ function serve(...files) {
 /** A browser of its own, as another person would have; keeps what must not happen in `page.trouble`. */
 async function visit(url, context = undefined) {
   context ??= await browser.newContext({ viewport: { width: 1400, height: 900 } });
-  const page = await context.newPage();
-  page.trouble = [];
-  page.on("pageerror", (error) => page.trouble.push(error.message));
+  const page = await newPage(context);
   page.on("console", (message) => message.type() === "error" && page.trouble.push(message.text()));
   page.on("request", (request) => request.url().startsWith(new URL(url).origin) || page.trouble.push(request.url()));
   await page.goto(url);
@@ -51,6 +49,7 @@ async function visit(url, context = undefined) {
 }
 
 const names = (page) => page.locator("#list tbody a").allTextContents();
+const lists = (page, expected) => eventually(async () => assert.deepEqual(await names(page), expected));
 const samples = (page) => page.locator("#selection").evaluate((element) => Number(element.dataset.samples));
 
 describe("a folder", () => {
@@ -75,8 +74,8 @@ describe("a folder", () => {
   });
 
   test("is a list, the newest first, without the code in the address", async () => {
-    assert.equal(new URL(page.url()).search, "");
-    assert.deepEqual(await names(page), ["demo.nodescope", "http.txt.gz", hostile.replaceAll("/", "∕"), "damaged.nodescope"]);
+    assert.equal(new URL(await addressOf(page)).search, "");
+    await lists(page, ["demo.nodescope", "http.txt.gz", hostile.replaceAll("/", "∕"), "damaged.nodescope"]);
     const row = await page.locator("#list tbody tr").nth(1).locator("td").allTextContents();
     assert.deepEqual(row, ["http.txt.gz", "yesterday", "138.4 kB", "2026-09-21 14:12:20"]);
     await page.screenshot({ path: join(pictures, "view-list.png") });
@@ -85,21 +84,22 @@ describe("a folder", () => {
 
   test("is sorted, filtered and walked by keyboard", async () => {
     await page.locator("#list th button", { hasText: "size" }).click();
+    await page.locator("#list th[aria-sort=descending]").waitFor();
     assert.deepEqual((await names(page)).at(-1), "http.txt.gz");
-    assert.equal(await page.locator("#list th[aria-sort=descending]").count(), 1);
     await page.keyboard.press("/");
     await page.keyboard.type("yesterday/h");
-    assert.deepEqual(await names(page), ["http.txt.gz"]);
+    await lists(page, ["http.txt.gz"]);
     // The address keeps it.
     await page.reload();
     await page.locator("#list").waitFor();
-    assert.deepEqual(await names(page), ["http.txt.gz"]);
+    await lists(page, ["http.txt.gz"]);
     assert.equal(await page.locator("#filter").inputValue(), "yesterday/h");
     await page.locator("#filter").fill("");
     await page.locator("#filter").press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), (await names(page))[0]);
+    const focused = () => page.evaluate(() => document.activeElement.textContent);
+    await eventually(async () => assert.equal(await focused(), (await names(page))[0]));
     assert.deepEqual(page.trouble, []);
   });
 
@@ -111,10 +111,10 @@ describe("a folder", () => {
     assert.equal(await page.title(), "http.txt.gz · nodescope");
     await page.keyboard.press("4");
     await page.locator("#top").waitFor();
-    const address = page.url();
+    const address = await addressOf(page);
     await page.reload();
     await page.locator("#top").waitFor();
-    assert.equal(page.url(), address);
+    assert.equal(await addressOf(page), address);
     assert.equal(await samples(page), report.samples);
     await page.screenshot({ path: join(pictures, "view-recording.png") });
     await page.locator("#all").click();
@@ -150,7 +150,7 @@ describe("a folder", () => {
   });
 
   test("is nothing to another site in the same browser", async () => {
-    const site = await page.context().newPage();
+    const site = await newPage(page.context());
     const { origin } = new URL(url);
     await site.route("http://other.example/", (route) => route.fulfill({ contentType: "text/html", body: "<title>other</title>" }));
     await site.goto("http://other.example/");
@@ -191,7 +191,8 @@ test("one file is shown at once, two are compared", async () => {
   await two.locator("#all").waitFor();
   await two.screenshot({ path: join(pictures, "view-compare.png") });
   await two.locator("#all").click();
-  assert.deepEqual(await names(two), ["input.txt.gz", "recording.nodescope"]);
+  await two.locator("#list").waitFor();
+  await lists(two, ["input.txt.gz", "recording.nodescope"]);
   assert.deepEqual(two.trouble, []);
 });
 
@@ -213,7 +214,7 @@ test("sources come from this machine", async () => {
   writeFileSync(file, JSON.stringify(profile));
   const page = await visit(await serve(file));
   await page.locator("#selection").waitFor();
-  await page.goto(`${page.url()}#view=source&source=0.3`);
+  await page.goto(`${await addressOf(page)}#view=source&source=0.3`);
   await page.reload();
   await page.getByText("return 42;").waitFor();
   assert.equal(await page.locator(".fact-text").count(), 0);

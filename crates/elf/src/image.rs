@@ -1,6 +1,7 @@
 //! The file as a whole: whether it is one, which build it is, and which of its bytes are mapped where.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use object::elf::{FileHeader32, FileHeader64, PF_X, PT_LOAD, PT_NOTE, SHT_NOTE};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
@@ -8,7 +9,7 @@ use object::{Endianness, FileKind, ReadRef};
 
 use crate::notes::build_id_of_notes_in;
 use crate::sections;
-use crate::symbols::{self, Symbols};
+use crate::symbols::{self, SymbolIndex, Symbols};
 use crate::unwind::{self, UnwindTables};
 use crate::variables::{self, Variables};
 
@@ -106,6 +107,16 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
             symbols::read::<FileHeader64<Endianness>, R>(self.data)
         } else {
             symbols::read::<FileHeader32<Endianness>, R>(self.data)
+        };
+        symbols.unwrap_or_default()
+    }
+
+    /// The same without looking through the tables once more: `index` is from [`Symbols::index`] of the same file.
+    pub fn symbols_of(&self, index: &Arc<SymbolIndex>) -> Symbols<'a> {
+        let symbols = if self.is_64 {
+            symbols::attach::<FileHeader64<Endianness>, R>(self.data, index)
+        } else {
+            symbols::attach::<FileHeader32<Endianness>, R>(self.data, index)
         };
         symbols.unwrap_or_default()
     }

@@ -19,6 +19,6 @@ pub use image::{Elf, ElfError, Segments};
 pub use notes::build_id_of_notes;
 pub use object::ReadRef;
 pub use parts::Parts;
-pub use symbols::{Finder, Symbol, Symbols};
+pub use symbols::{Finder, Symbol, SymbolIndex, Symbols};
 pub use unwind::{Table, UnwindTables};
 pub use variables::Variables;

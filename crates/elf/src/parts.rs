@@ -37,6 +37,11 @@ impl<F: Read + Seek> Parts<F> {
         bytes.map(|bytes| out.copy_from_slice(&bytes)).is_some()
     }
 
+    /// How much of the file is kept in memory.
+    pub fn kept_bytes(&self) -> u64 {
+        self.parts.iter().filter_map(OnceCell::get).map(|part| part.bytes.len() as u64).sum()
+    }
+
     fn part(&self, range: Range<u64>) -> Option<&[u8]> {
         let mut bytes_so_far = 0u64;
         for slot in &self.parts {

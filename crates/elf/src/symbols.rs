@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 use object::elf::{
     EM_AARCH64, EM_ARM, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STB_GLOBAL, STB_WEAK, STT_FUNC,
     STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL,
 };
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
-use object::{Endianness, ReadRef, SectionIndex, SymbolIndex};
+use object::{Endianness, ReadRef, SectionIndex, SymbolIndex as SymbolNumber};
 
 use crate::demangle::demangle;
 use crate::plt;
@@ -29,11 +30,25 @@ pub struct Symbol<'a> {
 /// All functions of a file. Names are not touched before they are asked for: most never are.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols<'a> {
+    index: Arc<SymbolIndex>,
+    names: [&'a [u8]; 2],
+}
+
+/// Where the functions of a file are. It can be kept without the file, to be used with it again: see
+/// [`crate::Elf::symbols_of`].
+#[derive(Debug, Default)]
+pub struct SymbolIndex {
     /// By start; those of one start in the order of the file.
     rows: Vec<Row>,
     /// For each row the furthest end so far: nothing before it reaches beyond.
     reach: Vec<u64>,
-    names: [&'a [u8]; 2],
+}
+
+impl SymbolIndex {
+    /// What it takes in memory.
+    pub fn bytes(&self) -> u64 {
+        (self.rows.capacity() * size_of::<Row>() + self.reach.capacity() * size_of::<u64>()) as u64
+    }
 }
 
 /// A function whose name is still a place among the names.
@@ -80,17 +95,22 @@ const PAGE: u64 = 4096;
 impl<'a> Symbols<'a> {
     /// Whether the file names nothing.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.index.rows.is_empty()
     }
 
     /// How many names there are, aliases included.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.index.rows.len()
     }
 
     /// Whether only what the loader needs is left.
     pub fn is_stripped(&self) -> bool {
         self.names[0].is_empty()
+    }
+
+    /// Where the functions are, to be kept.
+    pub fn index(&self) -> Arc<SymbolIndex> {
+        Arc::clone(&self.index)
     }
 
     /// The innermost function at an address.
@@ -105,7 +125,7 @@ impl<'a> Symbols<'a> {
 
     /// Every function under its best name, by address.
     pub fn iter(&self, demangled: bool) -> impl Iterator<Item = Symbol<'a>> + '_ {
-        let groups = self.rows.chunk_by(|a, b| a.start == b.start);
+        let groups = self.index.rows.chunk_by(|a, b| a.start == b.start);
         let mut at = 0;
         groups.filter_map(move |group| {
             let aliases = at..at + group.len();
@@ -116,12 +136,13 @@ impl<'a> Symbols<'a> {
 
     /// The rows that end before `end` and share one start.
     fn aliases_before(&self, end: usize) -> Range<usize> {
-        let start = self.rows[end - 1].start;
-        self.rows[..end].partition_point(|row| row.start < start)..end
+        let rows = &self.index.rows;
+        let start = rows[end - 1].start;
+        rows[..end].partition_point(|row| row.start < start)..end
     }
 
     fn best_of(&self, aliases: Range<usize>, demangled: bool) -> Option<Symbol<'a>> {
-        let mut rows = self.rows[aliases].iter();
+        let mut rows = self.index.rows[aliases].iter();
         let mut best = *rows.next()?;
         let mut best_name = None;
         for row in rows {
@@ -161,7 +182,7 @@ pub struct Finder<'s, 'a> {
 impl<'a> Finder<'_, 'a> {
     /// The innermost function at an address.
     pub fn find(&mut self, address: u64) -> Option<&Symbol<'a>> {
-        let Symbols { rows, reach, .. } = self.symbols;
+        let SymbolIndex { rows, reach } = &*self.symbols.index;
         let mut end = rows.partition_point(|row| row.start <= address);
         for _ in 0..MOST_NESTED {
             if end == 0 || reach[end - 1] <= address {
@@ -278,27 +299,50 @@ where
     let endian = sections.endian;
     let machine = header.e_machine(endian);
     let is_arm = [EM_ARM, EM_AARCH64].contains(&machine);
-    let mut symbols = Symbols::default();
-    for (row, (kind, table)) in
-        [(SHT_SYMTAB, Table::Full), (SHT_DYNSYM, Table::Dynamic)].into_iter().enumerate()
-    {
-        // One damaged table does not spoil the other.
-        let Ok(found) = sections.table.symbols(endian, data, kind) else { continue };
-        symbols.names[row] = sections.names_of(&found);
-        let reader = Reader { sections: &sections, is_arm, names: symbols.names[row], table };
-        reader.read(&found, &mut symbols.rows);
-    }
+    let mut rows = Vec::new();
+    let names = names_of_tables(&sections, |table, found, names| {
+        let reader = Reader { sections: &sections, is_arm, names, table };
+        reader.read(found, &mut rows);
+    });
     // Stable: aliases keep the order of the file.
-    symbols.rows.sort_by_key(|row| row.start);
-    drop_inner_labels(&mut symbols.rows);
-    settle_ends(&mut symbols.rows);
-    symbols.rows.extend(plt::rows(machine, &sections));
-    symbols.rows.sort_by_key(|row| row.start);
-    symbols.reach = symbols.rows.iter().map(|row| row.end).collect();
-    for row in 1..symbols.reach.len() {
-        symbols.reach[row] = symbols.reach[row].max(symbols.reach[row - 1]);
+    rows.sort_by_key(|row| row.start);
+    drop_inner_labels(&mut rows);
+    settle_ends(&mut rows);
+    rows.extend(plt::rows(machine, &sections));
+    rows.sort_by_key(|row| row.start);
+    let mut reach: Vec<u64> = rows.iter().map(|row| row.end).collect();
+    for row in 1..reach.len() {
+        reach[row] = reach[row].max(reach[row - 1]);
     }
-    Ok(symbols)
+    Ok(Symbols { index: Arc::new(SymbolIndex { rows, reach }), names })
+}
+
+/// The functions of a file whose index is known.
+pub(crate) fn attach<'a, H, R>(data: R, index: &Arc<SymbolIndex>) -> object::read::Result<Symbols<'a>>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let sections = Sections::<H, R>::read(H::parse(data)?, data)?;
+    Ok(Symbols { index: Arc::clone(index), names: names_of_tables(&sections, |_, _, _| {}) })
+}
+
+/// The names of both tables; `each` gets every table that can be read.
+fn names_of_tables<'a, H, R>(
+    sections: &Sections<'a, H, R>,
+    mut each: impl FnMut(Table, &SymbolTable<'a, H, R>, &'a [u8]),
+) -> [&'a [u8]; 2]
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    [(SHT_SYMTAB, Table::Full), (SHT_DYNSYM, Table::Dynamic)].map(|(kind, table)| {
+        // One damaged table does not spoil the other.
+        let Ok(found) = sections.table.symbols(sections.endian, sections.data, kind) else { return &[][..] };
+        let names = sections.names_of(&found);
+        each(table, &found, names);
+        names
+    })
 }
 
 /// Takes the functions out of one table.
@@ -313,7 +357,7 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Reader<'a, '_, H, R
     fn read(&self, table: &SymbolTable<'a, H, R>, rows: &mut Vec<Row>) {
         let holds_code: Vec<(bool, bool)> =
             self.sections.table.iter().map(|section| self.section_kind(section)).collect();
-        let kind = |index: SymbolIndex, symbol: &H::Sym| {
+        let kind = |index: SymbolNumber, symbol: &H::Sym| {
             let section = table.symbol_section(self.sections.endian, symbol, index).ok()??;
             holds_code.get(section.0).copied()
         };

@@ -21,7 +21,7 @@ use bytes::{Bytes, Order};
 use compressed::Compressed;
 use deliver::{Events, Record, kind};
 use input::{Input, Next};
-pub use live::Live;
+pub use live::{InOrder, Live};
 use rounds::Rounds;
 use tell::{Teller, Told, each_record, on_one_thread, on_two_threads};
 

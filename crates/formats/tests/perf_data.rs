@@ -34,12 +34,13 @@ impl Sink for Told {
         let ids = (sample.pid.unwrap_or(0), sample.tid.unwrap_or(0));
         let registers = sample.user_registers.map_or(0, |registers| registers.values.len());
         self.0.push(format!(
-            "sample {} at {} of {ids:?} period {} chain {} registers {registers} stack {}",
+            "sample {} at {} of {ids:?} period {} chain {} registers {registers} stack {}{}",
             sample.event,
             sample.time_ns,
             sample.period,
             chain.join(" "),
-            sample.user_stack.len()
+            sample.user_stack.len(),
+            if sample.user_stack_is_full { ", full" } else { "" }
         ));
     }
 
@@ -165,8 +166,8 @@ impl Writer {
         body.extend([self.u32(3), self.u32(0)].concat());
         body.extend(self.words(&[1000, chain.len() as u64]));
         body.extend(self.words(chain));
-        // Registers of a 64-bit process, then 16 bytes of stack of which 8 are filled.
-        body.extend(self.words(&[2, 0xaaaa, 0xbbbb, 16, 1, 2, 8]));
+        // Registers of a 64-bit process, then 16 bytes of stack, of which one event fills 8 and the other one all.
+        body.extend(self.words(&[2, 0xaaaa, 0xbbbb, 16, 1, 2, if id == 12 { 16 } else { 8 }]));
         self.record(9, 2, &body)
     }
 
@@ -274,7 +275,7 @@ fn everything_is_told_in_the_order_of_time() {
         "mmap at 0 of None 8000+100 from 0 [kernel.kallsyms]_text None true",
         "mmap at 5 of Some(7) 1000+2000 from 40 /usr/bin/node Some(20) true",
         "comm 7/7 node true",
-        "sample 1 at 20 of (7, 8) period 1000 chain 1003u registers 2 stack 8",
+        "sample 1 at 20 of (7, 8) period 1000 chain 1003u registers 2 stack 16, full",
         "sample 0 at 30 of (7, 8) period 1000 chain 8001k 1001u 1002u registers 2 stack 8",
         "sample 0 at 25 of (7, 8) period 1000 chain 1004u registers 2 stack 8",
         "Fork { time_ns: 31, pid: 0, tid: 0, parent_pid: 0, parent_tid: 0 }",

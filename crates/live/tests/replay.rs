@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use kept::keep::{Running, keep};
-use kept::text::text;
+use kept::text::{details, text};
 use kept::{Kept, Replay};
 
 /// One of each supported line.
@@ -59,6 +59,27 @@ fn kept_recordings_give_the_same_profiles() {
         let expected = fs::read_to_string(&path).unwrap_or_default();
         let different = text.lines().zip(expected.lines()).find(|(now, before)| now != before);
         assert!(text == expected, "Node {version} is different, first here: {different:?}\n{text}");
+    }
+}
+
+/// What a session hands over bit by bit is what it would have been as a whole.
+#[test]
+fn parts_make_the_whole() {
+    for version in VERSIONS {
+        let Some(node) = node(version) else { continue };
+        let kept = fixture(version);
+        let records = kept.replay(&Replay::new(&node));
+        let whole = kept.profile(&node, &records);
+        let whole = text(&whole) + &details(&whole);
+        for parts in [1, 2, 7, 40] {
+            let found = kept.profile_in_parts(&node, &records, parts);
+            let found = text(&found) + &details(&found);
+            let different = found.lines().zip(whole.lines()).find(|(now, whole)| now != whole);
+            assert!(
+                found == whole,
+                "Node {version} in {parts} parts is different, first here: {different:?}"
+            );
+        }
     }
 }
 

@@ -9,6 +9,8 @@ pub mod finish;
 pub mod generated;
 mod name;
 pub mod off_cpu;
+pub mod quality;
+pub mod roles;
 
 pub use name::{
     ANONYMOUS, EVAL, GENERATED, GENERATED_MARK, Named, TOP_LEVEL, name, name_call_frame, parts, pattern_of,

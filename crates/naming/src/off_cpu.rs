@@ -32,30 +32,65 @@ pub fn add_off_cpu_times(
     switches: impl IntoIterator<Item = CpuSwitch>,
     sums: impl IntoIterator<Item = OffCpuTime>,
 ) {
-    let samples: usize = builder.so_far().lanes().iter().map(|lane| lane.samples.len()).sum();
-    let most = samples.saturating_mul(MOST_PER_SAMPLE).max(MOST_AT_LEAST);
-    for row in reduced(paired(switches), sums.into_iter().collect(), most) {
-        builder.off_cpu_time(row);
-    }
+    OffCpu::default().add(builder, switches, sums, true);
 }
 
-fn paired(switches: impl IntoIterator<Item = CpuSwitch>) -> Vec<OffCpuTime> {
-    let mut left_at: FxHashMap<ThreadId, u64> = FxHashMap::default();
-    let mut rows = Vec::new();
-    for CpuSwitch { thread, time_ns, out } in switches {
-        if out {
-            left_at.insert(thread, time_ns);
-        } else if let Some(start_ns) = left_at.remove(&thread)
-            && let Some(length_ns) = time_ns.checked_sub(start_ns)
-        {
-            rows.push(OffCpuTime { thread, start_ns, length_ns, times: 1 });
+/// The times off the CPU of a recording, which may still grow.
+#[derive(Default)]
+pub struct OffCpu {
+    left_at: FxHashMap<ThreadId, u64>,
+    /// Sums of a second that may not be over.
+    sums: Vec<OffCpuTime>,
+    samples: usize,
+    rows: usize,
+}
+
+impl OffCpu {
+    /// Adds what came since the last time. The samples that the builder has are the new ones: they tell how many rows there
+    /// may be. In the end nothing waits any more for the rest of its second.
+    pub fn add(
+        &mut self,
+        builder: &mut Builder,
+        switches: impl IntoIterator<Item = CpuSwitch>,
+        sums: impl IntoIterator<Item = OffCpuTime>,
+        is_last: bool,
+    ) {
+        self.samples += builder.so_far().lanes().iter().map(|lane| lane.samples.len()).sum::<usize>();
+        let most = self.samples.saturating_mul(MOST_PER_SAMPLE).max(MOST_AT_LEAST);
+        let rows = self.paired(switches);
+        self.sums.extend(sums);
+        let (single, sums) = reduced(rows, std::mem::take(&mut self.sums), most.saturating_sub(self.rows));
+        let latest_ns = single.iter().chain(&sums).map(|row| row.start_ns).max().unwrap_or(0);
+        let is_over = |row: &OffCpuTime| is_last || row.start_ns / SUM_NS < latest_ns / SUM_NS;
+        let (over, open): (Vec<_>, Vec<_>) = sums.into_iter().partition(is_over);
+        self.sums = open;
+        for row in single.into_iter().chain(over) {
+            self.rows += 1;
+            builder.off_cpu_time(row);
         }
     }
-    rows
+
+    fn paired(&mut self, switches: impl IntoIterator<Item = CpuSwitch>) -> Vec<OffCpuTime> {
+        let mut rows = Vec::new();
+        for CpuSwitch { thread, time_ns, out } in switches {
+            if out {
+                self.left_at.insert(thread, time_ns);
+            } else if let Some(start_ns) = self.left_at.remove(&thread)
+                && let Some(length_ns) = time_ns.checked_sub(start_ns)
+            {
+                rows.push(OffCpuTime { thread, start_ns, length_ns, times: 1 });
+            }
+        }
+        rows
+    }
 }
 
 /// The longest times, at most so many, and sums of the others, at most as many again.
-fn reduced(rows: Vec<OffCpuTime>, mut sums: Vec<OffCpuTime>, most: usize) -> Vec<OffCpuTime> {
+fn reduced(
+    rows: Vec<OffCpuTime>,
+    mut sums: Vec<OffCpuTime>,
+    most: usize,
+) -> (Vec<OffCpuTime>, Vec<OffCpuTime>) {
     let mut lengths: Vec<u64> = rows.iter().map(|row| row.length_ns).collect();
     let limit_ns = match lengths.len().checked_sub(most + 1) {
         Some(at) => *lengths.select_nth_unstable(at).1,
@@ -63,16 +98,15 @@ fn reduced(rows: Vec<OffCpuTime>, mut sums: Vec<OffCpuTime>, most: usize) -> Vec
     };
     let is_kept =
         |row: &OffCpuTime| row.length_ns >= SHORTEST_NS && (limit_ns == 0 || row.length_ns > limit_ns);
-    let (mut kept, short): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_kept);
+    let (kept, short): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_kept);
     sums.extend(short);
     let mut period_ns = SUM_NS;
     let mut rows = summed(&sums, period_ns);
-    while rows.len() > most && period_ns < u64::MAX {
+    while rows.len() > most.max(MOST_AT_LEAST) && period_ns < u64::MAX {
         period_ns = period_ns.saturating_mul(10);
         rows = summed(&rows, period_ns);
     }
-    kept.extend(rows);
-    kept
+    (kept, rows)
 }
 
 /// One row for each thread and period.
@@ -109,7 +143,8 @@ mod tests {
             row(0, second + 1, 50),
         ];
         let before = vec![OffCpuTime { times: 7, ..row(1, 3 * MS, 700) }];
-        let all = reduced(rows, before, 1000);
+        let (kept, sums) = reduced(rows, before, 1000);
+        let all = [kept, sums].concat();
         let expected = [
             row(0, 9, 100_000),
             OffCpuTime { times: 2, ..row(0, 5, 100_029) },
@@ -123,18 +158,19 @@ mod tests {
     fn of_many_the_longest_are_kept() {
         let rows: Vec<OffCpuTime> = (0..5000).map(|at| row(0, at * MS, MS + at % 1000)).collect();
         let total = |rows: &[OffCpuTime]| rows.iter().map(|row| row.length_ns).sum::<u64>();
-        let all = reduced(rows.clone(), Vec::new(), 100);
+        let (kept, sums) = reduced(rows.clone(), Vec::new(), 100);
+        let all = [kept, sums].concat();
         let single = all.iter().filter(|row| row.times == 1).count();
         assert!((50..=100).contains(&single) && all.len() <= 105, "{single} of {}", all.len());
         assert_eq!(total(&all), total(&rows), "idle time adds up");
         let equal: Vec<OffCpuTime> = (0..5000).map(|at| row(0, at * MS, MS)).collect();
-        assert_eq!(reduced(equal, Vec::new(), 100).len(), 5, "none of them is longer than the others");
+        assert_eq!(reduced(equal, Vec::new(), 100).1.len(), 5, "none of them is longer than the others");
     }
 
     #[test]
     fn a_day_has_no_more_rows_than_that() {
         let sums: Vec<OffCpuTime> = (0..86_400).map(|at| row(0, at * SUM_NS, 10)).collect();
-        let all = reduced(Vec::new(), sums, 1000);
+        let (_, all) = reduced(Vec::new(), sums, 1000);
         assert!(all.len() <= 1000 && all.iter().map(|row| row.times).sum::<u32>() == 86_400, "{}", all.len());
     }
 }

@@ -303,6 +303,7 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
             chain: &seen.addresses(),
             user_registers: None,
             user_stack: &[],
+            user_stack_is_full: false,
         });
     }
     namer.finish()

@@ -11,7 +11,7 @@ mod spool;
 mod way;
 mod words;
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -129,20 +129,25 @@ fn form(arguments: &cli::Record) -> Result<Form, Failure> {
     }
 }
 
+/// A recording that has ended.
+struct Recorded {
+    profile: Profile,
+    /// Whether OUT.part has all of it: then it only needs another name.
+    is_in_spool: bool,
+}
+
 /// Writes OUT, and says what was recorded. Where OUT cannot be written, the summary is printed all the same, and the
 /// failure says what is kept, and where.
 fn complete(
-    profile: &Profile,
+    recorded: &Recorded,
     arguments: &cli::Record,
     out: &Output,
-    spool: &Spool,
+    spool: &mut Spool,
     showing: &Showing,
 ) -> Result<(), Failure> {
-    let failure = match export::write_whole(profile, out.form, &out.path) {
-        Ok(()) => {
-            spool.remove();
-            return deliver(profile, arguments, out, showing);
-        }
+    let profile = &recorded.profile;
+    let failure = match write(recorded, out, spool) {
+        Ok(()) => return deliver(profile, arguments, out, showing),
         // The reader of a pipe has gone: it wanted no more.
         Err(Failure::BrokenPipe) => {
             spool.remove();
@@ -156,6 +161,31 @@ fn complete(
         let _ = (showing.show)(profile);
     }
     Err(spool.explain(&failure))
+}
+
+/// Makes OUT, and removes OUT.part.
+fn write(recorded: &Recorded, out: &Output, spool: &mut Spool) -> Result<(), Failure> {
+    if spool.has_streamed() {
+        spool.stream_result()?;
+    } else if recorded.is_in_spool
+        && out.form == Form::Nodescope
+        && let Some(named) = spool.become_file(&out.path)
+    {
+        return named.map_err(|error| Failure::writing(&out.path.display().to_string(), &error));
+    } else {
+        export::write_whole(&recorded.profile, out.form, &out.path)?;
+    }
+    spool.remove();
+    Ok(())
+}
+
+/// Reads back what was written so far.
+fn read_back(spool: &mut Spool) -> Result<Profile, Failure> {
+    let hint = spool.hint();
+    let failed = |what: String| Failure::failed(what).hint(hint.as_str());
+    let mut bytes = Vec::new();
+    spool.read()?.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+    profile::file::read(&bytes).map_err(|error| failed(error.to_string()))
 }
 
 fn say_losses(profile: &Profile, out: &Output) {

@@ -7,7 +7,7 @@
 mod program;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -24,8 +24,12 @@ const APP: &str = "
 function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
 function heavy() { return spin(9e3) + 'heavy'; }
 function light() { return spin(3e3) + 'light'; }
+const both = () => { 'a'.replace('a', heavy); 'a'.replace('a', light); };
+// Compiled code has names.
+for (let i = 0; i < 2000; i++) both();
+console.log('ready');
 const stop = Date.now() + 120000;
-while (Date.now() < stop) { 'a'.replace('a', heavy); 'a'.replace('a', light); }
+while (Date.now() < stop) both();
 ";
 
 /// Small turns, many of them: more than a tenth of a CPU has time for.
@@ -128,6 +132,15 @@ impl Daemon {
     fn run(&self, name: &str, options: &[&str], flags: &[&str]) -> Result<String, String> {
         let words: &[&str] = &["run", "--detach", "--net", "none", "--name", name];
         self.tell(&[words, options, &[IMAGE, "/node"], flags, &["/app/app.js"]].concat())
+    }
+
+    /// Waits until the program in a container has begun.
+    fn wait_for_ready(&self, name: &str) {
+        let start = Instant::now();
+        while !self.tell(&["logs", name]).unwrap().contains("ready") {
+            assert!(start.elapsed() < PATIENCE, "it does not begin");
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Records process 1 from inside of its container, to stdout.
@@ -306,13 +319,18 @@ fn it_asks_on_a_terminal(daemon: &Daemon, name: &str, pid: &str) {
         command.args(["60", "script", "-qec", &record, "/dev/null"]).env("DOCKER_HOST", daemon.host());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
+        let (mut stdin, mut terminal) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         // Whoever types has read the question; a terminal throws away what came before there was one.
-        std::thread::sleep(Duration::from_secs(1));
+        let mut said = Vec::new();
+        let is_asked = |said: &[u8]| String::from_utf8_lossy(said).contains("[y/N]");
+        let mut byte = [0];
+        while !is_asked(&said) && terminal.read(&mut byte).unwrap() > 0 {
+            said.extend(byte);
+        }
         writeln!(stdin, "{answer}").unwrap();
-        let output = child.wait_with_output().unwrap();
-        drop(stdin);
-        (output.status.success(), stdout(&output))
+        terminal.read_to_end(&mut said).unwrap();
+        let status = child.wait().unwrap();
+        (status.success(), String::from_utf8_lossy(&said).into_owned())
     };
     let (is_done, said) = typed("n");
     assert!(!is_done && said.contains("open it? [y/N]"), "{said}");
@@ -329,7 +347,7 @@ fn it_is_recorded_from_inside(daemon: &Daemon, name: &str) {
     if let Err(reason) = daemon.run(&name, &options, NAMES) {
         return println!("skipped: docker with capabilities: {reason}");
     }
-    std::thread::sleep(Duration::from_secs(1));
+    daemon.wait_for_ready(&name);
     let output = daemon.record_inside(&name);
     assert!(output.status.success(), "{}", stderr(&output));
     let report = with_stdin(&["report", "--json", "-"], &output.stdout);
@@ -350,7 +368,7 @@ fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
     if let Err(reason) = daemon.run(&name, &options, &[]) {
         return println!("skipped: docker with read-only files: {reason}");
     }
-    std::thread::sleep(Duration::from_millis(500));
+    daemon.wait_for_ready(&name);
     let output = daemon.record_inside(&name);
     assert!(output.status.success(), "{}", stderr(&output));
     let report = with_stdin(&["report", "--json", "-"], &output.stdout);
@@ -366,11 +384,7 @@ fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     if let Err(reason) = daemon.tell(&[&words[..], &["/app/timers.js"]].concat()) {
         return println!("skipped: docker with a CPU limit: {reason}");
     }
-    let start = Instant::now();
-    while !daemon.tell(&["logs", &name]).unwrap().contains("ready") {
-        assert!(start.elapsed() < PATIENCE, "it does not begin");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    daemon.wait_for_ready(&name);
     let out = daemon.scratch.path("limited.nodescope");
     let output = daemon.nodescope(&["record", "-c", &name, "-d", "5s", "-o", &out]);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -5,6 +5,7 @@
 
 mod program;
 
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -30,7 +31,7 @@ const WHAT: [&str; 14] = [
     "Node",
 ];
 
-const WAITS: &str = "setTimeout(() => {}, 30000)";
+const WAITS: &str = "setInterval(() => {}, 1000)";
 
 /// A Node that waits, and ends with the test.
 struct Waiting(Child, #[expect(dead_code, reason = "goes with it")] Scratch);
@@ -45,13 +46,15 @@ impl Waiting {
     }
 
     fn start_program(mut command: Command, flags: &[&str], program: &str) -> Self {
-        command.args(flags).args(["-e", program]).stdout(Stdio::null());
+        command.args(flags).args(["-e", &format!("{program}; console.log('ready')")]).stdout(Stdio::piped());
         // With --perf-basic-prof V8 leaves a log in the current folder.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let scratch = Scratch::new(&format!("doctor-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
-        let waiting = Self(command.current_dir(&scratch.0).spawn().unwrap(), scratch);
-        std::thread::sleep(Duration::from_millis(500));
-        waiting
+        let mut child = command.current_dir(&scratch.0).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n", "{command:?}");
+        Self(child, scratch)
     }
 }
 
@@ -127,7 +130,7 @@ fn the_inspector_is_described() {
     let inspector = |flags: &[&str], program: &str| {
         let waiting = Waiting::start_program(Command::new("node"), flags, program);
         // A young process is left alone.
-        std::thread::sleep(Duration::from_millis(1000));
+        std::thread::sleep(Duration::from_millis(1100));
         let checks = json(&["doctor", "--json", &waiting.0.id().to_string()]);
         check(&checks, "inspector").clone()
     };
@@ -137,7 +140,7 @@ fn the_inspector_is_described() {
     assert!(plain["ok"] == true && plain["found"] == "closed; SIGUSR1 would open it", "{plain}");
     let open = inspector(&["--inspect=0"], WAITS);
     assert!(open["ok"] == true && open["found"].as_str().unwrap().starts_with("listens on port "), "{open}");
-    let listens = inspector(&[&port], "process.on('SIGUSR1', process.exit); setTimeout(() => {}, 30000)");
+    let listens = inspector(&[&port], &format!("process.on('SIGUSR1', process.exit); {WAITS}"));
     assert!(
         listens["ok"] == false && listens["found"].to_string().contains("listener of its own"),
         "{listens}"

@@ -27,7 +27,7 @@ fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
     let log = fs::File::create(&said).unwrap();
     let recorder = nodescope(&words(pid, out, more)).stdout(Stdio::null()).stderr(log).spawn().unwrap();
     let has_window = || fs::metadata(format!("{out}.part")).is_ok_and(|meta| meta.len() > 1000);
-    wait_until("the first window", Duration::from_secs(30), has_window);
+    wait_until("the first window", Duration::from_secs(60), has_window);
     recorder
 }
 
@@ -116,7 +116,7 @@ fn a_target_that_is_told_to_end_ends() {
             target.signal("TERM");
             let start = Instant::now();
             let mut status = None;
-            while status.is_none() && start.elapsed() < Duration::from_secs(10) {
+            while status.is_none() && start.elapsed() < Duration::from_secs(60) {
                 status = target.running.0.try_wait().unwrap();
                 std::thread::sleep(Duration::from_millis(2));
             }
@@ -246,7 +246,7 @@ fn a_stopped_recorder_does_no_harm() {
     std::thread::sleep(Duration::from_secs(17));
     let alive = || fs::read_to_string(scratch.path("alive")).unwrap_or_default();
     let before = alive();
-    wait_until("a turn of its loop", Duration::from_secs(5), || alive() != before);
+    wait_until("a turn of its loop", Duration::from_secs(30), || alive() != before);
     recorder.kill().unwrap();
     recorder.wait().unwrap();
     wait_until("closing", Duration::from_secs(20), || !is_listening(target.port));
@@ -368,7 +368,7 @@ fn calls_are_counted_exactly() {
         let out = scratch.path("a.nodescope");
         let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h", "--calls", "-F", "499"]);
         fs::write(scratch.path("go"), "").unwrap();
-        wait_until("all calls", Duration::from_secs(30), || Path::new(&scratch.path("done")).exists());
+        wait_until("all calls", Duration::from_secs(60), || Path::new(&scratch.path("done")).exists());
         std::thread::sleep(Duration::from_millis(200));
         send("INT", &recorder.id().to_string());
         assert!(recorder.wait().unwrap().success(), "{}", fs::read_to_string(scratch.path("said")).unwrap());

@@ -233,6 +233,7 @@ fn recording_of(frames: &[u8], rows: &[u32]) -> Vec<u8> {
             chain: &chain,
             user_registers,
             user_stack,
+            user_stack_is_full: false,
         };
         own::sample(7, &sample, &mut chunk);
     }

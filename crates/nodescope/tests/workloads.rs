@@ -6,18 +6,17 @@
 
 mod program;
 
+use program::inspected::wait_until;
+use program::running::{
+    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes, wait_for_begin,
+};
+use program::{Scratch, fails, json, nodescope, stderr};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
-
-use program::running::{
-    Folded, NAMES, Running, SHARES, can_record, function, is_without_kernel, nodes, wait_for_begin,
-};
-use program::{Scratch, fails, json, nodescope, stderr};
-use serde_json::Value;
 
 /// Each worker has a function of its own. It is called through a builtin, so that it stays a function.
 const WORKERS: &str = "
@@ -283,8 +282,11 @@ fn what_is_not_node_is_recorded_all_the_same() {
     assert!(!categories.contains(&"app"), "none of it is JavaScript: {categories:?}");
     drop(busy);
     let idle = Running::start(Command::new("sh").args(["-c", "echo ready; exec sleep 60"]));
-    std::thread::sleep(Duration::from_millis(200));
     let pid = idle.pid();
+    // The shell has become it, and it has begun to wait.
+    let is_asleep =
+        || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains("(sleep) S "));
+    wait_until("it sleeps", PATIENCE, is_asleep);
     let output = nodescope(&["record", &pid, "-d", "300ms", "-o", &scratch.path("b.svg")]).output().unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");

@@ -334,6 +334,12 @@ impl Builder {
         self.origin_ns.get_or_insert(0);
     }
 
+    /// Adds the functions and frames of another profile, without its stacks, samples and threads. Returns the row that
+    /// each frame has here.
+    pub fn append_frames(&mut self, other: &Profile) -> Vec<FrameId> {
+        append::append_frames(self, other)
+    }
+
     /// A builder that holds another profile, with its code as it was before some tool generated it.
     pub(crate) fn copy_with(other: &Profile, originals: &Originals) -> Self {
         append::copy_with(other, originals)

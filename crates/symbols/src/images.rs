@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use elf::{Elf, Parts, Segments, Table, UnwindTables};
+use elf::{Elf, Parts, Segments, SymbolIndex, Table, UnwindTables};
 use naming::addresses::{Library, NoNames};
 
 use crate::files::{OpenFile, path_of};
@@ -25,19 +25,68 @@ pub(crate) const VDSO: &[u8] = b"[vdso]";
 /// What the kernel appends to the path of a file that was replaced.
 const DELETED: &[u8] = b" (deleted)";
 
-/// Names the addresses of a module. `wanted` are offsets in the file, ascending; `take` gets the row of each one
-/// that has a name.
-pub(crate) fn name_offsets(
-    sources: &Sources,
-    module: &Module,
-    wanted: &[u64],
-    take: impl FnMut(usize, &str),
-) -> Result<(), NoNames> {
-    let file = find_module(sources, module)?;
-    if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok()) {
-        name_in(sources, module.root.as_deref(), &image, wanted.iter().copied(), take);
+/// A file whose functions are known.
+pub(crate) struct NamedFile {
+    image: Image,
+    index: Arc<SymbolIndex>,
+    /// What was stripped from it.
+    debug: Option<(Image, Arc<SymbolIndex>)>,
+}
+
+impl NamedFile {
+    /// Finds the file of a module and looks through its functions. `None` for what is no file, or none of ours.
+    pub(crate) fn find(sources: &Sources, module: &Module) -> Result<Option<Self>, NoNames> {
+        let image = find_module(sources, module)?;
+        Ok(image.and_then(|image| Self::of(sources, module.root.as_deref(), image)))
     }
-    Ok(())
+
+    fn of(sources: &Sources, root: Option<&Path>, image: Image) -> Option<Self> {
+        let (index, debug) = {
+            let elf = Elf::parse(&image).ok()?;
+            let symbols = elf.symbols();
+            let build_id = elf.build_id().filter(|_| symbols.is_stripped());
+            (symbols.index(), find_debug_file(sources, root, build_id))
+        };
+        let debug = debug.and_then(|image| {
+            let index = Elf::parse(&image).ok()?.symbols().index();
+            Some((image, index))
+        });
+        Some(Self { image, index, debug })
+    }
+
+    /// What it takes in memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        let debug = self.debug.as_ref().map_or(0, |(image, index)| image.kept_bytes() + index.bytes());
+        self.image.kept_bytes() + self.index.bytes() + debug
+    }
+
+    /// Names offsets in the file, which ascend; `take` gets the row of each one that has a name.
+    pub(crate) fn name(&self, demangle: bool, wanted: &[u64], take: impl FnMut(usize, &str)) {
+        if let Ok(image) = Elf::parse(&self.image) {
+            self.name_in(&image, demangle, wanted.iter().copied(), take);
+        }
+    }
+
+    fn name_in(
+        &self,
+        image: &Elf<'_, &Image>,
+        demangle: bool,
+        offsets: impl Iterator<Item = u64>,
+        mut take: impl FnMut(usize, &str),
+    ) {
+        let symbols = image.symbols_of(&self.index);
+        let debug = self.debug.as_ref().and_then(|(file, index)| Some((Elf::parse(file).ok()?, index)));
+        let debug = debug.map(|(elf, index)| elf.symbols_of(index));
+        let mut debug = debug.as_ref().map(|symbols| symbols.finder(demangle));
+        let mut finder = symbols.finder(demangle);
+        for (row, offset) in offsets.enumerate() {
+            let Some(address) = image.address_of(offset) else { continue };
+            let stripped = debug.as_mut().and_then(|debug| debug.find(address));
+            if let Some(symbol) = stripped.or_else(|| finder.find(address)) {
+                take(row, &symbol.name);
+            }
+        }
+    }
 }
 
 /// Names places in a library, which are ascending distances from the start of its range; `take` gets the row of
@@ -51,33 +100,14 @@ pub(crate) fn name_library(
     let fits = |image: &Elf<'_, &Image>| image.start_of_range(library.size).is_some();
     let root = sources.root.as_deref();
     let file = find_file(sources, root, (library.path.as_bytes(), None), fits)?;
-    if let Some(image) = file.as_ref().and_then(|file| Elf::parse(file).ok())
+    if let Some(file) = file.and_then(|image| NamedFile::of(sources, root, image))
+        && let Ok(image) = Elf::parse(&file.image)
         && let Some(start) = image.start_of_range(library.size)
     {
-        name_in(sources, root, &image, wanted.iter().map(|distance| start.wrapping_add(*distance)), take);
+        let offsets = wanted.iter().map(|distance| start.wrapping_add(*distance));
+        file.name_in(&image, sources.demangle, offsets, take);
     }
     Ok(())
-}
-
-fn name_in(
-    sources: &Sources,
-    root: Option<&Path>,
-    image: &Elf<'_, &Image>,
-    offsets: impl Iterator<Item = u64>,
-    mut take: impl FnMut(usize, &str),
-) {
-    let symbols = image.symbols();
-    let debug = if symbols.is_stripped() { find_debug_file(sources, root, image.build_id()) } else { None };
-    let debug = debug.as_ref().and_then(|file| Elf::parse(file).ok()).map(|elf| elf.symbols());
-    let mut debug = debug.as_ref().map(|symbols| symbols.finder(sources.demangle));
-    let mut finder = symbols.finder(sources.demangle);
-    for (row, offset) in offsets.enumerate() {
-        let Some(address) = image.address_of(offset) else { continue };
-        let stripped = debug.as_mut().and_then(|debug| debug.find(address));
-        if let Some(symbol) = stripped.or_else(|| finder.find(address)) {
-            take(row, &symbol.name);
-        }
-    }
 }
 
 /// How to find callers in a file, kept without the file.

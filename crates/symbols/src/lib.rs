@@ -3,8 +3,10 @@
 //! ([`source_maps`]) is here, too; what a name means is told by the crate `naming`.
 
 mod addresses;
+mod assembly;
 mod code_names;
 mod files;
+mod growing;
 mod images;
 mod javascript;
 mod jitdump;
@@ -13,15 +15,16 @@ mod kernel;
 mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
+mod loops;
 mod maps;
 mod namer;
 mod owners;
 mod perf_map;
 mod places;
 mod processes;
-mod profile_of;
 mod resolve;
 mod scripts;
+mod seen_threads;
 pub mod source_maps;
 mod sources;
 mod stacks;
@@ -32,8 +35,9 @@ mod unwind;
 mod world;
 
 pub use files::{Disk, Files, OpenFile};
+pub use growing::GrowingNamer;
 #[cfg(target_os = "linux")]
 pub use linux::{Found, Host, Note, ProcessMemory, RemoteMemory, Walker, Whereabouts};
-pub use namer::Namer;
+pub use namer::{CodeAppeared, Namer};
 pub use owners::Owners;
 pub use sources::{ForProcess, KernelNames, Sources};

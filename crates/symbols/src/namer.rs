@@ -10,6 +10,7 @@ use trace::{
     Measure, Mmap, Sample, ScriptPart, Second, ShortWaits, Sink, Switch, Turn,
 };
 
+use crate::assembly::profile_of;
 use crate::code_names::CodeNames;
 use crate::files::path_of;
 use crate::javascript::JavaScriptNames;
@@ -17,9 +18,8 @@ use crate::jitdump::{self, Change, Jitdump};
 use crate::kernel::KernelMaps;
 use crate::places::{Place, PlaceId, Places};
 use crate::processes::Process;
-use crate::profile_of::profile_of;
 use crate::scripts::Scripts;
-use crate::source_maps::{MapPlaces, apply_ran};
+use crate::source_maps::{KnownScripts, MapPlaces, apply_ran};
 use crate::sources::{Sources, given_for};
 use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
 use crate::threads::Threads;
@@ -55,15 +55,17 @@ pub struct Namer {
     pub(crate) loops: BTreeMap<(u32, u32), RawLoop>,
     pub(crate) turns: Vec<Turn>,
     pub(crate) seconds: Vec<Second>,
-    /// The rows of the threads that run loops, as they were called last.
-    pub(crate) loop_threads: BTreeMap<(u32, u32), u32>,
     /// What is known of processes, by pid.
     pub(crate) facts: FxHashMap<u32, ProcessFacts>,
     /// Frames that were named when they were seen.
     pub(crate) javascript: JavaScriptNames,
-    scripts: Scripts,
+    pub(crate) scripts: Scripts,
     /// Whether our own recorder made this: perf tells no facts.
     pub(crate) is_ours: bool,
+    /// Whether it is named bit by bit, while it is recorded.
+    pub(crate) is_growing: bool,
+    /// The processes whose perf maps are followed from their beginning.
+    pub(crate) followed: BTreeSet<u32>,
     pub(crate) about: OwnAbout,
     pub(crate) losses: Losses,
     pub(crate) clips_far_times: bool,
@@ -152,7 +154,8 @@ const MOST_TURNS: usize = 1 << 22;
 /// Sentences about damage beyond this say nothing new.
 const MOST_SENTENCES: usize = 100;
 
-fn add(sentences: &mut Vec<String>, sentence: String) {
+/// Adds a sentence, unless it was said before.
+pub(crate) fn add_sentence(sentences: &mut Vec<String>, sentence: String) {
     if sentences.len() < MOST_SENTENCES && !sentences.contains(&sentence) {
         sentences.push(sentence);
     }
@@ -180,11 +183,12 @@ impl Namer {
             loops: BTreeMap::new(),
             turns: Vec::new(),
             seconds: Vec::new(),
-            loop_threads: BTreeMap::new(),
             facts: FxHashMap::default(),
             javascript: JavaScriptNames::default(),
             scripts: Scripts::default(),
             is_ours: false,
+            is_growing: false,
+            followed: BTreeSet::new(),
             about: OwnAbout::default(),
             losses: Losses::default(),
             clips_far_times: false,
@@ -206,17 +210,11 @@ impl Namer {
 
     /// Names everything and closes the profile.
     pub fn finish(mut self) -> profile::Profile {
-        let of_turns = self.turns.iter().map(|turn| (turn.pid, turn.tid));
-        let keys: BTreeSet<(u32, u32)> = self.loops.keys().copied().chain(of_turns).collect();
-        for (pid, tid) in keys {
-            let row = self.threads.current(Some(pid), Some(tid)).row;
-            self.loop_threads.insert((pid, tid), row);
-        }
-        let scripts = std::mem::take(&mut self.scripts).finish();
-        let profile = profile_of(&self);
+        let profile = profile_of(&mut self);
         let Sources { files, root, roots, .. } = &self.world.sources;
         let places = MapPlaces { files: &**files, root: root.as_deref(), roots };
-        apply_ran(profile, &scripts, &places, !self.world.sources.leaves_maps)
+        let uses_maps = !self.world.sources.leaves_maps;
+        apply_ran(profile, self.scripts.whole(), &places, &mut KnownScripts::default(), uses_maps)
     }
 
     /// Brings a process's generated code to the time of a sample.
@@ -239,6 +237,15 @@ impl Namer {
         let unwinders = self.unwinders.get_or_insert_default();
         let is_cut = unwinders.unwind(&moment, sample, &mut self.unwound);
         self.losses.stacks_cut += u64::from(is_cut);
+    }
+
+    /// Code of a process that appeared under a name, told in the order of time.
+    pub(crate) fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
+        let CodeAppeared { time_ns, start, size, name } = *code;
+        let Some(code) = self.codes.id(name) else { return };
+        let row = self.world.processes.row(Some(pid));
+        let timeline = self.world.processes.get(row).timeline.get_or_insert_default();
+        timeline.push(CodeEvent { time_ns, change: CodeChange::Load { start, size, code } });
     }
 
     fn read_dump(&mut self, process: u32, path: &[u8]) {
@@ -288,6 +295,19 @@ impl Namer {
         }
         self.world.processes.get(process).timeline = Some(Timeline::new(events));
     }
+}
+
+/// A piece of generated code that appeared.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeAppeared<'a> {
+    /// When it was seen, on the clock of the samples.
+    pub time_ns: u64,
+    /// Its first address.
+    pub start: u64,
+    /// Its length.
+    pub size: u64,
+    /// Its name.
+    pub name: &'a str,
 }
 
 /// What a jitdump tells, as far as there is room for it.
@@ -359,20 +379,20 @@ impl Sink for Namer {
                     return frame;
                 }
                 let place = place_of(process, process_row, places, address);
-                let frame = frames.id(RawFrame { place, address: address.value });
+                let frame = frames.id(RawFrame { place, address: address.value }, process_row);
                 process.frames.insert(address.value, frame);
                 frame
             }
             Context::Kernel => *kernel_frames.entry(address.value).or_insert_with(|| {
-                frames.id(RawFrame { place: places.id(Place::Kernel), address: address.value })
+                frames.id(RawFrame { place: places.id(Place::Kernel), address: address.value }, process_row)
             }),
-            Context::JavaScript => {
-                frames.id(RawFrame { place: places.id(Place::JavaScript), address: address.value })
+            Context::JavaScript => frames
+                .id(RawFrame { place: places.id(Place::JavaScript), address: address.value }, process_row),
+            Context::Cut => {
+                frames.id(RawFrame { place: places.id(Place::Cut), address: address.value }, process_row)
             }
-            Context::Cut => frames.id(RawFrame { place: places.id(Place::Cut), address: address.value }),
-            Context::Elsewhere => {
-                frames.id(RawFrame { place: places.id(Place::Elsewhere), address: address.value })
-            }
+            Context::Elsewhere => frames
+                .id(RawFrame { place: places.id(Place::Elsewhere), address: address.value }, process_row),
         });
         let (new_frames, new_stacks) = (frames.rows.len() - known.0, stacks.rows.len() - known.1);
         self.budget.take(cost::SAMPLE + new_frames * cost::FRAME + new_stacks * cost::STACK);
@@ -499,11 +519,11 @@ impl Sink for Namer {
     }
 
     fn damage(&mut self, sentence: String) {
-        add(&mut self.losses.damage, sentence);
+        add_sentence(&mut self.losses.damage, sentence);
     }
 
     fn note(&mut self, sentence: String) {
-        add(&mut self.losses.notes, sentence);
+        add_sentence(&mut self.losses.notes, sentence);
     }
 }
 

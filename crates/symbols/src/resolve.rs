@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::thread;
+use std::time::Instant;
 
 use naming::add::{self, NamedSymbol};
 use naming::finish::WITHOUT_MAP;
@@ -15,7 +16,7 @@ use trace::Cut;
 use trace::FIRST_SYSTEM_CALL_ROW;
 use v8::name::Tier;
 
-use crate::images::{self, hex};
+use crate::images::{self, NamedFile, hex};
 use crate::javascript::{JavaScriptNames, NameOfFrame};
 use crate::kallsyms::{KERNEL, Kallsyms};
 use crate::kernel::{is_running, read_names};
@@ -36,19 +37,61 @@ const ANOTHER_USERS_MAP: &str = "generated code whose perf map belongs to anothe
 /// writes it, too: so the workers of a cluster share their frames wherever their libraries were loaded.
 type Wanted = (u64, u32);
 
+/// Files and lists that names come from. While a recording grows, they are kept: each second has new addresses.
+#[derive(Default)]
+pub(crate) struct NameFiles {
+    keeps: bool,
+    /// By the rows of modules; a reason where a file gives no names.
+    modules: FxHashMap<u32, Result<Option<NamedFile>, String>>,
+    bytes: u64,
+    kernel: Option<Result<Kallsyms, String>>,
+    /// When the perf maps of processes may be read again.
+    next_maps: FxHashMap<Option<u32>, Instant>,
+}
+
+/// What kept files may take: node itself takes 40 to 60 MB.
+const MOST_KEPT_BYTES: u64 = 96 << 20;
+/// A perf map can have gigabytes: while a recording grows, reading it takes one part in so many of the time.
+const MAP_PART: u32 = 100;
+
+impl NameFiles {
+    /// For a recording that grows.
+    pub(crate) fn growing() -> Self {
+        Self { keeps: true, ..Self::default() }
+    }
+
+    /// Keeps what names a module, as long as there is room.
+    fn keep(&mut self, row: u32, file: Result<Option<NamedFile>, String>) {
+        let bytes = file.iter().flatten().map(NamedFile::bytes).sum::<u64>();
+        if self.keeps && self.bytes + bytes <= MOST_KEPT_BYTES {
+            self.bytes += bytes;
+            self.modules.insert(row, file);
+        }
+    }
+}
+
 /// The frames of a profile, from those of a recording.
 #[derive(Default)]
 pub(crate) struct Resolved {
-    /// For each row of the recording its frame.
+    /// For each row of the recording its frame, from the first row that was asked for on.
     pub(crate) frames: Vec<FrameId>,
+    first: usize,
     reasons: Vec<String>,
     reason_of: FxHashMap<FrameId, u32>,
+    /// How many addresses of perf maps had several names.
+    pub(crate) ambiguous: u64,
+    /// Perf maps that were refused.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Resolved {
     /// Why a frame has no name, where that is known.
-    pub(crate) fn reason(&self, frame: FrameId) -> Option<String> {
-        self.reason_of.get(&frame).map(|reason| self.reasons[*reason as usize].clone())
+    pub(crate) fn reason(&self, frame: FrameId) -> Option<&str> {
+        self.reason_of.get(&frame).map(|reason| self.reasons[*reason as usize].as_str())
+    }
+
+    fn slot(&mut self, row: u32) -> &mut FrameId {
+        &mut self.frames[row as usize - self.first]
     }
 }
 
@@ -58,8 +101,6 @@ struct Resolver<'a> {
     named: FxHashMap<(StringId, StringId, StringId), NamedSymbol>,
     /// By the row of a function that was named when it was seen.
     functions: FxHashMap<(u32, Tier), NamedSymbol>,
-    /// How many addresses of perf maps had several names.
-    ambiguous: u64,
 }
 
 /// A name, and where it comes from.
@@ -84,25 +125,29 @@ struct Groups {
     javascript: Vec<Wanted>,
 }
 
-/// Names all frames of a recording.
-pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
-    let done = Resolved { frames: vec![FrameId::NONE; namer.frames.rows.len()], ..Resolved::default() };
+/// Names the frames of a recording from a row on.
+pub(crate) fn resolve(builder: &mut Builder, namer: &Namer, first: usize, files: &mut NameFiles) -> Resolved {
+    let rows = namer.frames.rows.get(first..).unwrap_or_default();
+    let done = Resolved { frames: vec![FrameId::NONE; rows.len()], first, ..Resolved::default() };
     let (named, functions) = (FxHashMap::default(), FxHashMap::default());
-    let mut all = Resolver { builder, done, named, functions, ambiguous: 0 };
-    let groups = Groups::of(namer);
+    let mut all = Resolver { builder, done, named, functions };
+    let groups = Groups::of(namer, first);
     // The kernel writes its list while it is read, which takes as long as all the files.
+    let wants_kernel = !groups.kernel.is_empty() && files.kernel.is_none();
     let kernel = thread::scope(|scope| {
-        let kernel = scope.spawn(|| (!groups.kernel.is_empty()).then(|| read_kernel(namer)));
+        let kernel = wants_kernel.then(|| scope.spawn(|| read_kernel(namer)));
         for (module, wanted) in &groups.modules {
-            all.name_module(namer, *module, wanted);
+            all.name_module(namer, *module, wanted, files);
         }
-        kernel.join().ok().flatten()
+        kernel.and_then(|kernel| kernel.join().ok())
     });
-    if let Some(names) = kernel {
-        all.name_kernel(namer, &names, &groups.kernel);
+    files.kernel = files.kernel.take().or(kernel);
+    if let Some(names) = &files.kernel {
+        all.name_kernel(namer, names, &groups.kernel);
     }
     for (process, (generated, unmapped)) in &groups.processes {
-        all.name_generated(namer, namer.world.processes.rows[*process as usize].pid, generated, unmapped);
+        let pid = namer.world.processes.rows[*process as usize].pid;
+        all.name_generated(namer, pid, generated, unmapped, files);
     }
     for (wanted, code) in &groups.codes {
         let name = Name { symbol: namer.codes.get(*code), module: JIT_MODULE, build_id: None };
@@ -121,12 +166,11 @@ pub(crate) fn resolve(builder: &mut Builder, namer: &Namer) -> Resolved {
         };
         all.give((NO_ADDRESS, wanted.1), Name { symbol, module: UNKNOWN, build_id: None });
     }
-    all.note_ambiguity();
     all.done
 }
 
 impl Resolver<'_> {
-    fn name_module(&mut self, namer: &Namer, row: u32, wanted: &[Wanted]) {
+    fn name_module(&mut self, namer: &Namer, row: u32, wanted: &[Wanted], files: &mut NameFiles) {
         let module = &namer.world.modules.rows[row as usize];
         let mut known = module.clone();
         known.build_id = known.build_id.or_else(|| namer.world.build_ids.get(&module.path).cloned());
@@ -140,14 +184,24 @@ impl Resolver<'_> {
         let build_id = known.build_id.as_deref().map(hex);
         let build_id = build_id.as_deref();
         let offsets: Vec<u64> = wanted.iter().map(|(offset, _)| *offset).collect();
-        let outcome = images::name_offsets(&namer.world.sources, &known, &offsets, |at, symbol| {
-            self.give(wanted[at], Name { symbol, module: &path, build_id });
-        });
-        let why = outcome.err().map(|why| why.to_string());
+        let sources = &namer.world.sources;
+        let kept = files.modules.remove(&row);
+        let is_kept = kept.is_some();
+        let file = kept.unwrap_or_else(|| NamedFile::find(sources, &known).map_err(|why| why.to_string()));
+        if let Ok(Some(file)) = &file {
+            file.name(sources.demangle, &offsets, |at, symbol| {
+                self.give(wanted[at], Name { symbol, module: &path, build_id });
+            });
+        }
+        let why = file.as_ref().err().map(String::as_str);
         for wanted in wanted {
-            if self.done.frames[wanted.1 as usize].some().is_none() {
-                self.refuse(*wanted, &path, build_id, why.as_deref());
+            if self.done.slot(wanted.1).some().is_none() {
+                self.refuse(*wanted, &path, build_id, why);
             }
+        }
+        match is_kept {
+            true => drop(files.modules.insert(row, file)),
+            false => files.keep(row, file),
         }
     }
 
@@ -163,18 +217,25 @@ impl Resolver<'_> {
         }
     }
 
-    fn name_generated(&mut self, namer: &Namer, pid: Option<u32>, generated: &[Wanted], unmapped: &[Wanted]) {
+    fn name_generated(
+        &mut self,
+        namer: &Namer,
+        pid: Option<u32>,
+        generated: &[Wanted],
+        unmapped: &[Wanted],
+        files: &mut NameFiles,
+    ) {
         let mut wanted: Vec<Wanted> = generated.iter().chain(unmapped).copied().collect();
         wanted.sort_unstable();
         let addresses: Vec<u64> = wanted.iter().map(|(address, _)| *address).collect();
         let module = pid.map_or_else(|| "//anon".to_owned(), |pid| format!("/tmp/perf-{pid}.map"));
-        let (found, why) = match read_perf_maps(namer, pid, &addresses) {
+        let (found, why) = match look_up_in_maps(namer, pid, &addresses, files) {
             Ok(Some(found)) => (Some(found), "not in the perf map".to_owned()),
             Ok(None) => (None, WITHOUT_MAP.to_owned()),
             Err(NoMap::Failed(sentence)) => (None, sentence),
             Err(NoMap::Refused(sentence)) => {
                 if !generated.is_empty() {
-                    self.builder.meta().losses.notes.push(sentence);
+                    self.done.notes.push(sentence);
                 }
                 (None, ANOTHER_USERS_MAP.to_owned())
             }
@@ -184,7 +245,7 @@ impl Resolver<'_> {
         let is_without_map = why == WITHOUT_MAP && !namer.javascript.is_empty();
         let module = if is_without_map { JIT_MODULE } else { module.as_str() };
         if let Some(found) = &found {
-            self.ambiguous += found.ambiguous;
+            self.done.ambiguous += found.ambiguous;
             for (wanted, name) in wanted.iter().zip(&found.names) {
                 if let Some(symbol) = name {
                     self.give(*wanted, Name { symbol, module, build_id: None });
@@ -192,12 +253,12 @@ impl Resolver<'_> {
             }
         }
         for wanted in generated {
-            if self.done.frames[wanted.1 as usize].some().is_none() {
+            if self.done.slot(wanted.1).some().is_none() {
                 self.refuse(*wanted, module, None, Some(&why));
             }
         }
         for wanted in unmapped {
-            if self.done.frames[wanted.1 as usize].some().is_none() {
+            if self.done.slot(wanted.1).some().is_none() {
                 self.refuse(*wanted, UNKNOWN, None, None);
             }
         }
@@ -219,7 +280,7 @@ impl Resolver<'_> {
         let NamedSymbol { function, category, tier, symbol } = self.symbol(symbol, module, build_id);
         let frame = Frame { function, line: 0, column: 0, category, tier, inlined: false, address, symbol };
         let id = self.builder.frame(frame);
-        self.done.frames[row as usize] = id;
+        *self.done.slot(row) = id;
         id
     }
 
@@ -247,7 +308,7 @@ impl Resolver<'_> {
         let NamedSymbol { function, category, tier, symbol } = named;
         let (line, column, inlined, address) = (frame.line, frame.column, frame.inlined, NO_ADDRESS);
         let frame = Frame { function, line, column, category, tier, inlined, address, symbol };
-        self.done.frames[row as usize] = self.builder.frame(frame);
+        *self.done.slot(row) = self.builder.frame(frame);
     }
 
     /// A function whose parts are known.
@@ -264,10 +325,6 @@ impl Resolver<'_> {
         self.functions.insert(key, named);
         Some(named)
     }
-
-    fn note_ambiguity(&mut self) {
-        self.builder.meta().losses.ambiguous = self.ambiguous;
-    }
 }
 
 fn read_kernel(namer: &Namer) -> Result<Kallsyms, String> {
@@ -276,9 +333,9 @@ fn read_kernel(namer: &Namer) -> Result<Kallsyms, String> {
 }
 
 impl Groups {
-    fn of(namer: &Namer) -> Self {
+    fn of(namer: &Namer, first: usize) -> Self {
         let mut groups = Self::default();
-        for (row, frame) in namer.frames.rows.iter().enumerate() {
+        for (row, frame) in namer.frames.rows.iter().enumerate().skip(first) {
             let wanted = (frame.address, row as u32);
             match namer.world.places.rows[frame.place.0 as usize] {
                 Place::Kernel => groups.kernel.push(wanted),
@@ -306,6 +363,26 @@ enum NoMap {
     Failed(String),
     /// It belongs to another user.
     Refused(String),
+}
+
+/// The same as [`read_perf_maps`], but in a recording that grows only as often as that costs little: a map that was
+/// followed from its beginning has told all that it has.
+fn look_up_in_maps(
+    namer: &Namer,
+    pid: Option<u32>,
+    addresses: &[u64],
+    files: &mut NameFiles,
+) -> Result<Option<Found>, NoMap> {
+    let start = Instant::now();
+    let is_followed = pid.is_some_and(|pid| namer.followed.contains(&pid));
+    if is_followed || files.next_maps.get(&pid).is_some_and(|next| start < *next) {
+        return Ok(Some(Found { names: vec![None; addresses.len()], ambiguous: 0 }));
+    }
+    let found = read_perf_maps(namer, pid, addresses);
+    if files.keeps {
+        files.next_maps.insert(pid, start + start.elapsed() * MAP_PART);
+    }
+    found
 }
 
 /// What the perf maps of a process say of ascending addresses; `None` where it has no map.

@@ -51,9 +51,10 @@ impl Scripts {
         }
     }
 
-    pub(crate) fn finish(mut self) -> BTreeMap<String, RanScript> {
+    /// All that have come, by path.
+    pub(crate) fn whole(&mut self) -> &BTreeMap<String, RanScript> {
         self.close();
-        self.whole
+        &self.whole
     }
 }
 
@@ -64,7 +65,7 @@ mod tests {
     fn told(parts: &[ScriptPart<'_>]) -> BTreeMap<String, RanScript> {
         let mut scripts = Scripts::default();
         parts.iter().for_each(|part| scripts.take(part));
-        scripts.finish()
+        scripts.whole().clone()
     }
 
     #[test]

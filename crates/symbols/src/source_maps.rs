@@ -8,6 +8,7 @@
 mod address;
 mod comment;
 mod find;
+mod known;
 mod map;
 mod names;
 mod project;
@@ -19,12 +20,14 @@ mod transpiled;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use profile::{FrameId, FunctionId, Originals, Profile, RowId, SourceId};
 
 use crate::files::Files;
 pub use address::script_path;
 use find::{Finder, Mapped, Outcome};
+pub use known::KnownScripts;
 use script::Script;
 use seen::Seen;
 use transpiled::{is_transpiled, mark};
@@ -46,15 +49,21 @@ pub struct MapPlaces<'a> {
 /// The same profile with original files, lines and names where a source map tells them, and a mark where lines are not
 /// those of the file that they are shown with.
 pub fn apply(profile: Profile, places: &MapPlaces<'_>) -> Profile {
-    apply_or_mark(profile, places, true)
+    apply_known(profile, places, &mut KnownScripts::default(), true)
 }
 
 /// The same profile with the marks alone.
 pub fn mark_generated(profile: Profile, places: &MapPlaces<'_>) -> Profile {
-    apply_or_mark(profile, places, false)
+    apply_known(profile, places, &mut KnownScripts::default(), false)
 }
 
-fn apply_or_mark(profile: Profile, places: &MapPlaces<'_>, uses_maps: bool) -> Profile {
+/// The same for a part of a recording, where more is known of its scripts.
+pub fn apply_known(
+    profile: Profile,
+    places: &MapPlaces<'_>,
+    known: &mut KnownScripts,
+    uses_maps: bool,
+) -> Profile {
     let sources = generated_sources(&profile);
     let seen = Seen::new(&profile, places.roots);
     let mut finder = Finder::new(places.files);
@@ -62,7 +71,10 @@ fn apply_or_mark(profile: Profile, places: &MapPlaces<'_>, uses_maps: bool) -> P
     let marks = !profile.meta().lines_are_checked;
     let mut originals = Originals { checks_lines: !sources.is_empty(), ..Originals::default() };
     for (source, rows) in &sources {
-        let added = match find(&rows.path, seen.roots_of(source.index()), places, &mut finder) {
+        let mut look =
+            |root: Option<&Path>| known.outcome(root, &rows.path, || finder.find(root, &rows.path));
+        let sought = find(&rows.path, seen.roots_of(source.index()), places, &mut look);
+        let added = match sought {
             Ok(Sought::Found(_)) if !uses_maps => Ok(()),
             Ok(Sought::Found(Found { mapped, root })) => {
                 let project = finder.project(root, &rows.path);
@@ -70,8 +82,11 @@ fn apply_or_mark(profile: Profile, places: &MapPlaces<'_>, uses_maps: bool) -> P
             }
             Ok(Sought::NoMap(_) | Sought::NoScript) if !marks => Ok(()),
             Ok(Sought::NoMap(root)) => {
-                let text = finder.text(root, &rows.path);
-                if text.is_some_and(|text| is_transpiled(&profile, rows, Some(&text))) {
+                let is_other_text = || {
+                    let text = finder.text(root, &rows.path);
+                    text.is_some_and(|text| is_transpiled(&profile, rows, Some(&text)))
+                };
+                if known.is_transpiled(root, &rows.path, is_other_text) {
                     mark(&profile, rows, &mut originals);
                 }
                 Ok(())
@@ -147,7 +162,7 @@ fn generated_sources(profile: &Profile) -> BTreeMap<SourceId, SourceRows> {
 
 /// A script and its map, and the root that they were found under.
 struct Found<'a> {
-    mapped: Box<Mapped>,
+    mapped: Arc<Mapped>,
     root: Option<&'a Path>,
 }
 
@@ -165,7 +180,7 @@ fn find<'a>(
     path: &str,
     roots: impl Iterator<Item = Option<&'a Path>>,
     places: &MapPlaces<'a>,
-    finder: &mut Finder<'_>,
+    look: &mut dyn FnMut(Option<&Path>) -> Outcome,
 ) -> Result<Sought<'a>, String> {
     let mut found: Option<Found<'a>> = None;
     let mut without = None;
@@ -176,7 +191,7 @@ fn find<'a>(
             None => vec![None],
         };
         for root in candidates {
-            match (finder.find(root, path), &found) {
+            match (look(root), &found) {
                 (Outcome::NoScript, _) => continue,
                 (Outcome::NoMap, _) => without = without.or(Some(root)),
                 (Outcome::Damaged(sentence), _) => return Err(sentence),

@@ -29,12 +29,18 @@ pub(crate) struct RawStack {
 #[derive(Default)]
 pub(crate) struct Frames {
     pub(crate) rows: Vec<RawFrame>,
+    /// In which process (its row) each one was seen first.
+    pub(crate) processes: Vec<u32>,
     index: HashTable<u32>,
 }
 
 impl Frames {
-    pub(crate) fn id(&mut self, frame: RawFrame) -> u32 {
-        find_or_push(&mut self.rows, &mut self.index, frame)
+    pub(crate) fn id(&mut self, frame: RawFrame, process: u32) -> u32 {
+        let id = find_or_push(&mut self.rows, &mut self.index, frame);
+        if self.processes.len() < self.rows.len() {
+            self.processes.push(process);
+        }
+        id
     }
 }
 

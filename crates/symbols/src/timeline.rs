@@ -35,6 +35,16 @@ impl Timeline {
         Self { events, ..Self::default() }
     }
 
+    /// Adds what happened later than all that is known.
+    pub(crate) fn push(&mut self, event: CodeEvent) {
+        // What has gone is not needed again.
+        if self.next == self.events.len() {
+            self.events.clear();
+            self.next = 0;
+        }
+        self.events.push(event);
+    }
+
     /// Goes on to a time. Says whether anything changed.
     pub(crate) fn advance(&mut self, time_ns: u64) -> bool {
         let before = self.next;

@@ -16,6 +16,9 @@ const NOT_FOUND: &str = "its loop was not found";
 /// Where switches and counters differ by more than this, switches were lost.
 const TRUSTED_NS: u64 = 20_000_000;
 
+/// So many times off the CPU are remembered of a thread: a busy one has that many in half a minute.
+const MOST_SPANS: usize = 1 << 16;
+
 /// What is known of a loop, from all watches of its thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RawLoop {
@@ -42,6 +45,15 @@ impl OffCpu {
         }
     }
 
+    /// Long turns are told soon after they have ended: what is older is not asked for any more, but by very long ones.
+    pub(crate) fn forget_oldest(&mut self) {
+        let surplus = self.spans.len().saturating_sub(MOST_SPANS);
+        // Not one by one.
+        if surplus > MOST_SPANS / 2 {
+            self.spans.drain(..surplus);
+        }
+    }
+
     /// How long it was off the CPU within a span, and how much of that it was ready; none where nothing is known.
     fn within(&self, start_ns: u64, end_ns: u64) -> Option<(u64, u64)> {
         let known = self.spans.first().is_some_and(|(from_ns, ..)| *from_ns <= start_ns);
@@ -63,36 +75,43 @@ impl OffCpu {
 /// Whether a start is a part of another one: a watch that noticed a new program before it was told of it began anew.
 pub(crate) fn is_part_of_a_start(turn: &Turn, all: &[Turn]) -> bool {
     let is_start = |turn: &Turn| turn.kind == trace::TurnKind::Startup;
-    let holds = |other: &Turn| {
-        let is_same = (other.pid, other.tid) == (turn.pid, turn.tid);
-        let is_around = other.start_ns <= turn.start_ns && turn.end_ns <= other.end_ns;
-        is_same && is_start(other) && is_around && *other != *turn
-    };
-    is_start(turn) && all.iter().any(holds)
+    is_start(turn) && all.iter().any(|other| *other != *turn && holds_start(other, turn))
 }
 
-/// Adds a stretch of a loop's time: a marker, and a row where it is long.
-pub(crate) fn add_turn(builder: &mut Builder, thread: ThreadId, turn: &Turn, off_cpu: Option<&OffCpu>) {
+/// Whether one start is around another one, of the same thread.
+pub(crate) fn holds_start(whole: &Turn, part: &Turn) -> bool {
+    let is_start = |turn: &Turn| turn.kind == trace::TurnKind::Startup;
+    let is_same = (whole.pid, whole.tid) == (part.pid, part.tid);
+    let is_around = whole.start_ns <= part.start_ns && part.end_ns <= whole.end_ns;
+    is_same && is_around && is_start(whole) && is_start(part)
+}
+
+/// Adds the marker of a stretch of a loop's time, if it has one.
+pub(crate) fn add_marker(builder: &mut Builder, thread: ThreadId, turn: &Turn) -> bool {
     let (start_ns, end_ns) = (turn.start_ns, turn.end_ns.max(turn.start_ns));
     let text = match turn.kind {
         trace::TurnKind::Turn => StringId::NONE,
         trace::TurnKind::Quick => builder.string(&format!("{} turns", turn.turns)),
-        // Nobody waited for it: the page must not take it for a stall.
+        // Nothing waited for it: the page must not take it for a stall.
         trace::TurnKind::Startup => builder.string("start"),
-        trace::TurnKind::Stopped => builder.string("stopped"),
+        trace::TurnKind::Stopped => return false,
     };
-    if turn.kind != trace::TurnKind::Stopped {
-        builder.marker(Marker { kind: MarkerKind::LoopTurn, thread, start_ns, end_ns, text });
-    }
+    builder.marker(Marker { kind: MarkerKind::LoopTurn, thread, start_ns, end_ns, text });
+    true
+}
+
+/// The row of a stretch of a loop's time, if it is long.
+pub(crate) fn long_turn(thread: ThreadId, turn: &Turn, off_cpu: Option<&OffCpu>) -> Option<LongTurn> {
+    let (start_ns, end_ns) = (turn.start_ns, turn.end_ns.max(turn.start_ns));
     let kind = match turn.kind {
         trace::TurnKind::Turn => TurnKind::Turn,
         trace::TurnKind::Startup => TurnKind::Startup,
         trace::TurnKind::Stopped => TurnKind::Stopped,
-        trace::TurnKind::Quick => return,
+        trace::TurnKind::Quick => return None,
     };
     let (run_ns, ready_ns) = spent(turn, end_ns - start_ns, off_cpu);
     let throttled_ns = turn.throttled_ns.map_or(UNKNOWN, |throttled_ns| throttled_ns.min(ready_ns));
-    builder.long_turn(LongTurn { kind, thread, start_ns, end_ns, run_ns, ready_ns, throttled_ns });
+    Some(LongTurn { kind, thread, start_ns, end_ns, run_ns, ready_ns, throttled_ns })
 }
 
 /// The time on a CPU and the time ready for one, of a turn of this length.
@@ -110,46 +129,68 @@ fn spent(turn: &Turn, length_ns: u64, off_cpu: Option<&OffCpu>) -> (u64, u64) {
     (exact_ns, ready_ns.max(preempted_ns).min(length_ns - exact_ns))
 }
 
-/// Adds the row of a loop, and something to draw where its turns left nothing.
-pub(crate) fn add_loop(builder: &mut Builder, thread: ThreadId, raw: &RawLoop) {
-    let (mut polled, mut turns) = (Some(0u64), Some(0u64));
-    let is_watched = raw.watches.values().any(|(_, polled, _)| polled.is_some());
-    // A watch that could not begin says nothing where another one did.
-    let counted = raw.watches.values().filter(|(_, polled, _)| polled.is_some() || !is_watched);
-    for (_, polled_ns, count) in counted {
-        polled = polled.zip(*polled_ns).map(|(sum, part)| sum.saturating_add(part));
-        turns = turns.zip(*count).map(|(sum, part)| sum.saturating_add(part));
-    }
-    let start_ns = raw.watches.keys().min().copied().unwrap_or(0);
-    let end_ns = raw.watches.values().map(|(end_ns, ..)| *end_ns).max().unwrap_or(0).max(start_ns);
-    let problem = if is_watched { StringId::NONE } else { builder.string(&raw.problem) };
-    let (polled_ns, count) = (polled.unwrap_or(UNKNOWN), turns.unwrap_or(UNKNOWN));
-    builder.event_loop(Loop { thread, start_ns, end_ns, polled_ns, turns: count, problem });
-    let markers = builder.so_far().markers();
-    let is_drawn = markers
-        .kind
-        .iter()
-        .zip(&markers.thread)
-        .any(|(kind, of)| (*kind, *of) == (MarkerKind::LoopTurn, thread));
-    if is_watched && !is_drawn {
+/// The row of a loop.
+pub(crate) fn loop_row(builder: &mut Builder, thread: ThreadId, raw: &RawLoop) -> Loop {
+    let (polled, turns) = raw.counted();
+    let (start_ns, end_ns) = raw.span();
+    let problem = if raw.is_watched() { StringId::NONE } else { builder.string(&raw.problem) };
+    let (polled_ns, turns) = (polled.unwrap_or(UNKNOWN), turns.unwrap_or(UNKNOWN));
+    Loop { thread, start_ns, end_ns, polled_ns, turns, problem }
+}
+
+/// Adds something to draw for a loop that was watched, and whose turns left nothing.
+pub(crate) fn add_marker_of_loop(builder: &mut Builder, thread: ThreadId, raw: &RawLoop) -> bool {
+    if raw.is_watched() {
+        let turns = raw.counted().1;
         let text = builder.string(&turns.map_or("quick turns".to_owned(), |turns| format!("{turns} turns")));
-        let (kind, start_ns) = (MarkerKind::LoopTurn, end_ns);
-        builder.marker(Marker { kind, thread, start_ns, end_ns, text });
+        let (kind, end_ns) = (MarkerKind::LoopTurn, raw.span().1);
+        builder.marker(Marker { kind, thread, start_ns: end_ns, end_ns, text });
+    }
+    raw.is_watched()
+}
+
+impl RawLoop {
+    fn is_watched(&self) -> bool {
+        self.watches.values().any(|(_, polled, _)| polled.is_some())
+    }
+
+    /// The time in polls, and the turns, of all watches.
+    fn counted(&self) -> (Option<u64>, Option<u64>) {
+        let (mut polled, mut turns) = (Some(0u64), Some(0u64));
+        // A watch that could not begin says nothing where another one did.
+        let is_watched = self.is_watched();
+        let counted = self.watches.values().filter(|(_, polled, _)| polled.is_some() || !is_watched);
+        for (_, polled_ns, count) in counted {
+            polled = polled.zip(*polled_ns).map(|(sum, part)| sum.saturating_add(part));
+            turns = turns.zip(*count).map(|(sum, part)| sum.saturating_add(part));
+        }
+        (polled, turns)
+    }
+
+    /// From the start of the first watch to the end of the last.
+    fn span(&self) -> (u64, u64) {
+        let start_ns = self.watches.keys().min().copied().unwrap_or(0);
+        let end_ns = self.watches.values().map(|(end_ns, ..)| *end_ns).max().unwrap_or(0);
+        (start_ns, end_ns.max(start_ns))
     }
 }
 
-/// Adds the loops of workers that were not watched, in a recording whose loops were. `builder` knows the roles.
-pub(crate) fn add_unwatched(builder: &mut Builder) {
-    let profile = builder.so_far();
-    let threads = profile.threads();
+/// Adds the loops of workers that are not among those that are known, as long as they were sampled. The builder knows
+/// the roles.
+pub(crate) fn add_unwatched(
+    builder: &mut Builder,
+    known: &[ThreadId],
+    span: impl Fn(ThreadId) -> (u64, u64),
+) {
+    if known.is_empty() {
+        return;
+    }
+    let threads = builder.so_far().threads();
     let key = |thread: ThreadId| {
         let thread = &threads[thread.index()];
         (thread.process, thread.tid)
     };
-    let known: Vec<_> = profile.loops().thread.iter().map(|thread| key(*thread)).collect();
-    if known.is_empty() {
-        return;
-    }
+    let known: Vec<_> = known.iter().map(|thread| key(*thread)).collect();
     let mut missed: BTreeMap<_, ThreadId> = BTreeMap::new();
     for (row, thread) in threads.iter().enumerate() {
         let id = ThreadId::from_index(row);
@@ -158,27 +199,11 @@ pub(crate) fn add_unwatched(builder: &mut Builder) {
         }
     }
     let problem = builder.string(NOT_FOUND);
-    for thread in missed.into_values().collect::<Vec<_>>() {
-        let (start_ns, end_ns) = span_of(builder, thread);
+    for thread in missed.into_values() {
+        let (start_ns, end_ns) = span(thread);
         let (polled_ns, turns) = (UNKNOWN, UNKNOWN);
         builder.event_loop(Loop { thread, start_ns, end_ns, polled_ns, turns, problem });
     }
-}
-
-/// From the first to the last sample of a thread.
-fn span_of(builder: &Builder, thread: ThreadId) -> (u64, u64) {
-    let lanes = builder.so_far().lanes().iter();
-    let times = lanes.flat_map(|lane| lane.samples.time_ns.iter().zip(&lane.samples.thread));
-    let times = times.filter(|(_, of)| **of == thread).map(|(time, _)| *time);
-    times
-        .fold(None, |span: Option<(u64, u64)>, time| {
-            Some(span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))))
-        })
-        .unwrap_or_else(|| {
-            let loops = builder.so_far().loops();
-            let end_ns = loops.end_ns.iter().max().copied().unwrap_or(0);
-            (end_ns, end_ns)
-        })
 }
 
 /// Adds what the kernel counted in a piece of time.
@@ -282,9 +307,13 @@ mod tests {
             (30, (30, None, None)),
             (40, (90, Some(7), Some(2))),
         ]);
-        add_loop(&mut builder, thread, &RawLoop { watches, problem: String::new() });
+        let watched = RawLoop { watches, problem: String::new() };
         let missed = RawLoop { watches: BTreeMap::from([(10, (10, None, None))]), problem: "no".into() };
-        add_loop(&mut builder, thread, &missed);
+        for raw in [&watched, &missed] {
+            let row = loop_row(&mut builder, thread, raw);
+            builder.event_loop(row);
+            assert_eq!(add_marker_of_loop(&mut builder, thread, raw), raw.is_watched());
+        }
         let profile = builder.finish();
         let rows = profile.loops();
         assert_eq!((rows.start_ns[0], rows.end_ns[0], rows.polled_ns[0], rows.turns[0]), (0, 80, 12, 5));

@@ -140,7 +140,7 @@ impl Unwinders {
         chain: &mut Vec<Address>,
     ) -> bool {
         let mut steps = Vec::new();
-        let is_cut = self.steps(moment, sample, goes_on(sample.user_stack), &mut steps);
+        let is_cut = self.steps(moment, sample, &mut steps);
         let user = |step: &Step| Address { value: step.instruction(), context: Context::User };
         chain.extend(steps.iter().map(user));
         chain.extend(is_cut.then(|| Cut::DeeperThanCopy.address()));
@@ -153,15 +153,8 @@ impl Unwinders {
     }
 
     /// Appends the frames of user space, the leaf first. Somebody who knows better than the tables what the innermost
-    /// frames are has put them there already. `goes_on`: whether there is more of the stack than these bytes. Whether
-    /// the way led there, or is too long.
-    pub(crate) fn steps(
-        &mut self,
-        moment: &Moment<'_>,
-        sample: &Sample<'_>,
-        goes_on: bool,
-        steps: &mut Vec<Step>,
-    ) -> bool {
+    /// frames are has put them there already. Whether the way led past the end of the copy, or is too long.
+    pub(crate) fn steps(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, steps: &mut Vec<Step>) -> bool {
         let Some(registers) = sample.user_registers else { return false };
         let machine = if moment.arch.is_some() { moment.machine() } else { Machine::of(registers) };
         self.settle(moment, machine.unwrap_or(&X86_64));
@@ -175,7 +168,7 @@ impl Unwinders {
             steps.push(leaf);
             return false;
         };
-        let stack = Stack { start: sp, bytes, goes_on };
+        let stack = Stack { start: sp, bytes, goes_on: sample.user_stack_is_full };
         match &process.unwinder {
             MachineUnwinder::X86_64(unwinder) => {
                 if let Some(last) = steps.last() {
@@ -470,17 +463,12 @@ where
     }
 }
 
-/// Whether there was more to copy: whoever asks for a copy asks for a round number of bytes.
-pub(crate) fn goes_on(copy: &[u8]) -> bool {
-    !copy.is_empty() && copy.len().is_multiple_of(1024)
-}
-
 /// The copy of a stack.
 #[derive(Clone, Copy)]
 struct Stack<'a> {
     start: u64,
     bytes: &'a [u8],
-    /// Whether there is more of it.
+    /// Whether there may be more of it.
     goes_on: bool,
 }
 

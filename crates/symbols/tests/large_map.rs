@@ -79,6 +79,7 @@ fn read_by_itself() {
             chain: &chain,
             user_registers: None,
             user_stack: &[],
+            user_stack_is_full: false,
         });
     }
     let profile = namer.finish();

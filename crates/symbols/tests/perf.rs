@@ -177,6 +177,7 @@ impl Replay {
             chain,
             user_registers,
             user_stack,
+            user_stack_is_full: false,
         });
         self.chain.clear();
         self.expected.push(std::mem::take(&mut self.names));

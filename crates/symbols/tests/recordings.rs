@@ -60,6 +60,7 @@ fn sample(namer: &mut Namer, time_ns: u64, pid: u32, chain: &[(u64, Context)]) {
         chain: &chain,
         user_registers: None,
         user_stack: &[],
+        user_stack_is_full: false,
     });
 }
 
@@ -317,6 +318,7 @@ fn lanes_threads_switches_and_losses() {
         chain: &[],
         user_registers: None,
         user_stack: &[],
+        user_stack_is_full: false,
     };
     namer.sample(&nobody);
     namer.sample(&Sample { event: 9, ..nobody });

@@ -281,6 +281,8 @@ pub struct Sample<'a> {
     pub user_registers: Option<Registers<'a>>,
     /// The top of the user stack, from the stack pointer upwards, where it was taken.
     pub user_stack: &'a [u8],
+    /// Whether the copy has all the bytes that were asked for: then the stack may go on behind it.
+    pub user_stack_is_full: bool,
 }
 
 /// Where code ran.

@@ -12,7 +12,7 @@ use recorded::{Recorded, Sample, Sparse, all};
 use v8::{Fault, FunctionId, FunctionKind, JsFrame, Layout, Memory, Reader, Reason, Version};
 
 /// Much more than a sample takes, also on a loaded machine.
-const LONGEST: Duration = Duration::from_secs(20);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Numbers that look random and are always the same.
 struct Random(u64);

@@ -1,10 +1,11 @@
-//! Records that have just been written, handed over at once: whoever wants them while they are fresh cannot wait until
-//! they are in order.
+//! Records that have just been written, handed over at once, or as soon as they are in order: who wants them while they are
+//! fresh cannot wait until there is a file.
 
 use trace::Sink;
 
 use super::bytes::Order;
-use super::deliver::{Deliver, Kept};
+use super::deliver::{Deliver, Kept, Record, kind};
+use super::rounds::Rounds;
 use super::tell::each_record;
 
 /// What is known of the events of a recording that is being made here.
@@ -26,5 +27,35 @@ impl Live {
         let mut deliver = Deliver::with(std::mem::take(&mut self.kept), sink);
         each_record(Order::NATIVE, records, |record| deliver.record(record));
         self.kept = deliver.keep();
+    }
+}
+
+/// The same in the order of their times: records of several CPUs come one CPU after the other.
+#[derive(Default)]
+pub struct InOrder {
+    live: Live,
+    waiting: Rounds,
+}
+
+impl InOrder {
+    /// Takes whole records of this machine's byte order. Those without a time go to the sink at once.
+    pub fn take(&mut self, records: &[u8], sink: &mut dyn Sink) {
+        let Self { live, waiting } = self;
+        each_record(Order::NATIVE, records, |bytes| {
+            let Some(record) = Record::parse(Order::NATIVE, bytes) else { return };
+            let has_time = record.kind < kind::USER_START;
+            match live.kept.events.time_of(&record) {
+                time_ns if has_time && !matches!(time_ns, 0 | u64::MAX) => {
+                    waiting.add(time_ns, bytes, |record| live.take(record, sink));
+                }
+                _ => live.take(bytes, sink),
+            }
+        });
+    }
+
+    /// Hands over everything up to a time: nothing older is expected any more.
+    pub fn tell_until(&mut self, time_ns: u64, sink: &mut dyn Sink) {
+        let Self { live, waiting } = self;
+        waiting.flush_until(time_ns, |record| live.take(record, sink));
     }
 }

@@ -71,6 +71,11 @@ impl Rounds {
         self.flush(u64::MAX, deliver);
     }
 
+    /// Nothing older than that will come any more.
+    pub(super) fn flush_until(&mut self, limit_ns: u64, deliver: impl FnMut(&[u8])) {
+        self.flush(limit_ns, deliver);
+    }
+
     fn flush(&mut self, limit_ns: u64, mut deliver: impl FnMut(&[u8])) {
         self.waiting.sort_by_key(|waiting| waiting.time_ns);
         let count = self.waiting.partition_point(|waiting| waiting.time_ns <= limit_ns);

@@ -106,8 +106,19 @@ pub(super) fn parse<'a>(
     }
     skip_raw_and_branches(attribute, &mut body)?;
     let user_registers = read_registers(order, attribute, &mut body, registers)?;
-    let user_stack = read_stack(attribute, &mut body)?;
-    Some(Sample { event, time_ns, pid, tid, cpu, period, chain, user_registers, user_stack })
+    let (user_stack, user_stack_is_full) = read_stack(attribute, &mut body)?;
+    Some(Sample {
+        event,
+        time_ns,
+        pid,
+        tid,
+        cpu,
+        period,
+        chain,
+        user_registers,
+        user_stack,
+        user_stack_is_full,
+    })
 }
 
 /// The kernel writes -1 where it does not know.
@@ -174,15 +185,17 @@ fn read_registers<'a>(
     Some(Some(Registers { mask, values }))
 }
 
-fn read_stack<'a>(attribute: &Attribute, body: &mut Bytes<'a>) -> Option<&'a [u8]> {
+/// The copy of the stack, and whether it filled the room that the kernel had for it. The kernel stops before that where
+/// the stack ends, and at a page that was never written to.
+fn read_stack<'a>(attribute: &Attribute, body: &mut Bytes<'a>) -> Option<(&'a [u8], bool)> {
     if !attribute.has(part::STACK_USER) {
-        return Some(&[]);
+        return Some((&[], false));
     }
     let size = body.u64()?;
     if size == 0 {
-        return Some(&[]);
+        return Some((&[], false));
     }
     let stack = body.take(usize::try_from(size).ok()?)?;
     let filled = usize::try_from(body.u64()?).ok()?;
-    Some(&stack[..filled.min(stack.len())])
+    Some((&stack[..filled.min(stack.len())], filled >= stack.len()))
 }

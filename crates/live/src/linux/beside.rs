@@ -1,5 +1,5 @@
 //! What is read beside the samples: which processes there are by now, their perf maps, their event loops, the CPU
-//! time that they used, and where their files are. All of it is gathered while they live: afterwards nobody can tell.
+//! time that they used, and where their files are. All of it is gathered while they live: afterwards nothing can tell it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use capture::own;
-use symbols::{Owners, Sources};
+use symbols::{GrowingNamer, Owners, Sources};
 use target::{Container, Places};
 use trace::Facts;
 
@@ -101,13 +101,25 @@ impl Beside {
             self.scans += 1;
             self.next_scan = now + if self.scans == 1 { FIRST_SCAN } else { SCAN };
         }
-        let now_ns = sys::clock::monotonic_ns();
-        // Nobody here can name a stack.
+        // Nothing here can name a stack.
         let watched = if is_last { self.watching.finish() } else { self.watching.take() };
         out.extend_from_slice(&watched.records);
-        if now >= self.next_look || is_last {
-            self.next_look = now + PAUSE;
-            self.followers.iter_mut().for_each(|follower| follower.look(now_ns));
+    }
+
+    /// Looks at the perf maps, if it is time.
+    pub(super) fn follow(&mut self, is_last: bool, namer: &mut GrowingNamer) {
+        let now = Instant::now();
+        if now < self.next_look && !is_last {
+            return;
+        }
+        self.next_look = now + PAUSE;
+        let now_ns = sys::clock::monotonic_ns();
+        for follower in &mut self.followers {
+            let pid = follower.pid();
+            follower.look(now_ns, &mut |code| namer.take_code(pid, code));
+            if follower.has_all() {
+                namer.follow(pid);
+            }
         }
     }
 
@@ -117,16 +129,18 @@ impl Beside {
         }
     }
 
-    /// Where names come from, now that everything has been seen.
-    pub(super) fn sources(&mut self) -> Sources {
-        Sources {
-            jitdumps: self.followers.iter_mut().filter_map(Follower::finish).collect(),
-            inner_pids: self.kept.inner_pids.clone(),
-            roots: self.kept.roots.clone(),
-            kept: self.kept.programs.clone(),
-            owners: self.owners.clone(),
-            ..Sources::default()
-        }
+    /// Tells where names come from, as far as that is known by now.
+    pub(super) fn tell_places(&self, sources: &mut Sources) {
+        let Kept { roots, programs, inner_pids, .. } = &self.kept;
+        sources.inner_pids.clone_from(inner_pids);
+        sources.roots.clone_from(roots);
+        sources.kept.clone_from(programs);
+        sources.owners.clone_from(&self.owners);
+    }
+
+    /// The roots of processes.
+    pub(super) fn roots(&self) -> &BTreeMap<u32, PathBuf> {
+        &self.kept.roots
     }
 
     fn scan(&mut self, is_last: bool, out: &mut Vec<u8>) {

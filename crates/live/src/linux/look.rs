@@ -362,6 +362,7 @@ impl Sleepers<'_> {
             chain: &[],
             user_registers: Some(Registers { mask: PLACE_REGISTERS, values: &[sp, pc] }),
             user_stack: stack,
+            user_stack_is_full: false,
         };
         self.walker.sample(&sample);
         self.walker.read_scripts();

@@ -1,7 +1,9 @@
 //! One session by perf events: the kernel samples, a program of our own names what it saw, and the rest is read beside it.
-//! Everything comes out as rounds of records.
+//! Everything comes out as parts of a file, named and finished.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use capture::{AttachError, Options, Sampler, Scope};
@@ -9,6 +11,7 @@ use symbols::Sources;
 
 use super::account::Account;
 use super::beside::Beside;
+use super::chunks::Chunks;
 use super::names::Names;
 
 /// How long the rings are left alone when nothing happens.
@@ -33,21 +36,32 @@ pub struct Session {
     sampler: Sampler,
     names: Names,
     beside: Option<Beside>,
+    chunks: Chunks,
+    records: Vec<u8>,
     /// When the last round began.
     began: Instant,
     has_stacks: bool,
 }
 
 impl Session {
-    /// Opens the events: processes that are started from now on are followed. Nothing is sampled yet.
-    pub fn attach(targets: Targets<'_>, options: &Options) -> Result<Self, AttachError> {
+    /// Opens the events: processes that are started from now on are followed. Nothing is sampled yet. Source maps may be
+    /// left alone.
+    pub fn attach(targets: Targets<'_>, options: &Options, leaves_maps: bool) -> Result<Self, AttachError> {
         let scope = match targets.is_system {
             true => Scope::System(targets.pids),
             false => Scope::Processes(targets.pids),
         };
         let sampler = Sampler::attach(scope, options)?;
         let has_stacks = options.stack_bytes > 0;
-        Ok(Self { sampler, names: Names::none(), beside: None, began: Instant::now(), has_stacks })
+        Ok(Self {
+            sampler,
+            names: Names::none(),
+            beside: None,
+            chunks: Chunks::new(Sources { leaves_maps, ..Sources::default() }),
+            records: Vec::new(),
+            began: Instant::now(),
+            has_stacks,
+        })
     }
 
     /// Whether the kernel's own time is seen.
@@ -60,12 +74,12 @@ impl Session {
         self.sampler.samples()
     }
 
-    /// Begins; what comes before all rounds. `all_pids` tells the processes and those that they have started by now.
+    /// Begins. `all_pids` tells the processes and those that they have started by now.
     pub fn begin(
         &mut self,
         targets: Targets<'_>,
         all_pids: impl FnOnce() -> Vec<u32>,
-    ) -> Result<Vec<u8>, AttachError> {
+    ) -> Result<(), AttachError> {
         if self.has_stacks {
             self.names = Names::prepare(&self.sampler, targets.pids);
         }
@@ -79,14 +93,19 @@ impl Session {
         let head = [self.sampler.head(), capture::waits_event(profile::WAITS_LANE)].concat();
         self.names.begin(&self.sampler);
         let first = targets.pids.first().copied().filter(|_| !targets.is_system);
-        self.beside = Some(Beside::new(first, all_pids(), account, !self.names.is_reading()));
-        Ok(head)
+        let beside = Beside::new(first, all_pids(), account, !self.names.is_reading());
+        beside.tell_places(self.chunks.namer().sources());
+        self.chunks.take(&head);
+        self.beside = Some(beside);
+        Ok(())
     }
 
-    /// Appends what was recorded since the last round.
-    pub fn round(&mut self, is_last: bool, out: &mut Vec<u8>) {
+    /// Takes what was recorded since the last round. From time to time the next part of the file comes of it, and in the end
+    /// the last one; otherwise nothing.
+    pub fn round(&mut self, is_last: bool) -> io::Result<Vec<u8>> {
         self.began = Instant::now();
-        let start = out.len();
+        self.records.clear();
+        let out = &mut self.records;
         if is_last {
             self.sampler.disable();
         }
@@ -97,11 +116,28 @@ impl Session {
             self.names.finish(&mut self.sampler, out);
         }
         self.names.read(&mut self.sampler, out);
-        let new = out.get(start..).unwrap_or_default();
-        self.sampler.know(capture::new_processes(new));
+        self.sampler.know(capture::new_processes(out));
         if let Some(beside) = &mut self.beside {
-            beside.learn(new);
+            beside.learn(out);
+            beside.follow(is_last, self.chunks.namer());
+            beside.tell_places(self.chunks.namer().sources());
         }
+        self.chunks.take(out);
+        match is_last {
+            true => self.chunks.finish(),
+            false if self.chunks.is_due() => self.chunks.next(),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// The root folders of processes that have one of their own, by pid.
+    pub fn roots(&self) -> BTreeMap<u32, PathBuf> {
+        self.beside.as_ref().map(Beside::roots).cloned().unwrap_or_default()
+    }
+
+    /// Whether there is no memory for more distinct stacks.
+    pub fn is_full(&self) -> bool {
+        self.chunks.is_full()
     }
 
     /// Waits until it is time for the next round, but not for longer.
@@ -116,10 +152,5 @@ impl Session {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(self.began.elapsed()).min(left));
         }
         Ok(())
-    }
-
-    /// Where names come from, now that everything has been seen.
-    pub fn sources(&mut self) -> Sources {
-        self.beside.as_mut().map(Beside::sources).unwrap_or_default()
     }
 }

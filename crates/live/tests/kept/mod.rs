@@ -28,9 +28,10 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use live::{Arranged, Batch, Machine, Outgoing, Rounds, SleepingStack, Stack, Wait, Watched};
+use live::{Arranged, Batch, Chunks, Machine, Outgoing, Rounds, SleepingStack, Stack, Wait, Watched};
 use profile::Profile;
-use symbols::{Files, Host, KernelNames, Namer, OpenFile, ProcessMemory, Sources, Whereabouts};
+use symbols::{Files, GrowingNamer, Host, KernelNames, Namer, OpenFile, ProcessMemory, Sources, Whereabouts};
+use trace::{Comm, Event, Fork, JavaScript, Mmap, Sample, Sink, Switch, Turn};
 use v8::{Fault, Memory};
 
 const MAGIC: &[u8] = b"nodescope live 1\n";
@@ -97,14 +98,72 @@ impl Kept {
 
     /// The profile of a recording whose records are these.
     pub fn profile(&self, node: &Path, records: &[u8]) -> Profile {
-        let waits = capture::waits_event(profile::WAITS_LANE);
-        let stream = [&capture::own::opening(), &self.head, &waits, records].concat();
-        let files = Box::new(OnlyNode(node.to_owned()));
-        let sources = Sources { files, kernel: KernelNames::None, ..Sources::default() };
-        let mut namer = Namer::new(sources, "replayed");
+        let stream = [&capture::own::opening()[..], &self.beginning(), records].concat();
+        let mut namer = Namer::new(sources(node), "recorded by perf events");
         formats::perf_data::read(&stream[..], NonZero::<usize>::MIN, &mut namer);
         namer.finish()
     }
+
+    /// The same, as a session makes it: named bit by bit, in that many parts of a file.
+    pub fn profile_in_parts(&self, node: &Path, records: &[u8], parts: usize) -> Profile {
+        let mut chunks = Chunks::new(sources(node));
+        chunks.take(&self.beginning());
+        let mut file = profile::file::file_header().to_vec();
+        let all: Vec<&[u8]> = capture::records(records).map(|(_, record)| record).collect();
+        let times: Vec<u64> = self.times(node, records);
+        for (at, part) in all.chunks(all.len().div_ceil(parts)).enumerate() {
+            chunks.take(&part.concat());
+            let time_ns = times[(times.len() * at / parts).min(times.len() - 1)];
+            file.extend(chunks.until(time_ns).unwrap());
+            // Every beginning can be opened.
+            profile::file::read(&file).unwrap().check().unwrap();
+        }
+        file.extend(chunks.finish().unwrap());
+        profile::file::read(&file).unwrap()
+    }
+
+    /// The same recording again and again for an hour at its rate, named every second; `each` is told the minutes. How many
+    /// samples that makes.
+    pub fn for_an_hour(&self, node: &Path, records: &[u8], mut each: impl FnMut(u64)) -> usize {
+        let times = self.times(node, records);
+        let lap_ns = times[times.len() - 1] - times[0] + 10_000_000;
+        let mut namer = GrowingNamer::new(sources(node), "recorded by perf events");
+        let mut live = formats::perf_data::Live::default();
+        live.take(&self.beginning(), namer.sink());
+        let (mut minutes, mut samples) = (0, 0);
+        for lap in 0..3600 * 1_000_000_000 / lap_ns + 1 {
+            let mut later = Later { sink: namer.sink(), by_ns: lap * lap_ns, samples: 0 };
+            live.take(records, &mut later);
+            samples += later.samples;
+            namer.chunk(Some(times[0] + (lap + 1) * lap_ns)).unwrap();
+            while minutes < (lap + 1) * lap_ns / 60_000_000_000 {
+                minutes += 1;
+                each(minutes);
+            }
+        }
+        namer.chunk(None).unwrap();
+        samples
+    }
+
+    /// The times of all samples, as the kernel counts.
+    fn times(&self, node: &Path, records: &[u8]) -> Vec<u64> {
+        let profile = self.profile(node, records);
+        let start_ns = (profile.meta().start_clock_s.unwrap() * 1e9) as u64;
+        let lanes = profile.lanes().iter().flat_map(|lane| &lane.samples.time_ns);
+        let mut times: Vec<u64> = lanes.map(|time_ns| start_ns + time_ns).collect();
+        times.sort_unstable();
+        times
+    }
+
+    /// What comes before the records.
+    fn beginning(&self) -> Vec<u8> {
+        [&self.head[..], &capture::waits_event(profile::WAITS_LANE)].concat()
+    }
+}
+
+fn sources(node: &Path) -> Sources {
+    let files = Box::new(OnlyNode(node.to_owned()));
+    Sources { files, kernel: KernelNames::None, ..Sources::default() }
 }
 
 /// A machine that has one file: Node. Other files differ from machine to machine.
@@ -385,5 +444,56 @@ impl Input<'_> {
     fn wait(&mut self) -> Wait {
         let (number, pid, tid) = (self.u64(), self.u32(), self.u32());
         Wait { number, pid, tid, time_ns: self.u64(), weight_ns: self.u64() }
+    }
+}
+
+/// Tells records as if they were later.
+struct Later<'a> {
+    sink: &'a mut dyn Sink,
+    by_ns: u64,
+    samples: usize,
+}
+
+impl Sink for Later<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        self.sink.event(event);
+    }
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.samples += 1;
+        self.sink.sample(&Sample { time_ns: sample.time_ns + self.by_ns, ..*sample });
+    }
+
+    fn mmap(&mut self, mmap: &Mmap<'_>) {
+        self.sink.mmap(mmap);
+    }
+
+    fn comm(&mut self, comm: &Comm<'_>) {
+        self.sink.comm(comm);
+    }
+
+    fn fork(&mut self, fork: &Fork) {
+        self.sink.fork(fork);
+    }
+
+    fn switch(&mut self, switch: &Switch) {
+        self.sink.switch(&Switch { time_ns: switch.time_ns + self.by_ns, ..*switch });
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        let (start_ns, end_ns) = (turn.start_ns + self.by_ns, turn.end_ns + self.by_ns);
+        self.sink.turn(&Turn { start_ns, end_ns, ..*turn });
+    }
+
+    fn javascript(&mut self, frame: &JavaScript<'_>) {
+        self.sink.javascript(frame);
+    }
+
+    fn lost(&mut self, count: u64) {
+        self.sink.lost(count);
+    }
+
+    fn damage(&mut self, sentence: String) {
+        self.sink.damage(sentence);
     }
 }

@@ -1,6 +1,6 @@
 //! A profile as text that a person can compare: for each lane the functions with their shares, and the tree of stacks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use profile::{Lane, Profile, StackId};
@@ -24,6 +24,46 @@ pub fn text(profile: &Profile) -> String {
     let losses = &profile.meta().losses;
     writeln!(out, "unnamed {:?} of {} frames", losses.unnamed, losses.frames).unwrap();
     writeln!(out, "damage {:?}, cut {}, lost {}", losses.damage, losses.stacks_cut, losses.lost).unwrap();
+    out
+}
+
+/// What belongs to threads, and what the kernel and the watch of loops counted, with times as the kernel counts. A
+/// recording that is named bit by bit may begin later: it does not wait for what is told later and was earlier.
+pub fn details(profile: &Profile) -> String {
+    let mut out = String::new();
+    let start_ns = (profile.meta().start_clock_s.unwrap_or(0.0) * 1e9).round() as u64;
+    let at = |time_ns: u64| (start_ns + time_ns) / 1000;
+    let mut threads: Vec<_> = profile.threads().iter().collect();
+    threads.sort_by_key(|thread| thread.tid);
+    for thread in threads {
+        let pid = profile.processes()[thread.process.index()].pid;
+        writeln!(out, "thread {pid:?} {:?} {} {:?}", thread.tid, profile.text(thread.name), thread.role)
+            .unwrap();
+    }
+    let turns = profile.long_turns();
+    let rows = turns
+        .ids()
+        .map(|id| turns.row(id))
+        .map(|row| (row.kind, at(row.start_ns), at(row.end_ns), row.run_ns, row.ready_ns));
+    writeln!(out, "long turns {:?}", rows.collect::<Vec<_>>()).unwrap();
+    let loops = profile.loops();
+    let rows = loops.ids().map(|id| loops.row(id)).map(|row| (at(row.end_ns), row.polled_ns, row.turns));
+    writeln!(out, "loops {:?}", rows.collect::<Vec<_>>()).unwrap();
+    let markers = profile.markers();
+    let rows = markers.ids().map(|id| markers.row(id)).map(|row| at(row.end_ns));
+    writeln!(out, "markers {:?}", rows.collect::<BTreeSet<_>>()).unwrap();
+    let off_cpu = profile.off_cpu();
+    let mut times: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+    for row in off_cpu.ids().map(|id| off_cpu.row(id)) {
+        *times.entry(profile.thread(row.thread).tid).or_default() += u64::from(row.times);
+    }
+    writeln!(out, "times off the CPU {times:?}").unwrap();
+    let lanes = profile.lanes().iter().map(|lane| lane.samples.time_ns.iter().map(|time_ns| at(*time_ns)));
+    let times: Vec<Vec<u64>> = lanes.map(Iterator::collect).collect();
+    writeln!(out, "times {times:?}").unwrap();
+    let meta = profile.meta();
+    let about = (&meta.command, &meta.node_version, meta.interval_ns, &meta.system);
+    writeln!(out, "{about:?} {} {:?}", meta.format, meta.losses.notes).unwrap();
     out
 }
 

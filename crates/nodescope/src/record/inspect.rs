@@ -8,14 +8,11 @@ mod process;
 mod say;
 mod visit;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
-
-use profile::Profile;
 
 use super::spool::{MOST_IN_MEMORY, Spool};
 use super::words::name_for;
-use super::{Output, Showing, complete, limit};
+use super::{Output, Recorded, Showing, complete, limit, read_back};
 use crate::cli;
 use crate::failure::{Failure, warn};
 use crate::{input, select};
@@ -75,7 +72,7 @@ fn record(
     sys::signals::ignore_stop();
     let mut collector = Collector::new(spool, arguments.frequency, plan.whole());
     let visited = visit_all(arguments, places, plan, &mut collector);
-    let (profile, spool) = match collector.finish() {
+    let (profile, mut spool) = match collector.finish() {
         Ok(found) => found,
         // Why there is nothing is told by what went wrong first.
         Err(failure) => return Err(visited.err().unwrap_or(failure)),
@@ -83,7 +80,7 @@ fn record(
     let roots = visit::roots(places);
     let profile = input::with_originals(profile, arguments.maps, None, &roots);
     let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-    complete(&profile, arguments, &out, &spool, showing)?;
+    complete(&Recorded { profile, is_in_spool: false }, arguments, &out, &mut spool, showing)?;
     visited
 }
 
@@ -121,13 +118,4 @@ fn visit_all(
         Some(failure) if is_lost.iter().all(|is_lost| *is_lost) && collector.is_empty() => Err(failure),
         _ => Ok(()),
     }
-}
-
-/// Reads back what was written so far.
-fn read_back(spool: &mut Spool) -> Result<Profile, Failure> {
-    let hint = spool.hint();
-    let failed = |what: String| Failure::failed(what).hint(hint.as_str());
-    let mut bytes = Vec::new();
-    spool.read()?.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
-    profile::file::read(&bytes).map_err(|error| failed(error.to_string()))
 }

@@ -1,5 +1,6 @@
-//! OUT.part: what was recorded so far, on disk. It opens like any recording, also after `kill -9`. What a full disk has no
-//! room for stays in memory, within a limit, and an OUT.part that an earlier recording left is kept under another name.
+//! OUT.part: what was recorded so far, on disk. It opens like any recording, also after `kill -9`, and becomes OUT in the
+//! end. What a full disk has no room for stays in memory, within a limit, and an OUT.part that an earlier recording left
+//! is kept under another name. What goes to stdout goes there at once.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -34,6 +35,9 @@ pub(super) struct Spool {
     most_in_memory: u64,
     /// Why the file could not be written any more.
     trouble: Option<String>,
+    /// Whether everything also goes to stdout, and why that has ended.
+    streams: bool,
+    stream_end: Option<io::Error>,
 }
 
 impl Spool {
@@ -83,19 +87,40 @@ impl Spool {
             rest_bytes: 0,
             most_in_memory,
             trouble: None,
+            streams: false,
+            stream_end: None,
         })
     }
 
-    /// Writes a chunk and its checksum: what a crash or a bad disk made of it is noticed.
-    #[cfg(target_os = "linux")]
-    pub(super) fn write(&mut self, chunk: &[u8]) {
-        if !chunk.is_empty() {
-            self.append(&[chunk, &capture::own::seal(chunk)].concat());
+    /// From now on everything goes to stdout, too, as soon as it comes.
+    pub(super) fn stream(&mut self, opening: &[u8]) {
+        self.streams = true;
+        self.write_stream(opening);
+    }
+
+    fn write_stream(&mut self, bytes: &[u8]) {
+        if self.streams && self.stream_end.is_none() {
+            let mut out = io::stdout().lock();
+            self.stream_end = out.write_all(bytes).and_then(|()| out.flush()).err();
         }
     }
 
-    /// Writes what has a checksum of its own, or keeps it in memory where the disk has no room.
+    /// Whether everything has gone to stdout already.
+    pub(super) fn has_streamed(&self) -> bool {
+        self.streams
+    }
+
+    /// What happened to stdout.
+    pub(super) fn stream_result(&mut self) -> Result<(), Failure> {
+        self.stream_end.take().map_or(Ok(()), |error| Err(Failure::writing("stdout", &error)))
+    }
+
+    /// Writes the next part of the file, or keeps it in memory where the disk has no room.
     pub(super) fn append(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.write_stream(bytes);
         if self.trouble.is_none() {
             match self.file.write_all(bytes) {
                 Ok(()) => {
@@ -116,9 +141,17 @@ impl Spool {
         }
     }
 
-    /// Whether there is no room left for more, neither on disk nor in memory: the recording has to end.
+    /// Whether there is no room left for more, neither on disk nor in memory, or nothing reads stdout any more: the
+    /// recording has to end.
     pub(super) fn is_full(&self) -> bool {
-        self.rest_bytes > 0 && self.rest_bytes >= self.most_in_memory
+        self.stream_end.is_some() || self.rest_bytes > 0 && self.rest_bytes >= self.most_in_memory
+    }
+
+    /// Gives what was recorded its name. `None` where that does not do: OUT is no plain file, or OUT.part is not whole.
+    pub(super) fn become_file(&self, out: &Path) -> Option<io::Result<()>> {
+        let is_place = fs::symlink_metadata(out).map_or(true, |meta| meta.is_file());
+        let is_whole = self.trouble.is_none() && output::is_at(&self.file, &self.path);
+        (is_place && is_whole && !self.streams).then(|| fs::rename(&self.path, out))
     }
 
     fn go_on_in_memory(&mut self, error: &io::Error) {

@@ -55,6 +55,16 @@ pub(super) fn copy_with(other: &Profile, originals: &Originals) -> Builder {
     builder
 }
 
+/// Adds the functions and frames of another profile; where each frame went.
+pub(super) fn append_frames(builder: &mut Builder, other: &Profile) -> Vec<FrameId> {
+    let mut moved = Moved {
+        strings: other.strings.iter().map(|text| builder.string(text)).collect(),
+        ..Moved::default()
+    };
+    append_functions(builder, other, &mut moved, &Originals::default());
+    moved.frames
+}
+
 fn append_tables(
     builder: &mut Builder,
     other: &Profile,
@@ -65,7 +75,12 @@ fn append_tables(
         strings: other.strings.iter().map(|text| builder.string(text)).collect(),
         ..Moved::default()
     };
-    append_code(builder, other, &mut moved, originals);
+    append_functions(builder, other, &mut moved, originals);
+    for id in other.stacks.ids() {
+        let row = other.stacks.row(id);
+        let stack = builder.stack(moved.stack(row.parent), moved.frames[row.frame.index()]);
+        moved.stacks.push(stack);
+    }
     append_threads(builder, other, &mut moved, joining.process_name);
     append_samples(builder, other, &moved, joining.later_ns);
     append_loops(builder, other, &moved, joining.later_ns);
@@ -91,7 +106,8 @@ impl Moved {
     }
 }
 
-fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved, originals: &Originals) {
+/// Everything that a frame refers to, and the frames.
+fn append_functions(builder: &mut Builder, other: &Profile, moved: &mut Moved, originals: &Originals) {
     for row in &other.sources {
         // A source map's row may refer to a later one: such a reference is dropped rather than guessed.
         let generated = row.generated.some().filter(|id| id.index() < moved.sources.len());
@@ -135,11 +151,6 @@ fn append_code(builder: &mut Builder, other: &Profile, moved: &mut Moved, origin
             }
         }
         moved.frames.push(builder.frame(moved_row));
-    }
-    for id in other.stacks.ids() {
-        let row = other.stacks.row(id);
-        let stack = builder.stack(moved.stack(row.parent), moved.frames[row.frame.index()]);
-        moved.stacks.push(stack);
     }
 }
 

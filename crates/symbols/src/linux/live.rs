@@ -20,7 +20,7 @@ use crate::javascript::{told_function, told_tier};
 use crate::places::Place;
 use crate::sources::Sources;
 use crate::unwind::sleeping::Sleeper;
-use crate::unwind::{Moment, Step, Unwinders, goes_on};
+use crate::unwind::{Moment, Step, Unwinders};
 use crate::world::World;
 use scripts::Scripts;
 use tries::Tries;
@@ -289,7 +289,7 @@ impl<'a> Walker<'a> {
                 let framed = frames.iter().position(|frame| frame.fp.is_some()).unwrap_or(0);
                 self.steps.extend(frames.iter().take(framed + 1).map(step_of));
             }
-            self.is_cut = self.unwinders.steps(&moment, sample, goes_on(sample.user_stack), &mut self.steps);
+            self.is_cut = self.unwinders.steps(&moment, sample, &mut self.steps);
         }
         let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
         if is_lost || self.steps.is_empty() {

@@ -3,6 +3,7 @@
 
 use std::io::{Read, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::address::{MapAddress, folder_of, map_address};
 use super::comment::{self, Comment};
@@ -26,9 +27,17 @@ pub(super) struct Mapped {
     pub(super) folder: String,
 }
 
+impl Mapped {
+    /// What it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.map.bytes() + self.text.bytes()
+    }
+}
+
 /// What came of looking for a map.
+#[derive(Clone)]
 pub(super) enum Outcome {
-    Found(Box<Mapped>),
+    Found(Arc<Mapped>),
     /// There is no such script on this machine.
     NoScript,
     /// The script has no map.
@@ -61,7 +70,7 @@ impl<'a> Finder<'a> {
         let folder = found.folder;
         drop(found.bytes);
         let Some(Ok(text)) = self.read(&mut file) else { return Outcome::NoMap };
-        Outcome::Found(Box::new(Mapped { map, text: ScriptText::new(text), folder }))
+        Outcome::Found(Arc::new(Mapped { map, text: ScriptText::new(text), folder }))
     }
 
     /// The sources that the map of a script carries: their names as the map has them, and their texts; and the folder

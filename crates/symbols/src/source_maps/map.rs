@@ -58,6 +58,13 @@ impl fmt::Display for MapError {
 }
 
 impl Map {
+    /// What it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let texts: usize =
+            self.sources.iter().chain(&self.names).map(|text| text.len() + size_of::<String>()).sum();
+        self.places.len() * size_of::<Token>() + texts
+    }
+
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, MapError> {
         let text = std::str::from_utf8(bytes).map_err(|_| MapError::Json)?;
         let written: Written<'_> = serde_json::from_str(without_guard(text)).map_err(|_| MapError::Json)?;

@@ -12,6 +12,11 @@ pub(super) struct ScriptText {
 const BLOCK: usize = 4096;
 
 impl ScriptText {
+    /// What it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len() + (self.line_starts.len() + self.units.len()) * size_of::<usize>()
+    }
+
     pub(super) fn new(bytes: Vec<u8>) -> Self {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());

@@ -11,6 +11,7 @@ use profile::{FunctionId, OriginalFrame, OriginalFunction, Originals, Profile};
 
 use super::address::{MapAddress, folder_of, map_address};
 use super::find::{Finder, Mapped, damage};
+use super::known::KnownScripts;
 use super::map::Map;
 use super::names::is_written_at;
 use super::project::Project;
@@ -55,6 +56,7 @@ pub fn apply_ran(
     profile: Profile,
     scripts: &BTreeMap<String, RanScript>,
     places: &MapPlaces<'_>,
+    known: &mut KnownScripts,
     uses_maps: bool,
 ) -> Profile {
     let mut sources = generated_sources(&profile);
@@ -68,7 +70,8 @@ pub fn apply_ran(
     for (source, rows) in &sources {
         let root = seen.roots_of(source.index()).next().flatten().or(places.root);
         let script = &scripts[&rows.path];
-        if let Some(mapped) = uses_maps.then(|| mapped(script, &rows.path, &mut finder, root)).flatten() {
+        let find = || mapped(script, &rows.path, &mut finder, root);
+        if let Some(mapped) = uses_maps.then(|| known.ran(&rows.path, script, find)).flatten() {
             let project = Project::new(places.files, root, &rows.path);
             let added =
                 mapped.and_then(|mapped| Script::new(&profile, rows, &mapped, &project).add(&mut originals));

@@ -51,6 +51,33 @@ enum Call {
     Outside,
 }
 
+/// Where the frame pointers from a frame on lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    Nowhere,
+    /// Past the end of the copy.
+    BehindCopy,
+    /// To the C library, which begins every thread; or so far that it is a chain.
+    Root,
+}
+
+/// A caller from which frame pointers lead to the root is believed before one from which they leave the copy.
+#[derive(Default)]
+struct Surest {
+    /// The first that leads past the end of the copy.
+    unproven: Option<Caller>,
+}
+
+impl Surest {
+    /// Whether this is the one. Otherwise it is kept where it may be.
+    fn is_found(&mut self, lead: Lead, caller: Caller) -> bool {
+        if lead == Lead::BehindCopy {
+            self.unproven = self.unproven.or(Some(caller));
+        }
+        lead == Lead::Root
+    }
+}
+
 /// How far the caller may be: two paths and a little more.
 const MOST_BYTES: u64 = 16 << 10;
 
@@ -68,32 +95,45 @@ const MOST_KNOWN: usize = 1 << 16;
 impl Codes {
     /// The caller of a function that has neither tables nor a frame.
     pub(super) fn caller(&mut self, search: &Search<'_>) -> Option<Caller> {
-        let Search { moment, stack, sp, fp, is_blind, .. } = *search;
-        search.words().find_map(|(slot, pc)| {
-            let is_caller = match pc.checked_sub(1).and_then(|call| moment.process.find(call)) {
-                _ if pc <= PAGE || is_blind(pc - 1) => false,
-                // The bytes of generated code are not here: it is believed where its address is expected.
-                Some(place) if matches!(moment.place(place), Place::Generated(_)) => slot == sp,
-                _ => self.call_before(moment, pc) == Call::Outside,
-            };
-            if !is_caller {
-                return None;
+        let Search { stack, sp, fp, .. } = *search;
+        let mut surest = Surest::default();
+        for (slot, pc) in search.words() {
+            if !self.is_call_from_outside(search, slot, pc) {
+                continue;
             }
             // What is pushed first is nearest to the return address.
             let saved = (0..(slot - sp) / 8).rev().filter_map(|row| stack.read(sp + row * 8).ok());
-            let mut pointers = std::iter::once(fp).chain(saved);
-            let fp = pointers.find(|fp| *fp > slot && self.leads_on(search, *fp))?;
-            Some(Caller { pc, sp: slot.checked_add(8)?, fp })
-        })
+            for fp in std::iter::once(fp).chain(saved).filter(|fp| *fp > slot) {
+                let Some(caller) = slot.checked_add(8).map(|sp| Caller { pc, sp, fp }) else { continue };
+                if surest.is_found(self.lead(search, fp), caller) {
+                    return Some(caller);
+                }
+            }
+        }
+        surest.unproven
+    }
+
+    /// Whether an address on the stack may be that of a caller in another file.
+    fn is_call_from_outside(&mut self, search: &Search<'_>, slot: u64, pc: u64) -> bool {
+        let Search { moment, sp, is_blind, .. } = *search;
+        match pc.checked_sub(1).and_then(|call| moment.process.find(call)) {
+            _ if pc <= PAGE || is_blind(pc - 1) => false,
+            // The bytes of generated code are not here: it is believed where its address is expected.
+            Some(place) if matches!(moment.place(place), Place::Generated(_)) => slot == sp,
+            _ => self.call_before(moment, pc) == Call::Outside,
+        }
     }
 
     /// The caller of a function that has saved the frame pointer at a distance from where the stack pointer was before
     /// the call.
     pub(super) fn caller_of_saved(&mut self, search: &Search<'_>, distance: i64) -> Option<Caller> {
         let home = module_at(search.moment, search.address);
-        search.words().find_map(|(slot, pc)| {
-            let sp = slot.checked_add(8)?;
-            let fp = search.stack.read(sp.checked_add_signed(distance)?).ok()?;
+        let mut surest = Surest::default();
+        for (slot, pc) in search.words() {
+            let Some(sp) = slot.checked_add(8) else { continue };
+            let Some(Ok(fp)) = sp.checked_add_signed(distance).map(|at| search.stack.read(at)) else {
+                continue;
+            };
             let is_call = match self.call_before(search.moment, pc) {
                 Call::No => false,
                 Call::Inside(distance) => {
@@ -102,33 +142,42 @@ impl Codes {
                 // By a pointer, but out of the same library.
                 Call::Outside => home.is_some() && home == module_at(search.moment, pc.wrapping_sub(1)),
             };
-            (is_call && fp > slot && self.leads_on(search, fp)).then_some(Caller { pc, sp, fp })
-        })
+            let caller = Caller { pc, sp, fp };
+            if is_call && fp > slot && surest.is_found(self.lead(search, fp), caller) {
+                return Some(caller);
+            }
+        }
+        surest.unproven
     }
 
-    /// Whether frame pointers lead from a frame to the C library, which begins every thread, or to the end of the copy.
-    fn leads_on(&mut self, search: &Search<'_>, mut fp: u64) -> bool {
+    /// Where frame pointers lead from a frame. Memory of other kinds may lie above a thread's stack, and pointers to it
+    /// look like pointers to what was not copied: at least one frame must be there to be believed.
+    fn lead(&mut self, search: &Search<'_>, mut fp: u64) -> Lead {
         let Search { moment, stack, is_blind, .. } = *search;
-        for _ in 0..LONG_CHAIN {
+        for frames in 0..LONG_CHAIN {
+            if !fp.is_multiple_of(8) {
+                return Lead::Nowhere;
+            }
             let (Ok(above), Ok(pc)) = (stack.read(fp), stack.read(fp.saturating_add(8))) else {
-                return stack.is_beyond(fp);
+                let is_behind = frames > 0 && stack.is_beyond(fp);
+                return if is_behind { Lead::BehindCopy } else { Lead::Nowhere };
             };
             let call = pc.wrapping_sub(1);
             let is_call = match file_at(moment, call) {
                 Some((module, _))
                     if is_blind(call) || is_c_library(&moment.modules.rows[module as usize]) =>
                 {
-                    return true;
+                    return Lead::Root;
                 }
                 Some(_) => self.call_before(moment, pc) != Call::No,
                 None => moment.is_code(call),
             };
-            if !is_call || !fp.is_multiple_of(8) || above <= fp {
-                return false;
+            if !is_call || above <= fp {
+                return Lead::Nowhere;
             }
             fp = above;
         }
-        true
+        Lead::Root
     }
 
     /// What stands before an address.
@@ -210,3 +259,6 @@ fn call_of(moment: &Moment<'_>, end: u64, distance_of_call: i32) -> Call {
         Call::Inside(distance_of_call)
     }
 }
+
+#[cfg(test)]
+mod tests;

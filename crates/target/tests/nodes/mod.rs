@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// One of each line that is supported.
 pub const VERSIONS: [&str; 5] = ["18.20.8", "20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 
+/// How long a test waits for what takes a moment, on a machine that has much else to do.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Older than the gate asks for.
 pub const SETTLED: Duration = Duration::from_millis(1200);
 
@@ -89,9 +92,20 @@ impl Running {
     }
 
     pub fn wait_for(&self, text: &str) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + PATIENCE;
         while !self.printed().contains(text) {
             assert!(Instant::now() < end, "no {text}: {}", self.printed());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the kernel says so of it.
+    pub fn wait_for_state(&self, state: &str) {
+        let end = Instant::now() + PATIENCE;
+        let wanted = format!("State:\t{state}");
+        let status = || fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        while !status().contains(&wanted) {
+            assert!(Instant::now() < end, "it is not {state}: {}", status());
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -1,23 +1,21 @@
 //! Recording by perf events: the kernel samples, and the process does not notice.
 
 use std::fs;
-use std::num::NonZero;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use capture::{AttachError, EventError, ExtraEvent, Options};
 use live::{LONGEST_ROUND, Session, Targets, not_node};
-use profile::Profile;
-use symbols::{Namer, Sources};
 
 use super::target::Target;
 use crate::cli;
+use crate::export::Form;
 use crate::failure::{Failure, warn};
-use crate::record::progress::Progress;
+use crate::record::progress::{Progress, clear_line};
 use crate::record::spool::Spool;
 use crate::record::words::name_for;
-use crate::record::{Output, Showing, complete, limit};
+use crate::record::{Output, Recorded, Showing, complete, limit, read_back};
 use crate::text::duration;
 use crate::{advice, input, invoked};
 
@@ -33,24 +31,30 @@ pub(super) fn run(
     out.told.extend(told);
     let options = options(arguments, &target)?;
     let most_in_memory = super::leave_room(target.pids())?;
-    let mut session = attach(&target, &options)?;
-    let mut spool = Spool::create(&out.path, &capture::own::opening(), most_in_memory)?;
+    let mut session = attach(&target, &options, arguments.maps.no_source_maps)?;
+    let mut spool = create_spool(arguments, &out, most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     say_start(&session, &target, arguments.frequency, limit);
     out.told.extend(say_not_node(&target));
-    let head = session.begin(targets(&target), || target.all_pids());
-    spool.write(&head.map_err(|error| explain(error, &target))?);
+    let begun = session.begin(targets(&target), || target.all_pids());
+    begun.map_err(|error| explain(error, &target))?;
     target.let_go()?;
     let by_signal = sample(&mut session, &mut target, limit, &mut spool);
     target.end_of_recording(*by_signal.as_ref().unwrap_or(&false));
-    let sources = Sources { leaves_maps: arguments.maps.no_source_maps, ..session.sources() };
-    let roots = sources.roots.clone();
-    let completed = import(&mut spool, sources, &target).and_then(|profile| {
-        let profile = input::with_originals(profile, arguments.maps, None, &roots);
-        let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
-        complete(&profile, arguments, &out, &spool, showing)
-    });
+    let completed = finish(arguments, &mut spool, &session, &target)
+        .and_then(|recorded| complete(&recorded, arguments, &out, &mut spool, showing));
     target.status(completed.and(by_signal.map(drop)))
+}
+
+/// What is recorded is a file of ours from its first byte on; on stdout it can be read while it grows.
+fn create_spool(arguments: &cli::Record, out: &Output, most_in_memory: u64) -> Result<Spool, Failure> {
+    let opening = profile::file::file_header();
+    let mut spool = Spool::create(&out.path, &opening, most_in_memory)?;
+    let is_plain = out.form == Form::Nodescope && !arguments.texts.with_source;
+    if is_plain && out.path == Path::new("-") {
+        spool.stream(&opening);
+    }
+    Ok(spool)
 }
 
 /// The file's name, where none was given.
@@ -98,8 +102,9 @@ fn targets(target: &Target) -> Targets<'_> {
 }
 
 /// Opens the events, and makes sure that they are those of the process that was meant.
-fn attach(target: &Target, options: &Options) -> Result<Session, Failure> {
-    let session = Session::attach(targets(target), options).map_err(|error| explain(error, target))?;
+fn attach(target: &Target, options: &Options, leaves_maps: bool) -> Result<Session, Failure> {
+    let session = Session::attach(targets(target), options, leaves_maps);
+    let session = session.map_err(|error| explain(error, target))?;
     match target.pids().iter().find(|pid| target.is_another(**pid) && !target.is_system()) {
         None => Ok(session),
         Some(pid) => Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
@@ -116,14 +121,13 @@ fn sample(
 ) -> Result<bool, Failure> {
     let start = Instant::now();
     let mut progress = Progress::new(limit);
-    let mut bytes = Vec::new();
     loop {
         let by_signal = sys::signals::ended();
-        let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || by_signal || spool.is_full();
-        let is_last = is_over || target.has_ended();
-        bytes.clear();
-        session.round(is_last, &mut bytes);
-        spool.write(&bytes);
+        let is_over = limit.is_some_and(|limit| start.elapsed() >= limit) || by_signal;
+        let is_full = spool.is_full() || has_no_memory(session);
+        let is_last = is_over || is_full || target.has_ended();
+        let chunk = session.round(is_last).map_err(|error| Failure::failed(error.to_string()))?;
+        spool.append(&chunk);
         progress.show(start.elapsed(), session.samples());
         if is_last {
             progress.clear();
@@ -134,12 +138,23 @@ fn sample(
     }
 }
 
-/// Names what was recorded.
-fn import(spool: &mut Spool, sources: Sources, target: &Target) -> Result<Profile, Failure> {
-    let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let mut namer = Namer::new(sources, "recorded by perf events");
-    formats::perf_data::read(spool.read()?, threads, &mut namer);
-    let profile = namer.finish();
+/// Whether the recording has more distinct stacks than memory: then it ends, and says so.
+fn has_no_memory(session: &Session) -> bool {
+    if session.is_full() {
+        clear_line();
+        warn("the recording has more different stacks than fit into 256 MB of memory: it ends here");
+    }
+    session.is_full()
+}
+
+/// What was recorded, read back as anyone would read it.
+fn finish(
+    arguments: &cli::Record,
+    spool: &mut Spool,
+    session: &Session,
+    target: &Target,
+) -> Result<Recorded, Failure> {
+    let profile = read_back(spool)?;
     if profile.lanes().iter().all(|lane| lane.samples.is_empty()) {
         spool.remove();
         return Err(Failure::failed(format!(
@@ -148,7 +163,12 @@ fn import(spool: &mut Spool, sources: Sources, target: &Target) -> Result<Profil
         ))
         .hint("put load on it, or wait longer: -d 2m"));
     }
-    Ok(profile)
+    let with_source = arguments.texts.with_source;
+    let profile = match with_source {
+        true => input::with_texts(profile, true, None, &session.roots()),
+        false => profile,
+    };
+    Ok(Recorded { profile, is_in_spool: !with_source })
 }
 
 fn explain(error: AttachError, target: &Target) -> Failure {

@@ -1,0 +1,44 @@
+//! A recorder that runs for an hour takes no more memory than one that runs for a minute.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skipped")]
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod kept;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kept::{Kept, Replay};
+
+const VERSION: &str = "24.21.0";
+/// What tables may still grow by, with the allocator's own leftovers.
+const MOST_GROWTH_KB: u64 = 16_000;
+
+/// An hour of samples, replayed quickly: a recorder keeps tables, and no samples.
+#[test]
+fn an_hour_takes_no_more_memory_than_a_minute() {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+    let node = cache.join(format!("node-{VERSION}/node"));
+    if !node.exists() {
+        println!("skipped: an hour of samples: {} is missing", node.display());
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let kept = Kept::parse(&fs::read(folder.join(format!("node-{VERSION}.kept"))).unwrap());
+    let records = kept.replay(&Replay::new(&node));
+    let mut by_minute_kb = Vec::new();
+    let samples = kept.for_an_hour(&node, &records, |_| by_minute_kb.push(memory_kb()));
+    let (first_kb, last_kb) = (by_minute_kb[0], memory_kb());
+    println!("{samples} samples of an hour: {first_kb} kB after a minute, {last_kb} kB at the end");
+    assert!(by_minute_kb.len() == 60 && samples > 50_000, "{samples} samples");
+    assert!(last_kb < first_kb + MOST_GROWTH_KB, "it grows: {by_minute_kb:?}");
+}
+
+/// What this process has in memory now.
+fn memory_kb() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}

@@ -1,0 +1,87 @@
+//! A recording that is named while it is made. Records come in through [`GrowingNamer::sink`]; [`GrowingNamer::chunk`] names
+//! what is new, applies source maps to it, and gives it as the next part of a file. Samples that were given are kept no
+//! longer: a long recording takes no more memory than its distinct stacks do.
+
+use std::io;
+
+use profile::Profile;
+use profile::file::Growing;
+use trace::Sink;
+
+use crate::assembly::{Assembly, Progress};
+use crate::namer::{CodeAppeared, Namer};
+use crate::source_maps::{KnownScripts, MapPlaces, apply_known, apply_ran};
+use crate::sources::Sources;
+
+/// What the tables may take: with the files that names come from and the records of a second, a recorder stays below
+/// 256 MB.
+const MOST_TABLE_BYTES: usize = 96 << 20;
+/// What a frame and a stack take in all tables and their indexes.
+const FRAME_BYTES: usize = 240;
+const STACK_BYTES: usize = 110;
+
+/// See the module's text.
+pub struct GrowingNamer {
+    namer: Namer,
+    assembly: Assembly,
+    scripts: KnownScripts,
+    growing: Growing,
+}
+
+impl GrowingNamer {
+    /// A recording in a format, which is what people call it.
+    pub fn new(sources: Sources, format: &str) -> Self {
+        let mut namer = Namer::new(sources, format);
+        (namer.is_ours, namer.is_growing) = (true, true);
+        let (assembly, scripts) = (Assembly::growing(), KnownScripts::growing());
+        Self { namer, assembly, scripts, growing: Growing::new() }
+    }
+
+    /// Takes records, in the order of their times.
+    pub fn sink(&mut self) -> &mut dyn Sink {
+        &mut self.namer
+    }
+
+    /// Where names come from; more may become known.
+    pub fn sources(&mut self) -> &mut Sources {
+        &mut self.namer.world.sources
+    }
+
+    /// Takes generated code that appeared in a process, before the samples that are later.
+    pub fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
+        self.namer.take_code(pid, code);
+    }
+
+    /// A process tells all of its generated code by [`Self::take_code`]: nothing else needs to be asked.
+    pub fn follow(&mut self, pid: u32) {
+        self.namer.followed.insert(pid);
+    }
+
+    /// What is new, as the next part of the file: everything up to a time was taken, or to the end where there is none.
+    /// Empty when nothing is new.
+    pub fn chunk(&mut self, until_ns: Option<u64>) -> io::Result<Vec<u8>> {
+        let progress = until_ns.map_or(Progress::Whole, Progress::Until);
+        let Self { namer, assembly, scripts, growing } = self;
+        assembly.add(growing.rows(), namer, progress, |namer, piece| original(namer, piece, scripts));
+        let Some(start_ns) = assembly.start_ns() else {
+            return if progress == Progress::Whole { growing.chunk() } else { Ok(Vec::new()) };
+        };
+        growing.rows().set_origin_ns(start_ns);
+        growing.chunk()
+    }
+
+    /// Whether there are more distinct stacks than there is memory for.
+    pub fn is_full(&self) -> bool {
+        let (frames, stacks) = (self.namer.frames.rows.len(), self.namer.stacks.rows.len());
+        frames * FRAME_BYTES + stacks * STACK_BYTES > MOST_TABLE_BYTES
+    }
+}
+
+/// New frames as what they were made from.
+fn original(namer: &mut Namer, piece: Profile, known: &mut KnownScripts) -> Profile {
+    let scripts = namer.scripts.whole();
+    let Sources { files, root, roots, leaves_maps, .. } = &namer.world.sources;
+    let places = MapPlaces { files: &**files, root: root.as_deref(), roots };
+    let piece = apply_ran(piece, scripts, &places, known, !leaves_maps);
+    apply_known(piece, &places, known, !leaves_maps)
+}
