@@ -1,4 +1,4 @@
-// Made from page/src by `npm run build` in page: change it there. Sources: 9afdf3999b93770b62499c25c4379efa61f71bed14c57245d52f83d8bcc0ef9c
+// Made from page/src by `npm run build` in page: change it there. Sources: b90c02c8de94dfeb57aa23dabc8c14c02b5a3a24e5885f5308a0f611f5267614
 "use strict";
 (() => {
 var at=["strings","sources","modules","processes","threads","lanes"],yo={strings:`functions.name functions.package frames.symbol markers.text loops.problem lanes.name threads.name
