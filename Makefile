@@ -12,11 +12,12 @@ demo: ## a sample service under load, recorded and shown: needs Node, or shows a
 test: ## run all tests; install what they need, say what is skipped
 	scripts/test.sh
 
-lint: ## fmt, clippy, and cargo deny and shellcheck where they are installed
+lint: ## fmt, clippy, the page, and cargo deny and shellcheck where they are installed
 	scripts/lint.sh
 
-fmt: ## format the Rust code
+fmt: ## format the Rust code and the page
 	cargo fmt --all
+	npm --prefix page run --silent format
 
 bench: ## measure speed against inferno and others, as ratios
 	bench/run.sh

@@ -9,7 +9,7 @@
 #   - two of them built for musl, from PyPI, with musl itself by apt (as root)
 #   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
-#   - the npm packages of tests/browser, and those of tests/packages, which the tests of `record` profile
+#   - the npm packages of page and tests/browser, and those of tests/packages, which the tests of `record` profile
 #   - what runs TypeScript while it is loaded (tsx, vitest, jest), from npm
 #   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
@@ -167,12 +167,13 @@ install_docker() {
   grep -qx 'ID=debian' /etc/os-release 2>/dev/null && RUNLEVEL=1 apt_install docker.io
 }
 
+# install_packages FOLDER: what its package-lock.json lists.
 install_packages() {
-  [ -e "$browser_tests/package-lock.json" ] || return
-  [ "$browser_tests/node_modules/.package-lock.json" -nt "$browser_tests/package-lock.json" ] && return
+  [ -e "$root/$1/package-lock.json" ] || return
+  [ "$root/$1/node_modules/.package-lock.json" -nt "$root/$1/package-lock.json" ] && return
   has_npm || return 1
-  say 'npm ci in tests/browser'
-  (cd "$browser_tests" && quiet npm ci --no-audit --no-fund --ignore-scripts) && touch "$browser_tests/node_modules/.package-lock.json"
+  say "npm ci in $1"
+  (cd "$root/$1" && quiet npm ci --no-audit --no-fund --ignore-scripts) && touch "$root/$1/node_modules/.package-lock.json"
 }
 
 # The packages that tests record: installed beside the Nodes, so that a clone stays clean.
@@ -250,7 +251,8 @@ install_node
 PATH=$tools:$PATH
 install_nodes
 install_docker
-install_packages
+install_packages page
+install_packages tests/browser
 install_recorded_packages
 install_transpilers
 install_browser

@@ -45,15 +45,19 @@ check_targets() {
   done
 }
 
+# The types, the format and the rules of the page's source: page/tsconfig.json and page/biome.json.
+check_page() {
+  has npm https://nodejs.org || return
+  [ page/node_modules/.package-lock.json -nt page/package-lock.json ] ||
+    check 'npm ci in page' npm --prefix page ci --ignore-scripts --no-audit --no-fund
+  check 'the page' npm --prefix page run --silent check
+}
+
 check 'cargo fmt' cargo fmt --all --check
 check 'cargo clippy' cargo clippy --workspace --all-targets --quiet -- -D warnings
 check_targets
 check_dependencies
-if [ -d page/node_modules ]; then
-  check 'types of the page' npm --prefix page run --silent check
-else
-  echo 'skipped: types of the page: npm ci in page installs the compiler'
-fi
+check_page
 if has shellcheck 'apt install shellcheck'; then
   check 'shellcheck' shellcheck --severity=warning scripts/*.sh bench/*.sh .ci/run
 fi

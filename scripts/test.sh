@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all tests: the workspace's, those of the documents, and those in a browser. Says at the end what was skipped and why.
+# Runs all tests: the workspace's, those of the documents, of the page's modules, and those in a browser. Says at the end what was skipped and why.
 #
 # A test that cannot run here prints a line `skipped: WHAT: WHY` and passes.
 set -uo pipefail
@@ -32,6 +32,17 @@ test_documents() {
     run 'documents' node --test --test-reporter=spec tests/docs/*.test.mjs
   else
     skip 'documents: Node.js 20.12 or newer is missing'
+  fi
+}
+
+# The page's modules. Node 22.18 and newer run TypeScript alone, older ones with esbuild, which npm ci in page installs.
+test_page() {
+  if ! has_node; then
+    skip 'page: Node.js 20.12 or newer is missing'
+  elif ! node -e 'process.exit(process.features.typescript ? 0 : 1)' && [ ! -d page/node_modules ]; then
+    skip 'page: page has no npm packages, because npm ci failed'
+  else
+    run 'page' node --import ./page/test/typescript.js --test --test-reporter=spec page/test/*.test.js
   fi
 }
 
@@ -73,6 +84,7 @@ test_patiently() {
   # shellcheck disable=SC2046 # one word for each
   run 'workspace: what waits' test_rust $(targets "${patient[@]}")
   test_documents
+  test_page
   test_browser
   printf '%s\n' "${failed[@]}" >"${log%.lines}.failed"
 }

@@ -1,16 +1,20 @@
-// The page behind `nodescope view`: asks its server what there is, and shows it. A script of its own, because a single file
-// never talks to anybody. The address says which recording: /?recording=ID, and /?list for all; what is behind # is the state.
+// Where the page behind `nodescope view` starts: it asks its server what there is, and shows it. A script of its own,
+// because a single file sends no request. The address says which recording: /?recording=ID, and /?list for all; what is
+// behind # is the state.
 
-import type { Library, Listed } from "./library";
-import type { Parts } from "./main";
-import { h } from "./ui/dom";
-import { showList } from "./ui/list";
+import type { Library, Listed } from "./data/library.ts";
+import { profileOf } from "./data/model.ts";
+import { decode } from "./data/payload.ts";
+import { h } from "./draw/dom.ts";
+import { showList } from "./draw/list.ts";
+import { showError, showPage } from "./draw/page.ts";
 
-const { App, decode, profileOf } = (globalThis as unknown as { nodescope: Parts }).nodescope;
+const NO_ANSWER =
+  "nodescope does not answer: it has ended, or the connection to its machine has. Run nodescope view again.";
 
 async function ask(path: string): Promise<Response> {
   const answer = await fetch(path).catch(() => {
-    throw new Error("nodescope does not answer: it has ended, or the connection to its machine has. Run nodescope view again.");
+    throw new Error(NO_ANSWER);
   });
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return answer;
@@ -21,7 +25,10 @@ async function served(): Promise<Library> {
   return {
     recordings: recordings.map((row: Listed & { modified_ms: number }) => ({ ...row, modifiedMs: row.modified_ms })),
     open,
-    load: async (id) => profileOf(await decode(new Uint8Array(await (await ask(`/recording/${id}`)).arrayBuffer()))),
+    load: async (id) => {
+      const answer = await ask(`/recording/${id}`);
+      return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())));
+    },
     source: async (id, row) => {
       const answer = await fetch(`/recording/${id}/source/${row}`);
       return answer.ok ? answer.text() : null;
@@ -29,28 +36,38 @@ async function served(): Promise<Library> {
   };
 }
 
-async function start(): Promise<void> {
-  const root = document.getElementById("page")!;
-  const words = new URLSearchParams(location.search);
+async function start(root: HTMLElement): Promise<void> {
   let link: HTMLElement | null = null;
   try {
     const library = await served();
-    const list = library.open.length > 0 ? "/?list" : "/";
-    link = library.recordings.length > 1 ? h("a", { href: list, id: "all" }, "‹ recordings") : null;
-    const chosen = words.get("recording");
-    const open = chosen === null ? library.open : [chosen];
-    if (open.length === 0 || words.has("list")) return showList(root, library.recordings);
-    const id = open[open.length - 1];
-    const name = library.recordings.find((row) => row.id === id)?.name;
-    if (name) document.title = `${name} · nodescope`;
-    new App(await library.load(id), root, { ...library, open });
-    if (link) keepBeside(root, link);
-    performance.mark("nodescope-shown");
+    link = linkToList(library);
+    const isRecording = await show(root, library);
+    if (isRecording && link) keepBeside(root, link);
   } catch (error) {
-    const words = `This cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
-    root.replaceChildren(h("p", { class: "note", role: "alert" }, words, " ", link));
+    showError(root, "This", error, link);
     throw error;
   }
+}
+
+/** The recordings that the address or the command line named; else the list, and then false. */
+async function show(root: HTMLElement, library: Library): Promise<boolean> {
+  const words = new URLSearchParams(location.search);
+  const chosen = words.get("recording");
+  const open = chosen === null ? library.open : [chosen];
+  const id = open.at(-1);
+  if (id === undefined || words.has("list")) {
+    showList(root, library.recordings);
+    return false;
+  }
+  const name = library.recordings.find((row) => row.id === id)?.name;
+  if (name) document.title = `${name} · nodescope`;
+  showPage(await library.load(id), root, { ...library, open });
+  return true;
+}
+
+function linkToList({ recordings, open }: Library): HTMLElement | null {
+  const href = open.length > 0 ? "/?list" : "/";
+  return recordings.length > 1 ? h("a", { href, id: "all" }, "‹ recordings") : null;
 }
 
 /** The head is made anew when another recording is put beside this one. */
@@ -62,4 +79,5 @@ function keepBeside(root: HTMLElement, link: HTMLElement): void {
   put();
 }
 
-void start();
+const root = document.getElementById("page");
+if (root) void start(root);

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { chunks } from "../../docs/read-nodescope.mjs";
 import { back, eventually, go, launch, newPage, open, program, settled } from "./browser.js";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -362,27 +363,33 @@ test("a range is compared with the rest, or with another", async () => {
   await close(page);
 });
 
-/** A page without a recording of its own, to which a test gives a library of several, as a server would. */
+/** A server of several recordings that is none: the page gets its answers from here. `texts` are sources by their paths. */
 async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
-  const [script, style, help] = ["page/dist/ui.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
-  const out = join(folder, `library-${++files}.html`);
-  writeFileSync(out, `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>${script}</script>`);
-  const page = await open(browser, pathToFileURL(out).href + hash, 1400);
-  page.trouble.length = 0; // It says that there is no recording.
-  const recordings = inputs.map((input, at) => {
-    const file = join(folder, `library-${files}-${at}.nodescope`);
+  const [script, style, help] = ["page/dist/served.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
+  const answers = new Map([["/", `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>${script}</script>`]]);
+  const recordings = [];
+  for (const [at, input] of inputs.entries()) {
+    const [id, file] = [`r${at}`, join(folder, `library-${++files}.nodescope`)];
     execFileSync(program, ["export", input, "-o", file], { stdio: ["ignore", "ignore", "inherit"] });
-    return { id: `r${at}`, name: `recording ${at} <b>`, folder: "", bytes: 1, modifiedMs: 0, base64: readFileSync(file).toString("base64") };
-  });
-  await page.evaluate(async ({ list, texts }) => {
-    const { App, decode, profileOf } = window.nodescope;
-    const load = async (id) => profileOf(await decode(Uint8Array.from(atob(list.find((one) => one.id === id).base64), (letter) => letter.charCodeAt(0))));
-    const library = { recordings: list, open: list.slice(0, 2).map(({ id }) => id), load };
-    const shown = await load(library.open.at(-1));
-    library.source = async (id, row) => texts[shown.sources[row]] ?? null;
-    new App(shown, document.getElementById("page"), library);
-  }, { list: recordings, texts });
-  await page.locator("#compared, #selection").first().waitFor({ state: "attached" });
+    recordings.push({ id, name: `recording ${at} <b>`, folder: "", bytes: 1, modified_ms: 0 });
+    answers.set(`/recording/${id}`, readFileSync(file));
+    for await (const { header } of chunks(readFileSync(file))) {
+      header.sources.forEach(({ path }, row) => answers.set(`/recording/${id}/source/${row}`, texts[header.strings[path]]));
+    }
+  }
+  answers.set("/recordings.json", JSON.stringify({ recordings, open: recordings.slice(0, 2).map(({ id }) => id) }));
+  const answer = (route) => {
+    const body = answers.get(new URL(route.request().url()).pathname);
+    return body === undefined ? route.fulfill({ status: 404 }) : route.fulfill({ body, contentType: typeof body === "string" ? "text/html" : "application/octet-stream" });
+  };
+  const answered = async (options) => {
+    const page = await browser.newPage(options);
+    await page.route("http://localhost/**", answer);
+    return page;
+  };
+  const page = await open({ newPage: answered }, `http://localhost/${hash}`, 1400);
+  await page.locator("#selection").waitFor();
+  await settled(page);
   return page;
 }
 

@@ -25,6 +25,8 @@ mod process;
 mod scripts;
 mod visit;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub use closing::close_inspector;
@@ -47,6 +49,8 @@ pub struct Options {
     pub each: Option<Duration>,
     /// Whether calls are counted.
     pub calls: bool,
+    /// Whether source maps are left alone.
+    pub leaves_maps: bool,
     /// The user knows that the programs have no SIGUSR1 listener of their own.
     pub has_no_listener: bool,
     /// Whether a process is recorded that Node profiles already, and which would log all that we ask for.
@@ -60,9 +64,15 @@ impl Options {
     }
 }
 
+/// Where the files of each process are, if not where ours are.
+pub fn roots(places: &[Place]) -> BTreeMap<u32, PathBuf> {
+    let processes = places.iter().filter_map(Place::process);
+    processes.filter_map(|process| Some((process.pid, process.root.clone()?))).collect()
+}
+
 /// Records places. What was recorded before an error is in the chunks.
 pub fn record(places: &[Place], options: &Options, recipient: &mut dyn Recipient) -> Result<(), Error> {
-    let mut collector = Collector::new(recipient, options.interval);
+    let mut collector = Collector::new(recipient, options, roots(places));
     let visited = visit_all(places, options, &mut collector);
     let finished = collector.finish();
     visited.and(finished)

@@ -5,6 +5,7 @@
 
 pub mod add;
 pub mod addresses;
+pub mod alone;
 pub mod finish;
 pub mod generated;
 mod name;

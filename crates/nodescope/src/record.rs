@@ -128,6 +128,21 @@ fn form(arguments: &cli::Record) -> Result<Form, Failure> {
     }
 }
 
+/// What is recorded is a file of ours from its first byte on; on stdout it can be read while it grows.
+fn create_spool(arguments: &cli::Record, out: &Output, most_in_memory: u64) -> Result<Spool, Failure> {
+    let opening = profile::file::file_header();
+    let mut spool = Spool::create(&out.path, &opening, most_in_memory)?;
+    if is_plain(arguments, out) && out.path == Path::new("-") {
+        spool.stream(&opening);
+    }
+    Ok(spool)
+}
+
+/// Whether OUT is what is recorded, as it is.
+fn is_plain(arguments: &cli::Record, out: &Output) -> bool {
+    out.form == Form::Nodescope && !arguments.texts.with_source
+}
+
 /// Writes OUT, and says what was recorded. Where OUT cannot be written, the summary is printed all the same, and the
 /// failure says what is kept, and where.
 fn complete(

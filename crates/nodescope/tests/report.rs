@@ -267,7 +267,7 @@ fn every_kind() -> Service {
     service.counted(400 * MS, 10 * MS, Some((0, 0)))
 }
 
-/// The file that tests/browser/page-views.test.js reads is this recording; UPDATE_STALLS=1 writes it anew.
+/// The file that page/test/loops.test.js reads is this recording; UPDATE_STALLS=1 writes it anew.
 #[test]
 fn the_pages_tests_read_every_kind() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/browser/stalls.nodescope");

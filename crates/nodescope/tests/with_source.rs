@@ -193,10 +193,13 @@ fn a_recording_takes_the_text_along() {
             [&["record", "-F", "999", "--overwrite", "-o", out], options, &["--", "node", &script]].concat();
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
-        header(&fs::read(out).unwrap())
+        fs::read(out).unwrap()
     };
-    carries_none(&record(&scratch.path("plain.nodescope"), &[]));
-    let found = texts(&record(&scratch.path("with.nodescope"), &["--with-source"]));
+    let plain = profile::file::read(&record(&scratch.path("plain.nodescope"), &[])).unwrap();
+    let is_there = |source: &profile::Source| plain.text(source.path) == script;
+    assert!(plain.sources().iter().any(is_there));
+    assert!(plain.sources().iter().all(|source| source.text.some().is_none()));
+    let found = texts(&header(&record(&scratch.path("with.nodescope"), &["--with-source"])));
     assert!(
         found.iter().any(|(path, text)| *path == script && text.starts_with("// nobody else\n")),
         "{found:?}"

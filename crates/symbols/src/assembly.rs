@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use naming::alone;
 use naming::finish::{WITHOUT_MAP, first_ns, settle_clock};
 use naming::off_cpu::{CpuSwitch, OffCpu};
 use naming::quality::Quality;
 use naming::roles::Roles;
 use profile::classify::is_launcher;
-use profile::{
-    Builder, FrameId, LaneId, LaneInfo, OffCpuTime, Profile, Sample, StackId, ThreadId, Unit, WAITS_LANE,
-};
+use profile::{Builder, FrameId, LaneId, LaneInfo, OffCpuTime, Profile, Sample, StackId, Unit, WAITS_LANE};
 use rustc_hash::FxHashMap;
 use trace::{CpuTime, ShortWaits};
 
@@ -122,8 +121,13 @@ impl Assembly {
         }
         let mut piece = Builder::new();
         let resolved = resolve(&mut piece, namer, first, &mut self.files);
-        let piece = one_by_one(piece, namer, first, &resolved.frames);
-        let frames = append(builder, &original(namer, piece));
+        let pid = |at: usize| {
+            let process = namer.frames.processes.get(first + at).copied()?;
+            namer.world.processes.rows.get(process as usize)?.pid
+        };
+        let new = resolved.frames.iter().enumerate().map(|(at, frame)| (*frame, pid(at)));
+        let piece = alone::one_by_one(piece, &namer.format, new);
+        let frames = alone::append(builder, &original(namer, piece));
         self.take_frames(namer, resolved, frames);
     }
 
@@ -267,35 +271,6 @@ impl Assembly {
         let most = told.max_by_key(|(facts, count)| (!is_launcher(&facts.command), **count));
         most.map(|(facts, _)| facts.command.clone())
     }
-}
-
-/// A profile of frames alone: the sample of each one tells its process. Their order is that of the recording's rows.
-fn one_by_one(mut piece: Builder, namer: &Namer, first: usize, frames: &[FrameId]) -> Profile {
-    piece.meta().format.clone_from(&namer.format);
-    let lane = piece.lane(LaneInfo { name: "frames", unit: Unit::Count, timed: true, counted: true });
-    let mut threads: FxHashMap<u32, ThreadId> = FxHashMap::default();
-    for (at, frame) in frames.iter().enumerate() {
-        let process = namer.frames.processes.get(first + at).copied().unwrap_or(NONE);
-        let pid = namer.world.processes.rows.get(process as usize).and_then(|process| process.pid);
-        let mut add = || naming::add::thread(&mut piece, pid, None, "");
-        let thread = *threads.entry(process).or_insert_with(&mut add);
-        let stack = piece.stack(StackId::NONE, *frame);
-        piece.sample(lane, Sample { time_ns: at as u64, thread, stack, weight: 1 });
-    }
-    piece.set_origin_ns(0);
-    piece.finish()
-}
-
-/// Adds such a profile; the frames of its samples.
-fn append(builder: &mut Builder, piece: &Profile) -> Vec<FrameId> {
-    let frames = builder.append_frames(piece);
-    let stacks = piece.lanes().first().map(|lane| lane.samples.stack.as_slice()).unwrap_or_default();
-    let meta = builder.meta();
-    meta.lines_are_checked |= piece.meta().lines_are_checked;
-    for sentence in &piece.meta().losses.damage {
-        add_sentence(&mut meta.losses.damage, sentence.clone());
-    }
-    stacks.iter().map(|stack| frames[piece.stacks().frame[stack.index()].index()]).collect()
 }
 
 fn add_lane(builder: &mut Builder, event: Option<&RawEvent>) -> LaneId {

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// Made from `page/src`, and committed: building nodescope needs no npm.
 const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
-/// What the script needs behind a server; a single file does without.
+/// The same page with another beginning: it asks a server for recordings, which a single file never does.
 const SERVED_SCRIPT: &str = include_str!("../../../page/dist/served.js");
 const STYLE: &str = include_str!("../../../page/style.css");
 /// What the keys do, in a dialog that the script opens.
@@ -17,7 +17,7 @@ const PIECE: usize = 768 * 1024;
 
 /// The page with a recording inside: `profile` is a .nodescope file of one chunk.
 pub fn single_file(profile: &[u8], title: &str) -> String {
-    let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts(&[SCRIPT]));
+    let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts(SCRIPT));
     let home = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n");
     let mut recording = String::with_capacity(profile.len() / 3 * 4 + 4096);
     for piece in profile.chunks(PIECE) {
@@ -25,29 +25,28 @@ pub fn single_file(profile: &[u8], title: &str) -> String {
         recording.push_str(&BASE64.encode_to_string(piece));
         recording.push_str("</script>\n");
     }
-    assemble(&home, title, &recording, &[SCRIPT])
+    assemble(&home, title, &recording, SCRIPT)
 }
 
 /// The page that asks its server for recordings. Its policy comes with the answer, see [`served_policy`].
 pub(crate) fn served_page() -> String {
-    assemble("<meta name=\"nodescope-home\" content=\"served\">\n", "nodescope", "", &[SCRIPT, SERVED_SCRIPT])
+    assemble("<meta name=\"nodescope-home\" content=\"served\">\n", "nodescope", "", SERVED_SCRIPT)
 }
 
 /// What the served page may do: run its own script, and ask its own server.
 pub(crate) fn served_policy() -> String {
     format!(
         "{}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        own_parts(&[SCRIPT, SERVED_SCRIPT])
+        own_parts(SERVED_SCRIPT)
     )
 }
 
 /// The part of a policy that both homes share.
-fn own_parts(scripts: &[&str]) -> String {
-    let scripts: Vec<String> = scripts.iter().map(|script| source_of(script)).collect();
-    format!("default-src 'none'; script-src {}; style-src {}", scripts.join(" "), source_of(STYLE))
+fn own_parts(script: &str) -> String {
+    format!("default-src 'none'; script-src {}; style-src {}", source_of(script), source_of(STYLE))
 }
 
-fn assemble(home: &str, title: &str, recording: &str, scripts: &[&str]) -> String {
+fn assemble(home: &str, title: &str, recording: &str, script: &str) -> String {
     let mut parts = vec![
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
         home,
@@ -63,11 +62,10 @@ fn assemble(home: &str, title: &str, recording: &str, scripts: &[&str]) -> Strin
         HELP,
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
         recording,
+        "<script>",
+        script,
+        "</script>\n</body>\n</html>\n",
     ]);
-    for script in scripts {
-        parts.extend(["<script>", script, "</script>\n"]);
-    }
-    parts.push("</body>\n</html>\n");
     parts.concat()
 }
 
@@ -188,12 +186,12 @@ mod tests {
     fn the_served_page_has_no_recording_and_may_ask_its_server_alone() {
         let page = served_page();
         assert!(page.contains("<meta name=\"nodescope-home\" content=\"served\">"));
-        assert!(!page.contains("class=\"recording\"") && page.matches("</script").count() == 2);
+        assert!(!page.contains("class=\"recording\"") && page.matches("</script").count() == 1);
         let policy = served_policy();
         assert!(
             policy.contains("connect-src 'self'; ") && policy.contains("frame-ancestors 'none'"),
             "{policy}"
         );
-        assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 3, "{policy}");
+        assert!(!policy.contains("unsafe") && policy.matches("sha256-").count() == 2, "{policy}");
     }
 }

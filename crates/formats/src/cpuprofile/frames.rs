@@ -1,13 +1,18 @@
 //! Calls that V8 tells while a process is recorded, as frames of the recording. Each call becomes a frame once, and all
-//! that are new in a window together, in [`add_new`] alone: what generated code was made from can take its place there.
+//! that are new in a window together: what generated code was made from takes its place there.
 
+use std::cell::RefCell;
+use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 use hashbrown::HashTable;
-use profile::{Builder, FrameId};
+use naming::alone;
+use profile::{Builder, FrameId, Profile};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::add;
+use super::join::FORMAT;
 use super::raw::Call;
 
 /// A call, as a frame has it.
@@ -18,10 +23,21 @@ pub(super) struct FrameOf<'a> {
     pub(super) inlined: bool,
 }
 
+/// Gives a profile of new frames with what they were made from.
+pub type Original = Rc<RefCell<dyn FnMut(Profile) -> Profile>>;
+
 /// The frames of a process so far.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Frames {
     known: HashTable<Known>,
+    pid: Option<u32>,
+    original: Option<Original>,
+}
+
+impl fmt::Debug for Frames {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Frames").field("known", &self.known.len()).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -38,16 +54,33 @@ impl Known {
 }
 
 impl Frames {
+    /// Those of a process.
+    pub(super) fn new(pid: Option<u32>, original: Option<Original>) -> Self {
+        Self { pid, original, ..Self::default() }
+    }
+
     /// The frame of each call.
     pub(super) fn of(&mut self, calls: &[FrameOf<'_>], builder: &mut Builder) -> Vec<FrameId> {
         let mut seen = FxHashSet::default();
         let all = calls.iter().copied();
         let new: Vec<FrameOf<'_>> = all.filter(|one| self.find(one).is_none() && seen.insert(*one)).collect();
-        for (one, frame) in new.iter().zip(add_new(&new, builder)) {
+        for (one, frame) in new.iter().zip(self.add(&new, builder)) {
             let known = Known { call: one.call.owned(), inlined: one.inlined, frame };
             self.known.insert_unique(hash_of(one), known, |known| hash_of(&known.key()));
         }
         calls.iter().map(|one| self.find(one).unwrap_or_default()).collect()
+    }
+
+    /// Adds the frames of calls that are new; one for each.
+    fn add(&self, new: &[FrameOf<'_>], builder: &mut Builder) -> Vec<FrameId> {
+        let Some(original) = self.original.as_ref().filter(|_| !new.is_empty()) else {
+            return add_all(new, builder);
+        };
+        let mut piece = Builder::new();
+        let frames = add_all(new, &mut piece).into_iter().map(|frame| (frame, self.pid));
+        let frames: Vec<_> = frames.collect();
+        let piece = alone::one_by_one(piece, FORMAT, frames);
+        alone::append(builder, &original.borrow_mut()(piece))
     }
 
     fn find(&self, one: &FrameOf<'_>) -> Option<FrameId> {
@@ -55,8 +88,7 @@ impl Frames {
     }
 }
 
-/// Adds the frames of calls that are new; one for each.
-fn add_new(new: &[FrameOf<'_>], builder: &mut Builder) -> Vec<FrameId> {
+fn add_all(new: &[FrameOf<'_>], builder: &mut Builder) -> Vec<FrameId> {
     new.iter().map(|one| add::add_live_frame(one.call, one.inlined, builder)).collect()
 }
 

@@ -17,7 +17,7 @@ use profile::{
 
 use super::add::{self, NodeRows};
 use super::coverage::{self, SeenFunctions};
-use super::frames::{FrameOf, Frames};
+use super::frames::{FrameOf, Frames, Original};
 use super::functions::{Functions, TextOf};
 use super::inlined::Shares;
 use super::parse;
@@ -26,7 +26,7 @@ use super::raw::{Call, RawProfile};
 /// What recorded functions of our own have as their script.
 const OURS: &str = "nodescope:";
 /// What such a profile is called.
-const FORMAT: &str = "recorded by the inspector";
+pub(super) const FORMAT: &str = "recorded by the inspector";
 const WAY_IN: &str = "inspector";
 const LANE: LaneInfo<'static> = LaneInfo { name: "cpu profile", unit: Unit::Ns, timed: true, counted: true };
 /// The lane of exact call counts.
@@ -43,8 +43,24 @@ pub struct Joiner {
     to_unix_ns: Option<i128>,
     origin_ns: Option<u64>,
     threads: HashMap<Whose, Seen>,
-    /// The code of each process, by its two pids.
-    code: HashMap<(Option<u32>, Option<u32>), Code>,
+    code: CodeOf,
+}
+
+/// The code of each process, by its two pids, and what it was made from.
+#[derive(Default)]
+struct CodeOf {
+    processes: HashMap<(Option<u32>, Option<u32>), Code>,
+    original: Option<Original>,
+}
+
+impl CodeOf {
+    fn get(&mut self, whose: &Whose) -> &mut Code {
+        let original = &self.original;
+        self.processes.entry(whose.pids()).or_insert_with(|| {
+            let frames = Frames::new(whose.pid, original.clone());
+            Code { frames, ..Code::default() }
+        })
+    }
 }
 
 /// The code of a process: where its functions stand, and their frames.
@@ -120,8 +136,14 @@ impl Joiner {
         *growing.rows().meta() = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
         // The samples' lane is the main one.
         growing.rows().lane(LANE);
-        let (threads, code) = (HashMap::new(), HashMap::new());
+        let (threads, code) = (HashMap::new(), CodeOf::default());
         Self { growing, interval_ns, samples: 0, met_ns: 0, to_unix_ns: None, origin_ns: None, threads, code }
+    }
+
+    /// New frames become what `original` makes of them: code that was generated becomes what it was made from.
+    pub fn with_originals(mut self, original: Original) -> Self {
+        self.code.original = Some(original);
+        self
     }
 
     /// What is known of the recording as a whole, from the next chunk on.
@@ -142,12 +164,12 @@ impl Joiner {
 
     /// Where the functions of a process stand, as V8's coverage lists them; returns what is wrong with the list.
     pub fn functions(&mut self, coverage: &str, whose: &Whose) -> Option<String> {
-        self.code.entry(whose.pids()).or_default().functions.note(coverage)
+        self.code.get(whose).functions.note(coverage)
     }
 
     /// Whether a process has run code since the last time that is in no list of its functions.
     pub fn lacks_functions(&mut self, whose: &Whose) -> bool {
-        self.code.get_mut(&whose.pids()).is_some_and(|code| code.functions.take_lack())
+        self.code.get(whose).functions.take_lack()
     }
 
     /// A window of a thread, as V8 wrote it, as a chunk of our file. `text_of` gives a script's text, where it can be had:
@@ -166,7 +188,7 @@ impl Joiner {
         let builder = self.growing.rows();
         let thread = add_thread(builder, whose);
         let seen = self.threads.entry(whose.clone()).or_default();
-        let code = self.code.entry(whose.pids()).or_default();
+        let code = self.code.get(whose);
         self.samples += add_samples(&raw, &times_ns, (thread, seen), code, &mut text_of, builder);
         seen.until_ns = seen.until_ns.max(end_ns);
         let meta = builder.meta();
@@ -193,7 +215,7 @@ impl Joiner {
         let found = coverage::read(coverage, &seen.functions, text_of);
         builder.meta().losses.damage.extend(found.damage);
         let calls: Vec<FrameOf<'_>> = found.calls.iter().map(|(call, _)| called(call)).collect();
-        let frames = self.code.entry(whose.pids()).or_default().frames.of(&calls, builder);
+        let frames = self.code.get(whose).frames.of(&calls, builder);
         for ((_, count), frame) in found.calls.iter().zip(frames) {
             let stack = builder.stack(StackId::NONE, frame);
             builder.sample(lane, Sample { time_ns: 0, thread, stack, weight: *count });

@@ -1,16 +1,22 @@
 //! Makes chunks of our own file of what the inspector tells, at once: after `kill -9` a recording has all but the last
 //! window. Each chunk also has what recording cost so far, the CPU time that the targets used, and what is missing.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use formats::cpuprofile::Joiner;
+use formats::cpuprofile::{Joiner, Original};
 use inspector::{Calls, Functions, Piece, Window};
 use profile::Cost;
+use symbols::Disk;
+use symbols::source_maps::{KnownScripts, MapPlaces, apply_known};
 
 use super::cost::{CpuTime, cost_of};
 use super::process::TargetProcess;
-use super::{Error, News, Recipient, scripts};
+use super::{Error, News, Options, Recipient, scripts};
 
 /// Everything that was recorded, on its way to the recipient.
 pub(super) struct Collector<'a> {
@@ -25,8 +31,13 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(recipient: &'a mut dyn Recipient, interval: Duration) -> Self {
-        let mut joiner = Joiner::new(u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX));
+    pub(super) fn new(
+        recipient: &'a mut dyn Recipient,
+        options: &Options,
+        roots: BTreeMap<u32, PathBuf>,
+    ) -> Self {
+        let interval_ns = u64::try_from(options.interval.as_nanos()).unwrap_or(u64::MAX);
+        let mut joiner = Joiner::new(interval_ns).with_originals(originals(roots, !options.leaves_maps));
         joiner.meta().host = read_line("/proc/sys/kernel/hostname");
         joiner.meta().system =
             read_line("/proc/sys/kernel/osrelease").map(|release| format!("Linux {release}"));
@@ -147,6 +158,15 @@ impl<'a> Collector<'a> {
         self.recipient.tell(News::Chunk(&chunk.map_err(Error::Chunk)?));
         Ok(())
     }
+}
+
+/// Applies source maps to functions when they first appear. What is known of scripts is kept for the next ones.
+fn originals(roots: BTreeMap<u32, PathBuf>, uses_maps: bool) -> Original {
+    let mut known = KnownScripts::growing();
+    Rc::new(RefCell::new(move |piece| {
+        let places = MapPlaces { files: &Disk, root: None, roots: &roots };
+        apply_known(piece, &places, &mut known, uses_maps)
+    }))
 }
 
 fn read_line(path: &str) -> Option<String> {

@@ -4,15 +4,14 @@
 mod recipient;
 mod say;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use live::inspected::{self, Options, Place};
 
-use super::spool::{MOST_IN_MEMORY, Spool};
+use super::spool::MOST_IN_MEMORY;
 use super::words::name_for;
-use super::{Output, Showing, complete, limit, read_back};
+use super::{Output, Showing, complete, create_spool, is_plain, limit, read_back};
 use crate::cli;
 use crate::failure::Failure;
 use crate::{input, select};
@@ -56,7 +55,7 @@ fn record(
 ) -> Result<(), Failure> {
     let options = options(arguments)?;
     let out = Output::new(arguments, || PathBuf::from(default))?;
-    let spool = Spool::create(&out.path, &profile::file::file_header(), most_in_memory)?;
+    let spool = create_spool(arguments, &out, most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     sys::signals::ignore_stop();
     let mut writing = Writing::new(arguments, spool, options.whole(places.len()));
@@ -72,9 +71,13 @@ fn record(
         visited?;
         return Err(Failure::failed("nothing was recorded").hint("record it for longer: -d 10s"));
     }
-    let roots = roots(places);
-    let profile = input::with_originals(profile, arguments.maps, None, &roots);
-    let profile = input::with_texts(profile, arguments.texts.with_source, None, &roots);
+    let profile = match arguments.texts.with_source {
+        true => input::with_texts(profile, true, None, &inspected::roots(places)),
+        false => profile,
+    };
+    if is_plain(arguments, &out) {
+        spool.become_file(&out.path);
+    }
     complete(&profile, arguments, &out, &mut spool, showing)?;
     visited
 }
@@ -96,13 +99,8 @@ fn options(arguments: &cli::Record) -> Result<Options, Failure> {
         limit: limit(arguments)?,
         each,
         calls: way.calls,
+        leaves_maps: arguments.maps.no_source_maps,
         has_no_listener: way.no_sigusr1_listener,
         profiled_too: way.force,
     })
-}
-
-/// Where the files of each process are, if not where ours are.
-fn roots(places: &[Place]) -> BTreeMap<u32, PathBuf> {
-    let processes = places.iter().filter_map(Place::process);
-    processes.filter_map(|process| Some((process.pid, process.root.clone()?))).collect()
 }

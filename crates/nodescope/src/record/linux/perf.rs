@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use capture::{AttachError, EventError, ExtraEvent, Options};
@@ -11,12 +11,11 @@ use profile::Profile;
 
 use super::target::Target;
 use crate::cli;
-use crate::export::Form;
 use crate::failure::{Failure, warn};
 use crate::record::progress::{Progress, clear_line};
 use crate::record::spool::Spool;
 use crate::record::words::name_for;
-use crate::record::{Output, Showing, complete, limit, read_back};
+use crate::record::{Output, Showing, complete, create_spool, is_plain, limit, read_back};
 use crate::text::duration;
 use crate::{advice, input, invoked};
 
@@ -49,21 +48,6 @@ pub(super) fn run(
     let completed = finish(arguments, &mut spool, &session, &target)
         .and_then(|profile| complete(&profile, arguments, &out, &mut spool, showing));
     target.status(completed.and(by_signal.map(drop)))
-}
-
-/// What is recorded is a file of ours from its first byte on; on stdout it can be read while it grows.
-fn create_spool(arguments: &cli::Record, out: &Output, most_in_memory: u64) -> Result<Spool, Failure> {
-    let opening = profile::file::file_header();
-    let mut spool = Spool::create(&out.path, &opening, most_in_memory)?;
-    if is_plain(arguments, out) && out.path == Path::new("-") {
-        spool.stream(&opening);
-    }
-    Ok(spool)
-}
-
-/// Whether OUT is what is recorded, as it is.
-fn is_plain(arguments: &cli::Record, out: &Output) -> bool {
-    out.form == Form::Nodescope && !arguments.texts.with_source
 }
 
 /// The file's name, where none was given.

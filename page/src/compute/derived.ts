@@ -1,0 +1,294 @@
+// From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag
+// sums samples and nodes and nothing else.
+
+import { NONE, type Other, type Profile } from "../data/model.ts";
+import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
+import type { State, TopBy } from "../select/state.ts";
+import { basePieces, type Change, changesOf, type Side, sumPieces, type Things } from "./diff.ts";
+import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
+import { autoRows, columnStep, gridOf, type Heat, heatOf } from "./heat.ts";
+import { type Loops, loopsOf } from "./loops.ts";
+import { matching } from "./search.ts";
+import { type Band, bandOfThreads, bandsOf, busiestLoop, weightsOfThreads } from "./threads.ts";
+import { type Kinds, kindsOf, ownKinds, type TopRow, topOf, topOfThreads } from "./top.ts";
+import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
+
+/** Bands are low: they have at most so many rows. */
+const BAND_ROWS = 10;
+const USUAL_INTERVAL_NS = 1e7;
+
+export class Derived {
+  readonly profile: Profile;
+  private readonly kept = new Map<string, { key: string; value: unknown }>();
+  private readonly mainLane: number;
+  /** The weight of each thread in the whole recording, without waiting. */
+  readonly threadWeights: Float64Array;
+
+  constructor(profile: Profile) {
+    this.profile = profile;
+    this.mainLane = mainLaneOf(profile);
+    this.threadWeights = weightsOfThreads(profile, this.mainLane);
+  }
+
+  /** `make`'s value, made anew only when the key changes; the old one is `make`'s to use up. */
+  private once<T>(slot: string, key: string, make: (old: T | undefined) => T): T {
+    const known = this.kept.get(slot);
+    if (known?.key === key) return known.value as T;
+    const value = make(known?.value as T | undefined);
+    this.kept.set(slot, { key, value });
+    return value;
+  }
+
+  /** The lane that is shown: the chosen one, or else the main one. */
+  lane(state: State): number {
+    const isOwn = state.lane < (this.profile.other?.lane ?? this.profile.lanes.length);
+    return state.lane > 0 && isOwn ? state.lane : this.mainLane;
+  }
+
+  /** Of all samples of a lane. */
+  whole(state: State): StackSums {
+    const lane = this.lane(state);
+    return this.once("whole", String(lane), () =>
+      sumStacks(this.profile, { lane, range: null, threads: null, stacks: null }),
+    );
+  }
+
+  /** The rows of the thread table that are shown; null for all. */
+  shownThreads(state: State): readonly number[] | null {
+    if (state.threads === null) return this.once("main", "", () => this.mainLoop());
+    return state.threads.length > 0 ? state.threads : null;
+  }
+
+  selection(state: State): Selection {
+    const threads = this.shownThreads(state);
+    const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
+    const stacks = this.once("stacks", keyOf(state, "categories", "focus"), () =>
+      keptStacks(this.profile, state.categories, state.focus),
+    );
+    return { lane: this.lane(state), range: state.range, threads: mask, stacks };
+  }
+
+  private selectionKey(state: State): string {
+    return keyOf(state, "lane", "range", "threads", "categories", "focus");
+  }
+
+  sums(state: State): StackSums {
+    return this.once<StackSums>("sums", this.selectionKey(state), (old) => {
+      const [selection, whole] = [this.selection(state), this.whole(state)];
+      const isAll = !selection.range && !selection.threads && !selection.stacks;
+      return isAll ? whole : sumStacks(this.profile, selection, old === whole ? undefined : old);
+    });
+  }
+
+  /** As if no category were picked: what the list of categories shows. */
+  sumsOfAllCategories(state: State): StackSums {
+    return state.categories.length === 0
+      ? this.sums(state)
+      : this.once("sums-all", this.selectionKey(state), () => {
+          const stacks = keptStacks(this.profile, [], state.focus);
+          return sumStacks(this.profile, { ...this.selection(state), stacks });
+        });
+  }
+
+  categoryShares(state: State): Float64Array {
+    const { weight } = this.sumsOfAllCategories(state);
+    const { category } = this.profile.stacks;
+    const shares = new Float64Array(256);
+    for (let stack = 0; stack < category.length; stack++) shares[category[stack]] += weight[stack];
+    return shares;
+  }
+
+  hidden(state: State): Uint8Array | null {
+    return this.once("hidden", keyOf(state, "hidden"), () => hiddenStacks(this.profile, state.hidden));
+  }
+
+  tree(state: State): Tree {
+    return this.once("tree", keyOf(state, "lane", "hidden"), () =>
+      buildTree(this.profile, this.hidden(state), this.whole(state)),
+    );
+  }
+
+  /** What boxes are made from. */
+  private nodeKey(state: State): string {
+    return (
+      this.selectionKey(state) +
+      keyOf(state, "hidden", "isBefore") +
+      (state.isBefore ? keyOf(state, "base", "against") : "")
+    );
+  }
+
+  nodeSums(state: State): NodeSums {
+    return this.once<NodeSums>("nodes", this.nodeKey(state), (old) =>
+      sumNodes(this.tree(state), this.boxSums(state), old),
+    );
+  }
+
+  /** The sums whose weight boxes have: those of the selection, or of what it is compared with. */
+  boxSums(state: State): StackSums {
+    return (state.isBefore && this.baseSums(state)) || this.sums(state);
+  }
+
+  /** What the selection is compared with; null when it is not. */
+  base(state: State): Side | null {
+    const selection = this.selection(state);
+    const { other, lanes, durationNs } = this.profile;
+    if (state.against !== null) return other && this.otherSide(state, selection, other);
+    if (!state.base || (state.base === "rest" && !state.range) || !lanes[selection.lane]?.timed) return null;
+    return { selection, pieces: basePieces(state.base, state.range, durationNs) };
+  }
+
+  /** All of the other recording that is like the selection. */
+  private otherSide(state: State, selection: Selection, { lane: first, durationNs }: Other): Side {
+    const { lanes } = this.profile;
+    // The lane with the same event, or its main one.
+    const same = lanes.findIndex(({ name }, at) => at >= first && name === lanes[selection.lane]?.name);
+    const lane = same < 0 ? first : same;
+    const threads = this.otherThreads(state, first);
+    return { selection: { ...selection, lane, threads, range: null }, pieces: [[0, durationNs]] };
+  }
+
+  /** The threads of the other recording that do the same as those shown: two recordings share no thread. */
+  private otherThreads(state: State, lane: number): Uint8Array | null {
+    const { threads } = this.profile;
+    const now = this.shownThreads(state);
+    if (!now) return null;
+    const roles = new Set(now.map((id) => threads[id]?.role));
+    const loop = state.threads === null ? busiestLoop(this.profile, weightsOfThreads(this.profile, lane)) : null;
+    return Uint8Array.from(threads, ({ role }, id) => Number(loop ? loop.includes(id) : roles.has(role)));
+  }
+
+  private side(state: State): Side {
+    return { selection: this.selection(state), pieces: [state.range ?? [0, this.profile.durationNs]] };
+  }
+
+  baseSums(state: State): StackSums | null {
+    const base = this.base(state);
+    return (
+      base &&
+      this.once("base", this.selectionKey(state) + keyOf(state, "base", "against"), () => sumPieces(this.profile, base))
+    );
+  }
+
+  /** How things changed; null where nothing is compared. */
+  changes(state: State, things: () => Things): Change[] | null {
+    const base = this.base(state);
+    return base && changesOf(this.profile, base, this.side(state), things());
+  }
+
+  /** The rows of a list by their own weight; `of` finds the place of a row. */
+  topChanges(state: State, by: TopBy): { changes: Change[]; of: Map<string, number>; kinds: Kinds } | null {
+    const base = this.base(state);
+    if (by === "thread" || by === "process" || !base) return null;
+    return this.once(`top-changes-${by}`, this.selectionKey(state) + keyOf(state, "hidden", "base", "against"), () => {
+      const kinds = this.kinds(state, by);
+      const things = ownKinds(this.profile, this.hidden(state), kinds);
+      const changes = changesOf(this.profile, base, this.side(state), things);
+      return { changes, kinds, of: new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at])) };
+    });
+  }
+
+  graph(state: State): Graph {
+    const make = state.view === "inverted" ? fromLeaves : fromRoots;
+    // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
+    const sums = this.nodeSums(state);
+    return this.once("graph", this.nodeKey(state) + state.view, () => make(this.tree(state), sums));
+  }
+
+  matches(state: State): Uint8Array | string | null {
+    return this.once("matches", state.search, () => matching(this.profile, state.search));
+  }
+
+  private kinds(state: State, by: TopBy): Kinds {
+    return this.once(`kinds-${by}`, keyOf(state, "hidden"), () => kindsOf(this.profile, by, this.hidden(state)));
+  }
+
+  top(state: State, by: TopBy): TopRow[] {
+    return this.once(`top-${by}`, this.selectionKey(state) + keyOf(state, "hidden"), () => {
+      if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
+      return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
+    });
+  }
+
+  /** The lines of a source. Where the recording knows none, the functions at the lines where they start. */
+  lines(state: State, source: number): { rows: TopRow[]; areFunctions: boolean } {
+    const rows = this.top(state, "line").filter(({ key }) => key === source);
+    if (rows.length > 0) return { rows, areFunctions: false };
+    const { source: sources, line } = this.profile.functions;
+    return {
+      rows: this.top(state, "function")
+        .filter(({ key }) => sources[key] === source)
+        .map((row) => ({ ...row, line: line[row.key] })),
+      areFunctions: true,
+    };
+  }
+
+  /** Rows that were there before and are gone. */
+  gone(state: State, by: TopBy): TopRow[] {
+    const base = this.baseSums(state);
+    if (!base || by === "thread" || by === "process") return [];
+    const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
+    const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
+    const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
+    return before
+      .filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`))
+      .map((row) => ({ ...row, ...none }));
+  }
+
+  /** `width` is that of the picture, a column has at least three pixels. */
+  heat(state: State, width: number): Heat {
+    const { durationNs } = this.profile;
+    const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
+    const columnNs = columnStep(durationNs, width, 3, interval);
+    const bands = this.bands(state);
+    return this.once("heat", columnNs + keyOf(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
+      const auto = autoRows(columnNs, interval);
+      const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
+      const bandOf = bands.length > 1 ? bandOfThreads(bands, this.profile.threads.length) : null;
+      return heatOf(this.profile, this.selection(state), { ...grid, bands: bands.length || 1, bandOf });
+    });
+  }
+
+  /** The threads of each band of the heat map, the busiest first. */
+  bands(state: State): Band[] {
+    const { bands } = state;
+    if (bands === "all") return [];
+    return this.once("bands", keyOf(state, "bands", "threads"), () =>
+      bandsOf(this.profile, this.threadWeights, this.shownThreads(state), bands),
+    );
+  }
+
+  loops(state: State): Loops {
+    const { threads, lane } = this.selection(state);
+    return this.once("loops", keyOf(state, "lane", "threads"), () => loopsOf(this.profile, threads, lane));
+  }
+
+  /** The rows of the busiest loop; null where that is all there is. */
+  private mainLoop(): number[] | null {
+    const { threads, other } = this.profile;
+    const loop = busiestLoop(this.profile, this.threadWeights);
+    return loop && loop.length < (other?.thread ?? threads.length) ? loop : null;
+  }
+
+  isKnownFunction(id: number): boolean {
+    return id !== NONE && id < this.profile.functions.name.length;
+  }
+}
+
+/** The first lane, or where that is empty the first that is not: a loop that only waits has no samples of the CPU. */
+function mainLaneOf({ lanes, other }: Profile): number {
+  return Math.max(
+    0,
+    lanes.slice(0, other?.lane).findIndex(({ time }) => time.length > 0),
+  );
+}
+
+/** A text that changes with these parts of the state. */
+export function keyOf(state: State, ...names: (keyof State)[]): string {
+  return JSON.stringify(names.map((name) => state[name]));
+}
+
+function maskOf(ids: readonly number[], size: number): Uint8Array {
+  const mask = new Uint8Array(size);
+  for (const id of ids) if (id < size) mask[id] = 1;
+  return mask;
+}

@@ -1,0 +1,160 @@
+// What the big picture shows, whatever the view: boxes in rows. Pure: recording, state and width in, boxes out.
+
+import type { Range } from "../select/selection.ts";
+import type { State } from "../select/state.ts";
+import { thingsDown, thingsOfCallers, thingsUp } from "./boxes.ts";
+import type { Derived } from "./derived.ts";
+import type { Change } from "./diff.ts";
+import {
+  type Box,
+  calleesOf,
+  callersOf,
+  type FlameNode,
+  follow,
+  type Graph,
+  layout,
+  outermost,
+  pathOf,
+} from "./flame.ts";
+import { matchedWeight } from "./search.ts";
+import { type Span, timeOrder } from "./time-order.ts";
+
+/** Narrower boxes are left out. */
+const LEAST_WIDTH = 0.5;
+
+export interface ShownBox {
+  x: number;
+  width: number;
+  row: number;
+  function: number;
+  category: number;
+  tier: number;
+  tiers: number;
+  node: FlameNode | null;
+  span: Span | null;
+  /** Since what it is compared with. */
+  change: Change | null;
+}
+
+export interface Picture {
+  /** By row, from left to right. */
+  rows: ShownBox[][];
+  /** What fills the width; null in the order of time. */
+  root: FlameNode | null;
+  /** The row that the eye should start at. */
+  home: number;
+  /** Why there is nothing to see. */
+  note: string;
+}
+
+export function pictureOf(derived: Derived, state: State, width: number): Picture {
+  if (state.view === "time") return timePicture(derived, state, width);
+  if (state.view === "sandwich") return sandwich(derived, state, width);
+  const graph = derived.graph(state);
+  const root = follow(graph, state.zoom);
+  const laid = layout(graph, root, width, LEAST_WIDTH);
+  const things = () =>
+    state.view === "flame"
+      ? thingsDown(derived.tree(state), laid, root.members)
+      : thingsUp(derived.tree(state), laid, pathOf(root));
+  const changes = derived.changes(state, things);
+  const boxes = laid.map((box, at) => shownBox(box, box.depth, changes?.[at]));
+  const note = root.totalSamples === 0 ? "No sample is selected." : "";
+  return stacked(boxes, root, state.isUpward, note);
+}
+
+/** Callers above, the function, callees below. */
+function sandwich(derived: Derived, state: State, width: number): Picture {
+  const id = state.function;
+  if (id === null || !derived.isKnownFunction(id)) {
+    return {
+      rows: [],
+      root: null,
+      home: 0,
+      note: "Choose a function: press Enter on a row of the top table, or take it from the menu of a box.",
+    };
+  }
+  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  const callees = calleesOf(tree, sums, id);
+  if (callees.root.totalSamples === 0)
+    return { rows: [], root: callees.root, home: 0, note: "This function is not in the selection." };
+  const lay = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
+  const [above, below] = [lay(callersOf(tree, sums, id)), lay(callees)];
+  const deepest = above[above.length - 1].depth;
+  const ofCallers = derived.changes(state, () => thingsOfCallers(tree, above, id));
+  const ofCallees = derived.changes(state, () => thingsDown(tree, below, outermost(tree, null, id)));
+  const boxes = [
+    ...above.map((box, at) => shownBox(box, deepest - box.depth, ofCallers?.[at])).slice(1),
+    ...below.map((box, at) => shownBox(box, deepest + box.depth, ofCallees?.[at])),
+  ];
+  return { ...stacked(boxes, callees.root, false, ""), home: deepest };
+}
+
+function timePicture(derived: Derived, state: State, width: number): Picture {
+  const { profile } = derived;
+  const empty = (note: string): Picture => ({ rows: [], root: null, home: 0, note });
+  const selection = derived.selection(state);
+  if (!profile.lanes[selection.lane]?.timed) return empty("This recording has no times.");
+  const thread = threadInTime(derived, state);
+  const range = timeRange(derived, state);
+  const spans = timeOrder(profile, selection, thread, range, width, derived.hidden(state));
+  const scale = width / (range[1] - range[0]);
+  const boxes = spans.map((span): ShownBox => {
+    const [x, wide] = [(span.start - range[0]) * scale, (span.end - span.start) * scale];
+    const { function: id, category, tier, depth: row } = span;
+    return {
+      x,
+      width: Math.max(1, wide),
+      row,
+      function: id,
+      category,
+      tier,
+      tiers: 1 << tier,
+      node: null,
+      span,
+      change: null,
+    };
+  });
+  return stacked(boxes, null, state.isUpward, boxes.length === 0 ? "No sample of this thread is selected." : "");
+}
+
+export function timeRange({ profile }: Derived, state: State): Range {
+  return state.range ?? [0, Math.max(1, profile.durationNs)];
+}
+
+/** Time order shows one thread: the busiest of those that are shown. */
+export function threadInTime(derived: Derived, state: State): number {
+  const shown = derived.shownThreads(state);
+  let best = shown?.[0] ?? 0;
+  derived.threadWeights.forEach((weight, id) => {
+    if ((!shown || shown.includes(id)) && weight > derived.threadWeights[best]) best = id;
+  });
+  return best;
+}
+
+function shownBox({ node, x, width }: Box, row: number, change: Change | null = null): ShownBox {
+  const { function: id, category, tier, tiers } = node;
+  return { x, width, row, function: id, category, tier, tiers, node, span: null, change };
+}
+
+function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, note: string): Picture {
+  let last = 0;
+  for (const { row } of boxes) if (row > last) last = row;
+  const rows: ShownBox[][] = boxes.length === 0 ? [] : Array.from({ length: last + 1 }, () => []);
+  for (const box of boxes) {
+    if (isUpward) box.row = last - box.row;
+    rows[box.row].push(box);
+  }
+  for (const row of rows) row.sort((a, b) => a.x - b.x);
+  return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
+}
+
+/** The part of what is shown whose stacks have a match; null when nothing is searched for. */
+export function matchedShare(derived: Derived, state: State): number | null {
+  const matches = derived.matches(state);
+  if (!(matches instanceof Uint8Array)) return null;
+  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  const zoomed = state.view === "flame" ? follow(derived.graph(state), state.zoom) : null;
+  const from = zoomed?.members[0] ?? 0;
+  return sums.total[from] > 0 ? matchedWeight(tree, sums, matches, from) / sums.total[from] : 0;
+}

@@ -1,0 +1,63 @@
+// Threads: how busy each was, which loop the page opens on, and the bands of the heat map.
+
+import { IDLE, type Profile, ROLES } from "../data/model.ts";
+
+/** More bands than this cannot be told apart. */
+const MOST_BANDS = 12;
+
+/** A picture of its own in the heat map. */
+export interface Band {
+  label: string;
+  threads: number[];
+}
+
+/** The weight of each thread in a lane, without waiting. */
+export function weightsOfThreads(profile: Profile, index: number): Float64Array {
+  const weights = new Float64Array(profile.threads.length);
+  const lane = profile.lanes[index];
+  const { category } = profile.stacks;
+  for (let row = 0; row < (lane?.time.length ?? 0); row++) {
+    if (category[lane.stack[row]] !== IDLE) weights[lane.thread[row]] += lane.weight[row];
+  }
+  return weights;
+}
+
+/** All rows of the busiest main loop: a changed name opens a new row. Null where no main loop ran. */
+export function busiestLoop({ threads }: Profile, weights: Float64Array): number[] | null {
+  let best = -1;
+  for (const [id, { role }] of threads.entries()) {
+    if (role === "main" && weights[id] > (best < 0 ? 0 : weights[best])) best = id;
+  }
+  if (best < 0) return null;
+  const { process, tid } = threads[best];
+  return threads.flatMap((row, id) => (row.process === process && row.tid === tid ? [id] : []));
+}
+
+/** Threads that ran, by process or each alone, the busiest first. */
+export function bandsOf(
+  { threads, processes }: Profile,
+  weights: Float64Array,
+  shown: readonly number[] | null,
+  by: "process" | "thread",
+): Band[] {
+  const groups = new Map<string, Band & { weight: number }>();
+  for (const [id, { process, tid, name, role }] of threads.entries()) {
+    if (weights[id] === 0 || (shown && !shown.includes(id))) continue;
+    const key = by === "process" ? `p${process}` : `t${process}/${tid ?? name}`;
+    const ofProcess = `${processes[process].name || "process"} ${processes[process].pid ?? ""}`;
+    const ofThread = `${role === "other" ? name : ROLES[role]} ${tid ?? ""}`;
+    const label = by === "process" ? ofProcess : ofThread;
+    const group = groups.get(key) ?? { label, threads: [], weight: 0 };
+    group.threads.push(id);
+    group.weight += weights[id];
+    groups.set(key, group);
+  }
+  return [...groups.values()].sort((a, b) => b.weight - a.weight).slice(0, MOST_BANDS);
+}
+
+/** For each thread its band, or -1. */
+export function bandOfThreads(bands: readonly Band[], size: number): Int32Array {
+  const of = new Int32Array(size).fill(-1);
+  for (const [band, { threads }] of bands.entries()) for (const id of threads) of[id] = band;
+  return of;
+}

@@ -1,0 +1,141 @@
+// The call tree of a whole recording, merged by function. Its shape is settled once for what is hidden; a selection
+// only fills in sums, so that a drag costs one pass over samples and one over nodes.
+
+import { NONE, type Profile } from "../data/model.ts";
+import type { StackSums } from "../select/selection.ts";
+
+export interface Tree {
+  /** The node above; a parent always has a smaller row. Node 0 is the root, and its own parent. */
+  parent: Int32Array;
+  /** The function; NONE for the root. */
+  function: Uint32Array;
+  category: Uint8Array;
+  /** The tier that most samples of the recording ran in, and all of them as bits. */
+  tier: Uint8Array;
+  tiers: Uint8Array;
+  /** Of each stack, the node it ends in; behind the last, that of samples without a stack. */
+  nodeOf: Int32Array;
+  /** The children of node n are `children[firstChild[n] … firstChild[n + 1]]`. */
+  firstChild: Int32Array;
+  children: Int32Array;
+}
+
+/** Sums of a selection by node. */
+export interface NodeSums {
+  self: Float64Array;
+  total: Float64Array;
+  selfSamples: Float64Array;
+  totalSamples: Float64Array;
+}
+
+/** Builds the shape. `whole` has the sums of the whole recording: they settle which tier a node mostly ran in. */
+export function buildTree(profile: Profile, hidden: Uint8Array | null, whole: StackSums): Tree {
+  const { parent: caller, frame, category, function: functions } = profile.stacks;
+  const size = caller.length;
+  const nodeOf = new Int32Array(size + 1);
+  const parent = new Int32Array(size + 1);
+  const functionOf = new Uint32Array(size + 1);
+  const categoryOf = new Uint8Array(size + 1);
+  functionOf[0] = NONE;
+  categoryOf[0] = 14;
+  const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 2)));
+  let count = 1;
+  for (let stack = 0; stack < size; stack++) {
+    const above = caller[stack] === NONE ? 0 : nodeOf[caller[stack]];
+    if (hidden?.[stack]) {
+      nodeOf[stack] = above;
+      continue;
+    }
+    const id = functions[stack];
+    let slot = (Math.imul(above, 0x9e3779b1) ^ Math.imul(id, 0x85ebca6b)) >>> 0;
+    slot = (slot ^ (slot >>> 15)) & (slots.length - 1);
+    while (slots[slot] !== 0 && !(parent[slots[slot]] === above && functionOf[slots[slot]] === id)) {
+      slot = (slot + 1) & (slots.length - 1);
+    }
+    if (slots[slot] === 0) {
+      parent[count] = above;
+      functionOf[count] = id;
+      categoryOf[count] = category[stack];
+      slots[slot] = count++;
+    }
+    nodeOf[stack] = slots[slot];
+  }
+  const { tier, tiers } = tiersOf(profile, nodeOf, frame, hidden, whole, count);
+  const { firstChild, children } = childrenOf(parent, count);
+  return {
+    parent: parent.subarray(0, count),
+    function: functionOf.subarray(0, count),
+    category: categoryOf.subarray(0, count),
+    tier,
+    tiers,
+    nodeOf,
+    firstChild,
+    children,
+  };
+}
+
+function childrenOf(parent: Int32Array, count: number): { firstChild: Int32Array; children: Int32Array } {
+  const firstChild = new Int32Array(count + 1);
+  for (let node = 1; node < count; node++) firstChild[parent[node] + 1]++;
+  for (let node = 0; node < count; node++) firstChild[node + 1] += firstChild[node];
+  const next = firstChild.slice();
+  const children = new Int32Array(count - 1);
+  for (let node = 1; node < count; node++) children[next[parent[node]]++] = node;
+  return { firstChild, children };
+}
+
+function tiersOf(
+  profile: Profile,
+  nodeOf: Int32Array,
+  frame: Uint32Array,
+  hidden: Uint8Array | null,
+  whole: StackSums,
+  count: number,
+): { tier: Uint8Array; tiers: Uint8Array } {
+  const totals = wholeOf(profile, whole.weight);
+  const [tier, tiers, best] = [new Uint8Array(count), new Uint8Array(count), new Float64Array(count).fill(-1)];
+  for (let stack = 0; stack < frame.length; stack++) {
+    if (hidden?.[stack]) continue;
+    const [node, of] = [nodeOf[stack], profile.frames.tier[frame[stack]]];
+    tiers[node] |= 1 << of;
+    if (totals[stack] > best[node]) {
+      best[node] = totals[stack];
+      tier[node] = of;
+    }
+  }
+  return { tier, tiers };
+}
+
+/** Each stack's own weight and that of all it called. */
+export function wholeOf(profile: Profile, weight: Float64Array): Float64Array {
+  const whole = weight.slice();
+  const { parent } = profile.stacks;
+  for (let stack = parent.length - 1; stack >= 0; stack--) {
+    if (parent[stack] !== NONE) whole[parent[stack]] += whole[stack];
+  }
+  return whole;
+}
+
+/** `reuse` is an old result that is not needed any more. */
+export function sumNodes(tree: Tree, sums: StackSums, reuse?: NodeSums): NodeSums {
+  const { parent, nodeOf } = tree;
+  const count = parent.length;
+  const room = (old?: Float64Array) => (old?.length === count ? old.fill(0) : new Float64Array(count));
+  const [self, selfSamples] = [room(reuse?.self), room(reuse?.selfSamples)];
+  const { weight, samples } = sums;
+  for (let stack = 0; stack < weight.length; stack++) {
+    if (samples[stack] === 0 && weight[stack] === 0) continue;
+    self[nodeOf[stack]] += weight[stack];
+    selfSamples[nodeOf[stack]] += samples[stack];
+  }
+  const [total, totalSamples] = [room(reuse?.total), room(reuse?.totalSamples)];
+  total.set(self);
+  totalSamples.set(selfSamples);
+  for (let node = count - 1; node > 0; node--) {
+    if (totalSamples[node] === 0 && total[node] === 0) continue;
+    const above = parent[node];
+    total[above] += total[node];
+    totalSamples[above] += totalSamples[node];
+  }
+  return { self, total, selfSamples, totalSamples };
+}

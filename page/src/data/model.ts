@@ -1,0 +1,249 @@
+// What the columns mean: the profile as the views use it. Immutable; ids are rows of the tables.
+
+import { type Losses, type Meta, NONE, type Payload, required } from "./format.ts";
+
+export { NONE } from "./format.ts";
+
+/** In the order of the bytes in the file: the word that people type, and what they read. */
+export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
+  ["app", "app"],
+  ["dependency", "dependency"],
+  ["node", "Node core"],
+  ["builtin", "V8 builtin"],
+  ["runtime", "V8 runtime"],
+  ["gc", "GC"],
+  ["compiler", "compiler"],
+  ["regexp", "regexp"],
+  ["wasm", "wasm"],
+  ["addon", "native addon"],
+  ["libuv", "libuv"],
+  ["system", "system library"],
+  ["kernel", "kernel"],
+  ["idle", "idle"],
+  ["unknown", "unknown"],
+];
+
+export const APP = 0;
+export const DEPENDENCY = 1;
+export const GC = 5;
+export const ADDON = 9;
+export const IDLE = 13;
+export const UNKNOWN = 14;
+
+export const TIERS = ["–", "unmarked", "interpreted", "Sparkplug", "Maglev", "TurboFan", "Liftoff", "TurboFan (wasm)"];
+
+export const ROLES: Record<string, string> = {
+  main: "main loop",
+  worker: "worker",
+  pool: "libuv pool",
+  v8: "V8 platform",
+  other: "other",
+};
+
+export interface Lane {
+  name: string;
+  unit: string;
+  timed: boolean;
+  counted: boolean;
+  time: Float64Array;
+  thread: Uint32Array;
+  stack: Uint32Array;
+  weight: Float64Array;
+  /** The weight that every row has, where all have the same and a row is a sample; else 0. */
+  equal: number;
+}
+
+export interface Thread {
+  process: number;
+  tid: number | null;
+  name: string;
+  role: string;
+}
+
+export interface Process {
+  pid: number | null;
+  name: string;
+  container: string;
+  nodeVersion: string;
+}
+
+/** A long turn of an event loop, or many quick ones. */
+export interface Turn {
+  thread: number;
+  start: number;
+  end: number;
+  isLong: boolean;
+  /** What most of it was. */
+  spent: number;
+}
+
+/** It ran, or nothing is known; it was blocked in a call; it waited for a CPU. */
+export const [RAN, BLOCKED, STARVED] = [0, 1, 2];
+
+/** A time from here on is not known. */
+const UNKNOWN_NS = 2 ** 63;
+
+/** A recording to compare with, whose lanes and threads stand behind the profile's own from these rows on. */
+export interface Other {
+  id: string;
+  name: string;
+  lane: number;
+  thread: number;
+  durationNs: number;
+  startMs: number | null;
+}
+
+export interface Profile {
+  meta: Meta;
+  losses: Losses;
+  strings: string[];
+  sources: string[];
+  modules: string[];
+  threads: Thread[];
+  processes: Process[];
+  lanes: Lane[];
+  turns: Turn[];
+  durationNs: number;
+  /** Milliseconds since 1970; null where the recording does not know. */
+  startMs: number | null;
+  functions: {
+    name: Uint32Array;
+    source: Uint32Array;
+    line: Uint32Array;
+    column: Uint32Array;
+    module: Uint32Array;
+    package: Uint32Array;
+  };
+  frames: { function: Uint32Array; line: Uint32Array; category: Uint8Array; tier: Uint8Array };
+  stacks: { parent: Uint32Array; frame: Uint32Array; category: Uint8Array; function: Uint32Array };
+  lineTicks: { stack: Uint32Array; line: Uint32Array; ticks: Uint32Array };
+  /** As it was stored. */
+  origin: Payload;
+  /** The text of each source, where the recording carries it. */
+  texts: (string | null)[];
+  other: Other | null;
+}
+
+export function profileOf(origin: Payload): Profile {
+  const { header, columns } = origin;
+  const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
+  /** Columns of a table by their names. */
+  const table = <T>(name: string, keys: string) => {
+    const columnOf = (key: string) => required(columns.get(`${name}.${key}`), `${name}.${key}`);
+    return Object.fromEntries(keys.split(" ").map((key) => [key, columnOf(key)])) as T;
+  };
+  const lanes = header.lanes.map(({ name, unit, timed, counted }, index): Lane => {
+    const { time_ns, ...rest } = table<Omit<Lane, "time"> & { time_ns: Float64Array }>(
+      `lanes.${index}`,
+      "time_ns thread stack weight",
+    );
+    const { weight } = rest;
+    const equal = unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0;
+    return { ...rest, name: text(name), unit, timed, counted, time: time_ns, equal };
+  });
+  const frames = table<Profile["frames"]>("frames", "function line category tier");
+  const stacks = table<Profile["stacks"]>("stacks", "parent frame category");
+  const { meta } = header;
+  return {
+    meta,
+    losses: meta.losses ?? {},
+    strings: header.strings,
+    sources: header.sources.map((row) => text(row.path)),
+    modules: header.modules.map((row) => text(row.name)),
+    threads: header.threads.map(({ process, tid, name, role }) => ({ process, tid, name: text(name), role })),
+    processes: header.processes.map((row) => ({
+      pid: row.pid,
+      name: text(row.name),
+      container: text(row.container),
+      nodeVersion: text(row.node_version),
+    })),
+    lanes,
+    turns: turnsOf(origin),
+    durationNs: Math.max(meta.duration_ns ?? 0, ...lanes.map(lastTime)),
+    startMs: meta.start_unix_ns ? Number(BigInt(meta.start_unix_ns) / 1000n) / 1000 : null,
+    functions: table("functions", "name source line column module package"),
+    frames,
+    stacks: { ...stacks, function: stacks.frame.map((id) => frames.function[id]) },
+    lineTicks: table("line_ticks", "stack line ticks"),
+    texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
+    other: null,
+    origin,
+  };
+}
+
+/** The end of a range is open: the last sample must lie inside. */
+function lastTime({ time, timed }: Lane): number {
+  return timed && time.length > 0 ? time[time.length - 1] + 1 : 0;
+}
+
+/** By the tables of loops and long turns; older recordings have markers alone. */
+function turnsOf(origin: Payload): Turn[] {
+  const quick = turnsIn(origin, "loops", "problem", NONE, () => false);
+  const long = turnsIn(origin, "long_turns", "kind", 0, () => true);
+  if (quick.length + long.length > 0) return [...quick, ...long];
+  const texts = origin.columns.get("markers.text") ?? [];
+  return turnsIn(origin, "markers", "kind", 0, (row) => texts[row] === NONE);
+}
+
+/** The rows of a table whose column `by` has this value. */
+function turnsIn(
+  { columns }: Payload,
+  table: string,
+  by: string,
+  value: number,
+  isLong: (row: number) => boolean,
+): Turn[] {
+  const column = (name: string) => columns.get(`${table}.${name}`) ?? [];
+  const [thread, start, end] = [column("thread"), column("start_ns"), column("end_ns")];
+  const [run, ready] = [column("run_ns"), column("ready_ns")];
+  const rows = [...column(by).keys()].filter((row) => column(by)[row] === value);
+  return rows.map((row) => ({
+    thread: thread[row],
+    start: start[row],
+    end: end[row],
+    isLong: isLong(row),
+    spent: spentOf(end[row] - start[row], run[row], ready[row]),
+  }));
+}
+
+/** What most of a turn was, by the time that it ran and that it waited for a CPU; neither has to be known. */
+function spentOf(lengthNs: number, runNs: number, readyNs: number): number {
+  const waited = readyNs < UNKNOWN_NS ? readyNs : 0;
+  const blocked = lengthNs - runNs - waited;
+  if (!(runNs < Math.max(waited, blocked))) return RAN;
+  return blocked > waited ? BLOCKED : STARVED;
+}
+
+export function functionName(profile: Profile, id: number): string {
+  return profile.strings[profile.functions.name[id]] ?? "";
+}
+
+/** Where many have no name, the place tells them apart. */
+export function functionWords(profile: Profile, id: number): string {
+  const name = functionName(profile, id) || "(anonymous)";
+  return name === "(anonymous)" ? `${name} ${functionPlace(profile, id).replace(/.*\//, "")}`.trim() : name;
+}
+
+/** The script or, for native code, the binary; as the report says it. */
+export function functionFile(profile: Profile, id: number): string {
+  const { source, module, line } = profile.functions;
+  if (source[id] !== NONE) return profile.sources[source[id]];
+  // Generated code that has a position but no script: "[JIT]:1" would say nothing.
+  return module[id] !== NONE && line[id] === 0 ? profile.modules[module[id]] : "";
+}
+
+export function functionPlace(profile: Profile, id: number): string {
+  const file = functionFile(profile, id);
+  const line = profile.functions.line[id];
+  return file && line > 0 ? `${file}:${line}` : file;
+}
+
+export function functionPackage(profile: Profile, id: number): string {
+  const name = profile.functions.package[id];
+  return name === NONE ? "" : (profile.strings[name] ?? "");
+}
+
+/** How many samples a row stands for. */
+export function samplesIn(lane: Lane, row: number): number {
+  return lane.unit === "count" ? lane.weight[row] : 1;
+}

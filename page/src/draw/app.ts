@@ -1,0 +1,197 @@
+// The state of the page and what changes it. Parts draw themselves from what `Derived` knows; every change goes through
+// `update`, which also writes the address. Which parts there are is decided in page.ts.
+
+import { Derived } from "../compute/derived.ts";
+import { join } from "../data/join.ts";
+import type { Library, Listed } from "../data/library.ts";
+import type { Profile } from "../data/model.ts";
+import type { Item } from "../select/selection.ts";
+import { fromHash, type State, toHash, type View } from "../select/state.ts";
+import { errorText, h } from "./dom.ts";
+
+/** A part of the page: an element that can draw itself. */
+export interface Part {
+  element: HTMLElement;
+  render(): void;
+}
+
+const VIEW_KEYS: Record<string, View> = {
+  1: "flame",
+  2: "time",
+  3: "inverted",
+  4: "top",
+  5: "sandwich",
+  6: "source",
+};
+
+export class App {
+  state: State;
+  /** What is shown, with what it is compared with behind it. */
+  profile: Profile;
+  derived: Derived;
+  /** Go to the next match (1) or the one before (-1). The flame graph sets it, the search field calls it. */
+  step: (direction: number) => void = () => {};
+  /** What is shown as an SVG picture. The flame graph sets it, the head calls it. */
+  svg: () => string = () => "";
+  readonly library: Library | null;
+  /** The recording that is shown, as the library knows it. */
+  readonly id: string | null;
+  private readonly own: Profile;
+  private readonly root: HTMLElement;
+  private readonly makeParts: (app: App) => Part[];
+  private parts: Part[] = [];
+  private isScheduled = false;
+  private readonly help = document.querySelector<HTMLDialogElement>("#help");
+
+  /** Of two recordings that are open, the last is shown against the first. */
+  constructor(own: Profile, root: HTMLElement, library: Library | null, makeParts: (app: App) => Part[]) {
+    this.own = own;
+    this.root = root;
+    this.library = library;
+    this.makeParts = makeParts;
+    this.id = library?.open.at(-1) ?? null;
+    this.state = this.fromAddress();
+    this.profile = own;
+    this.derived = new Derived(own);
+    this.show();
+    window.addEventListener("popstate", () => this.reset(this.fromAddress()));
+    window.addEventListener("hashchange", () => this.reset(this.fromAddress()));
+    window.addEventListener("resize", () => this.schedule());
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.schedule());
+    document.addEventListener("keydown", (event) => this.key(event));
+    this.render();
+  }
+
+  private fromAddress(): State {
+    const state = fromHash(location.hash);
+    const { open } = this.library ?? { open: [] };
+    if (location.hash.length <= 1 && open.length === 2) state.against = open[0];
+    return state;
+  }
+
+  /** Makes the parts anew for another profile. */
+  private show(): void {
+    this.parts = this.makeParts(this);
+    this.root.replaceChildren(...this.parts.map(({ element }) => element));
+  }
+
+  /** The recordings that this one can be compared with. */
+  get others(): Listed[] {
+    return this.library?.recordings.filter(({ id }) => id !== this.id) ?? [];
+  }
+
+  /** Fetches what the state compares with, puts it behind this recording, and draws again. */
+  private async compare(id: string | null): Promise<void> {
+    if ((this.profile.other?.id ?? null) === id) return;
+    try {
+      const profile = id === null ? this.own : await this.joinedWith(id);
+      if (this.state.against !== id) return;
+      this.profile = profile;
+      this.derived = new Derived(profile);
+      this.show();
+      this.render();
+    } catch (error) {
+      const words = `The recording to compare with cannot be opened: ${errorText(error)}`;
+      this.root.prepend(h("p", { class: "warn" }, words));
+      this.update({ against: null }, false);
+    }
+  }
+
+  private async joinedWith(id: string): Promise<Profile> {
+    const found = this.others.find((other) => other.id === id);
+    if (!this.library || !found) throw new Error("it is not in the list");
+    return join(this.own, await this.library.load(id), id, found.name);
+  }
+
+  get isDark(): boolean {
+    if (this.state.theme !== "auto") return this.state.theme === "dark";
+    return window.matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  /** Changes the state. What goes on while the mouse moves is no step back in the history. */
+  update(change: Partial<State>, isStep = true): void {
+    this.state = { ...this.state, ...change };
+    const hash = `#${toHash(this.state)}`;
+    if (hash !== (location.hash || "#")) history[isStep ? "pushState" : "replaceState"](null, "", hash);
+    this.schedule();
+  }
+
+  hide(item: Item): void {
+    this.update({ hidden: [...this.state.hidden, item], zoom: [] });
+  }
+
+  focus(item: Item): void {
+    if (item.kind === "category") this.update({ categories: [item.id], zoom: [] });
+    else this.update({ focus: [...this.state.focus, item], zoom: [] });
+  }
+
+  /** Takes back what was hidden or focused last. */
+  undo(): void {
+    const { hidden, focus, categories } = this.state;
+    if (hidden.length > 0) this.update({ hidden: hidden.slice(0, -1) });
+    else if (focus.length > 0) this.update({ focus: focus.slice(0, -1) });
+    else if (categories.length > 0) this.update({ categories: [] });
+  }
+
+  showHelp(): void {
+    if (!this.help) return;
+    this.help.showModal();
+    // The focus is on the button at its end: in a low window that would be all to see.
+    this.help.scrollTop = 0;
+  }
+
+  private reset(state: State): void {
+    if (toHash(state) === toHash(this.state)) return;
+    this.state = state;
+    this.schedule();
+  }
+
+  schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    requestAnimationFrame(() => this.render());
+  }
+
+  private render(): void {
+    this.isScheduled = false;
+    const { theme } = this.state;
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    void this.compare(this.state.against);
+    for (const part of this.parts) part.render();
+  }
+
+  /** Keys that work everywhere but in a field. */
+  private key(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || this.help?.open) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+    const view = VIEW_KEYS[event.key];
+    const action = view ? () => this.update({ view, zoom: [] }) : this.actionOf(event.key);
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  private actionOf(key: string): (() => void) | undefined {
+    const actions: Record<string, () => void> = {
+      "/": () => document.querySelector<HTMLElement>("#search")?.focus(),
+      "?": () => this.showHelp(),
+      d: () => this.update({ isUpward: !this.state.isUpward }),
+      t: () => this.update({ theme: this.isDark ? "light" : "dark" }),
+      b: () => this.update({ isBefore: !this.state.isBefore }),
+      u: () => this.undo(),
+      n: () => this.step(1),
+      N: () => this.step(-1),
+      Escape: () => this.escape(),
+    };
+    return actions[key];
+  }
+
+  /** One thing at a time, the smallest first. */
+  private escape(): void {
+    if (this.state.zoom.length > 0) this.update({ zoom: [] });
+    else if (this.state.range) this.update({ range: null });
+    else if (this.state.search) this.update({ search: "" });
+  }
+}

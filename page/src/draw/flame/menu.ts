@@ -1,0 +1,104 @@
+// The menu of a box: what can be done with its function, its package and its category.
+
+import type { ShownBox } from "../../compute/picture.ts";
+import { CATEGORIES, functionName, functionPlace, NONE } from "../../data/model.ts";
+import type { App } from "../app.ts";
+import { button, h } from "../dom.ts";
+import { itemName, nameOf, sourceOf } from "../words.ts";
+
+type Row = [text: string, action: () => void];
+
+export class Menu {
+  readonly element = h("div", { class: "menu hidden", role: "menu" });
+  private readonly app: App;
+  /** Gives the focus back to the picture. */
+  private readonly leave: () => void;
+
+  constructor(app: App, leave: () => void) {
+    this.app = app;
+    this.leave = leave;
+    this.element.addEventListener("keydown", (event) => this.key(event));
+    this.element.addEventListener("focusout", (event) => {
+      if (!this.element.contains(event.relatedTarget as Node | null)) this.hide();
+    });
+  }
+
+  get isOpen(): boolean {
+    return !this.element.classList.contains("hidden");
+  }
+
+  hide(): void {
+    this.element.classList.add("hidden");
+  }
+
+  open(box: ShownBox, x: number, y: number): void {
+    const buttons = rowsOf(this.app, box).map(([text, action], at) => {
+      const act = () => {
+        this.hide();
+        this.leave();
+        action();
+      };
+      return button(text, `menu-${at}`, act, { title: text, role: "menuitem" });
+    });
+    this.element.replaceChildren(...buttons);
+    this.element.classList.remove("hidden");
+    const { offsetWidth, offsetHeight, style } = this.element;
+    style.left = `${Math.max(4, Math.min(x, innerWidth - offsetWidth - 8))}px`;
+    style.top = `${Math.max(4, Math.min(y, innerHeight - offsetHeight - 8))}px`;
+    buttons[0].focus();
+  }
+
+  private key(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") {
+      this.hide();
+      this.leave();
+    } else if (step) {
+      const list = [...this.element.children] as HTMLElement[];
+      const at = list.indexOf(document.activeElement as HTMLElement) + step;
+      list[(at + list.length) % list.length].focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+function rowsOf(app: App, box: ShownBox): Row[] {
+  const rows = [...functionRows(app, box.function), ...packageRows(app, box.function)];
+  const category = { kind: "category", id: box.category } as const;
+  const label = CATEGORIES[box.category][1];
+  const name = functionName(app.profile, box.function);
+  const pattern = `^${name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$`;
+  const words = `${name} ${functionPlace(app.profile, box.function)}`;
+  return [
+    ...rows,
+    [`Only ${label} (category)`, () => app.focus(category)],
+    [`Hide ${label} (category)`, () => app.hide(category)],
+    ["Search for this name", () => app.update({ search: pattern })],
+    ["Copy name and place", () => void navigator.clipboard?.writeText(words)],
+  ];
+}
+
+function functionRows(app: App, id: number): Row[] {
+  const name = nameOf(app.profile, id);
+  const item = { kind: "function", id } as const;
+  const source = sourceOf(app.profile, id);
+  const toSource: Row[] = source ? [[`Source of ${name} (s)`, () => app.update({ view: "source", source })]] : [];
+  return [
+    [`Callers and callees of ${name}`, () => app.update({ view: "sandwich", function: id, zoom: [] })],
+    ...toSource,
+    [`Only stacks through ${name}`, () => app.focus(item)],
+    [`Hide ${name}`, () => app.hide(item)],
+  ];
+}
+
+function packageRows(app: App, functionId: number): Row[] {
+  const id = app.profile.functions.package[functionId];
+  if (id === NONE) return [];
+  const item = { kind: "package", id } as const;
+  const name = itemName(app.profile, item);
+  return [
+    [`Only stacks through package ${name}`, () => app.focus(item)],
+    [`Hide package ${name}`, () => app.hide(item)],
+  ];
+}

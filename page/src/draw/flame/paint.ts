@@ -1,0 +1,108 @@
+// Boxes on the canvas: those in sight, each with as much of its name as fits.
+
+import type { Picture, ShownBox } from "../../compute/picture.ts";
+import type { App } from "../app.ts";
+import { fontOf, sized, themeColors } from "../canvas.ts";
+import { css, type Rgb, themed } from "../colors.ts";
+import { nameOf } from "../words.ts";
+import { colorOf, matchesOf } from "./color.ts";
+
+/** The height of a row of boxes, with the line between two rows. */
+export const ROW = 18;
+const PADDING = 3;
+/** A narrower box has no name. */
+const NARROWEST_NAME = 22;
+const LONGEST_NAME = 400;
+
+/** What of a picture is in sight, and which of its boxes have a frame. */
+export interface Sight {
+  picture: Picture;
+  width: number;
+  height: number;
+  scrollTop: number;
+  hovered: ShownBox | null;
+  cursor: ShownBox | null;
+}
+
+export class BoxPainter {
+  private readonly app: App;
+  /** The width of each function's name. */
+  private readonly nameWidths = new Map<number, number>();
+
+  constructor(app: App) {
+    this.app = app;
+  }
+
+  paint(canvas: HTMLCanvasElement, sight: Sight): void {
+    const context = sized(canvas, sight.width, sight.height);
+    context.font = fontOf(12);
+    context.textBaseline = "middle";
+    this.paintBoxes(context, sight);
+    this.paintFrames(context, sight);
+  }
+
+  private paintBoxes(context: CanvasRenderingContext2D, { picture, height, scrollTop }: Sight): void {
+    const { profile, derived, state } = this.app;
+    const matches = matchesOf(derived, state);
+    const fillOf = this.fills();
+    const first = Math.floor(scrollTop / ROW);
+    const end = Math.min(picture.rows.length, Math.ceil((scrollTop + height) / ROW));
+    for (let row = first; row < end; row++) {
+      const y = row * ROW - scrollTop;
+      for (const box of picture.rows[row]) {
+        context.fillStyle = fillOf(colorOf(profile, state, box, matches));
+        context.fillRect(box.x, y, Math.max(0.5, box.width - (box.width > 2 ? 1 : 0)), ROW - 1);
+        if (box.width >= NARROWEST_NAME) this.paintName(context, box, y);
+      }
+    }
+  }
+
+  private paintName(context: CanvasRenderingContext2D, box: ShownBox, y: number): void {
+    const text = this.fit(context, box.function, box.width - 2 * PADDING);
+    if (!text) return;
+    context.fillStyle = "#000";
+    context.fillText(text, box.x + PADDING, y + ROW / 2);
+  }
+
+  /** Each colour becomes a text once: a picture has thousands of boxes and few colours. */
+  private fills(): (color: Rgb) => string {
+    const texts = new Map<Rgb, string>();
+    return (color) => {
+      const known = texts.get(color);
+      if (known) return known;
+      const text = css(themed(color, this.app.isDark));
+      texts.set(color, text);
+      return text;
+    };
+  }
+
+  /** As much of a name as there is room for; whole characters only. */
+  private fit(context: CanvasRenderingContext2D, id: number, room: number): string {
+    const name = nameOf(this.app.profile, id).slice(0, LONGEST_NAME);
+    const full = this.nameWidths.get(id) ?? context.measureText(name).width;
+    this.nameWidths.set(id, full);
+    if (full <= room) return name;
+    const letters = [...name];
+    const start = (count: number) => `${letters.slice(0, count).join("")}…`;
+    let count = Math.floor((letters.length * room) / full);
+    while (count > 1 && context.measureText(start(count)).width > room) count--;
+    return count > 1 ? start(count) : "";
+  }
+
+  private paintFrames(context: CanvasRenderingContext2D, { picture, scrollTop, hovered, cursor }: Sight): void {
+    const color = themeColors();
+    const isSandwich = this.app.state.view === "sandwich";
+    const middle = isSandwich ? (picture.rows[picture.home]?.[0] ?? null) : null;
+    const frames = [
+      [middle, "--text"],
+      [hovered, "--text"],
+      [cursor, "--accent"],
+    ] as const;
+    context.lineWidth = 2;
+    for (const [box, name] of frames) {
+      if (!box) continue;
+      context.strokeStyle = color(name);
+      context.strokeRect(box.x + 1, box.row * ROW - scrollTop + 1, Math.max(2, box.width - 3), ROW - 3);
+    }
+  }
+}

@@ -1,0 +1,266 @@
+// The big picture: boxes on a canvas that scrolls, or one of the tables. Owns the mouse and the keys over the canvas,
+// which box the keyboard is at and which one the mouse is over.
+
+import { pathOf } from "../../compute/flame.ts";
+import { type Picture, pictureOf, type ShownBox } from "../../compute/picture.ts";
+import { NONE } from "../../data/model.ts";
+import type { App, Part } from "../app.ts";
+import { h } from "../dom.ts";
+import { sourceView } from "../tables/source.ts";
+import { topTable } from "../tables/top.ts";
+import { sourceOf } from "../words.ts";
+import { matchesOf, renderLegend } from "./color.ts";
+import { Menu } from "./menu.ts";
+import { homeBox, neighbour, nextMatch, sameBox } from "./moves.ts";
+import { BoxPainter, ROW } from "./paint.ts";
+import { svgOf } from "./svg.ts";
+import { Tip } from "./tip.ts";
+import { linesOfBox, tableOfBoxes } from "./words.ts";
+
+const NOTHING: Picture = { rows: [], root: null, home: 0, note: "" };
+/** The table beside the picture is made when the reader has stopped moving. */
+const SETTLED_MS = 250;
+
+export function flameParts(app: App): Part[] {
+  const view = new FlameView(app);
+  app.step = (direction) => view.step(direction);
+  app.svg = () => view.svg();
+  return [
+    { element: view.element, render: () => view.render() },
+    { element: view.foot, render: () => {} },
+  ];
+}
+
+class FlameView {
+  readonly element: HTMLElement;
+  readonly foot: HTMLElement;
+  private readonly app: App;
+  private readonly canvas = h("canvas", {
+    tabindex: "0",
+    role: "application",
+    id: "flame",
+    "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu",
+    "aria-describedby": "current",
+  });
+  /** As high as the rows that are not in sight, so that there is something to scroll. */
+  private readonly space = h("div");
+  private readonly scroll = h("div", { class: "scroll" }, this.canvas, this.space);
+  private readonly note = h("div", { class: "note hidden" });
+  private readonly table = h("div", { class: "unseen", id: "flame-table" });
+  private readonly current = h("span", { class: "current", id: "current", role: "status" });
+  private readonly legend = h("span", { class: "legend end" });
+  private readonly tip = new Tip();
+  private readonly menu: Menu;
+  private readonly painter: BoxPainter;
+  /** The views that are tables. */
+  private readonly tables: { top: Part; source: Part };
+
+  private picture = NOTHING;
+  private cursor: ShownBox | null = null;
+  private hovered: ShownBox | null = null;
+  private width = 0;
+  private lastHome = "";
+  private tableTimer = 0;
+
+  constructor(app: App) {
+    this.app = app;
+    this.painter = new BoxPainter(app);
+    this.menu = new Menu(app, () => this.canvas.focus({ preventScroll: true }));
+    this.tables = { top: topTable(app), source: sourceView(app) };
+    const { note, scroll, tables, table, tip, menu } = this;
+    const parts = [note, scroll, tables.top.element, tables.source.element, table, tip.element, menu.element];
+    this.element = h("section", { class: "picture", "aria-label": "Picture" }, ...parts);
+    this.foot = h("footer", { class: "foot" }, this.current, this.legend);
+    this.listen();
+  }
+
+  private listen(): void {
+    const { canvas } = this;
+    canvas.addEventListener("pointermove", (event) => this.hover(event));
+    canvas.addEventListener("pointerleave", () => this.leave());
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    canvas.addEventListener("click", ({ clientX, clientY }) => {
+      const box = this.boxAt(clientX, clientY);
+      if (box) this.zoomTo(box);
+    });
+    canvas.addEventListener("contextmenu", (event) => {
+      const box = this.boxAt(event.clientX, event.clientY);
+      if (!box) return;
+      event.preventDefault();
+      this.openMenu(box, event.clientX, event.clientY);
+    });
+    canvas.addEventListener("focus", () => {
+      if (!this.cursor && canvas.matches(":focus-visible")) this.moveTo(homeBox(this.picture));
+    });
+    this.scroll.addEventListener("scroll", () => {
+      this.leave();
+      this.paint();
+    });
+  }
+
+  render(): void {
+    const { view } = this.app.state;
+    const table = view === "top" || view === "source" ? this.tables[view] : null;
+    for (const other of Object.values(this.tables)) other.element.classList.toggle("hidden", other !== table);
+    this.menu.hide();
+    if (table) this.renderTable(table);
+    else this.renderPicture();
+  }
+
+  private renderTable(table: Part): void {
+    for (const element of [this.scroll, this.note]) element.classList.add("hidden");
+    this.current.textContent = "";
+    table.render();
+    this.legend.replaceChildren();
+  }
+
+  private renderPicture(): void {
+    const { app, scroll, note } = this;
+    scroll.classList.remove("hidden");
+    this.width = Math.max(100, scroll.clientWidth);
+    this.picture = pictureOf(app.derived, app.state, this.width);
+    note.classList.toggle("hidden", this.picture.note === "");
+    scroll.classList.toggle("hidden", this.picture.note !== "");
+    note.textContent = this.picture.note;
+    this.scrollHome();
+    this.hovered = null;
+    this.cursor = this.cursor && sameBox(this.picture, this.cursor);
+    this.paint();
+    this.tell(this.cursor);
+    renderLegend(app, this.picture, this.legend);
+    clearTimeout(this.tableTimer);
+    const fill = () => {
+      // Another view may stand in this one's place by now, with other rows behind its ids.
+      if (this.element.isConnected) this.table.replaceChildren(tableOfBoxes(app, this.picture.rows.flat()));
+    };
+    this.tableTimer = window.setTimeout(fill, SETTLED_MS);
+  }
+
+  /** In another picture the eye starts at its home row; in the same one nothing moves. */
+  private scrollHome(): void {
+    const { view, isUpward, zoom, function: id } = this.app.state;
+    const height = Math.max(1, this.scroll.clientHeight);
+    this.space.style.height = `${Math.max(0, this.picture.rows.length * ROW - height)}px`;
+    const home = `${view}|${isUpward}|${zoom}|${id}`;
+    const above = view === "sandwich" ? height / 2 : 0;
+    if (home !== this.lastHome) this.scroll.scrollTop = Math.max(0, this.picture.home * ROW - above);
+    this.lastHome = home;
+  }
+
+  private paint(): void {
+    const { picture, width, hovered, cursor } = this;
+    const { scrollTop, clientHeight } = this.scroll;
+    this.painter.paint(this.canvas, { picture, width, height: Math.max(1, clientHeight), scrollTop, hovered, cursor });
+  }
+
+  /** The line under the picture. */
+  private tell(box: ShownBox | null): void {
+    const words = box ? linesOfBox(this.app, box).filter(Boolean).join("   ") : "";
+    this.current.textContent = words;
+    this.current.title = words;
+  }
+
+  private boxAt(clientX: number, clientY: number): ShownBox | null {
+    const area = this.canvas.getBoundingClientRect();
+    const row = this.picture.rows[Math.floor((clientY - area.top + this.scroll.scrollTop) / ROW)] ?? [];
+    const x = clientX - area.left;
+    return row.find((box) => x >= box.x && x < box.x + Math.max(1, box.width)) ?? null;
+  }
+
+  private hover(event: PointerEvent): void {
+    const box = this.boxAt(event.clientX, event.clientY);
+    if (box !== this.hovered) {
+      this.hovered = box;
+      this.paint();
+      if (box) this.tip.fill(linesOfBox(this.app, box));
+      this.tell(box ?? this.cursor);
+    }
+    this.tip.place(box !== null && !this.menu.isOpen, event);
+  }
+
+  private leave(): void {
+    this.tip.hide();
+    if (!this.hovered) return;
+    this.hovered = null;
+    this.paint();
+    this.tell(this.cursor);
+  }
+
+  /** What fills the picture already is left again; in the order of time a box is a range. */
+  private zoomTo(box: ShownBox): void {
+    const { app } = this;
+    this.cursor = box;
+    this.tip.hide();
+    if (box.span) {
+      const start = Math.floor(box.span.start);
+      app.update({ range: [start, Math.max(start + 1, Math.ceil(box.span.end))] });
+    } else if (app.state.view === "sandwich") {
+      app.update({ function: box.function });
+    } else if (box.node) {
+      const path = pathOf(box.node);
+      const isRoot = path.length === app.state.zoom.length;
+      app.update({ zoom: isRoot ? path.slice(0, -1) : path });
+    }
+  }
+
+  private openMenu(box: ShownBox, x: number, y: number): void {
+    if (box.function === NONE) return;
+    this.cursor = box;
+    this.tip.hide();
+    this.menu.open(box, x, y);
+    this.paint();
+  }
+
+  private moveTo(box: ShownBox | null): void {
+    if (!box) return;
+    this.cursor = box;
+    const [y, height] = [box.row * ROW, this.scroll.clientHeight];
+    if (y < this.scroll.scrollTop) this.scroll.scrollTop = y;
+    else if (y + ROW > this.scroll.scrollTop + height) this.scroll.scrollTop = y + ROW - height;
+    this.paint();
+    this.tell(box);
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const box = this.cursor ?? homeBox(this.picture);
+    const action = box && this.actionOf(event.key, box);
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  private actionOf(key: string, box: ShownBox): (() => void) | undefined {
+    const { app } = this;
+    if (key.startsWith("Arrow")) return () => this.moveTo(this.cursor ? neighbour(this.picture, box, key) : box);
+    const actions: Record<string, () => void> = {
+      Enter: () => this.zoomTo(box),
+      " ": () => this.zoomTo(box),
+      Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
+      s: () => this.openSource(box),
+      m: () => this.openMenuUnder(box),
+      ContextMenu: () => this.openMenuUnder(box),
+    };
+    return actions[key];
+  }
+
+  private openSource(box: ShownBox): void {
+    const source = box.function === NONE ? null : sourceOf(this.app.profile, box.function);
+    if (source) this.app.update({ view: "source", source });
+  }
+
+  private openMenuUnder(box: ShownBox): void {
+    const area = this.canvas.getBoundingClientRect();
+    const y = area.top + (box.row + 1) * ROW - this.scroll.scrollTop;
+    this.openMenu(box, area.left + Math.max(0, box.x) + 10, y);
+  }
+
+  step(direction: number): void {
+    const matches = matchesOf(this.app.derived, this.app.state);
+    if (matches) this.moveTo(nextMatch(this.picture, matches, this.cursor, direction));
+  }
+
+  svg(): string {
+    return svgOf(this.app, this.picture, this.width);
+  }
+}

@@ -1,0 +1,10 @@
+// The top of the page, from top to bottom.
+
+import type { App, Part } from "../app.ts";
+import { barPart } from "./bar.ts";
+import { saidPart } from "./said.ts";
+import { threadsPart } from "./threads.ts";
+
+export function headParts(app: App): Part[] {
+  return [barPart(app), saidPart(app), threadsPart(app)];
+}

@@ -1,0 +1,109 @@
+// Whose samples are shown: roles as buttons, single threads behind "each …"; which event, and bands of the heat map.
+
+import { ROLES } from "../../data/model.ts";
+import { BANDS } from "../../select/state.ts";
+import type { App, Part } from "../app.ts";
+import { button, choice, h, picker, quiet, refill, toggle } from "../dom.ts";
+import { percent, share, shown, thousands } from "../text.ts";
+
+const ROLE_TITLES: Record<string, string> = {
+  main: "The main event loop: your JavaScript runs here",
+  worker: "Worker threads: JavaScript beside the main loop",
+  pool: "libuv's thread pool: files, DNS, crypto, compression",
+  v8: "V8's own threads: garbage collection and compilers",
+  other: "All other threads",
+};
+/** The busiest threads have a button each. */
+const MOST_THREADS = 60;
+
+export function threadsPart(app: App): Part {
+  const bar = new ThreadBar(app);
+  return { element: bar.element, render: () => bar.render() };
+}
+
+class ThreadBar {
+  readonly element = h("div", { class: "threads row", role: "group", "aria-label": "Threads" });
+  private readonly app: App;
+  private readonly list = h("div", { class: "row hidden" });
+  /** Of all threads. */
+  private readonly total: number;
+  private isOpen = false;
+
+  constructor(app: App) {
+    this.app = app;
+    this.total = app.derived.threadWeights.reduce((sum, weight) => sum + weight, 0);
+  }
+
+  render(): void {
+    const { app } = this;
+    const now = app.derived.shownThreads(app.state);
+    this.list.classList.toggle("hidden", !this.isOpen);
+    refill(this.list, ...(this.isOpen ? this.threadButtons(now) : []));
+    const flip = () => {
+      this.isOpen = !this.isOpen;
+      this.render();
+    };
+    const each = button(this.isOpen ? "fewer" : "each …", "each", flip, { "aria-expanded": String(this.isOpen) });
+    refill(
+      this.element,
+      quiet("threads"),
+      toggle("all", "role-all", now === null, () => this.show([])),
+      ...this.roleButtons(now),
+      app.profile.threads.length > 1 && each,
+      this.lanePicker(),
+      h("span", { class: "end row" }, quiet("heat map for"), this.bandChoice()),
+      this.list,
+    );
+  }
+
+  /** None stands for all. */
+  private show(threads: readonly number[]): void {
+    this.app.update({ threads, zoom: [] });
+  }
+
+  private roleButtons(now: readonly number[] | null): HTMLElement[] {
+    const { profile, derived } = this.app;
+    const weights = derived.threadWeights;
+    return Object.keys(ROLES).flatMap((role) => {
+      const ids = profile.threads.flatMap((thread, id) => (thread.role === role && weights[id] > 0 ? [id] : []));
+      if (ids.length === 0) return [];
+      const weight = ids.reduce((sum, id) => sum + weights[id], 0);
+      const count = ids.length > 1 ? ` ×${ids.length}` : "";
+      const isIn = ids.every((id) => now?.includes(id));
+      const isAlone = isIn && now?.length === ids.length;
+      const words = `${ROLES[role]}${count} ${percent(share(weight, this.total))}`;
+      return [toggle(words, `role-${role}`, isIn, () => this.show(isAlone ? [] : ids), ROLE_TITLES[role])];
+    });
+  }
+
+  private threadButtons(now: readonly number[] | null): HTMLElement[] {
+    const { threads } = this.app.profile;
+    const weights = this.app.derived.threadWeights;
+    const ids = threads.map((_, id) => id).filter((id) => weights[id] > 0);
+    const busiest = ids.sort((a, b) => weights[b] - weights[a]).slice(0, MOST_THREADS);
+    return busiest.map((id) => {
+      const { name, tid, role } = threads[id];
+      const words = `${shown(name) || "thread"} ${tid ?? ""} ${percent(share(weights[id], this.total))}`;
+      const isIn = now?.includes(id) ?? false;
+      const others = (now ?? []).filter((other) => other !== id);
+      const flip = () => this.show(isIn ? others : [...others, id]);
+      return toggle(words, `thread-${id}`, isIn, flip, ROLES[role] ?? role);
+    });
+  }
+
+  /** Lanes are what was counted: the CPU's clock, cache misses, waiting. */
+  private lanePicker(): HTMLElement | null {
+    const { app } = this;
+    const lanes = app.profile.lanes.slice(0, app.profile.other?.lane);
+    if (lanes.length < 2) return null;
+    const names = lanes.map(({ name, time }, at) => [at, `${shown(name)} (${thousands(time.length)})`]);
+    const ids = lanes.map((_, at) => String(at));
+    const choose = (lane: string) => app.update({ lane: Number(lane), zoom: [] });
+    return picker("event", ids, String(app.derived.lane(app.state)), choose, Object.fromEntries(names));
+  }
+
+  private bandChoice(): HTMLElement {
+    const words = { process: "each process", thread: "each thread" };
+    return choice("heat map for", BANDS, this.app.state.bands, (bands) => this.app.update({ bands }), words);
+  }
+}

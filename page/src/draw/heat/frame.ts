@@ -1,0 +1,80 @@
+// Where things are in the heat map's canvas: from pixels to cells, and back.
+
+import type { Heat } from "../../compute/heat.ts";
+import type { Range } from "../../select/selection.ts";
+import type { App } from "../app.ts";
+
+/** The room under the cells: the axis, a gap, and the strip with the turns of the event loop. */
+export const AXIS = 17;
+export const STRIP = 16;
+export const STRIP_GAP = 3;
+const WIDEST_COLUMN = 90;
+/** The room left of the cells: for the names of bands, or for the times within a column. */
+const LEFT_OF_BANDS = 150;
+const LEFT_OF_CELLS = 52;
+const BAND_HEIGHT = 30;
+const MAP_HEIGHT = 150;
+
+export interface Frame {
+  left: number;
+  columnWidth: number;
+  rowHeight: number;
+  bandHeight: number;
+  height: number;
+  heat: Heat;
+}
+
+export interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export function frameOf({ derived, state }: App, width: number): Frame {
+  const left = derived.bands(state).length > 1 ? LEFT_OF_BANDS : LEFT_OF_CELLS;
+  const heat = derived.heat(state, width - left - 2);
+  const columnWidth = Math.min(WIDEST_COLUMN, (width - left - 2) / heat.columns);
+  const hasBands = heat.bands > 1;
+  const rowHeight = hasBands ? Math.round(BAND_HEIGHT / heat.rows) : Math.max(2, Math.round(MAP_HEIGHT / heat.rows));
+  const bandHeight = heat.rows * rowHeight + (hasBands ? 2 : 0);
+  const height = bandHeight * heat.bands + AXIS + STRIP_GAP + STRIP;
+  return { left, columnWidth: Math.max(1, Math.floor(columnWidth)), rowHeight, bandHeight, height, heat };
+}
+
+/** The cell at a place, counted from the start; in the strip under the map, any part of a column's time. */
+export function cellAtPlace({ left, columnWidth, bandHeight, rowHeight, heat }: Frame, x: number, y: number): number {
+  const inMap = x - left;
+  const column = Math.min(heat.columns - 1, Math.max(0, Math.floor(inMap / columnWidth)));
+  const isBelow = y >= bandHeight * heat.bands;
+  const inBand = bandHeight - 1 - (Math.max(0, y) % bandHeight);
+  const row = isBelow ? Math.floor((inMap / columnWidth - column) * heat.rows) : Math.floor(inBand / rowHeight);
+  return column * heat.rows + Math.min(heat.rows - 1, Math.max(0, row));
+}
+
+/**
+ * A range is at most three rectangles in a band: the rest of its first column, whole columns, the start of its last.
+ */
+export function selectedRects(frame: Frame, [from, to]: Range): Rect[] {
+  const { heat } = frame;
+  const cellNs = heat.columnNs / heat.rows;
+  const first = Math.round(from / cellNs);
+  const end = Math.min(heat.columns * heat.rows, Math.max(first + 1, Math.round(to / cellNs)));
+  const rects: Rect[] = [];
+  for (let band = 0; band < heat.bands; band++) {
+    for (let at = Math.max(0, first); at < end; ) {
+      const low = at % heat.rows;
+      const isWhole = low === 0 && end - at >= heat.rows;
+      const columns = isWhole ? Math.floor((end - at) / heat.rows) : 1;
+      const high = isWhole ? heat.rows : Math.min(heat.rows, low + end - at);
+      rects.push({
+        x: frame.left + Math.floor(at / heat.rows) * frame.columnWidth,
+        y: band * frame.bandHeight + (heat.rows - high) * frame.rowHeight,
+        width: columns * frame.columnWidth,
+        height: (high - low) * frame.rowHeight,
+      });
+      at += isWhole ? columns * heat.rows : high - low;
+    }
+  }
+  return rects;
+}

@@ -1,0 +1,118 @@
+// The columns of the top table: each has a head that may sort, and makes a cell of an entry.
+
+import type { Change } from "../../compute/diff.ts";
+import type { TopRow } from "../../compute/top.ts";
+import { CATEGORIES } from "../../data/model.ts";
+import type { State, TopBy } from "../../select/state.ts";
+import type { App } from "../app.ts";
+import { CATEGORY_COLORS, css, themed } from "../colors.ts";
+import { button, h, swatch } from "../dom.ts";
+import { percent, points, share, shown, thousands } from "../text.ts";
+import { sourceOf, VERDICTS } from "../words.ts";
+
+type Sort = State["sort"];
+
+/** A row of the table. */
+export interface Entry {
+  row: TopRow;
+  name: string;
+  place: string;
+  /** Its share before and the change since, where there is something to compare with. */
+  change: Change | null;
+}
+
+interface Column {
+  head: HTMLElement;
+  cell(entry: Entry): HTMLElement;
+}
+
+export function columnsOf(app: App, by: TopBy): Column[] {
+  const { total } = app.derived.sums(app.state);
+  const isThread = by === "thread" || by === "process";
+  const isCompared = app.derived.base(app.state) !== null && !isThread;
+  const number = (text: string, value: (entry: Entry) => string, sort?: Sort) =>
+    columnOf(app, text, "number", (entry) => h("td", { class: "number" }, value(entry)), sort);
+  const totals = isThread ? [] : [number("total", ({ row }) => percent(share(row.total, total)), "total")];
+  const samples = number("samples", ({ row }) => thousands(row.totalSamples));
+  return [
+    number("self", ({ row }) => percent(share(row.self, total)), "self"),
+    number("samples", ({ row }) => thousands(row.selfSamples)),
+    ...(isCompared ? changeColumns(app, number) : []),
+    ...totals,
+    ...(isThread || isCompared ? [] : [samples]),
+    nameColumn(app, by),
+    ...(isThread || by === "category" || by === "file" ? [] : [categoryColumn(app)]),
+    ...(by === "function" ? [placeColumn(app)] : []),
+    ...(isThread
+      ? [columnOf(app, by === "thread" ? "role" : "container", "", ({ place }) => cellOf(shown(place)))]
+      : []),
+  ];
+}
+
+function columnOf(app: App, text: string, style: string, cell: Column["cell"], sort?: Sort): Column {
+  if (!sort) return { head: h("th", { class: style, scope: "col" }, h("span", {}, text)), cell };
+  const isSorted = app.state.sort === sort;
+  const sorter = button(`${text}${isSorted ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort }));
+  const attributes = { class: style, scope: "col", "aria-sort": isSorted ? "descending" : "none" };
+  return { head: h("th", attributes, sorter), cell };
+}
+
+function cellOf(content: HTMLElement | string, attributes: Record<string, string> = {}): HTMLElement {
+  return h("td", attributes, content);
+}
+
+function changeColumns(
+  app: App,
+  number: (text: string, value: (entry: Entry) => string, sort?: Sort) => Column,
+): Column[] {
+  const verdict = ({ change }: Entry) =>
+    cellOf(change ? VERDICTS[change.verdict] : "", { class: change?.verdict === "noise" ? "quiet" : "" });
+  return [
+    number("before", ({ change }) => (change ? percent(change.before) : "")),
+    number("points", ({ change }) => (change ? points(change.now - change.before) : ""), "change"),
+    columnOf(app, "", "narrow", verdict),
+  ];
+}
+
+function nameColumn(app: App, by: TopBy): Column {
+  const cell = (entry: Entry) => cellOf(nameOf(app, entry, by), { title: shown(entry.name) });
+  return columnOf(app, by, by === "function" ? "wide" : "", cell, "name");
+}
+
+function categoryColumn(app: App): Column {
+  return columnOf(app, "category", "narrow", ({ row }) => {
+    const color = swatch(css(themed(CATEGORY_COLORS[row.category], app.isDark)));
+    return h("td", {}, color, CATEGORIES[row.category][1]);
+  });
+}
+
+function placeColumn(app: App): Column {
+  return columnOf(app, "where", "", (entry) => {
+    const place = shown(entry.place);
+    const link = toSource(app, entry, place, sourceOf(app.profile, entry.row.key));
+    return cellOf(h("bdi", {}, link), { class: "place", title: place });
+  });
+}
+
+/** The name leads to what can be said about it. */
+function nameOf(app: App, entry: Entry, by: TopBy): HTMLElement | string {
+  const { key, line } = entry.row;
+  const name = shown(entry.name);
+  if (by === "function") {
+    const open = () => app.update({ view: "sandwich", function: key });
+    return button(name, `row-${key}`, open, { class: "link", title: `${name}\nCallers and callees` });
+  }
+  if (by === "package") {
+    const focus = () => app.focus({ kind: "package", id: key });
+    return button(name, `row-${key}`, focus, { class: "link", title: "Only stacks through this package" });
+  }
+  if (by === "line") return toSource(app, entry, name, [key, line]);
+  return toSource(app, entry, name, by === "file" && key % 2 === 0 ? [key / 2, 0] : null);
+}
+
+function toSource(app: App, { row }: Entry, text: string, source: State["source"]): HTMLElement | string {
+  if (!source) return text;
+  const open = () => app.update({ view: "source", source });
+  const title = `${text}\nSource, with the weight of each line (s)`;
+  return button(text, `source-${row.key}-${row.line}`, open, { class: "link to-source", title });
+}

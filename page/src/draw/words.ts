@@ -1,0 +1,35 @@
+// What functions, items and changes are called on the page.
+
+import type { Verdict } from "../compute/diff.ts";
+import { CATEGORIES, functionName, NONE, type Profile } from "../data/model.ts";
+import type { Item, Range } from "../select/selection.ts";
+import { seconds, shown } from "./text.ts";
+
+export const VERDICTS: Record<Verdict, string> = {
+  more: "more",
+  less: "less",
+  new: "new",
+  gone: "gone",
+  noise: "within noise",
+  unknown: "noise unknown",
+};
+
+/** The name of a function, or of the box that holds all. */
+export function nameOf(profile: Profile, id: number): string {
+  return id === NONE ? "all" : shown(functionName(profile, id)) || "(anonymous)";
+}
+
+export function itemName(profile: Profile, { kind, id }: Item): string {
+  if (kind === "category") return CATEGORIES[id]?.[1] ?? "";
+  return shown(kind === "function" ? functionName(profile, id) || "(anonymous)" : (profile.strings[id] ?? ""));
+}
+
+/** Where a function stands: its source and line; null for native code. */
+export function sourceOf(profile: Profile, id: number): readonly [number, number] | null {
+  const row = profile.functions.source[id];
+  return row === undefined || row === NONE ? null : [row, profile.functions.line[id]];
+}
+
+export function rangeText([from, to]: Range): string {
+  return `${seconds(from)}–${seconds(to)} s`;
+}

@@ -1,0 +1,192 @@
+// Which samples a view is about, and their weight by stack: what every tree and list starts from. The same rules as
+// crates/views: ranges are half-open, a category keeps samples by their stack's category, a function or package keeps
+// samples that have it anywhere on the stack.
+
+import { IDLE, NONE, type Profile } from "../data/model.ts";
+
+export type Kind = "category" | "function" | "package";
+
+/** Something that can be hidden or kept: a category by its byte, a function by its row, a package by its string. */
+export interface Item {
+  kind: Kind;
+  id: number;
+}
+
+/** Half-open, nanoseconds since the start. */
+export type Range = readonly [number, number];
+
+export interface Selection {
+  lane: number;
+  range: Range | null;
+  /** For each thread 1 or 0; null for all. */
+  threads: Uint8Array | null;
+  /** For each stack 1 or 0; null for all, also those samples that have no stack. */
+  stacks: Uint8Array | null;
+}
+
+/** Sums by stack. The last slot of each array is for samples without a stack. */
+export interface StackSums {
+  weight: Float64Array;
+  samples: Float64Array;
+  total: number;
+  count: number;
+  /** What they are the sums of, and the rows that were looked at. */
+  of: Selection;
+  rows: readonly [number, number];
+}
+
+/**
+ * `reuse` is an old result that is not needed any more: its room is used again. Where only the range moved, what left
+ * it is taken away and what came in is added: weights are whole numbers, so that is exact.
+ */
+export function sumStacks(profile: Profile, selection: Selection, reuse?: StackSums): StackSums {
+  const size = profile.stacks.parent.length;
+  const lane = profile.lanes[selection.lane];
+  const [first, end] = lane ? rowsIn(lane.time, lane.timed ? selection.range : null) : [0, 0];
+  const sums = reuse ?? {
+    weight: new Float64Array(size + 1),
+    samples: new Float64Array(size + 1),
+    total: 0,
+    count: 0,
+    of: selection,
+    rows: [0, 0],
+  };
+  const { of, rows } = sums;
+  [sums.of, sums.rows] = [selection, [first, end]];
+  const isMoved =
+    reuse && of.lane === selection.lane && of.threads === selection.threads && of.stacks === selection.stacks;
+  if (
+    isMoved &&
+    Math.abs(first - rows[0]) + Math.abs(end - rows[1]) < end - first &&
+    first < rows[1] &&
+    rows[0] < end
+  ) {
+    addRows(profile, sums, first, rows[0], 1);
+    addRows(profile, sums, rows[0], first, -1);
+    addRows(profile, sums, rows[1], end, 1);
+    addRows(profile, sums, end, rows[1], -1);
+  } else {
+    if (reuse) {
+      sums.weight.fill(0);
+      sums.samples.fill(0);
+      [sums.total, sums.count] = [0, 0];
+    }
+    addRows(profile, sums, first, end, 1);
+  }
+  const { weight, samples } = sums;
+  if (lane?.equal) for (let slot = 0; slot <= size; slot++) weight[slot] = samples[slot] * lane.equal;
+  return sums;
+}
+
+/** A plain loop, because a drag runs it in every frame over up to all samples. */
+function addRows(profile: Profile, sums: StackSums, first: number, end: number, sign: number): void {
+  const lane = profile.lanes[sums.of.lane];
+  if (!lane) return;
+  const { weight, samples, of } = sums;
+  const { threads, stacks } = of;
+  const { thread, stack, weight: weights } = lane;
+  const { equal } = lane;
+  const isCount = lane.unit === "count";
+  const size = weight.length - 1;
+  let [total, count] = [0, 0];
+  for (let row = first; row < end; row++) {
+    if (threads !== null && threads[thread[row]] === 0) continue;
+    let slot = stack[row];
+    if (slot === NONE) slot = size;
+    // Samples without a stack are of no category and no function.
+    if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
+    if (equal > 0) {
+      // Half of the time goes to fetching from memory: counting is enough here.
+      samples[slot] += sign;
+      count += sign;
+      continue;
+    }
+    const own = sign * weights[row];
+    const number = isCount ? own : sign;
+    weight[slot] += own;
+    samples[slot] += number;
+    total += own;
+    count += number;
+  }
+  sums.total += total + count * equal;
+  sums.count += count;
+}
+
+/** Calls `each` for every selected row, in the order of time. */
+export function forEachRow(
+  profile: Profile,
+  selection: Selection,
+  each: (row: number, lane: Profile["lanes"][0], stack: number) => void,
+): void {
+  const lane = profile.lanes[selection.lane];
+  if (!lane) return;
+  const { threads, stacks } = selection;
+  const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
+  for (let row = first; row < end; row++) {
+    if (threads && threads[lane.thread[row]] === 0) continue;
+    const stack = lane.stack[row];
+    if (stacks && (stack === NONE || stacks[stack] === 0)) continue;
+    each(row, lane, stack);
+  }
+}
+
+/** Samples are sorted by time, so a range of times is a range of rows. */
+export function rowsIn(times: Float64Array, range: Range | null): [number, number] {
+  if (!range) return [0, times.length];
+  const first = partition(times, range[0]);
+  return [first, Math.max(first, partition(times, range[1]))];
+}
+
+/** How many times are smaller. */
+function partition(times: Float64Array, bound: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (times[middle] < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * The stacks whose samples are kept: of one of the categories, or of all but those of waiting, and with every item of
+ * `focus` in them.
+ */
+export function keptStacks(profile: Profile, categories: readonly number[], focus: readonly Item[]): Uint8Array | null {
+  const { category, parent } = profile.stacks;
+  const isAny = categories.length === 0;
+  if (isAny && focus.length === 0 && !category.includes(IDLE)) return null;
+  const kept = Uint8Array.from(category, (byte) => Number(isAny ? byte !== IDLE : categories.includes(byte)));
+  for (const item of focus) {
+    const has = topmost(profile, item);
+    for (let stack = 0; stack < has.length; stack++) {
+      if (parent[stack] !== NONE && has[parent[stack]]) has[stack] = 1;
+      kept[stack] &= has[stack];
+    }
+  }
+  return kept;
+}
+
+/** The stacks whose topmost frame is hidden; null when nothing is. */
+export function hiddenStacks(profile: Profile, hidden: readonly Item[]): Uint8Array | null {
+  if (hidden.length === 0) return null;
+  const all = new Uint8Array(profile.stacks.parent.length);
+  for (const item of hidden) {
+    const has = topmost(profile, item);
+    for (let stack = 0; stack < all.length; stack++) all[stack] |= has[stack];
+  }
+  return all;
+}
+
+/** For each stack, whether its topmost frame is of the item. */
+function topmost(profile: Profile, { kind, id }: Item): Uint8Array {
+  const { category, function: functions } = profile.stacks;
+  const packages = profile.functions.package;
+  const has = new Uint8Array(category.length);
+  for (let stack = 0; stack < has.length; stack++) {
+    const value =
+      kind === "category" ? category[stack] : kind === "function" ? functions[stack] : packages[functions[stack]];
+    has[stack] = value === id ? 1 : 0;
+  }
+  return has;
+}

@@ -1,0 +1,114 @@
+// What the pictures are made of: the order of time, the heat map, sums that follow a range, trees, focus and hiding.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join as pathTo } from "node:path";
+import { test } from "node:test";
+import { fromRoots, layout, pathOf } from "../src/compute/flame.ts";
+import { autoRows, columnStep, gridOf, heatOf } from "../src/compute/heat.ts";
+import { timeOrder } from "../src/compute/time-order.ts";
+import { kindsOf, topOf } from "../src/compute/top.ts";
+import { buildTree, sumNodes } from "../src/compute/tree.ts";
+import { hiddenStacks, keptStacks, sumStacks } from "../src/select/selection.ts";
+import { ALL, DEMO, folder, NONE, open, report, run } from "./recordings.js";
+
+test("in the order of time every sample is in a box, where it was taken", async () => {
+  const profile = await open("node24-workers");
+  const { time, thread, stack } = profile.lanes[0];
+  for (const id of [0, 1, 2]) {
+    const spans = timeOrder(profile, ALL, id, [0, profile.durationNs], 1e7, null);
+    const rows = [...time.keys()].filter((row) => thread[row] === id && stack[row] !== NONE);
+    assert.equal(
+      spans.filter(({ depth }) => depth === 0).reduce((sum, { samples }) => sum + samples, 0),
+      rows.length,
+    );
+    for (const row of rows) {
+      const leaf = profile.stacks.function[stack[row]];
+      assert.ok(
+        spans.some((span) => span.function === leaf && span.start <= time[row] && time[row] <= span.end),
+        `sample at ${time[row]}`,
+      );
+    }
+  }
+});
+
+test("a band of the heat map has the samples of its thread", async () => {
+  const profile = await open("node24-workers");
+  const told = report("node24-workers");
+  const bandOf = Int32Array.from(profile.threads, (_, id) => id);
+  const map = heatOf(profile, ALL, { ...gridOf(profile.durationNs, 5e7, 5), bands: profile.threads.length, bandOf });
+  const size = map.columns * map.rows;
+  for (const { tid, self } of told.threads) {
+    const own = profile.threads.flatMap((row, id) => (row.tid === tid ? [id] : []));
+    const sum = own.reduce(
+      (all, id) => all + map.cells.subarray(id * size, (id + 1) * size).reduce((a, b) => a + b, 0),
+      0,
+    );
+    assert.ok(Math.abs(sum / told.weight - self) < 1e-9, `thread ${tid}`);
+  }
+});
+
+test("sums that follow a range are those of the range", async () => {
+  for (const name of ["node22-http", DEMO, "corpus/cpuprofile-node22-known-shares/input.cpuprofile"]) {
+    const profile = await open(name);
+    const stacks = keptStacks(profile, [0, 2, 4], []);
+    for (const chosen of [ALL, { ...ALL, stacks }]) {
+      let moving;
+      for (let step = 0; step < 60; step++) {
+        const at = (part) => Math.round(profile.durationNs * Math.abs(Math.sin(part)));
+        const range = [at(step / 9), at(step / 7 + 1)].sort((a, b) => a - b);
+        moving = sumStacks(profile, { ...chosen, range }, moving);
+        const fresh = sumStacks(profile, { ...chosen, range });
+        assert.deepEqual([moving.total, moving.count], [fresh.total, fresh.count]);
+        assert.deepEqual(moving.weight, fresh.weight);
+        assert.deepEqual(moving.samples, fresh.samples);
+      }
+    }
+  }
+});
+
+test("columns are finer in short recordings and coarser in long ones", () => {
+  const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3, 10_101_010) / 1e9;
+  assert.deepEqual(
+    [0.01, 1, 2.56, 3, 6, 10, 30, 44.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)),
+    [0.05, 0.05, 0.05, 0.05, 0.1, 0.2, 0.5, 1, 1, 1, 2, 60, 300],
+  );
+  for (const seconds of [2.5, 3, 7, 29.9, 45, 61, 300])
+    assert.ok(seconds / step(seconds) > 44 && seconds / step(seconds) <= 333, `${seconds} s`);
+  assert.deepEqual(
+    [1e9, 5e8, 1e8, 5e7, 1e6].map((column) => autoRows(column, 10_101_010)),
+    [50, 25, 5, 5, 5],
+  );
+});
+
+test("folded stacks are the paths of the tree", async () => {
+  const file = pathTo(folder, "plain.folded");
+  writeFileSync(file, "main;parse;read 3\nmain;parse 2\nmain;render;parse;read 5\nother 1\nmain;parse;read;parse 4\n");
+  const profile = await open(file);
+  const sums = sumStacks(profile, ALL);
+  const shape = buildTree(profile, null, sums);
+  const graph = fromRoots(shape, sumNodes(shape, sums));
+  const path = (node) =>
+    pathOf(node)
+      .map((id) => profile.strings[profile.functions.name[id]])
+      .join(";");
+  const boxes = layout(graph, graph.root, 1000, 0);
+  const ours = boxes.filter(({ node }) => node.self > 0).map(({ node }) => `${path(node)} ${node.self}`);
+  assert.deepEqual(ours.sort(), run("export", file, "-o", "-", "--to", "folded").toString().trim().split("\n").sort());
+  // The heaviest first.
+  assert.deepEqual(graph.open(graph.open(graph.root)[0]).map(path), ["main;parse", "main;render"]);
+});
+
+test("focus keeps stacks through a function, hiding a function gives to its caller", async () => {
+  const profile = await open("node22-http");
+  const id = profile.stacks.function[profile.lanes[0].stack.find((stack) => stack !== NONE)];
+  const kept = keptStacks(profile, [], [{ kind: "function", id }]);
+  const sums = sumStacks(profile, { ...ALL, stacks: kept });
+  const rows = topOf(profile, sumStacks(profile, ALL), "function", null, kindsOf(profile, "function", null));
+  assert.equal(sums.total, rows.find((row) => row.key === id).total);
+  const hidden = hiddenStacks(profile, [{ kind: "function", id }]);
+  const whole = sumStacks(profile, ALL);
+  const shape = buildTree(profile, hidden, whole);
+  assert.ok(!shape.function.includes(id));
+  assert.equal(sumNodes(shape, whole).total[0], whole.total);
+});
