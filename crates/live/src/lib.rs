@@ -1,6 +1,6 @@
-//! Live sessions: processes that run are sampled, watched and named while they do. Options and targets go in. By perf
-//! events, rounds of records, notes, losses, loop turns, waits and host counters come out; by Node's own profiler
-//! ([`inspected`]), chunks of our file. Nothing is printed here.
+//! Live sessions: running processes are sampled, watched and named while they run. Options and targets go in, chunks of
+//! our file come out: by perf events (`Session`, on Linux) and by Node's own profiler ([`inspected`]). Every prefix of
+//! the chunks is a recording. Nothing is printed here.
 
 pub mod inspected;
 mod job;
