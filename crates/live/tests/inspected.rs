@@ -32,6 +32,7 @@ const OPTIONS: Options = Options {
     limit: None,
     each: None,
     calls: false,
+    leaves_maps: false,
     has_no_listener: false,
     profiled_too: false,
 };

@@ -5,6 +5,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skipped")]
 
+#[allow(dead_code, reason = "other tests use the rest")]
 mod kept;
 
 use std::fs;

@@ -71,6 +71,7 @@ impl Made {
             pod_logs: self.folder.join("logs"),
             bundles: Vec::new(),
             ports: true,
+            only: None,
         };
         target::list(&places, Duration::ZERO).unwrap()
     }

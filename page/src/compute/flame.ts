@@ -185,7 +185,10 @@ function callersIn(tree: Tree, node: FlameNode, places: Int32Array): FlameNode[]
     let group = groups.get(id);
     if (group === undefined) {
       // Not by a spread: nodes of one shape are faster to read.
-      group = Object.assign(emptyNode(id, node), { members: [], weights: [], samples: [] });
+      group = emptyNode(id, node) as Group;
+      group.members = [];
+      group.weights = [];
+      group.samples = [];
       groups.set(id, group);
     }
     addMember(group, step, weights?.[index] ?? 0, samples?.[index] ?? 0, places);

@@ -184,7 +184,7 @@ impl Beside {
         }
         self.lists += 1;
         // Asking for ports takes the kernel long where a machine has many connections: not while samples wait.
-        let places = if is_last || self.scans == 0 { Places::default() } else { Places::without_ports() };
+        let places = Places::of_processes(&self.pids, is_last || self.scans == 0);
         let Ok(list) = target::list(&places, Duration::ZERO) else { return };
         for process in list.processes.iter().filter(|process| self.pids.contains(&process.pid)) {
             if self.known.insert(process.pid) || is_last {

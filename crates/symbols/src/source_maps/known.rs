@@ -19,9 +19,12 @@ pub struct KnownScripts {
     bytes: usize,
     outcomes: FxHashMap<Place, Outcome>,
     /// By path, and the lengths of its address and its text: under one name there may be another script later.
-    ran: FxHashMap<(String, usize, usize), Option<Result<Arc<Mapped>, String>>>,
+    ran: FxHashMap<(String, usize, usize), Ran>,
     is_transpiled: FxHashMap<Place, bool>,
 }
+
+/// The map of a script, if it has one, or what is wrong with it.
+type Ran = Option<Result<Arc<Mapped>, String>>;
 
 /// A root folder, and a path in it.
 type Place = (Option<PathBuf>, String);
@@ -60,7 +63,7 @@ impl KnownScripts {
         path: &str,
         script: &RanScript,
         find: impl FnOnce() -> Option<Result<Mapped, String>>,
-    ) -> Option<Result<Arc<Mapped>, String>> {
+    ) -> Ran {
         let key = (path.to_owned(), script.map_url.len(), script.text.len());
         if let Some(known) = self.ran.get(&key) {
             return known.clone();

@@ -1,6 +1,6 @@
 //! The list of Node processes: everything that the other files know of each, put together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -93,6 +93,8 @@ pub struct Places {
     pub bundles: Vec<PathBuf>,
     /// Whether open inspectors are looked for: the kernel goes through all connections of the machine for that.
     pub ports: bool,
+    /// The processes that are looked at, where they are known; otherwise all of them.
+    pub only: Option<BTreeSet<u32>>,
 }
 
 /// A process as it was found.
@@ -150,14 +152,20 @@ impl Default for Places {
             pod_logs: "/var/log/containers".into(),
             bundles: BUNDLES.map(PathBuf::from).to_vec(),
             ports: true,
+            only: None,
         }
     }
 }
 
 impl Places {
-    /// The usual ones, where nobody asks which inspectors are open.
+    /// The usual ones, without asking which inspectors are open.
     pub fn without_ports() -> Self {
         Self { ports: false, ..Self::default() }
+    }
+
+    /// The usual ones, for some processes alone. Whether their inspectors are open may be left out.
+    pub fn of_processes(pids: &BTreeSet<u32>, ports: bool) -> Self {
+        Self { ports, only: Some(pids.clone()), ..Self::default() }
     }
 }
 
@@ -197,7 +205,11 @@ pub fn list(places: &Places, pause: Duration) -> io::Result<List> {
     let own =
         Status::parse(&proc.text("self/status")?).ok_or_else(|| io::Error::other("no /proc/self/status"))?;
     let ancestors = ancestors(proc, &own);
-    let (mut found, hidden) = find(proc, own.pid, &ancestors)?;
+    let pids = match &places.only {
+        Some(pids) => pids.iter().copied().collect(),
+        None => proc.pids()?,
+    };
+    let (mut found, hidden) = find(proc, &pids, own.pid, &ancestors);
     if !found.is_empty() {
         thread::sleep(pause);
     }
@@ -225,10 +237,10 @@ fn ancestors(proc: &Proc, own: &Status) -> HashSet<u32> {
 }
 
 /// The processes that are Node, and how many may be and cannot be looked at.
-fn find(proc: &Proc, own_pid: u32, ancestors: &HashSet<u32>) -> io::Result<(Vec<Found>, usize)> {
+fn find(proc: &Proc, pids: &[u32], own_pid: u32, ancestors: &HashSet<u32>) -> (Vec<Found>, usize) {
     let mut binaries = Binaries::default();
     let (mut found, mut hidden) = (Vec::new(), 0);
-    for pid in proc.pids()?.into_iter().filter(|pid| *pid != own_pid) {
+    for pid in pids.iter().copied().filter(|pid| *pid != own_pid) {
         // An error means that the process has ended, or that it is the kernel's own and has no file.
         let Ok(program) = binaries.look(proc, pid) else { continue };
         if program == Program::Other {
@@ -242,7 +254,7 @@ fn find(proc: &Proc, own_pid: u32, ancestors: &HashSet<u32>) -> io::Result<(Vec<
             hidden += 1;
         }
     }
-    Ok((found, hidden))
+    (found, hidden)
 }
 
 fn look(proc: &Proc, pid: u32, program: Program, is_ancestor: bool) -> Option<Found> {

@@ -26,8 +26,9 @@ pub(super) struct SignalTree {
 const LIBRARIES: [&str; 2] = ["libnode.so", "libuv.so"];
 
 const SIGUSR1: i32 = 10;
-/// A page can be made to block whoever reads it.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// A page can be made to block the thread that reads it. On a loaded machine, that thread may wait for a CPU for most of a
+/// second.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl SignalTree {
     /// Looks for the tree in the program, or in the library that has libuv. The error says what is missing.
