@@ -16,7 +16,7 @@ const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescop
 const rounds = Number(process.argv[2] ?? 15);
 const only = process.env.ONLY?.split(",");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-live-"));
-const REQUESTS = 1500;
+const REQUESTS = Number(process.env.REQUESTS ?? 5000);
 
 const SERVER = `
 const { createHash } = require("node:crypto");
@@ -172,7 +172,7 @@ async function killed() {
 
 const wants = (name) => !only || only.includes(name);
 if (wants("target") && spawnSync("perf", ["--version"]).error) console.log("skipped: the target's cost: perf is missing");
-else if (wants("target")) for (const rate of [99, 999]) await target(rate);
+else if (wants("target")) for (const rate of (process.env.RATES ?? "99 999").split(" ").map(Number)) await target(rate);
 if (wants("recorder")) await recorder();
 if (wants("end")) await end();
 if (wants("killed")) await killed();
