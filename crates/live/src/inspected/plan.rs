@@ -68,6 +68,7 @@ mod tests {
             limit,
             each,
             calls: false,
+            leaves_maps: false,
             has_no_listener: false,
             profiled_too: false,
         };
