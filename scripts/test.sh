@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests: the workspace's, those of the documents, of the page's modules, and those in a browser. Says at the end what was skipped and why.
 #
-# A test that cannot run here prints a line `skipped: WHAT: WHY` and passes.
+# A test that cannot run here prints a line `skipped: WHAT: WHY` and passes; NODESCOPE_REQUIRE_ALL=1 makes that a failure.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -116,7 +116,12 @@ say 'result'
 skipped=$(grep -E '^skipped: |# SKIP' "$log" | sort -u)
 printf '%s skipped%s\n' "$(printf '%s' "$skipped" | grep -c .)" "${skipped:+:}"
 [ -z "$skipped" ] || printf '%s\n' "$skipped" | sed 's/^skipped: //; s/^/  /'
+if [ -n "$skipped" ] && [ "${NODESCOPE_REQUIRE_ALL:-0}" = 1 ]; then
+  failed+=('skipped, where NODESCOPE_REQUIRE_ALL=1 wants all')
+fi
 if [ ${#failed[@]} -gt 0 ]; then
+  # What failed and why once more, where a long output ends.
+  grep -E '^test .* FAILED$|^thread .* panicked at|✖ ' -A 3 "$log" | grep -v '^stack backtrace' | head -n 120
   printf 'FAILED: %s\n' "${failed[*]}"
   exit 1
 fi

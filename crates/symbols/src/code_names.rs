@@ -34,6 +34,11 @@ impl CodeNames {
         Some(row)
     }
 
+    /// What they take in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + self.ends.len() * 2 * size_of::<u32>()
+    }
+
     /// The name of a row.
     pub(crate) fn get(&self, row: u32) -> &str {
         get(&self.text, &self.ends, row)

@@ -13,9 +13,9 @@ use crate::namer::{CodeAppeared, Namer};
 use crate::source_maps::{KnownScripts, MapPlaces, apply_known, apply_ran};
 use crate::sources::Sources;
 
-/// What the tables may take: with the files that names come from and the records of a second, a recorder stays below
-/// 256 MB.
-const MOST_TABLE_BYTES: usize = 96 << 20;
+/// What the tables may take. With the files that names come from (80 MB), source maps (32 MB), scripts that a transpiler
+/// made (48 MB) and names of generated code (32 MB), a recorder stays below 256 MB; most take 50.
+const MOST_TABLE_BYTES: usize = 64 << 20;
 /// What a frame and a stack take in all tables and their indexes.
 const FRAME_BYTES: usize = 240;
 const STACK_BYTES: usize = 110;
@@ -52,9 +52,12 @@ impl GrowingNamer {
         self.namer.take_code(pid, code);
     }
 
-    /// A process tells all of its generated code by [`Self::take_code`]: nothing else needs to be asked.
+    /// A process tells all of its generated code by [`Self::take_code`]: nothing else needs to be asked, as long as there is
+    /// room for all of it.
     pub fn follow(&mut self, pid: u32) {
-        self.namer.followed.insert(pid);
+        if self.namer.has_room_for_code() {
+            self.namer.followed.insert(pid);
+        }
     }
 
     /// What is new, as the next part of the file: everything up to a time was taken, or to the end where there is none.
@@ -72,8 +75,9 @@ impl GrowingNamer {
 
     /// Whether there are more distinct stacks than there is memory for.
     pub fn is_full(&self) -> bool {
-        let (frames, stacks) = (self.namer.frames.rows.len(), self.namer.stacks.rows.len());
-        frames * FRAME_BYTES + stacks * STACK_BYTES > MOST_TABLE_BYTES
+        let Namer { frames, stacks, javascript, .. } = &self.namer;
+        let rows = frames.rows.len() * FRAME_BYTES + stacks.rows.len() * STACK_BYTES;
+        rows + javascript.bytes() > MOST_TABLE_BYTES
     }
 }
 

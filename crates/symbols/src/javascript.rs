@@ -13,6 +13,8 @@ use v8::name::Tier;
 pub(crate) struct JavaScriptNames {
     frames: FxHashMap<u32, NamedFrame>,
     functions: FxHashMap<u32, NamedFunction>,
+    /// What the texts take.
+    text_bytes: usize,
 }
 
 /// A frame that was named when it was seen.
@@ -69,7 +71,14 @@ impl JavaScriptNames {
         };
         let JavaScript { row, line, column, inlined, .. } = *frame;
         self.frames.insert(row, NamedFrame { name, line, column, inlined });
+        self.text_bytes += bytes;
         bytes
+    }
+
+    /// What everything takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let frames = self.frames.len() * (size_of::<NamedFrame>() + size_of::<u32>());
+        frames + self.functions.len() * (size_of::<NamedFunction>() + size_of::<u32>()) + self.text_bytes
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -239,8 +239,18 @@ impl Namer {
         self.losses.stacks_cut += u64::from(is_cut);
     }
 
-    /// Code of a process that appeared under a name, told in the order of time.
+    /// Whether names of generated code are still taken while a recording grows.
+    pub(crate) fn has_room_for_code(&self) -> bool {
+        self.codes.bytes() < MOST_CODE_BYTES
+    }
+
+    /// Code of a process that appeared under a name, told in the order of time. Where there is no room for it, its name is
+    /// looked up when it is needed.
     pub(crate) fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
+        if !self.has_room_for_code() {
+            self.followed.remove(&pid);
+            return;
+        }
         let CodeAppeared { time_ns, start, size, name } = *code;
         let Some(code) = self.codes.id(name) else { return };
         let row = self.world.processes.row(Some(pid));
@@ -316,6 +326,9 @@ struct DumpedEvents<'a> {
     rows: Vec<CodeEvent>,
     left_out: u64,
 }
+
+/// What the names of generated code may take while a recording grows.
+const MOST_CODE_BYTES: usize = 32 << 20;
 
 /// More pieces of code than large programs have in days.
 const MOST_CODE_EVENTS: usize = 3 << 20;

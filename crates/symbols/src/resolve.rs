@@ -50,7 +50,7 @@ pub(crate) struct NameFiles {
 }
 
 /// What kept files may take: node itself takes 40 to 60 MB.
-const MOST_KEPT_BYTES: u64 = 96 << 20;
+const MOST_KEPT_BYTES: u64 = 80 << 20;
 /// A perf map can have gigabytes: while a recording grows, reading it takes one part in so many of the time.
 const MAP_PART: u32 = 100;
 

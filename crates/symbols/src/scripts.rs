@@ -7,7 +7,7 @@ use trace::ScriptPart;
 use crate::source_maps::{RanScript, script_path};
 
 /// All texts and maps of a recording.
-const MOST_BYTES: usize = 128 << 20;
+const MOST_BYTES: usize = 48 << 20;
 
 /// See the module's text.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use super::find::{Mapped, Outcome};
 use super::transpiled::RanScript;
 
 /// The maps that a growing recording keeps, with their scripts.
-const MOST_BYTES: usize = 48 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
 /// See the module's text. The default one keeps no maps: for a recording that is whole, each is needed once.
 #[derive(Default)]
