@@ -4,6 +4,8 @@ use sys::perf::Attribute;
 
 /// What a record is; the kernel's numbers below 64, perf's own above.
 pub(crate) mod kind {
+    pub(crate) use trace::own_records::*;
+
     pub(crate) const COMM: u32 = 3;
     pub(crate) const EXIT: u32 = 4;
     pub(crate) const FORK: u32 = 7;
@@ -15,19 +17,6 @@ pub(crate) mod kind {
     pub(crate) const FINISHED_ROUND: u32 = 68;
     pub(crate) const EVENT_UPDATE: u32 = 78;
     pub(crate) const FEATURE: u32 = 80;
-    pub(crate) const FACTS: u32 = 0x4e53_0001;
-    pub(crate) const CPU_TIME: u32 = 0x4e53_0003;
-    pub(crate) const JAVASCRIPT: u32 = 0x4e53_0004;
-    pub(crate) const NOTE: u32 = 0x4e53_0005;
-    pub(crate) const UNNAMED: u32 = 0x4e53_0006;
-    pub(crate) const CHECKSUM: u32 = 0x4e53_0007;
-    pub(crate) const LOSS: u32 = 0x4e53_0020;
-    pub(crate) const SHORT_WAITS: u32 = 0x4e53_0010;
-    pub(crate) const SCRIPT: u32 = 0x4e53_0021;
-    pub(crate) const NAMED: u32 = 0x4e53_0022;
-    pub(crate) const LOOP_WATCH: u32 = 0x4e53_0008;
-    pub(crate) const TURN: u32 = 0x4e53_0009;
-    pub(crate) const SECOND: u32 = 0x4e53_000a;
 }
 
 /// User code, in a record's flags.

@@ -3,6 +3,7 @@
 
 pub mod javascript;
 pub mod machine;
+pub mod own_records;
 mod record;
 mod sink;
 

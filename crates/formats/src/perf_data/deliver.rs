@@ -13,6 +13,8 @@ use super::tell::{Told, each_record};
 
 /// The records that we read; perf's user-space ones start at 64.
 pub(super) mod kind {
+    pub(in super::super) use trace::own_records::*;
+
     pub(in super::super) const MMAP: u32 = 1;
     pub(in super::super) const LOST: u32 = 2;
     pub(in super::super) const COMM: u32 = 3;
@@ -34,20 +36,6 @@ pub(super) mod kind {
     pub(in super::super) const FEATURE: u32 = 80;
     pub(in super::super) const COMPRESSED: u32 = 81;
     pub(in super::super) const COMPRESSED2: u32 = 83;
-    // Our own, which `nodescope record` writes; perf skips what it does not know.
-    pub(in super::super) const FACTS: u32 = 0x4e53_0001;
-    pub(in super::super) const CPU_TIME: u32 = 0x4e53_0003;
-    pub(in super::super) const JAVASCRIPT: u32 = 0x4e53_0004;
-    pub(in super::super) const NOTE: u32 = 0x4e53_0005;
-    pub(in super::super) const UNNAMED: u32 = 0x4e53_0006;
-    pub(in super::super) const CHECKSUM: u32 = 0x4e53_0007;
-    pub(in super::super) const LOSS: u32 = 0x4e53_0020;
-    pub(in super::super) const SHORT_WAITS: u32 = 0x4e53_0010;
-    pub(in super::super) const SCRIPT: u32 = 0x4e53_0021;
-    pub(in super::super) const NAMED: u32 = 0x4e53_0022;
-    pub(in super::super) const LOOP_WATCH: u32 = 0x4e53_0008;
-    pub(in super::super) const TURN: u32 = 0x4e53_0009;
-    pub(in super::super) const SECOND: u32 = 0x4e53_000a;
 }
 
 /// Flags whose meaning depends on the record.
