@@ -6,9 +6,10 @@
 mod program;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use program::inspected::{Target, newest, send, wait_until};
 use program::running::{PATIENCE, Running, can_record, children_of, wait_for_samples};
@@ -106,6 +107,41 @@ fn forms_go_to_stdout_and_silence_is_kept() {
     );
     let refused = run(&["record", "-q", "-p", NO_PROCESS]);
     assert!(!refused.status.success() && stderr(&refused).contains("there is no process"), "errors are said");
+}
+
+/// What goes to a pipe goes there at once, by both ways, and is a whole recording in the end.
+#[test]
+fn a_stream_can_be_read_while_it_grows() {
+    let Some(node) = newest().filter(|_| can_record()) else { return };
+    let scratch = Scratch::new("output-stream");
+    let target = Target::start(&scratch, &node, &[], program::inspected::BUSY, &[]);
+    let pid = target.pid();
+    for way in ["perf", "inspector"] {
+        let words = ["record", "-p", &pid, "--via", way, "-F", "499", "-d", "1h", "-o", "-"];
+        let recorder = nodescope(&words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut recorder = recorder.unwrap();
+        let mut out = recorder.stdout.take().unwrap();
+        let (mut bytes, mut buffer, start) = (Vec::new(), [0; 4096], Instant::now());
+        let early = loop {
+            assert!(start.elapsed() < PATIENCE, "{way:?}: {} bytes", bytes.len());
+            let count = out.read(&mut buffer).unwrap();
+            assert!(count > 0, "{way:?}: it ended early");
+            bytes.extend_from_slice(&buffer[..count]);
+            let found = profile::file::read(&bytes).map_or(0, |profile| count_samples(&profile));
+            if found > 20 {
+                break found;
+            }
+        };
+        send("INT", &recorder.id().to_string());
+        out.read_to_end(&mut bytes).unwrap();
+        assert!(recorder.wait().unwrap().success());
+        let whole = profile::file::read(&bytes).unwrap();
+        assert!(count_samples(&whole) >= early && whole.meta().losses.damage.is_empty(), "{way:?}");
+    }
+}
+
+fn count_samples(profile: &profile::Profile) -> usize {
+    profile.lanes().first().map_or(0, |lane| lane.samples.len())
 }
 
 /// A recorder that was killed leaves OUT.part: the next one keeps it, says so, and records to the same OUT.
