@@ -59,7 +59,7 @@ pub struct ExtraEvent {
 /// Why an event cannot be sampled.
 #[derive(Debug, Error)]
 pub enum EventError {
-    /// Nobody knows it.
+    /// No such event is known.
     #[error("there is no event {0}")]
     Unknown(String),
     /// Its number cannot be read.
