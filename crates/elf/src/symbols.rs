@@ -433,6 +433,6 @@ fn settle_ends(rows: &mut [Row]) {
 }
 
 impl Rank {
-    /// Nobody competes with a jump.
+    /// No other symbol competes with a jump.
     pub(crate) const PLT: Self = Self { is_label: true, is_weak: true, is_local: true };
 }
