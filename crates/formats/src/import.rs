@@ -1,4 +1,4 @@
-//! Opens whatever somebody was handed: looks behind gzip and zstd, tells the format by its content and hands
+//! Opens whatever file the user has: looks behind gzip and zstd, tells the format by its content and hands
 //! the stream to the reader of that format. A new format is one row of [`READERS`].
 
 use std::io::{self, Cursor, Read};
@@ -104,7 +104,7 @@ const READERS: &[Reader] = &[
     Reader { looks_like: dtrace::looks_like, read: |stream, budget, _| Ok(dtrace::read(stream, budget)) },
 ];
 
-/// Lines that end with a number: many texts look like that, so it comes last.
+/// Lines that end with a number: many texts have such lines, so it comes last.
 const LAST: Reader =
     Reader { looks_like: folded::looks_like, read: |stream, budget, _| Ok(folded::read(stream, budget)) };
 

@@ -35,7 +35,7 @@ fn what_we_read() {
     assert!(differing.is_empty(), "{} cases differ, see above: {}", differing.len(), differing.join(", "));
 }
 
-/// The number of readers is nobody's business but theirs.
+/// The number of readers does not change the result.
 #[test]
 fn all_numbers_of_threads_read_the_same() {
     for case in cases() {

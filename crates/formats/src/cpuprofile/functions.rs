@@ -61,7 +61,7 @@ pub(super) enum Owner {
     Itself,
     /// That of a function that was inlined.
     Inlined(Call<'static>),
-    /// It may be the function's, or that of others on the same line; or not the function's, and of nobody that is known.
+    /// It may be the function's, or that of others on the same line; or it is that of an unknown function.
     Uncertain,
     /// The script's text or its functions are not known.
     Unchecked,

@@ -79,7 +79,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The events of a recording. The reader needs them to put records in order, the other end to understand them.
+/// The events of a recording. The reader needs them to put records in order, the consumer to understand them.
 #[derive(Default)]
 pub(super) struct Events {
     pub(super) order: Order,
@@ -153,7 +153,7 @@ fn attribute_of<'a>(order: Order, record: &Record<'a>) -> Option<(&'a [u8], &'a 
     Some((body.take(size as usize)?, body.rest()))
 }
 
-/// The far end: records, understood, go to the sink.
+/// The consumer: decodes records and passes them to the sink.
 pub(super) struct Deliver<'a> {
     events: Events,
     sink: &'a mut dyn Sink,
@@ -163,7 +163,7 @@ pub(super) struct Deliver<'a> {
     short: u64,
 }
 
-/// What the far end knows, without the sink.
+/// What the consumer knows, without the sink.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) events: Events,
