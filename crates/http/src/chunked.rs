@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// No line between chunks is longer: they have a length, and extensions that nobody uses.
+/// No line between chunks is longer: they have a length, and extensions that servers do not use.
 const LONGEST_LINE: usize = 4096;
 
 /// What is known of a body whose chunks come one after another.
