@@ -62,7 +62,7 @@ pub enum Ending {
     NotYet,
     /// The target wants to exit, and waits for us.
     Exiting,
-    /// The target has ended, or somebody closed the inspector.
+    /// The target has ended, or its inspector was closed.
     Gone,
 }
 
@@ -243,7 +243,7 @@ impl<S: Stream> Recorder<S> {
         Ok(())
     }
 
-    /// Notes that nobody is there any more.
+    /// Notes when the connection to the target is gone.
     fn note_end<T>(&mut self, ask: impl FnOnce(&mut Client<S>) -> Result<T, Error>) -> Result<T, Error> {
         let result = ask(&mut self.client);
         if matches!(result, Err(Error::Closed | Error::Io(_))) {
