@@ -37,7 +37,7 @@ pub enum CodeKind {
     Regexp,
     /// V8, from WebAssembly.
     Wasm,
-    /// Nobody: V8's profiler names a state, such as `(idle)`.
+    /// Nothing: V8's profiler names a state, such as `(idle)`.
     Meta,
 }
 
