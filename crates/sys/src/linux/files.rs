@@ -76,6 +76,6 @@ fn own<T: FromRawFd>(result: libc::c_long) -> io::Result<T> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel or whoever started us has given us this descriptor, and nobody else has it.
+    // SAFETY: the kernel or our parent process has given us this descriptor, and nothing else owns it.
     Ok(unsafe { T::from_raw_fd(result as libc::c_int) })
 }

@@ -42,7 +42,7 @@ pub fn connect_as_member(process: &Pidfd, to: SocketAddr, limit: Duration) -> io
         return Err(io::Error::last_os_error());
     }
     let received = receive(&mut ours);
-    // SAFETY: a child of ours that nobody else waits for. It has a time limit of its own, or was ended.
+    // SAFETY: a child of ours that no other code waits for. It has a time limit of its own, or was ended.
     unsafe {
         if received.is_err() {
             libc::kill(pid, libc::SIGKILL);
