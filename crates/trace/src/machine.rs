@@ -89,7 +89,7 @@ mod tests {
             let registers = Registers { mask: machine.sampled, values: &values };
             assert_eq!(Machine::of(registers), Some(machine));
             let numbers = machine.registers;
-            // The instruction pointer is the last one: whoever copies a record relies on that.
+            // The instruction pointer is the last one: code that copies a record relies on that.
             assert_eq!([registers.get(numbers.pc), registers.get(numbers.sp)], [Some(4), Some(3)]);
             assert!(registers.get(numbers.fp).is_some() && registers.get(63).is_none());
         }
