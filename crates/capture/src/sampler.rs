@@ -211,7 +211,8 @@ impl Sampler {
         self.head_of(|attribute| *attribute)
     }
 
-    /// Lets a program that is started now read the rings; the first text tells it how, the second a number of each event.
+    /// Lets a program that is started now read the rings; the first text tells it how, the second a number of each
+    /// event.
     pub fn share(&self) -> io::Result<(String, String)> {
         let mut rows = Vec::new();
         for (_, event, ring) in &self.rings {
@@ -440,8 +441,8 @@ fn clock(options: &Options) -> Attribute {
 /// How much of the stack is copied at events that are not limited in number.
 const MOST_OF_EACH: u32 = 16 << 10;
 
-/// An event beside the clock, which tells all the rest: who started, what was mapped. A trace event is sampled each
-/// time, others so often a second.
+/// An event beside the clock. The clock reports all the rest: what started, what was mapped. A trace event is sampled
+/// each time, others so often a second.
 fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
     if event.in_kernel && clock.flags & flag::EXCLUDE_KERNEL != 0 {
         return Err(AttachError::Hidden(event.name.clone()));
