@@ -17,7 +17,7 @@ use crate::{
 
 /// How much of an input is looked at to tell its format.
 const FIRST_BYTES: u64 = 64 << 10;
-/// Compression around compression around compression is a joke.
+/// No real file has more layers of compression.
 const MOST_LAYERS: usize = 3;
 
 /// Why an input cannot be opened.
@@ -131,7 +131,7 @@ fn looks_like_json(bytes: &[u8]) -> bool {
 pub struct ImportOptions {
     /// How many threads may read.
     pub threads: NonZero<usize>,
-    /// What names that which is only an address in a recording.
+    /// Names what is only an address in a recording.
     pub namer: Box<dyn AddressNamer>,
 }
 

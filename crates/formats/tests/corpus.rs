@@ -231,7 +231,7 @@ fn row_name(profile: &Profile, row: &TopRow) -> String {
     }
 }
 
-/// Snapshots are read in terminals and reviews: no hostile name may rule there.
+/// Snapshots are read in terminals and reviews: no hostile name may control them.
 fn visible(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {

@@ -184,7 +184,7 @@ impl<'a> Deliver<'a> {
         Kept { events: self.events, lists: self.lists, names: self.names }
     }
 
-    /// Takes what the reader tells; gives back memory that is free again.
+    /// Takes what the reader sends; returns memory that is free again.
     pub(super) fn take(&mut self, told: Told) -> Option<Vec<u8>> {
         match told {
             Told::Order(order) => self.events.order = order,
