@@ -1,4 +1,5 @@
-//! Bodies in chunks (RFC 9112, 7.1): each has its length before it, in hexadecimal digits, and one of length 0 is the last.
+//! Bodies in chunks (RFC 9112, 7.1): each has its length before it, in hexadecimal digits, and one of length 0 is the
+//! last.
 
 use crate::error::Error;
 
