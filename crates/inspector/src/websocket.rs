@@ -10,7 +10,7 @@ use http::{Connection, Limits, Request, Stream, is_timeout};
 use crate::error::Error;
 use crate::list::{HOST, LONGEST_HEAD};
 
-/// No profile is that long; who claims it wants our memory.
+/// No profile is that long: a peer that claims so would exhaust our memory.
 const LONGEST_MESSAGE: u64 = 1 << 30;
 /// How much is read at once.
 const CHUNK: usize = 1 << 16;
