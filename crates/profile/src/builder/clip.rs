@@ -52,8 +52,8 @@ fn ends(part: &[u64]) -> Option<(u64, u64)> {
 }
 
 impl Builder {
-    /// Moves samples whose times lie far outside of the others to the nearest of these, with all markers there, and says
-    /// so among the losses. Returns the first and the last time of the others, where any was moved.
+    /// Moves samples whose times lie far outside of the others to the nearest of these, with all markers there, and
+    /// says so among the losses. Returns the first and the last time of the others, where any was moved.
     pub fn clip_far_times(&mut self) -> Option<(u64, u64)> {
         self.clip(|_| true)
     }

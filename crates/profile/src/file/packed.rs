@@ -1,5 +1,5 @@
-//! Columns of a chunk that continues a recording: signed numbers of 7 bits a byte, as themselves or as differences to the
-//! row before. A chunk of a second has few rows, so that both its columns and its directory have to be short.
+//! Columns of a chunk that continues a recording: signed numbers of 7 bits a byte, as themselves or as differences to
+//! the row before. A chunk of a second has few rows, so that both its columns and its directory have to be short.
 
 use std::collections::BTreeMap;
 
