@@ -1,5 +1,5 @@
-//! Files that std does not open: in a root that is not ours, where the kernel itself keeps us inside whatever links they
-//! hold; in memory; and those that a program shares with one that it starts.
+//! Files that std does not open: in a root that is not ours, where the kernel itself keeps us inside whatever links
+//! they hold; in memory; and those that a program shares with one that it starts.
 
 use std::ffi::CString;
 use std::fs::File;

@@ -25,8 +25,8 @@ pub fn within<T: Send>(namespace: &File, action: impl FnOnce() -> T + Send) -> i
     })
 }
 
-/// A connection from inside the user and network namespaces of a process, as in a rootless container: who made them
-/// may enter both at once, but only from a program with one thread. So a copy of ours goes in, connects, hands the
+/// A connection from inside the user and network namespaces of a process, as in a rootless container: the user who made
+/// them may enter both at once, but only from a program with one thread. So a copy of ours goes in, connects, hands the
 /// socket back and ends.
 pub fn connect_as_member(process: &Pidfd, to: SocketAddr, limit: Duration) -> io::Result<TcpStream> {
     let (mut ours, theirs) = UnixStream::pair()?;

@@ -23,7 +23,7 @@ impl Pidfd {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(opened as libc::c_int) }))
     }
 
-    /// Another hold on the same process.
+    /// Another descriptor of the same process.
     pub fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
