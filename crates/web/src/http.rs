@@ -1,5 +1,5 @@
 //! As much of HTTP/1.1 as a page on the same machine needs: one request on a connection, no body, one answer. What is
-//! not written as browsers write it is refused rather than understood somehow.
+//! not written as browsers write it is refused rather than guessed at.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! What a server has to show. It knows recordings by ids alone; where they come from is not its business.
+//! What a server has to show. It knows recordings by ids alone; it does not know where they come from.
 
 use std::sync::Arc;
 
