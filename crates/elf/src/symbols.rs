@@ -175,7 +175,7 @@ impl<'a> Symbols<'a> {
 pub struct Finder<'s, 'a> {
     symbols: &'s Symbols<'a>,
     demangled: bool,
-    /// The first of the rows that compete for an address, and who won.
+    /// The first of the rows that compete for an address, and which won.
     last: Option<(usize, Symbol<'a>)>,
 }
 
