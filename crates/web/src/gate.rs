@@ -45,7 +45,7 @@ impl Gate {
     ) -> Result<(), Response> {
         let refuse = |sentence| Err(Response::sentence(403, sentence));
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return Err(Response::sentence(405, "nodescope only shows").with("Allow", "GET, HEAD"));
+            return Err(Response::sentence(405, "only GET and HEAD are answered").with("Allow", "GET, HEAD"));
         }
         let Some(host) = own_host(request) else { return refuse(OTHER_NAME) };
         if !is_from_here(request, host) {

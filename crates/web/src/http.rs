@@ -156,7 +156,7 @@ pub(crate) fn parse(head: &[u8]) -> Result<Request, Response> {
     let has_body = request.all("transfer-encoding").next().is_some()
         || request.all("content-length").any(|length| length != "0");
     let asks = matches!(request.method.as_str(), "GET" | "HEAD");
-    if has_body && asks { Err(Response::sentence(400, "a question has no body")) } else { Ok(request) }
+    if has_body && asks { Err(Response::sentence(400, "GET and HEAD have no body")) } else { Ok(request) }
 }
 
 /// As RFC 9110 wants names and methods.
