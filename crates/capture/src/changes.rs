@@ -58,7 +58,7 @@ pub fn change(record: &[u8]) -> Option<Change> {
     }
 }
 
-/// The processes that a head tells of.
+/// The processes that a head describes.
 pub fn processes(head: &[u8]) -> Vec<u32> {
     let pid = |(kind, body): (u32, &[u8])| {
         let pid = body.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))?;

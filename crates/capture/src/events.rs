@@ -12,8 +12,8 @@ const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
 const TRACEPOINT: u32 = 2;
 
-/// The kernel's software events, and whether they happen in the kernel itself, so that they are nothing to one
-/// who may not see it.
+/// The kernel's software events, and whether they happen in the kernel itself: a user who may not see the kernel
+/// gets none of those.
 const SOFTWARE_EVENTS: &[(&str, u64, bool)] = &[
     ("task-clock", 1, false),
     ("page-faults", 2, false),
@@ -59,7 +59,7 @@ pub struct ExtraEvent {
 /// Why an event cannot be sampled.
 #[derive(Debug, Error)]
 pub enum EventError {
-    /// Nobody knows it.
+    /// No such event is known.
     #[error("there is no event {0}")]
     Unknown(String),
     /// Its number cannot be read.

@@ -40,8 +40,8 @@ impl Rings {
         wait(&files, most)
     }
 
-    /// Appends what was written since the last time, and says up to where each ring was read. The room that the kernel
-    /// keeps for a stack, and does not fill, is left out: it is most of a sample.
+    /// Appends what was written since the last time, and says up to where each ring was read. The space that the kernel
+    /// reserves for a stack and does not fill is left out: it is most of a sample.
     pub fn read(&mut self, out: &mut Vec<u8>) -> &[u64] {
         let start = out.len();
         let rows = self.rows.iter_mut();
@@ -50,7 +50,7 @@ impl Rings {
         &self.read
     }
 
-    /// Gives the room of what was read back to the kernel: until then, another program can read it again.
+    /// Returns the space of what was read to the kernel: until then, another program can read it again.
     pub fn release(&mut self) {
         for ((_, ring), end) in self.rows.iter_mut().zip(self.read.drain(..)) {
             ring.release(end);
@@ -58,8 +58,8 @@ impl Rings {
     }
 }
 
-/// Appends the records of what a ring shows: two pieces, where it begins anew in between. The room that the kernel kept
-/// for the stack of a sample, and did not fill, is left out. Any bytes are taken: what is no record ends it.
+/// Appends the records of what a ring shows: two pieces, where it wraps around in between. The space that the kernel
+/// reserved for the stack of a sample and did not fill is left out. Any bytes are accepted: what is no record ends it.
 pub fn compact(first: &[u8], second: &[u8], out: &mut Vec<u8>) {
     let written = Written { first, second };
     let mut at = 0;
@@ -86,7 +86,7 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// A sample without the room for its stack that was not filled.
+    /// A sample without the unfilled space for its stack.
     fn append_filled(&self, at: usize, end: usize, unfilled: &Unfilled, out: &mut Vec<u8>) {
         let start = out.len();
         self.append(at, unfilled.start, out);
@@ -106,7 +106,7 @@ impl Written<'_> {
         let room = count(word(size_at)?, 1)?;
         let end = size_at + 8 + room;
         let kept = count(word(end)?, 1)?.next_multiple_of(8);
-        // A stack that fills its room leaves nothing out, and what says more than that is no sample of ours.
+        // A stack that fills its space leaves nothing out, and what claims more than that is no sample of ours.
         (kept < room).then(|| Unfilled { size_at, start: size_at + 8 + kept, end, kept: kept as u64 })
     }
 
@@ -126,7 +126,7 @@ impl Written<'_> {
     }
 }
 
-/// Where a sample has the size of its stack, from where to where the room for it is not needed, and how much of it is.
+/// Where a sample has the size of its stack, from where to where its space is not needed, and how much of it is.
 struct Unfilled {
     size_at: usize,
     start: usize,

@@ -142,7 +142,7 @@ pub struct Sampler {
     groups: Vec<Group>,
     pids: Vec<u32>,
     tids: BTreeSet<i32>,
-    /// What was read before anybody asked.
+    /// What was read before the caller asked for it.
     early: Vec<u8>,
     /// Samples so far.
     samples: u64,
@@ -206,12 +206,13 @@ impl Sampler {
         })
     }
 
-    /// The same for whoever reads the rings: the samples there have registers and stacks.
+    /// The same for a reader of the rings: the samples there have registers and stacks.
     pub fn raw_head(&self) -> Vec<u8> {
         self.head_of(|attribute| *attribute)
     }
 
-    /// Lets a program that is started now read the rings; the first text tells it how, the second a number of each event.
+    /// Lets a program that is started now read the rings; the first text tells it how, the second a number of each
+    /// event.
     pub fn share(&self) -> io::Result<(String, String)> {
         let mut rows = Vec::new();
         for (_, event, ring) in &self.rings {
@@ -267,8 +268,8 @@ impl Sampler {
         out
     }
 
-    /// Begins. Threads that were started while the events were opened are caught up with: those that an event
-    /// tells of have got it from their parents.
+    /// Begins. Threads that were started while the events were opened are added now. Those whose start an event
+    /// reported have inherited it from their parents.
     pub fn enable(&mut self) -> Result<(), AttachError> {
         self.events.iter().try_for_each(Event::enable).map_err(AttachError::Failed)?;
         if self.tids.contains(&EVERYBODY) {
@@ -328,8 +329,8 @@ impl Sampler {
         }
     }
 
-    /// The same with registers and stacks, as [`Sampler::raw_head`] tells of them, for whoever walks them at once: what
-    /// [`crate::Rings::read`] gives another program.
+    /// The same with registers and stacks, as [`Sampler::raw_head`] describes them, for a caller that walks them at
+    /// once: what [`crate::Rings::read`] gives another program.
     pub fn read_raw(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.early);
         let start = out.len();
@@ -398,7 +399,7 @@ fn map_ring(event: &Event) -> io::Result<Ring> {
     }
 }
 
-/// The clock that samples whoever runs.
+/// The clock that samples the thread that runs.
 fn clock(options: &Options) -> Attribute {
     let mut flags = flag::DISABLED
         | flag::INHERIT
@@ -440,8 +441,8 @@ fn clock(options: &Options) -> Attribute {
 /// How much of the stack is copied at events that are not limited in number.
 const MOST_OF_EACH: u32 = 16 << 10;
 
-/// An event beside the clock, which tells all the rest: who started, what was mapped. A trace event is sampled each
-/// time, others so often a second.
+/// An event beside the clock. The clock reports all the rest: what started, what was mapped. A trace event is sampled
+/// each time, others so often a second.
 fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
     if event.in_kernel && clock.flags & flag::EXCLUDE_KERNEL != 0 {
         return Err(AttachError::Hidden(event.name.clone()));

@@ -8,7 +8,7 @@ use crate::stream;
 /// The number that its samples carry. The kernel counts its own from 1.
 pub const WAITS_ID: u64 = 0x4e53_0000_7761_6974;
 
-/// What tells of the event, behind the head: its samples are nanoseconds off the CPU.
+/// What describes the event, after the head: its samples are nanoseconds off the CPU.
 pub fn waits_event(name: &str) -> Vec<u8> {
     let attribute = Attribute {
         kind: SOFTWARE,

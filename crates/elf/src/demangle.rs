@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use cpp_demangle::{BorrowedSymbol, DemangleOptions, ParseOptions};
 
-/// Longer names stay as they are: nobody reads them, and made-up ones cost time without end.
+/// Longer names stay as they are: users do not read them, and made-up ones would take forever.
 const LONGEST_NAME: usize = 8 << 10;
 
 /// A few letters can stand for gigabytes, because a mangled name refers back to its own parts.

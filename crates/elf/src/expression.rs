@@ -40,8 +40,8 @@ const MOST_OPERATIONS: u32 = 64;
 pub enum Found {
     /// The caller.
     Caller(FrameRegisters),
-    /// What it needs is not there: OpenSSL keeps the old stack pointer below the new one. But the caller's frame pointer
-    /// was saved at this distance from where the stack pointer was before the call.
+    /// What it needs is not there: OpenSSL keeps the old stack pointer below the new one. But the caller's frame
+    /// pointer was saved at this distance from where the stack pointer was before the call.
     Saved(i64),
 }
 

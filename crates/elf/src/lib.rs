@@ -1,6 +1,6 @@
-//! The bytes of an ELF file in; its functions, its variables, its build id, its addresses and its unwind tables out. The
-//! bytes are a slice, or the [`Parts`] of something that can be read. Nothing is opened here and nothing is trusted: any bytes give an
-//! answer or an [`ElfError`], in memory that grows with the file.
+//! The bytes of an ELF file in; its functions, its variables, its build id, its addresses and its unwind tables out.
+//! The bytes are a slice, or the [`Parts`] of something that can be read. Nothing is opened here and nothing is
+//! trusted: any bytes give an answer or an [`ElfError`], in memory that grows with the file.
 
 mod demangle;
 mod expression;

@@ -1,4 +1,4 @@
-//! What stands in the sections of a file, for those who only ask whether a name, a text or a table occurs.
+//! What stands in the sections of a file, for callers that only ask whether a name, a text or a table occurs.
 
 use std::ops::Range;
 

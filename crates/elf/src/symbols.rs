@@ -175,7 +175,7 @@ impl<'a> Symbols<'a> {
 pub struct Finder<'s, 'a> {
     symbols: &'s Symbols<'a>,
     demangled: bool,
-    /// The first of the rows that compete for an address, and who won.
+    /// The first of the rows that compete for an address, and which won.
     last: Option<(usize, Symbol<'a>)>,
 }
 
@@ -433,6 +433,6 @@ fn settle_ends(rows: &mut [Row]) {
 }
 
 impl Rank {
-    /// Nobody competes with a jump.
+    /// No other symbol competes with a jump.
     pub(crate) const PLT: Self = Self { is_label: true, is_weak: true, is_local: true };
 }

@@ -21,10 +21,10 @@ pub struct UnwindTables<'a> {
     pub frames: Table<'a>,
     /// Where .text begins.
     pub text: u64,
-    /// What the tables speak of, ascending. Node has megabytes of code between that they do not know: V8's
+    /// What the tables cover, ascending. In between, Node has megabytes of code that they do not cover: V8's
     /// builtins, which keep a frame pointer instead.
     pub covered: Vec<Range<u64>>,
-    /// How many bytes they speak of, without the gaps: a C library may have tables for its first functions only.
+    /// How many bytes they cover, without the gaps: a C library may have tables for its first functions only.
     pub covered_bytes: u64,
     /// The functions, ascending, somewhere in which only an expression tells where the caller's frame is.
     pub expressions: Vec<Range<u64>>,
@@ -48,7 +48,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Gaps up to here are alignment, or a few functions in assembler.
 const SMALL_GAP: u64 = 64 << 10;
 
-/// More would be the work of a made-up file.
+/// Only a made-up file has more.
 const MOST_RANGES: usize = 1024;
 
 /// The instructions of one function, and those of all functions as a multiple of the section.
@@ -80,7 +80,7 @@ where
     Some(UnwindTables { index, frames, text, covered, covered_bytes, expressions })
 }
 
-/// What the tables speak of.
+/// What the tables cover.
 #[derive(Default)]
 struct Functions {
     all: Vec<Range<u64>>,
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
         Self { index: EhFrameHdr::new(index.bytes, LittleEndian), frames: section, bases, left, common: None }
     }
 
-    /// What the tables speak of; `None` where following them may never end.
+    /// What the tables cover; `None` where following them may never end.
     fn functions(mut self) -> Option<Functions> {
         let index = self.index.parse(&self.bases, 8).ok()?;
         let table = index.table()?;

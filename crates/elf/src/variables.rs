@@ -1,4 +1,4 @@
-//! The variables of a file, by name: what stands in them when the program starts. Only those that somebody asks for
+//! The variables of a file, by name: what stands in them when the program starts. Only those that a caller asks for
 //! are looked at, and their bytes are read in as few pieces as possible. A variable without bytes in the file
 //! (.bss) is zero, which differs from one that is absent.
 
@@ -33,7 +33,7 @@ struct Place<'a> {
     size: u64,
 }
 
-/// Nobody asks for larger variables.
+/// No caller asks for larger variables.
 const LARGEST: u64 = 64 << 10;
 
 /// Node has 500 constants; many more are made up.

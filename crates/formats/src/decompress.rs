@@ -115,7 +115,7 @@ pub(crate) struct Bounded<R> {
     pub(crate) budget: Budget,
 }
 
-/// So little is given at once that not much can be made of it before the next question.
+/// So little is given at once that not much can be made of it before the next check.
 const STEP_BYTES: usize = 64 << 10;
 
 impl<R: Read> Read for Bounded<R> {

@@ -1,4 +1,4 @@
-//! Opens whatever somebody was handed: looks behind gzip and zstd, tells the format by its content and hands
+//! Opens whatever file the user has: looks behind gzip and zstd, tells the format by its content and hands
 //! the stream to the reader of that format. A new format is one row of [`READERS`].
 
 use std::io::{self, Cursor, Read};
@@ -17,7 +17,7 @@ use crate::{
 
 /// How much of an input is looked at to tell its format.
 const FIRST_BYTES: u64 = 64 << 10;
-/// Compression around compression around compression is a joke.
+/// No real file has more layers of compression.
 const MOST_LAYERS: usize = 3;
 
 /// Why an input cannot be opened.
@@ -104,7 +104,7 @@ const READERS: &[Reader] = &[
     Reader { looks_like: dtrace::looks_like, read: |stream, budget, _| Ok(dtrace::read(stream, budget)) },
 ];
 
-/// Lines that end with a number: many texts look like that, so it comes last.
+/// Lines that end with a number: many texts have such lines, so it comes last.
 const LAST: Reader =
     Reader { looks_like: folded::looks_like, read: |stream, budget, _| Ok(folded::read(stream, budget)) };
 
@@ -131,7 +131,7 @@ fn looks_like_json(bytes: &[u8]) -> bool {
 pub struct ImportOptions {
     /// How many threads may read.
     pub threads: NonZero<usize>,
-    /// What names that which is only an address in a recording.
+    /// Names what is only an address in a recording.
     pub namer: Box<dyn AddressNamer>,
 }
 

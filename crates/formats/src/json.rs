@@ -153,7 +153,7 @@ pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-/// A string; half a surrogate pair, which JavaScript writes without a blush, is replaced.
+/// A string; half a surrogate pair, which JavaScript may write, is replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 

@@ -23,7 +23,7 @@ use deliver::{Events, Record, kind};
 use input::{Input, Next};
 pub use live::{InOrder, Live};
 use rounds::Rounds;
-use tell::{Teller, Told, each_record, on_one_thread, on_two_threads};
+use tell::{Batches, Told, each_record, on_one_thread, on_two_threads};
 
 /// What the file form's header takes in all versions of perf since 2010.
 const FILE_HEADER_BYTES: u64 = 104;
@@ -40,7 +40,7 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
 /// Reads a recording into a sink, on one thread or two. The input never fails: where it is damaged, the sink is
 /// told, and has got what came before.
 pub fn read(input: impl Read, threads: NonZero<usize>, sink: &mut (dyn Sink + Send)) {
-    let read = |teller: &mut Teller<'_>| Reader::new(input, teller).read();
+    let read = |batches: &mut Batches<'_>| Reader::new(input, batches).read();
     if threads.get() == 1 { on_one_thread(sink, read) } else { on_two_threads(sink, read) }
 }
 
@@ -100,20 +100,20 @@ struct Reader<'a, 'b, R> {
     rounds: Rounds,
     compressed: Compressed,
     events: Events,
-    teller: &'a mut Teller<'b>,
+    batches: &'a mut Batches<'b>,
     /// What was read since the last checksum, in a recording that has some.
     chunk: Option<crc32fast::Hasher>,
 }
 
 impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
-    fn new(input: R, teller: &'a mut Teller<'b>) -> Self {
+    fn new(input: R, batches: &'a mut Batches<'b>) -> Self {
         Self {
             input: Input::new(input),
             order: Order::default(),
             rounds: Rounds::default(),
             compressed: Compressed::default(),
             events: Events::default(),
-            teller,
+            batches,
             chunk: None,
         }
     }
@@ -122,7 +122,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         let end = self.run();
         self.flush();
         if let Err(Damage(sentence)) = end {
-            self.teller.tell(Told::Damage(sentence));
+            self.batches.tell(Told::Damage(sentence));
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         let Some(order) = Order::of(&start) else { return damage(0, "it is not perf's") };
         self.order = order;
         self.events.order = order;
-        self.teller.tell(Told::Order(order));
+        self.batches.tell(Told::Order(order));
         let size = order.bytes(&start[8..]).u64();
         if size == Some(PIPE_HEADER_BYTES) { self.read_records(None) } else { self.read_file() }
     }
@@ -144,7 +144,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         self.read_attributes(&header)?;
         // perf writes the size when it ends: a recording that was killed has none.
         if header.data.size == 0 {
-            self.teller.tell(Told::Damage("perf was killed before it finished the file".into()));
+            self.batches.tell(Told::Damage("perf was killed before it finished the file".into()));
             return self.read_records(None);
         }
         self.read_records(Some(header.data.end()))?;
@@ -169,7 +169,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             let ids = Section::read(&mut self.order.bytes(ids)).and_then(|ids| ids.within(&aside, start));
             let ids = ids.unwrap_or_default();
             self.events.add(attribute, ids);
-            self.teller.tell(Told::Attribute { attribute: attribute.to_vec(), ids: ids.to_vec() });
+            self.batches.tell(Told::Attribute { attribute: attribute.to_vec(), ids: ids.to_vec() });
         }
         if self.events.is_empty() { damage(start, "it describes no event") } else { Ok(()) }
     }
@@ -196,8 +196,8 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
 
     /// Takes the next record of the input.
     fn take_record(&mut self, size: usize) -> Result<(), String> {
-        let Self { input, order, rounds, compressed, events, teller, chunk } = self;
-        let mut ordering = Ordering { events, rounds, teller };
+        let Self { input, order, rounds, compressed, events, batches, chunk } = self;
+        let mut ordering = Ordering { events, rounds, batches };
         let bytes = input.peek(size);
         let Some(Record { kind, mut body, .. }) = Record::parse(*order, bytes) else { return Ok(()) };
         if let Some(chunk) = chunk.as_mut().filter(|_| kind != kind::CHECKSUM) {
@@ -228,10 +228,10 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
 
     /// Hands over whatever is still waiting.
     fn flush(&mut self) {
-        let Self { rounds, compressed, events, teller, .. } = self;
-        Ordering { events, rounds, teller }.take_plain_records(compressed.finish());
-        rounds.flush_all(|record| teller.record(record));
-        teller.flush();
+        let Self { rounds, compressed, events, batches, .. } = self;
+        Ordering { events, rounds, batches }.take_plain_records(compressed.finish());
+        rounds.flush_all(|record| batches.record(record));
+        batches.flush();
     }
 
     /// What stands behind the data: a table of sections, one for each feature, and their bytes.
@@ -245,7 +245,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             let Some(bytes) = section else {
                 return damage(start, "the descriptions at the end are cut off");
             };
-            self.teller.tell(Told::Feature(number, bytes.to_vec()));
+            self.batches.tell(Told::Feature(number, bytes.to_vec()));
         }
         Ok(())
     }
@@ -255,7 +255,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
 struct Ordering<'a, 'b> {
     events: &'a mut Events,
     rounds: &'a mut Rounds,
-    teller: &'a mut Teller<'b>,
+    batches: &'a mut Batches<'b>,
 }
 
 impl Ordering<'_, '_> {
@@ -275,19 +275,19 @@ impl Ordering<'_, '_> {
 
     /// Takes a record that is not compressed: at once, or when it is its turn.
     fn take_plain(&mut self, bytes: &[u8]) {
-        let Self { events, rounds, teller } = self;
+        let Self { events, rounds, batches } = self;
         let Some(record) = Record::parse(events.order, bytes) else { return };
         if record.kind == kind::FINISHED_ROUND {
-            return rounds.end_round(|record| teller.record(record));
+            return rounds.end_round(|record| batches.record(record));
         }
         if record.kind >= kind::USER_START {
-            // A record that is cut short teaches nothing; the far end counts it.
+            // A record that is cut short is ignored here; the consumer counts it.
             let _ = events.learn(&record);
-            return teller.record(bytes);
+            return batches.record(bytes);
         }
         match events.time_of(&record) {
-            0 | u64::MAX => teller.record(bytes),
-            time_ns => rounds.add(time_ns, bytes, |record| teller.record(record)),
+            0 | u64::MAX => batches.record(bytes),
+            time_ns => rounds.add(time_ns, bytes, |record| batches.record(record)),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! `perf script` text → Profile. The stream is cut into chunks of whole samples ([`chunks`]), read on all
-//! cores ([`reader`]) and joined in order while others are still read ([`merge`]). Memory grows with the number of distinct lines and of
-//! samples, not with the bytes of the input.
+//! `perf script` text → Profile. The stream is cut into chunks of whole samples ([`chunks`]), read on all cores
+//! ([`reader`]) and joined in order while others are still read ([`merge`]). Memory grows with the number of distinct
+//! lines and of samples, not with the bytes of the input.
 
 mod chunks;
 mod comments;

@@ -1,5 +1,5 @@
-//! Profile → the interactive SVG flame graph that everybody knows: hover, zoom, search, a link that keeps
-//! both. The drawing and its script are inferno's; this room prepares what inferno is given (names that it
+//! Profile → the well-known interactive SVG flame graph: hover, zoom, search, a link that keeps
+//! both. The drawing and its script are inferno's; this module prepares what inferno is given (names that it
 //! cannot misread, colours that never change, weights that it can add up) and puts a head with facts and a
 //! legend into what it gives back.
 

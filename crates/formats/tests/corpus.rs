@@ -35,7 +35,7 @@ fn what_we_read() {
     assert!(differing.is_empty(), "{} cases differ, see above: {}", differing.len(), differing.join(", "));
 }
 
-/// The number of readers is nobody's business but theirs.
+/// The number of readers does not change the result.
 #[test]
 fn all_numbers_of_threads_read_the_same() {
     for case in cases() {
@@ -231,7 +231,7 @@ fn row_name(profile: &Profile, row: &TopRow) -> String {
     }
 }
 
-/// Snapshots are read in terminals and reviews: no hostile name may rule there.
+/// Snapshots are read in terminals and reviews: no hostile name may control them.
 fn visible(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {

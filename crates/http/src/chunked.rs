@@ -1,8 +1,9 @@
-//! Bodies in chunks (RFC 9112, 7.1): each has its length before it, in hexadecimal digits, and one of length 0 is the last.
+//! Bodies in chunks (RFC 9112, 7.1): each has its length before it, in hexadecimal digits, and one of length 0 is the
+//! last.
 
 use crate::error::Error;
 
-/// No line between chunks is longer: they have a length, and extensions that nobody uses.
+/// No line between chunks is longer: they have a length, and extensions that servers do not use.
 const LONGEST_LINE: usize = 4096;
 
 /// What is known of a body whose chunks come one after another.

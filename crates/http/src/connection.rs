@@ -87,7 +87,7 @@ impl<S: Stream> Connection<S> {
         Self { stream, read: Vec::new() }
     }
 
-    /// Asks, and waits for the whole answer. After an error the connection is of no use.
+    /// Asks, and waits for the whole answer. After an error the connection cannot be used again.
     pub fn ask(&mut self, request: &Request<'_>, limits: &Limits) -> Result<Answer, Error> {
         let deadline = Deadline::new(limits.time);
         let head = self.ask_head(request, limits, deadline)?;

@@ -1,4 +1,4 @@
-//! Where an inspector is, as somebody types it: `HOST:PORT`, or the `ws://` address that Node prints.
+//! Where an inspector is, as the user types it: `HOST:PORT`, or the `ws://` address that Node prints.
 
 use std::fmt;
 use std::str::FromStr;

@@ -13,7 +13,7 @@ use crate::websocket::WebSocket;
 /// How long sending may take: a target that reads nothing is stopped.
 const SENDING: Duration = Duration::from_secs(2);
 
-/// How long its inspector may take to say farewell.
+/// How long its inspector may take to close the connection.
 const LEAVING: Duration = Duration::from_millis(500);
 
 /// A conversation with a target.

@@ -29,11 +29,11 @@ pub enum Error {
         what: String,
     },
     /// Another process answered.
-    #[error("the port is process {found}'s, not {wanted}'s")]
+    #[error("the port belongs to process {found}, not to {wanted}")]
     AnotherProcess {
-        /// Who was meant.
+        /// The pid that was expected.
         wanted: u32,
-        /// Who answered.
+        /// The pid that answered.
         found: u32,
     },
 }

@@ -1,6 +1,6 @@
 //! Speaks the V8 inspector protocol over a stream that it is given: the list of targets, a WebSocket, calls with a
-//! time limit each, and what a profiler says to a target. Who opens the port, connects to it and verifies that it is
-//! closed is not decided here, and `Debugger.enable` is never sent: a `debugger;` statement would pause the target.
+//! time limit each, and what a profiler says to a target. Callers open the port, connect to it and verify that it
+//! is closed. `Debugger.enable` is never sent: a `debugger;` statement would pause the target.
 
 mod address;
 mod answers;

@@ -25,7 +25,7 @@ pub struct Listed {
     pub title: String,
 }
 
-/// Asks what can be debugged there. The connection is of no use afterwards.
+/// Asks what can be debugged there. The connection cannot be used afterwards.
 pub fn list(stream: &mut impl Stream, limit: Duration) -> Result<Vec<Listed>, Error> {
     let limits = Limits { time: limit, head_bytes: LONGEST_HEAD, body_bytes: LONGEST_LIST };
     let answer = Connection::new(stream).ask(&Request::get("/json/list", HOST), &limits)?;

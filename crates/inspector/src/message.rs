@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Who is spoken to: the target's main thread, or one of its workers, by the inspector's own number.
+/// The receiver of a call: the target's main thread, or one of its workers, by the inspector's own number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Session(pub(crate) Option<String>);
 

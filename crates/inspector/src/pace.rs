@@ -7,11 +7,12 @@ use crate::threads::{Moment, Stall};
 
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(10);
-/// A list of functions is this old before another one is asked for; twice as old each time, because some code is in no list.
+/// A list of functions is this old before another one is asked for; twice as old each time, because some code is in no
+/// list.
 const LIST_AGE: Duration = Duration::from_secs(3);
 /// A change of windows may take this share of the time.
 const SHARE: f64 = 0.004;
-/// And no longer than this, of which half is left for bad luck.
+/// And no longer than this, of which half is a reserve.
 const WORST_END_MS: f64 = 12.0;
 /// What the samples of a window may take in the target.
 const MOST_MEMORY: f64 = (64 << 20) as f64;

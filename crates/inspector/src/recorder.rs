@@ -62,7 +62,7 @@ pub enum Ending {
     NotYet,
     /// The target wants to exit, and waits for us.
     Exiting,
-    /// The target has ended, or somebody closed the inspector.
+    /// The target has ended, or its inspector was closed.
     Gone,
 }
 
@@ -243,7 +243,7 @@ impl<S: Stream> Recorder<S> {
         Ok(())
     }
 
-    /// Notes that nobody is there any more.
+    /// Notes when the connection to the target is gone.
     fn note_end<T>(&mut self, ask: impl FnOnce(&mut Client<S>) -> Result<T, Error>) -> Result<T, Error> {
         let result = ask(&mut self.client);
         if matches!(result, Err(Error::Closed | Error::Io(_))) {
@@ -273,8 +273,8 @@ impl<S: Stream> Recorder<S> {
         if session.is_main() { self.list_functions(session) } else { Ok(()) }
     }
 
-    /// Asks where the functions stand that a thread has run, and what that takes. V8 looks through its heap for them and
-    /// changes nothing: no feedback is allocated, nothing is deoptimised.
+    /// Asks where the functions stand that a thread has run, and what that takes. V8 looks through its heap for them
+    /// and changes nothing: no feedback is allocated, nothing is deoptimised.
     fn list_functions(&mut self, session: &Session) -> Result<(), Error> {
         let Some(thread) = self.threads.get_mut(session).filter(|_| !self.options.calls) else {
             return Ok(());
@@ -285,7 +285,8 @@ impl<S: Stream> Recorder<S> {
         self.evaluate_for(Purpose::Listed, session, &script::clocks())
     }
 
-    /// Asks once more, because a thread runs code that is newer than its list: not often, and less often where it takes long.
+    /// Asks once more, because a thread runs code that is newer than its list: not often, and less often where it takes
+    /// long.
     pub fn list_functions_again(&mut self, worker: Option<u32>) -> Result<(), Error> {
         let session = Session(worker.map(|worker| worker.to_string()));
         let is_due = |thread: &Thread| {
@@ -507,7 +508,7 @@ impl<S: Stream> Recorder<S> {
     }
 
     fn note_silence(&mut self, within: Duration) {
-        // Who was only to end its profiler has handed over its samples.
+        // A thread that only has to end its profiler has handed over its samples.
         let is_done = |thread: &Thread| {
             thread.state == State::Over || (thread.state == State::Ending && !thread.is_plain())
         };

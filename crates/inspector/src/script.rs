@@ -19,7 +19,7 @@ pub(crate) fn identity() -> String {
     called("identity", IDENTITY, "")
 }
 
-/// Plants a timer that closes the inspector, unless it is renewed in time.
+/// Sets a timer that closes the inspector, unless it is renewed in time.
 pub(crate) fn guard(after: Duration) -> String {
     called("guard", GUARD, &after.as_millis().to_string())
 }
@@ -61,7 +61,7 @@ fn declared(name: &str, function: &str) -> String {
 }
 
 /// Names a script. The comment ends with its line: V8 puts brackets around a function that it is given, and the comment
-/// would swallow the second one.
+/// would hide the closing one.
 fn marked(name: &str, text: &str) -> String {
     format!("{text}\n//# sourceURL={OURS}{name}\n")
 }

@@ -93,8 +93,9 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// From what the target says: three points in time, each also as CPU time, and the CPU time of the process. The kernel may count a thread's CPU time
-    /// by its ticks of some milliseconds: no thread uses more than the time that passes.
+    /// From what the target says: three points in time, each also as CPU time, and the CPU time of the process. The
+    /// kernel may count a thread's CPU time by its ticks of some milliseconds: no thread uses more than the time that
+    /// passes.
     pub(crate) fn parse(text: &str, moment: Moment) -> Option<Self> {
         let times: Vec<f64> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
         let &[start, start_cpu, begun, begun_cpu, ended, ended_cpu, ..] = &times[..] else { return None };

@@ -10,7 +10,7 @@ use http::{Connection, Limits, Request, Stream, is_timeout};
 use crate::error::Error;
 use crate::list::{HOST, LONGEST_HEAD};
 
-/// No profile is that long; who claims it wants our memory.
+/// No profile is that long: a peer that claims so would exhaust our memory.
 const LONGEST_MESSAGE: u64 = 1 << 30;
 /// How much is read at once.
 const CHUNK: usize = 1 << 16;
@@ -59,8 +59,8 @@ impl<S: Stream> WebSocket<S> {
         self.send_frame(TEXT, text.as_bytes(), limit)
     }
 
-    /// Says that we go, and waits until the other side has gone: Node crashes when a connection ends while it still
-    /// says its own farewell.
+    /// Sends a close frame, and waits until the other side has closed: Node crashes when a connection ends while it
+    /// still sends its own.
     pub(crate) fn close(&mut self, limit: Duration) {
         let deadline = Instant::now() + limit;
         let mut left = limit;
@@ -177,8 +177,7 @@ fn number(bytes: &[u8], range: std::ops::Range<usize>) -> Option<u64> {
     Some(bytes.get(range)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// Masks keep proxies from being fooled by what we send; on one machine nobody stands between. So std's seeds are good
-/// enough.
+/// Masks keep proxies from misreading what we send. On one machine there is no proxy, so std's seeds are good enough.
 struct Random {
     state: RandomState,
     count: u64,

@@ -1,5 +1,5 @@
-//! Frames that are new in a recording which grows, on their own: as a small profile they can get what they were made from
-//! (source maps), before they become rows of the recording.
+//! Frames that are new in a recording which grows, on their own: as a small profile they can get what they were made
+//! from (source maps), before they become rows of the recording.
 
 use profile::{Builder, FrameId, LaneInfo, Profile, Sample, StackId, ThreadId, Unit};
 use rustc_hash::FxHashMap;

@@ -168,7 +168,7 @@ fn name_generated<'a>(symbol: &'a str, parts: &CodeName<'a>) -> Named<'a> {
         v8_name::CodeKind::Script | v8_name::CodeKind::Eval => name_top_level(parts),
         v8_name::CodeKind::Builtin => classified(CodeKind::Builtin, function, name, None),
         v8_name::CodeKind::BytecodeHandler => classified(CodeKind::Builtin, bytecode_handler(name), "", None),
-        // Named after a stub or a property: without the tag nobody would know.
+        // Named after a stub or a property: without the tag the reader could not tell.
         v8_name::CodeKind::Stub => classified(CodeKind::Builtin, whole, name, None),
         v8_name::CodeKind::Handler | v8_name::CodeKind::InlineCache => {
             classified(CodeKind::Builtin, whole, "", None)

@@ -1,6 +1,6 @@
 //! How much memory a recording may take while it is read. A small file must not fill the machine, whatever it says; a
-//! large one may take more. Tables count what they take, roughly and rather too much; whoever reads asks whether there
-//! is room left, keeps what came before, and says what was left out.
+//! large one may take more. Tables count what they take, roughly and rather too much. A reader asks whether there is
+//! memory left, keeps what came before, and says what was left out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

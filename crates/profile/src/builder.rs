@@ -29,8 +29,8 @@ use crate::tables::{
     Sample, Samples, Second, Source, Stack, Thread, Unit,
 };
 
-/// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that claims more would make every walk from
-/// a stack to its root a long one.
+/// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that
+/// claims more would make every walk from a stack to its root a long one.
 pub const DEEPEST_STACK: u16 = 16 << 10;
 
 /// What a lane is, before it has samples.

@@ -1,5 +1,5 @@
 //! The proof that a profile is whole: ids in range, parents first, columns equally long, times sorted.
-//! Readers of foreign bytes run it on what they made, so that everybody behind them may index freely.
+//! Readers of foreign bytes run it on what they made, so that the code after them may index freely.
 
 use thiserror::Error;
 

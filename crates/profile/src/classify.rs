@@ -21,7 +21,7 @@ pub use module::{Home, home_of, module_file_name};
 pub use package::package_of;
 pub use role::{role_of_symbol, role_of_thread};
 
-/// Who made a piece of code.
+/// What made a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeKind {
     /// A compiler, before the program ran: anything with a native symbol, or an address without one.
@@ -37,14 +37,14 @@ pub enum CodeKind {
     Regexp,
     /// V8, from WebAssembly.
     Wasm,
-    /// Nobody: V8's profiler names a state, such as `(idle)`.
+    /// Nothing: V8's profiler names a state, such as `(idle)`.
     Meta,
 }
 
 /// What is known of a piece of code.
 #[derive(Clone, Copy, Debug)]
 pub struct Code<'a> {
-    /// Who made it.
+    /// What made it.
     pub kind: CodeKind,
     /// Its name, without V8's tag; native symbols demangled or not, `[unknown]` or empty when unknown.
     pub name: &'a str,

@@ -1,5 +1,5 @@
-//! Our own file, .nodescope: a magic number, a version, then chunks with a checksum each: whole profiles, or the parts of
-//! a recording that was written while it grew ([`Growing`]), so that one that was cut off opens up to the last whole
+//! Our own file, .nodescope: a magic number, a version, then chunks with a checksum each: whole profiles, or the parts
+//! of a recording that was written while it grew ([`Growing`]), so that one that was cut off opens up to the last whole
 //! chunk. docs/file-format.md is the description for others; [`VERSION`] and that page change together.
 
 mod columns;
@@ -144,8 +144,8 @@ pub fn read(bytes: &[u8]) -> Result<Profile, FileError> {
     read_within(bytes, u64::MAX)
 }
 
-/// Reads a file that may take that many bytes of memory: its own length proves nothing. A whole profile counts twice, with
-/// the bytes that its columns are read from.
+/// Reads a file that may take that many bytes of memory: its own length proves nothing. A whole profile counts twice,
+/// with the bytes that its columns are read from.
 pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Profile, FileError> {
     if !is_ours(bytes) {
         return Err(FileError::NotOurs);

@@ -100,7 +100,7 @@ pub struct Losses {
     pub lost: u64,
     /// Times that the kernel throttled the sampling.
     pub throttled: u64,
-    /// The CPU time that the processes used meanwhile, by the kernel's own account; `None` where nobody knows.
+    /// The CPU time that the processes used meanwhile, by the kernel's own account; `None` if unknown.
     pub cpu_ns: Option<u64>,
     /// CPU time spent in the kernel that this user may not sample.
     pub hidden_kernel_ns: u64,

@@ -237,7 +237,7 @@ impl Lane {
 table! {
     /// The samples of a lane.
     Samples of
-    /// A sample: who was where, when, and how much it stands for.
+    /// A sample: which thread was where, when, and how much it stands for.
     Sample by RowId {
         /// Nanoseconds since the start of the recording.
         time_ns: u64,

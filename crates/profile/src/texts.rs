@@ -1,4 +1,4 @@
-//! The text of sources inside a profile: put in where somebody asks for it, and taken out wherever nobody did. A
+//! The text of sources inside a profile: put in where the user asks for it, and taken out everywhere else. A
 //! recording that leaves a machine must not carry code by accident.
 
 use std::collections::{BTreeMap, BTreeSet};

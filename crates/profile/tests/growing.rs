@@ -1,4 +1,5 @@
-//! A recording that is written while it grows: it reads back as if it had been finished at once, and so does every part of it.
+//! A recording that is written while it grows: it reads back as if it had been finished at once, and so does every part
+//! of it.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and prints what it measured")]
 

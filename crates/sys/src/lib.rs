@@ -1,4 +1,4 @@
-//! Every system call that std lacks, and every unsafe block of nodescope. The rest of the house sees only safe
+//! Every system call that std lacks, and every unsafe block of nodescope. The other crates see only safe
 //! functions and types that own what they opened.
 
 #[cfg(not(target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives, as a flag: a recording ends, and what it has is kept.
+//! Ctrl-C and similar signals, as a flag: a recording ends, and what it has is kept.
 
 #[cfg(unix)]
 mod unix;

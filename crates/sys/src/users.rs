@@ -1,4 +1,4 @@
-//! Who we are.
+//! The user that this program runs as.
 
 #[cfg(not(unix))]
 mod elsewhere;

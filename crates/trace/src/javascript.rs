@@ -32,8 +32,8 @@ pub enum FrameName<'a> {
         /// The function itself, in the first frame that has it.
         told: Option<Function<'a>>,
     },
-    /// A name that has no parts: of a system call. Recordings of older versions have all names in this form, as a perf map
-    /// spells them: `JS:*handle /srv/app.js:12:3`.
+    /// A name that has no parts: of a system call. Recordings of older versions have all names in this form, as a perf
+    /// map spells them: `JS:*handle /srv/app.js:12:3`.
     Symbol(&'a [u8]),
 }
 
@@ -42,7 +42,8 @@ pub enum FrameName<'a> {
 pub struct Function<'a> {
     /// Its own name, else what V8 calls it after where it is assigned to; may be empty.
     pub name: &'a [u8],
-    /// The script's path or URL; `None` for code from `eval` and `new Function`. Of WebAssembly, V8's name for the module.
+    /// The script's path or URL; `None` for code from `eval` and `new Function`. Of WebAssembly, V8's name for the
+    /// module.
     pub script: Option<&'a [u8]>,
     /// Of code from `eval` and `new Function`: the script that generated it, where that is known.
     pub generator: Option<&'a [u8]>,

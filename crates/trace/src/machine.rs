@@ -10,8 +10,8 @@ pub struct Machine {
     pub names: &'static [&'static str],
     /// Its registers.
     pub registers: RegisterNumbers,
-    /// The registers that a recorder asks for, a bit each: those that lead from frame to frame, and what V8's code needs
-    /// to be named.
+    /// The registers that a recorder asks for, a bit each: those that lead from frame to frame, and what V8's code
+    /// needs to be named.
     pub sampled: u64,
 }
 
@@ -37,7 +37,8 @@ pub const X86_64: Machine = Machine {
     sampled: 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8,
 };
 
-/// The 64-bit machines of ARM: pc, sp, x29, x30 and x1. Names are not read from V8's memory there, so x1 is not sampled.
+/// The 64-bit machines of ARM: pc, sp, x29, x30 and x1. Names are not read from V8's memory there, so x1 is not
+/// sampled.
 pub const AARCH64: Machine = Machine {
     names: &["aarch64", "arm64"],
     registers: RegisterNumbers { pc: 32, sp: 31, fp: 29, link: Some(30), callee: 1 },
@@ -89,7 +90,7 @@ mod tests {
             let registers = Registers { mask: machine.sampled, values: &values };
             assert_eq!(Machine::of(registers), Some(machine));
             let numbers = machine.registers;
-            // The instruction pointer is the last one: whoever copies a record relies on that.
+            // The instruction pointer is the last one: code that copies a record relies on that.
             assert_eq!([registers.get(numbers.pc), registers.get(numbers.sp)], [Some(4), Some(3)]);
             assert!(registers.get(numbers.fp).is_some() && registers.get(63).is_none());
         }

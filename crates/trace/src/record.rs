@@ -128,7 +128,7 @@ pub struct ShortWaits {
 pub struct Facts<'a> {
     /// The process.
     pub pid: u32,
-    /// Its pid inside its own namespace; 0 where nobody knows.
+    /// Its pid inside its own namespace; 0 if unknown.
     pub inner_pid: u32,
     /// The container or pod.
     pub container: &'a [u8],
@@ -305,7 +305,7 @@ pub enum Context {
     Elsewhere,
     /// JavaScript that was named when it was seen: the value is the row of a [`JavaScript`](crate::JavaScript) frame.
     JavaScript,
-    /// Nobody's: the callers beyond are not known. The value is the number of a [`Cut`].
+    /// No code: the callers beyond are not known. The value is the number of a [`Cut`].
     Cut,
 }
 

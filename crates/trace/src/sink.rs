@@ -7,7 +7,7 @@ use crate::record::{
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
-/// of the input. What a sink does not care for it need not mention.
+/// of the input. A sink need not implement what it does not use.
 pub trait Sink {
     /// An event, before its first sample; told again when its name is known better, which may be at the end.
     fn event(&mut self, event: &Event<'_>);

@@ -1,5 +1,5 @@
 //! From a frame to a JavaScript function, its place and what was inlined. Each kind of frame is believed only when the
-//! stack and the heap tell one story; the reasons not to are counted.
+//! stack and the heap agree; the reasons not to are counted.
 
 use crate::code::{Code, DEEPEST_INLINING};
 use crate::function::{FunctionId, FunctionKind};

@@ -1,4 +1,4 @@
-//! Objects of V8's heap, read through [`Memory`] with suspicion: an object is believed only after its map says what it
+//! Objects of V8's heap, read through [`Memory`] and checked: an object is believed only after its map says what it
 //! is, and that map's own map says that it is one. Small reads go through lines that are kept for one batch, so that
 //! neighbours cost one system call together.
 
@@ -99,7 +99,7 @@ impl Heap<'_> {
         Ok(())
     }
 
-    /// Brings what will be read soon with one call. What cannot be read is left for [`Self::read`] to complain of.
+    /// Brings what will be read soon with one call. What cannot be read is left for [`Self::read`] to report.
     pub(crate) fn expect(&mut self, addresses: impl Iterator<Item = u64>) {
         let lines = addresses.filter(|address| ADDRESSES.contains(address));
         let mut wanted: Vec<u64> = lines.map(|address| address - address % LINE as u64).collect();

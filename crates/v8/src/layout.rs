@@ -1,5 +1,5 @@
 //! Where things stand in V8's objects and frames. Most numbers come from the constants that V8 leaves in its binary
-//! for debuggers (`v8dbg_…`), the rest from a table of versions. A version that nobody has looked at is refused:
+//! for debuggers (`v8dbg_…`), the rest from a table of versions. A version that is not in it is refused:
 //! wrong names are worse than none.
 
 mod table;
@@ -54,7 +54,7 @@ impl std::fmt::Display for Version {
 /// Why the objects of a V8 cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
-    /// Nobody has looked at this version.
+    /// The table lacks this version.
     #[error("nodescope does not know V8 {0}, only that of Node {known}", known = known_node_list())]
     Version(Version),
     /// Compressed pointers, as in Electron.

@@ -24,7 +24,7 @@ impl Reader {
         stack: &Stack<'_>,
         kind_at: &dyn Fn(u64) -> Kind,
     ) -> Vec<Frame> {
-        // Most innermost frames are framed: bring what their frames need before the judge asks for it piece by piece.
+        // Most innermost frames are framed: read what they need at once, before `Judge` asks for it piece by piece.
         let frames = walk(start, Leaf::Framed, stack, kind_at);
         if start.is_return_address {
             return frames;

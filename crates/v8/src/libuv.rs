@@ -1,6 +1,6 @@
 //! What libuv keeps in memory, read from outside: its listeners for signals ([`listens_to`]), and its event loops: when
-//! a loop began to wait, for how long it has waited so far, and how many turns it has made. Offsets were read in builds of
-//! Node 18 to 26. Memory comes through [`Memory`]; what does not look like a loop is none.
+//! a loop began to wait, for how long it has waited so far, and how many turns it has made. Offsets were read in builds
+//! of Node 18 to 26. Memory comes through [`Memory`]; what does not look like a loop is none.
 
 mod signals;
 

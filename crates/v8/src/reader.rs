@@ -279,7 +279,7 @@ impl State {
         Ok(None)
     }
 
-    /// Remembers a script that was not seen before. Its text is read by whoever wants it.
+    /// Remembers a script that was not seen before. Callers that want its text read it.
     fn note_script(&mut self, object: Object, script: &Script) {
         let Some(name) = &script.name else { return };
         if self.told_scripts.insert((script.id(), name.clone())) {

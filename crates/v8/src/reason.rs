@@ -15,7 +15,7 @@ pub enum Reason {
     Unreadable,
     /// What stands there is another kind of object: it has died or moved.
     WrongType,
-    /// The frame and the heap tell different stories: something moved in between.
+    /// The frame and the heap disagree: something moved in between.
     Mismatch,
     /// No code object covers the instruction.
     NoCode,

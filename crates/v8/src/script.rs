@@ -1,4 +1,4 @@
-//! Scripts: their names, and the lines of their source texts. V8 knows where lines end only after somebody has asked;
+//! Scripts: their names, and the lines of their source texts. V8 knows where lines end only after code has asked;
 //! before that the source text is read once.
 
 use std::sync::Arc;

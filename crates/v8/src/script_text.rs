@@ -24,7 +24,7 @@ pub struct SeenScript {
 pub struct ScriptText {
     /// The text, so that lines and columns in it are those of functions and frames.
     pub text: String,
-    /// Characters that were read, for whoever limits them.
+    /// Characters that were read, for callers that limit them.
     pub characters: usize,
 }
 

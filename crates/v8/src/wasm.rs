@@ -1,6 +1,6 @@
-//! WebAssembly: from the instance in a frame to its module, and to the piece of the module's code around an instruction.
-//! A module's code is not on V8's heap. It is believed when it covers the instruction and names the very module that
-//! the frame's own instance leads to; the nearest function is nobody's guess.
+//! WebAssembly: from the instance in a frame to its module, and to the piece of the module's code around an
+//! instruction. A module's code is not on V8's heap. It is believed when it covers the instruction and names the very
+//! module that the frame's own instance leads to. The nearest function is never taken as a guess.
 
 mod frames;
 mod names;

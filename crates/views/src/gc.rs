@@ -34,7 +34,8 @@ pub struct Gc {
     pub all: f64,
 }
 
-/// What garbage collection took. A search or chosen categories do not narrow it: the shares would be of what was searched.
+/// What garbage collection took. A search or chosen categories do not narrow it: the shares would be of what was
+/// searched.
 pub fn gc(profile: &Profile, selection: &Selection, turns: &Turns) -> Gc {
     let selection = &Selection { categories: None, search: None, ..selection.clone() };
     let weights = &weigh(profile, selection);

@@ -1,5 +1,5 @@
-//! Profile and Selection in; call trees, top lists, stalls and findings out. Pure functions: nothing here reads, writes or
-//! changes a profile.
+//! Profile and Selection in; call trees, top lists, stalls and findings out. Pure functions: nothing here reads, writes
+//! or changes a profile.
 //!
 //! Said once, for every view: a share is weight over the selected weight, with the count beside it. Trees
 //! merge by function, not by frame. Selecting a category keeps samples by their stack's category; hiding one

@@ -121,7 +121,7 @@ fn garbage_collection_in_a_stall_is_told_from_the_code() {
     assert_eq!(name(&profile, stall.culprit.unwrap().function), "render");
 }
 
-/// A small function that runs a tenth of the time is not accused of stalls that the CPU limit made.
+/// A small function that runs a tenth of the time is not blamed for stalls that the CPU limit made.
 #[test]
 fn the_cpu_limit_leads_and_accuses_no_function() {
     let mut service = Service::new(30).watched(2 * SECOND);

@@ -58,7 +58,7 @@ fn neighbouring_ranges_add_up() {
 }
 
 #[test]
-#[expect(clippy::reversed_empty_ranges, reason = "somebody will ask for it")]
+#[expect(clippy::reversed_empty_ranges, reason = "users will ask for it")]
 fn a_range_that_goes_backwards_is_empty() {
     assert_eq!(weight(&select(|selection| selection.range_ns = Some(50..20))), (0, 0));
 }

@@ -1,6 +1,6 @@
-//! Who may come in. Web pages of other places can make a browser ask us (Host, Origin and Sec-Fetch-Site tell), and
-//! other users of this machine can ask us themselves (the code and the cookie tell). Nobody without the cookie learns
-//! anything, not even which questions have an answer.
+//! Which requests are answered. Pages of other sites can make a browser ask us (Host, Origin and Sec-Fetch-Site tell),
+//! and other users of this machine can ask us themselves (the code and the cookie tell). A client without the cookie
+//! learns nothing, not even which requests have an answer.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ const OTHER_NAME: &str = "nodescope answers to 127.0.0.1, localhost and [::1] on
 
 /// The secrets of one server.
 pub(crate) struct Gate {
-    /// Until somebody has used it.
+    /// Until it has been used.
     code: Mutex<Option<Secret>>,
     cookie: Secret,
     /// Browsers share cookies among all ports of a machine: two servers must not have the same name for theirs.
@@ -37,7 +37,7 @@ impl Gate {
         Ok((gate, code))
     }
 
-    /// Lets a request pass, or says what to answer instead. `is_stranger` tells whether somebody else's program asks.
+    /// Lets a request pass, or says what to answer instead. `is_stranger` tells whether another user's program asks.
     pub(crate) fn check(
         &self,
         request: &Request,
@@ -45,7 +45,7 @@ impl Gate {
     ) -> Result<(), Response> {
         let refuse = |sentence| Err(Response::sentence(403, sentence));
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return Err(Response::sentence(405, "nodescope only shows").with("Allow", "GET, HEAD"));
+            return Err(Response::sentence(405, "only GET and HEAD are answered").with("Allow", "GET, HEAD"));
         }
         let Some(host) = own_host(request) else { return refuse(OTHER_NAME) };
         if !is_from_here(request, host) {
@@ -55,7 +55,7 @@ impl Gate {
         match code_of(request) {
             None if has_cookie => Ok(()),
             None => refuse(NO_COOKIE),
-            // Somebody who is in already, and pastes the address once more.
+            // The user has the cookie already, and pastes the address once more.
             Some(_) if has_cookie => Err(home()),
             Some(_) if is_stranger() => refuse(OTHER_USER),
             Some(code) if request.method == "GET" && self.take(code) => {
@@ -100,7 +100,7 @@ fn code_of(request: &Request) -> Option<&str> {
     request.query.as_deref().filter(|_| request.path == "/")?.strip_prefix("code=")
 }
 
-/// The one Host, if it is a name for this machine: a name that somebody else's DNS leads here is not.
+/// The one Host, if it is a name for this machine: a name that another owner's DNS leads here is not.
 fn own_host(request: &Request) -> Option<&str> {
     let mut hosts = request.all("host");
     let host = hosts.next().filter(|_| hosts.next().is_none())?;

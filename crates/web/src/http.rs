@@ -1,5 +1,5 @@
 //! As much of HTTP/1.1 as a page on the same machine needs: one request on a connection, no body, one answer. What is
-//! not written as browsers write it is refused rather than understood somehow.
+//! not written as browsers write it is refused rather than guessed at.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -13,11 +13,11 @@ const MOST_HEADERS: usize = 64;
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long a reader of an answer may do nothing.
 const WRITE_TIME: Duration = Duration::from_secs(30);
-/// How much is read of what nobody wants, so that the other side gets its answer, and how long that may take.
+/// How much unwanted input is read, so that the client gets its answer, and how long that may take.
 const MOST_DRAINED: u64 = 256 << 10;
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
-/// What somebody asks for.
+/// What a client asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -62,7 +62,7 @@ impl Response {
     }
 }
 
-/// What every answer says: keep nothing, guess nothing, tell nobody, show it in no other page.
+/// What every answer says: keep nothing, guess nothing, send no referrer, show it in no other page.
 const ALWAYS: &str = "Cache-Control: no-store\r\n\
     X-Content-Type-Options: nosniff\r\n\
     Referrer-Policy: no-referrer\r\n\
@@ -74,7 +74,7 @@ const ALWAYS: &str = "Cache-Control: no-store\r\n\
 /// For what is no page: it may do nothing at all.
 const NOTHING: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/// Reads a request. `None` where nobody asks for anything: browsers open connections that they may need later.
+/// Reads a request. `None` where the client asks for nothing: browsers open connections that they may need later.
 pub(crate) fn read(stream: &mut TcpStream) -> Option<Result<Request, Response>> {
     match read_head(stream, Instant::now() + HEAD_TIME) {
         Ok(head) if head.is_empty() => None,
@@ -156,7 +156,7 @@ pub(crate) fn parse(head: &[u8]) -> Result<Request, Response> {
     let has_body = request.all("transfer-encoding").next().is_some()
         || request.all("content-length").any(|length| length != "0");
     let asks = matches!(request.method.as_str(), "GET" | "HEAD");
-    if has_body && asks { Err(Response::sentence(400, "a question has no body")) } else { Ok(request) }
+    if has_body && asks { Err(Response::sentence(400, "GET and HEAD have no body")) } else { Ok(request) }
 }
 
 /// As RFC 9110 wants names and methods.

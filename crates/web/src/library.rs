@@ -1,4 +1,4 @@
-//! What a server has to show. It knows recordings by ids alone; where they come from is not its business.
+//! What a server has to show. It knows recordings by ids alone; it does not know where they come from.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub trait Library: Send + Sync {
 pub struct Listing {
     /// In the order in which they are shown.
     pub recordings: Vec<Listed>,
-    /// The ids of one recording to show, or of two to compare; empty where somebody has to choose.
+    /// The ids of one recording to show, or of two to compare; empty where the user has to choose.
     pub open: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct Listed {
     pub id: String,
     /// Its file's name.
     pub name: String,
-    /// Its file's folder, as somebody typed it or below what they typed; may be empty.
+    /// Its file's folder, as the user typed it or below what they typed; may be empty.
     pub folder: String,
     /// Its size.
     pub bytes: u64,

@@ -5,7 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 
 /// Whether a program of another user than ours asks: not of root, who can see everything anyway, and not of the person
-/// who called sudo. Where the kernel tells nothing, nobody counts as a stranger: the code is a secret.
+/// who called sudo. Where the kernel tells nothing, the program counts as ours: the code is a secret.
 pub(crate) fn is_stranger(theirs: SocketAddr, ours: SocketAddr) -> bool {
     let Some(uid) = user_of(theirs, ours) else { return false };
     let sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());

@@ -12,7 +12,8 @@ const STYLE: &str = include_str!("../../../page/style.css");
 /// What the keys do, in a dialog that the script opens.
 const HELP: &str = include_str!("../../../page/help.html");
 
-/// Browsers take seconds for one text of 100 MB, and no time for a hundred of 1 MB. A multiple of 3: base64 without padding.
+/// Browsers take seconds for one text of 100 MB, and no time for a hundred of 1 MB. A multiple of 3: base64 without
+/// padding.
 const PIECE: usize = 768 * 1024;
 
 /// The page with a recording inside: `profile` is a .nodescope file of one chunk.
@@ -41,7 +42,7 @@ pub(crate) fn served_policy() -> String {
     )
 }
 
-/// The part of a policy that both homes share.
+/// The part of a policy that both kinds of page share.
 fn own_parts(script: &str) -> String {
     format!("default-src 'none'; script-src {}; style-src {}", source_of(script), source_of(STYLE))
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// More than anybody can guess.
+/// Too many to guess.
 const BYTES: usize = 32;
 
 /// A random text of letters and digits.

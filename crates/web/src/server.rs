@@ -1,5 +1,5 @@
-//! The server: the page and its recordings for browsers on this machine. A thread for each connection and one question
-//! on each: there is one person who looks. Whatever somebody sends, it costs a bounded time and a bounded memory.
+//! The server: the page and its recordings for browsers on this machine. One thread for each connection and one request
+//! on each: there is one user. Whatever a client sends, it costs a bounded time and a bounded memory.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ const MOST_CONNECTIONS: usize = 64;
 /// How long we wait where the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A server that nobody outside of this machine reaches.
+/// A server that other machines cannot reach.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -38,7 +38,7 @@ struct Shared {
 }
 
 impl Server {
-    /// Takes a port, any for 0; nobody is answered before [`Server::run`].
+    /// Takes a port, any for 0; no request is answered before [`Server::run`].
     pub fn bind(port: u16, library: impl Library + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let (gate, code) = Gate::new()?;
@@ -122,7 +122,7 @@ fn serve(mut stream: TcpStream, slot: &Slot) -> io::Result<()> {
 }
 
 impl Shared {
-    /// Answers somebody who may know everything.
+    /// Answers a client that may see everything.
     fn respond(&self, request: &Request) -> Response {
         let parts: Vec<&str> = request.path.split('/').skip(1).collect();
         match parts.as_slice() {

@@ -59,7 +59,7 @@ pub(crate) fn settle_meta(added: &[Added], builder: &mut Builder) {
     }
 }
 
-/// From a node's id to its row. V8 counts ids from 1; others may do what they want.
+/// From a node's id to its row. V8 counts ids from 1; other writers may use any number.
 pub(super) enum NodeRows {
     Dense(Vec<u32>),
     Sparse(FxHashMap<u32, u32>),
@@ -234,8 +234,8 @@ fn add_line_ticks(raw: &RawProfile<'_>, rows: &NodeRows, stacks: &[StackId], bui
     }
 }
 
-/// Samples on lines before the function that they are said to be in: V8 had inlined another one there. Behind its end there
-/// may be more, but a file does not tell where that is.
+/// Samples on lines before the function that they are said to be in: V8 had inlined another one there. Behind its end
+/// there may be more, but a file does not tell where that is.
 fn ticks_elsewhere(raw: &RawProfile<'_>, rows: &NodeRows) -> u64 {
     let is_before = |row: usize, line: u32| {
         let call = &raw.calls[raw.nodes[row].call as usize];

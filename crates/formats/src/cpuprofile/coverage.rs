@@ -1,6 +1,7 @@
 //! V8's precise coverage: how often each function was called. It names functions by where they stand in their script's
 //! text, in UTF-16 units, and a profile by line and column: the text leads from one to the other. Coverage counts from
-//! the word `function` on, a profile from the parameters; so a function is the one whose text holds the profile's place.
+//! the word `function` on, a profile from the parameters; so a function is the one whose text holds the profile's
+//! place.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
-//! Where the functions of a process stand, and which of them a line belongs to. V8's profiler counts a function that was
-//! inlined as its caller, but with the line where it really was. A line has no script: the function that was inlined may stand
-//! in another one. So it is believed only where the caller, or something that it calls, has the function's name in its text or was
-//! seen to call it, and only one such function has code on that line. Node's own functions, whose text is not known, inline
-//! callbacks, too.
+//! Where the functions of a process stand, and which of them a line belongs to. V8's profiler counts a function that
+//! was inlined as its caller, but with the line where it really was. A line has no script: the function that was
+//! inlined may stand in another one. So it is believed only where the caller, or something that it calls, has the
+//! function's name in its text or was seen to call it, and only one such function has code on that line. Node's own
+//! functions, whose text is not known, inline callbacks, too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ pub(super) enum Owner {
     Itself,
     /// That of a function that was inlined.
     Inlined(Call<'static>),
-    /// It may be the function's, or that of others on the same line; or not the function's, and of nobody that is known.
+    /// It may be the function's, or that of others on the same line; or it is that of an unknown function.
     Uncertain,
     /// The script's text or its functions are not known.
     Unchecked,
@@ -123,7 +123,7 @@ impl Functions {
         None
     }
 
-    /// Whether a script ran that is not in the list; it is forgotten by asking.
+    /// Whether a script ran that is not in the list; asking resets it.
     pub(super) fn take_lack(&mut self) -> bool {
         std::mem::take(&mut self.lacks_some)
     }
@@ -159,8 +159,8 @@ impl Functions {
         found.and_then(|found| self.call(found)).map_or(Owner::Uncertain, Owner::Inlined)
     }
 
-    /// Whether a function's own line may hide another function, which it calls there: V8's profiler does not know code that
-    /// was optimised before it began, while that code ran in a loop, and counts its time as the caller's.
+    /// Whether a function's own line may hide another function, which it calls there: V8's profiler does not know code
+    /// that was optimised before it began, while that code ran in a loop, and counts its time as the caller's.
     pub(super) fn may_hide(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> bool {
         if call.url.0.starts_with(INTERNAL) {
             return DISPATCHERS.contains(&&*call.name.0);
@@ -293,7 +293,8 @@ impl Functions {
         (Some(only.0) == own || !has_rival).then_some(only)
     }
 
-    /// What a function may call, and those again: what its text names, what is inside of it, and what it was seen to call.
+    /// What a function may call, and those again: what its text names, what is inside of it, and what it was seen to
+    /// call.
     fn linked(&mut self, caller: Caller, text_of: &mut TextOf<'_>) -> Rc<FxHashSet<Id>> {
         if let Some(known) = self.linked.get(&caller) {
             return Rc::clone(known);

@@ -1,7 +1,7 @@
-//! Shares out the samples of a node among the node itself and the functions that V8 had inlined in it. V8 counts the lines of a
-//! node for a whole window, and does not say which sample was on which. So samples are given to lines in turn, each to the one
-//! that lacks most: the numbers are right at every time, within one sample. Who called an inlined function is not known where
-//! several were inlined in each other: it stands right under the node.
+//! Shares out the samples of a node among the node itself and the functions that V8 had inlined in it. V8 counts the
+//! lines of a node for a whole window, and does not say which sample was on which. So samples are given to lines in
+//! turn, each to the one that lacks most: the numbers are right at every time, within one sample. Who called an inlined
+//! function is not known where several were inlined in each other: it stands right under the node.
 
 use profile::{Builder, Inlined, LineTick, StackId};
 

@@ -172,8 +172,8 @@ impl Joiner {
         self.code.get(whose).functions.take_lack()
     }
 
-    /// A window of a thread, as V8 wrote it, as a chunk of our file. `text_of` gives a script's text, where it can be had:
-    /// the lines of its functions tell what V8 had inlined.
+    /// A window of a thread, as V8 wrote it, as a chunk of our file. `text_of` gives a script's text, where it can be
+    /// had: the lines of its functions tell what V8 had inlined.
     pub fn window(
         &mut self,
         text: &str,
@@ -199,8 +199,8 @@ impl Joiner {
         self.growing.chunk()
     }
 
-    /// The counts of a thread's calls, as V8's coverage has them, as a lane of their own, in a chunk of our file. `text_of`
-    /// gives a script's text, where it can be had: V8 names functions by their place in it.
+    /// The counts of a thread's calls, as V8's coverage has them, as a lane of their own, in a chunk of our file.
+    /// `text_of` gives a script's text, where it can be had: V8 names functions by their place in it.
     pub fn calls(
         &mut self,
         coverage: &str,
@@ -223,8 +223,8 @@ impl Joiner {
         self.growing.chunk()
     }
 
-    /// The end, as the last chunk: each thread's last sample, which nothing has ended, what is missing, a sentence each, what
-    /// recording cost, and the CPU time that the processes used meanwhile.
+    /// The end, as the last chunk: each thread's last sample, which nothing has ended, what is missing, a sentence
+    /// each, what recording cost, and the CPU time that the processes used meanwhile.
     pub fn finish(&mut self, losses: Vec<String>, cost: Cost, cpu_ns: Option<u64>) -> io::Result<Vec<u8>> {
         self.begin(self.met_ns);
         let builder = self.growing.rows();

@@ -1,5 +1,5 @@
-//! Which lines of a script belong to which of its functions, and which words each function has: from the script's text and
-//! from where V8 says that functions begin and end. A text that does not fit V8's places is not believed.
+//! Which lines of a script belong to which of its functions, and which words each function has: from the script's text
+//! and from where V8 says that functions begin and end. A text that does not fit V8's places is not believed.
 
 use std::hash::{Hash, Hasher};
 

@@ -80,7 +80,7 @@ pub(super) fn durations(sorted_ns: &[u64], end_ns: Option<u64>) -> Vec<u64> {
     durations
 }
 
-/// What V8 uses when nobody says otherwise.
+/// What V8 uses by default.
 const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
 
 /// The one in the middle.

@@ -42,7 +42,7 @@ pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::R
     Ok(notes)
 }
 
-/// Narrows to the busiest main loop, or the busiest thread, where nobody chose threads.
+/// Narrows to the busiest main loop, or the busiest thread, where the user chose no threads.
 fn of_one_thread(profile: &Profile, selection: &Selection, notes: &mut Vec<String>) -> Selection {
     if selection.threads.is_some() || selection.processes.is_some() {
         return selection.clone();

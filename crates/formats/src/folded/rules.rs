@@ -95,7 +95,7 @@ fn mark(module: &str, inlined: bool, options: &Options) -> &'static str {
     }
 }
 
-/// A name must stay on its line, and no terminal should obey it.
+/// A name must stay on its line, and must not control a terminal.
 pub(super) fn without_control(name: String) -> String {
     // All control characters have one of these bytes; hardly any name has.
     let may_have = |byte: u8| byte < b' ' || byte == 0x7f || byte == 0xc2;

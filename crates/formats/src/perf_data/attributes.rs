@@ -35,7 +35,7 @@ const TYPE_SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
 const TASK_CLOCK: u64 = 1;
 
-/// Nobody samples more kinds of events at once.
+/// No recording samples more kinds of events at once.
 const MOST_EVENTS: usize = 10_000;
 /// Events times CPUs of the largest machines.
 const MOST_IDS: usize = 4 << 20;
@@ -198,7 +198,7 @@ impl Attributes {
         self.rows.first()
     }
 
-    /// The event of a record that carries this id. Without ids, or with one nobody knows, it is the first.
+    /// The event of a record that carries this id. Without ids, or with an unknown one, it is the first.
     #[inline]
     pub(super) fn of_id(&self, id: Option<u64>) -> Option<(u32, &Attribute)> {
         let several = self.rows.len() > 1;

@@ -67,7 +67,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The events of a recording. The reader needs them to put records in order, the other end to understand them.
+/// The events of a recording. The reader needs them to put records in order, the consumer to understand them.
 #[derive(Default)]
 pub(super) struct Events {
     pub(super) order: Order,
@@ -141,7 +141,7 @@ fn attribute_of<'a>(order: Order, record: &Record<'a>) -> Option<(&'a [u8], &'a 
     Some((body.take(size as usize)?, body.rest()))
 }
 
-/// The far end: records, understood, go to the sink.
+/// The consumer: decodes records and passes them to the sink.
 pub(super) struct Deliver<'a> {
     events: Events,
     sink: &'a mut dyn Sink,
@@ -151,7 +151,7 @@ pub(super) struct Deliver<'a> {
     short: u64,
 }
 
-/// What the far end knows, without the sink.
+/// What the consumer knows, without the sink.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) events: Events,
@@ -172,7 +172,7 @@ impl<'a> Deliver<'a> {
         Kept { events: self.events, lists: self.lists, names: self.names }
     }
 
-    /// Takes what the reader tells; gives back memory that is free again.
+    /// Takes what the reader sends; returns memory that is free again.
     pub(super) fn take(&mut self, told: Told) -> Option<Vec<u8>> {
         match told {
             Told::Order(order) => self.events.order = order,

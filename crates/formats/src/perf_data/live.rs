@@ -1,5 +1,5 @@
-//! Records that have just been written, handed over at once, or as soon as they are in order: who wants them while they are
-//! fresh cannot wait until there is a file.
+//! Records that have just been written, handed over at once, or as soon as they are in order: a caller that wants
+//! them at once cannot wait until there is a file.
 
 use trace::Sink;
 

@@ -17,7 +17,7 @@ const CONTEXT_GUEST_USER: u64 = -2560i64 as u64;
 /// Our own: the next ones are rows of frames that were named when they were seen.
 const CONTEXT_JAVASCRIPT: u64 = -3072i64 as u64;
 
-/// Our own, too: the stack goes on, but nobody knows how.
+/// Our own, too: the stack goes on, but its callers are unknown.
 const CONTEXT_CUT: u64 = -3328i64 as u64;
 
 const READ_ENABLED: u64 = 1 << 0;

@@ -1,4 +1,4 @@
-//! Between the reader, which puts records in order, and the far end, which understands them: the two can work on
+//! Between the reader, which puts records in order, and the consumer, which decodes them: the two can work on
 //! two cores.
 
 use std::sync::mpsc::{channel, sync_channel};
@@ -9,12 +9,12 @@ use super::bytes::Order;
 use super::deliver::Deliver;
 use super::input::{RECORD_HEADER_BYTES, record_size};
 
-/// What is told at once: large enough to make a message cheap, small enough to stay in a core's cache.
+/// The size of a batch: large enough to make a message cheap, small enough to stay in a core's cache.
 const BATCH_BYTES: usize = 256 << 10;
 /// How far the reader may be ahead.
 const MOST_BATCHES: usize = 16;
 
-/// What the reader tells, in the order in which it holds.
+/// What the reader sends, in the order in which it applies.
 pub(super) enum Told {
     Order(Order),
     /// An event of the file form, and its ids.
@@ -22,21 +22,21 @@ pub(super) enum Told {
         attribute: Vec<u8>,
         ids: Vec<u8>,
     },
-    /// Whole records, one behind the other.
+    /// Whole records, one after the other.
     Records(Vec<u8>),
-    /// One of the things that stand behind the data.
+    /// One of perf's features, which follow the data.
     Feature(u32, Vec<u8>),
     Damage(String),
 }
 
-/// Collects records into batches.
-pub(super) struct Teller<'a> {
+/// Collects records into batches, and sends these to the consumer.
+pub(super) struct Batches<'a> {
     batch: Vec<u8>,
-    /// Takes what is told, and gives back memory that is free again.
+    /// Sends to the consumer, and returns memory that is free again.
     tell: &'a mut dyn FnMut(Told) -> Option<Vec<u8>>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Batches<'a> {
     pub(super) fn new(tell: &'a mut dyn FnMut(Told) -> Option<Vec<u8>>) -> Self {
         Self { batch: Vec::new(), tell }
     }
@@ -48,7 +48,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Tells something else, behind all records so far.
+    /// Sends something else, after all records so far.
     pub(super) fn tell(&mut self, told: Told) {
         self.flush();
         (self.tell)(told);
@@ -76,15 +76,15 @@ pub(super) fn each_record(order: Order, bytes: &[u8], mut each: impl FnMut(&[u8]
     at
 }
 
-/// Runs the reader on this thread, and the far end on this one, too.
-pub(super) fn on_one_thread(sink: &mut dyn Sink, read: impl FnOnce(&mut Teller<'_>)) {
+/// Runs the reader and the consumer on this thread.
+pub(super) fn on_one_thread(sink: &mut dyn Sink, read: impl FnOnce(&mut Batches<'_>)) {
     let mut deliver = Deliver::new(sink);
-    read(&mut Teller::new(&mut |told| deliver.take(told)));
+    read(&mut Batches::new(&mut |told| deliver.take(told)));
     deliver.finish();
 }
 
-/// Runs the reader on this thread, and the far end beside it.
-pub(super) fn on_two_threads(sink: &mut (dyn Sink + Send), read: impl FnOnce(&mut Teller<'_>)) {
+/// Runs the reader on this thread, and the consumer on another.
+pub(super) fn on_two_threads(sink: &mut (dyn Sink + Send), read: impl FnOnce(&mut Batches<'_>)) {
     let (sender, receiver) = sync_channel(MOST_BATCHES);
     let (give_back, free) = channel();
     std::thread::scope(|scope| {
@@ -98,8 +98,8 @@ pub(super) fn on_two_threads(sink: &mut (dyn Sink + Send), read: impl FnOnce(&mu
             }
             deliver.finish();
         });
-        // The far end only ends by a panic, which the scope passes on.
+        // The consumer only ends early by a panic, which the scope passes on.
         let mut tell = move |told| sender.send(told).ok().and_then(|()| free.try_recv().ok());
-        read(&mut Teller::new(&mut tell));
+        read(&mut Batches::new(&mut tell));
     });
 }

@@ -260,7 +260,7 @@ impl Reader {
             event: self.event(&header),
         };
         if let Some(words) = frame::parse(header.rest).filter(|words| words.module.is_some()) {
-            // One line is the whole sample. Its frame goes the way of all frames.
+            // One line is the whole sample. Its frame is handled like all others.
             let mut text = b"\t".to_vec();
             text.extend_from_slice(header.rest);
             text.push(b'\n');

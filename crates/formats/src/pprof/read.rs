@@ -21,7 +21,7 @@ const STACKS_PER_BYTE: usize = 1;
 const FREE_STACKS: usize = 1 << 20;
 /// What it takes to find a stack or a thread again.
 const KNOWN_COST: usize = 64;
-/// Nobody measures more at once.
+/// No profiler measures more at once.
 const MOST_TYPES: usize = 64;
 
 /// Whether bytes are a profile.proto: whole fields of the known numbers and kinds, a sample type first or soon,

@@ -40,7 +40,7 @@ struct Column<'a> {
 }
 
 /// The lanes as sample types, the main one last: that is the one which pprof shows. Sleeping stacks are no use of the
-/// CPU: they are there for whoever asks for them.
+/// CPU: they are there for users who ask for them.
 fn columns<'a>(profile: &'a Profile, selection: &Selection) -> Vec<Column<'a>> {
     let lanes: Vec<LaneId> = match selection.lane {
         Some(lane) => vec![lane],
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
             .number(mapping::ID, number)
             .number(mapping::FILENAME, name)
             .number(mapping::BUILD_ID, build_id);
-        // All that can be named is named: nobody shall look for the binary.
+        // All that can be named is named: pprof need not look for the binary.
         for has in [
             mapping::HAS_FUNCTIONS,
             mapping::HAS_FILENAMES,

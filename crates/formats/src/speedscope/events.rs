@@ -53,7 +53,7 @@ impl OpenStack {
         }
     }
 
-    /// How many frames nobody closed.
+    /// How many frames were not closed.
     pub(super) fn left_open(&self) -> usize {
         self.open.len()
     }

@@ -10,9 +10,9 @@ use views::{CallTree, Label, Node, palette};
 
 use super::colors::Colors;
 
-/// More characters than this are cut off: somebody puts a whole script into a function's name.
+/// More characters than this are cut off: some programs put a whole script into a function's name.
 const LONGEST: usize = 2000;
-/// Stands where inferno would take the end of a name for a sign; nobody sees it.
+/// Stands where inferno would take the end of a name for a sign; it is invisible.
 const GUARD: char = '\u{200b}';
 /// Looks like a blank and is not one to inferno.
 const NO_BREAK_BLANK: &str = "\u{a0}";

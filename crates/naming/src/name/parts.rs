@@ -1,5 +1,5 @@
-//! Names whose parts are known, because V8's own heap told them: nothing is parsed, so that function and script may hold
-//! blanks, colons, brackets and what looks like a position.
+//! Names whose parts are known, because V8's own heap told them: nothing is parsed, so that function and script may
+//! hold blanks, colons, brackets and what looks like a position.
 
 use std::borrow::Cow;
 

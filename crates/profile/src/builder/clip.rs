@@ -52,8 +52,8 @@ fn ends(part: &[u64]) -> Option<(u64, u64)> {
 }
 
 impl Builder {
-    /// Moves samples whose times lie far outside of the others to the nearest of these, with all markers there, and says
-    /// so among the losses. Returns the first and the last time of the others, where any was moved.
+    /// Moves samples whose times lie far outside of the others to the nearest of these, with all markers there, and
+    /// says so among the losses. Returns the first and the last time of the others, where any was moved.
     pub fn clip_far_times(&mut self) -> Option<(u64, u64)> {
         self.clip(|_| true)
     }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(seconds(&with_a_night), None, "ten minutes before a night, and ten after it");
         let hourly: Vec<u64> = (0..100).map(|hour| hour * 4000).collect();
         assert_eq!(seconds(&hourly), None, "single samples, more than an hour from each other");
-        assert_eq!(seconds(&[0, 428_580]), None, "nobody knows which of the two is right");
+        assert_eq!(seconds(&[0, 428_580]), None, "either of the two may be right");
         assert!(!is_far(u64::MAX, u64::MAX) && is_far(u64::MAX, 0) && !is_far(3599 * SECOND_NS, 0));
     }
 }

@@ -1,6 +1,6 @@
-//! Taking rows out of a builder while the recording goes on. Tables that others refer to stay, so that equal rows are found
-//! again; samples and what happened at some time go out, so that a long recording takes no more memory than a short
-//! one. Ids count over the whole recording.
+//! Taking rows out of a builder while the recording goes on. Tables that others refer to stay, so that equal rows are
+//! found again; samples and what happened at some time go out, so that a long recording takes no more memory than a
+//! short one. Ids count over the whole recording.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Which processes only start others: npm, npx, yarn, pnpm and their like, around the program that a recording is about.
+//! Which processes only start others: npm, npx, yarn, pnpm and their like, around the program that a recording is
+//! about.
 
 /// The file names of their scripts, and the titles that they give themselves.
 const LAUNCHERS: &[&str] = &[

@@ -102,7 +102,7 @@ fn category_of_symbol(symbol: &str) -> Option<Category> {
     None
 }
 
-/// Namespaces of templates that belong to whoever used them.
+/// Namespaces of templates that belong to the code that uses them.
 const TEMPLATES: &[&str] = &["std::", "__gnu_cxx::", "absl::", "heap::base::"];
 
 /// A container or algorithm belongs to the first V8 or Node type in its arguments, and one that lives in a
@@ -154,7 +154,7 @@ const SYMBOLS: &[(&str, Category)] = &[
 ];
 
 /// Only where no module is known: how the symbols begin of libraries that are linked into Node, of the C
-/// library, and of the kernel's doors.
+/// library, and of the kernel's entry points.
 const HOMELESS: &[(&str, Category)] = &[
     ("llhttp", Category::NodeCore),
     ("http_parser_", Category::NodeCore),

@@ -15,7 +15,7 @@ pub(super) fn category_of_v8(name: &str) -> Category {
     if is_crankshaft(name) { Category::Compiler } else { Category::Runtime }
 }
 
-/// Crankshaft, to Node 8: HGraphBuilder, HValue, LAllocator, LInstruction. Nobody else in V8 has two such
+/// Crankshaft, to Node 8: HGraphBuilder, HValue, LAllocator, LInstruction. No other V8 name has two such
 /// capitals (Heap, HashTable, LoadIC, LookupIterator).
 fn is_crankshaft(name: &str) -> bool {
     matches!(name.as_bytes(), [b'H' | b'L', second, ..] if second.is_ascii_uppercase())

@@ -26,7 +26,8 @@ impl Default for Growing {
 }
 
 impl Growing {
-    /// An empty recording. Its times count from 0 unless [`Builder::set_origin_ns`] says otherwise before the first chunk.
+    /// An empty recording. Its times count from 0 unless [`Builder::set_origin_ns`] says otherwise before the first
+    /// chunk.
     pub fn new() -> Self {
         let stream = Compress::new(Compression::default(), false);
         let told_meta = Value::Object(serde_json::Map::new());
@@ -38,7 +39,8 @@ impl Growing {
         &mut self.builder
     }
 
-    /// What is new since the last chunk, as the next one; empty when nothing is. Very many new texts make several chunks.
+    /// What is new since the last chunk, as the next one; empty when nothing is. Very many new texts make several
+    /// chunks.
     pub fn chunk(&mut self) -> io::Result<Vec<u8>> {
         let mut news = self.builder.take_news(&self.told);
         let meta = serde_json::to_value(self.builder.meta_so_far())?;

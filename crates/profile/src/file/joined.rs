@@ -1,5 +1,5 @@
-//! Reading a recording that was written while it grew: chunk after chunk is checked and added. A chunk that does not fit
-//! what came before leaves no trace.
+//! Reading a recording that was written while it grew: chunk after chunk is checked and added. A chunk that does not
+//! fit what came before leaves no trace.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use serde_json::Value;

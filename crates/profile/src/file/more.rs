@@ -1,5 +1,5 @@
-//! A chunk that continues a recording (`MORE`): the length of its JSON header, the header, then packed columns. It has only
-//! what is new, so that most keys are missing in most chunks. Ids count over all chunks of the file.
+//! A chunk that continues a recording (`MORE`): the length of its JSON header, the header, then packed columns. It has
+//! only what is new, so that most keys are missing in most chunks. Ids count over all chunks of the file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -123,8 +123,8 @@ pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> io::Result<Optio
     Ok(Some(payload(&header, &[tables.bytes, changed.bytes].concat())?))
 }
 
-/// Payloads with texts alone, where one chunk has no room for all that are new: takes these out of the news. A text that
-/// is longer than a chunk may have is cut.
+/// Payloads with texts alone, where one chunk has no room for all that are new: takes these out of the news. A text
+/// that is longer than a chunk may have is cut.
 pub(super) fn encode_texts(rows: &mut Profile) -> io::Result<Vec<Vec<u8>>> {
     if rows.strings.iter().map(str::len).sum::<usize>() <= MOST_TEXT {
         return Ok(Vec::new());

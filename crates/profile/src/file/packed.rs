@@ -1,5 +1,5 @@
-//! Columns of a chunk that continues a recording: signed numbers of 7 bits a byte, as themselves or as differences to the
-//! row before. A chunk of a second has few rows, so that both its columns and its directory have to be short.
+//! Columns of a chunk that continues a recording: signed numbers of 7 bits a byte, as themselves or as differences to
+//! the row before. A chunk of a second has few rows, so that both its columns and its directory have to be short.
 
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ impl<'a> Packed<'a> {
         self.tables.get(name).filter(|table| table.rows > 0)
     }
 
-    /// The tables whose names begin like that, with the rest of each name.
+    /// The tables whose names begin with `prefix`, with the rest of each name.
     pub(super) fn tables_of(&self, prefix: &str) -> impl Iterator<Item = (&'a str, &PackedTable<'a>)> {
         let tables = self.tables.iter().filter(|(_, table)| table.rows > 0);
         tables.filter_map(move |(name, table)| Some((name.strip_prefix(prefix)?, table)))

@@ -1,4 +1,5 @@
-//! Tells a finished recording once more, row by row, as a recorder would have: what a sample refers to comes with the sample.
+//! Tells a finished recording once more, row by row, as a recorder would have: what a sample refers to comes with the
+//! sample.
 
 use profile::{
     Builder, FrameId, Function, FunctionId, LaneId, LaneInfo, LongTurn, Loop, Marker, ModuleId, OffCpuTime,

@@ -1,5 +1,5 @@
-//! Files that std does not open: in a root that is not ours, where the kernel itself keeps us inside whatever links they
-//! hold; in memory; and those that a program shares with one that it starts.
+//! Files that std does not open: in a root that is not ours, where the kernel itself keeps us inside whatever links
+//! they hold; in memory; and those that a program shares with one that it starts.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -76,6 +76,6 @@ fn own<T: FromRawFd>(result: libc::c_long) -> io::Result<T> {
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel or whoever started us has given us this descriptor, and nobody else has it.
+    // SAFETY: the kernel or our parent process has given us this descriptor, and nothing else owns it.
     Ok(unsafe { T::from_raw_fd(result as libc::c_int) })
 }

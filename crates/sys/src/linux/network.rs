@@ -25,8 +25,8 @@ pub fn within<T: Send>(namespace: &File, action: impl FnOnce() -> T + Send) -> i
     })
 }
 
-/// A connection from inside the user and network namespaces of a process, as in a rootless container: who made them
-/// may enter both at once, but only from a program with one thread. So a copy of ours goes in, connects, hands the
+/// A connection from inside the user and network namespaces of a process, as in a rootless container: the user who made
+/// them may enter both at once, but only from a program with one thread. So a copy of ours goes in, connects, hands the
 /// socket back and ends.
 pub fn connect_as_member(process: &Pidfd, to: SocketAddr, limit: Duration) -> io::Result<TcpStream> {
     let (mut ours, theirs) = UnixStream::pair()?;
@@ -42,7 +42,7 @@ pub fn connect_as_member(process: &Pidfd, to: SocketAddr, limit: Duration) -> io
         return Err(io::Error::last_os_error());
     }
     let received = receive(&mut ours);
-    // SAFETY: a child of ours that nobody else waits for. It has a time limit of its own, or was ended.
+    // SAFETY: a child of ours that no other code waits for. It has a time limit of its own, or was ended.
     unsafe {
         if received.is_err() {
             libc::kill(pid, libc::SIGKILL);

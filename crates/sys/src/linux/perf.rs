@@ -110,7 +110,7 @@ impl Event {
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
+        // SAFETY: the kernel has just given us this descriptor, and nothing else owns it.
         Ok(Self { file: unsafe { OwnedFd::from_raw_fd(file as libc::c_int) } })
     }
 

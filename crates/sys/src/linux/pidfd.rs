@@ -9,9 +9,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub struct Pidfd(OwnedFd);
 
 impl Pidfd {
-    /// Takes hold of a process. `Unsupported` before Linux 5.3; a number that is no pid is `InvalidInput`.
+    /// Opens a process. `Unsupported` before Linux 5.3; a number that is no pid is `InvalidInput`.
     pub fn open(pid: u32) -> io::Result<Self> {
-        // To the kernel, zero and negative numbers are groups, or everybody.
+        // To the kernel, zero and negative numbers are groups, or every process.
         let pid = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0);
         let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: numbers go in, and a descriptor that is ours alone comes out.
@@ -19,11 +19,11 @@ impl Pidfd {
         if opened < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
+        // SAFETY: the kernel has just given us this descriptor, and nothing else owns it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(opened as libc::c_int) }))
     }
 
-    /// Another hold on the same process.
+    /// Another descriptor of the same process.
     pub fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
@@ -43,7 +43,7 @@ impl Pidfd {
         self.send(0)
     }
 
-    /// Whether it has ended, though somebody may still have to hear of it.
+    /// Whether it has ended, though its parent may still have to wait for it.
     pub fn has_ended(&self) -> bool {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one whole structure, which lives through the call; it does not wait.

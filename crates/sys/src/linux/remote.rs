@@ -1,4 +1,4 @@
-//! The memory of another process: process_vm_readv(2), or /proc/PID/mem where that call is not to be had. A read
+//! The memory of another process: process_vm_readv(2), or /proc/PID/mem where that call is unavailable. A read
 //! gives every byte that was asked for, or an error.
 
 use std::fs::File;
@@ -98,7 +98,7 @@ impl Process {
     }
 }
 
-/// Whether the call itself is not to be had, by this user or in this kernel: a filter may forbid it where
+/// Whether the call itself is unavailable, to this user or in this kernel: a filter may forbid it where
 /// /proc/PID/mem is open.
 fn is_refused(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS))

@@ -1,4 +1,4 @@
-//! Other allocators, which do as they like.
+//! Other allocators, which take no advice.
 
 /// Prepares for reading a large input: nothing can be done here.
 pub fn expect_large_input() {}

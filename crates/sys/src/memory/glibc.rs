@@ -15,7 +15,7 @@ pub fn expect_large_input() {
         libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
         libc::mallopt(libc::M_TOP_PAD, HEAP_BYTES);
         let before = libc::sbrk(0) as usize;
-        // The compiler knows malloc, and would leave out a block that nobody uses.
+        // The compiler knows malloc, and would leave out an unused block.
         libc::free(std::hint::black_box(libc::malloc(LARGE_PAGE)));
         let (start, end) = (before.next_multiple_of(LARGE_PAGE), libc::sbrk(0) as usize);
         if let Some(length) = end.checked_sub(start) {

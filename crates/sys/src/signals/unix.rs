@@ -26,7 +26,7 @@ pub fn catch_end() -> io::Result<()> {
     Ok(())
 }
 
-/// From now on Ctrl-Z does nothing: somebody waits for us, and would wait for as long as we are stopped.
+/// From now on Ctrl-Z does nothing: a process waits for us, and would wait for as long as we are stopped.
 pub fn ignore_stop() {
     // SAFETY: no handler is installed; the call cannot fail for a signal that may be ignored.
     unsafe { libc::signal(libc::SIGTSTP, libc::SIG_IGN) };

@@ -1,5 +1,5 @@
 //! What V8 says nowhere in its binary: one row for each field, one column for each version, from V8's sources. A new
-//! version is a new column, after somebody has looked at each file that the rows name.
+//! version is a new column, after a developer has read each file that the rows name.
 
 use super::Version;
 

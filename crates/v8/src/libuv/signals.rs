@@ -1,5 +1,5 @@
-//! The listeners for signals: libuv keeps those of all loops in one tree, ordered by signal, whose root is a variable of
-//! its own.
+//! The listeners for signals: libuv keeps those of all loops in one tree, ordered by signal, whose root is a variable
+//! of its own.
 
 use super::{number, word};
 use crate::{Fault, Memory};

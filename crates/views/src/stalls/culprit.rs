@@ -42,7 +42,7 @@ pub(super) struct Culprits<'a> {
     first_rows: Vec<ThreadId>,
 }
 
-/// Whom the time of a stack belongs to.
+/// What the time of a stack belongs to.
 #[derive(Clone, Copy)]
 struct Owner {
     /// The application, a package, or neither.

@@ -13,7 +13,7 @@ pub const SECOND: u64 = 1_000 * MS;
 /// The time that one sample stands for.
 pub const INTERVAL: u64 = 10 * MS;
 
-/// A function: its name, script, line and category. Without a line it is native, and the script is of no matter.
+/// A function: its name, script, line and category. Without a line it is native, and the script does not matter.
 pub type Code = (&'static str, &'static str, u32, Category);
 
 pub const TIMERS: Code = ("processTimers", "node:internal/timers", 504, Category::NodeCore);

@@ -115,7 +115,7 @@ fn what_is_not_certain_is_said() {
     assert_eq!(
         owner(&serve, 10),
         Owner::Uncertain,
-        "nobody names other(): it may be called through a variable"
+        "no call names other(): it may be called through a variable"
     );
     assert_eq!(owner(&serve, 3), Owner::Uncertain, "nothing is there");
     assert_eq!(owner(&serve, 700), Owner::Uncertain);

@@ -23,7 +23,7 @@ pub(super) struct Slot {
     pub(super) row: Option<usize>,
 }
 
-/// What a sample stands for where nobody knows better: V8's own interval.
+/// What a sample stands for where nothing else is known: V8's own interval.
 const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
 
 pub(super) fn schedule(

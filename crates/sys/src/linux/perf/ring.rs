@@ -53,7 +53,7 @@ impl Ring {
         self.data_bytes
     }
 
-    /// Appends what the kernel has written since the last time, and gives the room back.
+    /// Appends what the kernel has written since the last time, and frees its space.
     pub fn read(&mut self, out: &mut Vec<u8>) {
         self.take(|first, second| {
             out.extend_from_slice(first);
@@ -61,14 +61,14 @@ impl Ring {
         });
     }
 
-    /// Shows what the kernel has written since the last time, and gives the room back.
+    /// Shows what the kernel has written since the last time, and frees its space.
     pub fn take(&mut self, show: impl FnMut(&[u8], &[u8])) {
         let end = self.show(show);
         self.release(end);
     }
 
-    /// Shows what the kernel has written since room was given back, and says up to which position. Where it reaches the
-    /// ring's end, it goes on in a second piece.
+    /// Shows what the kernel has written since space was freed last, and says up to which position. Where it reaches
+    /// the ring's end, it goes on in a second piece.
     pub fn show(&mut self, mut show: impl FnMut(&[u8], &[u8])) -> u64 {
         let head = self.position(HEAD).load(Ordering::Acquire);
         let tail = self.position(TAIL).load(Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Ring {
         head
     }
 
-    /// Gives the room back up to a position, unless that was done, or nothing is written there.
+    /// Frees the space up to a position, unless that was done, or nothing is written there.
     pub fn release(&mut self, end: u64) {
         let head = self.position(HEAD).load(Ordering::Acquire);
         let tail = self.position(TAIL).load(Ordering::Relaxed);
