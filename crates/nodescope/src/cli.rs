@@ -289,7 +289,7 @@ pub(crate) struct SourceMaps {
 /// Whether the text of scripts goes along.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SourceTexts {
-    /// Put the text of the hottest JavaScript and TypeScript files into the .html or .nodescope file, up to 8 MB: whoever gets it can read them
+    /// Put the text of the hottest JavaScript and TypeScript files into the .html or .nodescope file, up to 8 MB: every recipient of the file can read them
     #[arg(long)]
     pub(crate) with_source: bool,
 }

@@ -82,7 +82,7 @@ fn is_mapped(profile: &Profile) -> bool {
     profile.sources().iter().any(is_original)
 }
 
-/// Generated code as what it was made from, unless somebody wants to see it as it ran.
+/// Generated code as what it was made from, unless the user wants to see it as it ran.
 pub(crate) fn with_originals(
     profile: Profile,
     maps: SourceMaps,
@@ -96,7 +96,7 @@ pub(crate) fn with_originals(
     source_maps::apply(profile, &places)
 }
 
-/// The text of the hottest scripts, where somebody wants it in the file; otherwise none, also not what the input has.
+/// The text of the hottest scripts, where the user wants it in the file; otherwise none, also not what the input has.
 /// Says what there is.
 pub(crate) fn with_texts(
     profile: Profile,

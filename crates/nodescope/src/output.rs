@@ -69,7 +69,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     let (beside, file) = create_beside(path)?;
     let filled = fill(file, write).and_then(|()| fs::rename(&beside, path));
     if filled.is_err() {
-        // The half file is of no use; that it cannot be removed is no news.
+        // The half file is of no use; the user learns of the first failure only.
         let _ = fs::remove_file(&beside);
     }
     filled

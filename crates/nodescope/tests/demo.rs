@@ -44,7 +44,7 @@ fn service_of(said: &str) -> Option<u32> {
     said.split_once("(pid ")?.1.split_once(')')?.0.parse().ok()
 }
 
-/// Gone, or ended and not yet fetched by whoever inherited it.
+/// Gone, or a zombie that its new parent has not waited for yet.
 fn is_over(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
@@ -66,7 +66,7 @@ fn recording(scratch: &Scratch, options: &[&str]) -> Option<(Child, u32)> {
         println!("skipped: the demo cannot record here");
         let _ = child.wait();
     }
-    // Somebody has to read what it says, or it would wait.
+    // A thread reads the rest of its output, or it would block on a full pipe.
     std::thread::spawn(move || lines.count());
     pid.map(|pid| (child, pid))
 }

@@ -325,7 +325,7 @@ fn a_full_disk_is_an_error_that_names_the_place() {
     }
 }
 
-/// `nodescope … | head -1` is no failure, and nobody is left to tell.
+/// `nodescope … | head -1` is no failure: nothing is said.
 #[test]
 fn a_broken_pipe_is_silent() {
     let path = input("node22-http");

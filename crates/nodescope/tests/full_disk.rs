@@ -82,7 +82,7 @@ fn is_told(size: &str, words: &[&str]) {
     assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{report}");
 }
 
-/// Somebody makes room before the recording ends: everything is written.
+/// The disk has room again before the recording ends: everything is written.
 fn is_whole_when_there_is_room_again(words: &[&str]) {
     let Some((output, scratch)) = record("20m", "yes", words) else { return };
     let said = stderr(&output);

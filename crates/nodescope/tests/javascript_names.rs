@@ -191,7 +191,7 @@ fn is_lost(reason: Reason) -> bool {
     reason.is_loss() && reason != Reason::StackCut
 }
 
-/// Who calls whom in nested.js, and on which line, from the innermost. These functions are made anew for each turn.
+/// The calls in nested.js and their lines, from the innermost. These functions are made anew for each turn.
 const NESTING: [(&str, u32); 4] = [("third", 5), ("second", 9), ("first", 13), ("outer", 16)];
 
 #[test]

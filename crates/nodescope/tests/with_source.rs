@@ -1,4 +1,4 @@
-//! `--with-source`: the text of scripts goes along where somebody asks for it, and nowhere else.
+//! `--with-source`: recordings hold the text of scripts where the user asks for it, and nowhere else.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
 

@@ -90,7 +90,7 @@ fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str)
         Some(false) => checks.push(Check::bad(
             "native names",
             "its binary is stripped",
-            "Inner functions of V8 and Node have no names then, and their time goes to a neighbour or to nobody.",
+            "Inner functions of V8 and Node have no names then, and their time goes to a neighbouring function or to none.",
             "use the Node of nodejs.org, which is not stripped",
         )),
         None => {}

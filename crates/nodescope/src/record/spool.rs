@@ -231,7 +231,7 @@ impl Spool {
 
     pub(super) fn remove(&self) {
         if output::is_at(&self.file, &self.path) {
-            // It is of no use any more; that it cannot be removed is no news.
+            // The file is of no use any more: not worth a message where it cannot be removed.
             let _ = fs::remove_file(&self.path);
         }
     }

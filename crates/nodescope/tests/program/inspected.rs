@@ -79,7 +79,7 @@ pub fn send(signal: &str, pid: &str) {
     assert!(Command::new("kill").args([&format!("-{signal}"), pid]).status().unwrap().success());
 }
 
-/// A port that nobody has; none of those that connections get by themselves, or one would be in the way.
+/// A port that no process has; none of those that connections get by themselves, or one would be in the way.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + (std::process::id() % 1000 * 10) as u16;

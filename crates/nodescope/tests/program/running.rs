@@ -62,7 +62,7 @@ impl Running {
         let mut line = String::new();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         lines.read_line(&mut line).unwrap();
-        // It may print on, and must not be stopped by a pipe that nobody reads.
+        // It may print on, and must not be stopped by a pipe that nothing reads.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Self(child)
     }
@@ -156,7 +156,7 @@ pub fn record_command_with(
     output
 }
 
-/// Node leaves its map behind; whoever recorded it has told its pid.
+/// Node leaves its map behind; the recorder printed its pid.
 pub fn remove_map(output: &Output) {
     let said = stderr(output);
     if let Some(pid) = said.split("(pid ").nth(1).and_then(|rest| rest.split(')').next()) {
