@@ -111,7 +111,7 @@ async function plantedBlocks(release) {
   return missed.alone.length + own.length;
 }
 
-// A server that logs when its own clock shows that a turn took long, and whoever asks it.
+// A server that logs when its own clock shows that a turn took long, and the client that asks it.
 const SERVER = `
   let last = performance.now(); const late = [];
   setInterval(() => { const now = performance.now(); if (now - last > ${SHORTEST_MS}) late.push(now - last); last = now; }, 5);

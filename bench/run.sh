@@ -120,7 +120,7 @@ install_samply() {
   cargo install --quiet --locked samply --version $samply_version --root "$cache/samply"
 }
 
-# perf.data, with the perf maps of its processes where everybody looks for them.
+# perf.data, with the perf maps of its processes where every tool looks for them.
 bench_data() {
   local data=$cache/bench/three.data map
   "$root/bench/record.sh" data || { say 'no perf.data'; return; }

@@ -1,4 +1,4 @@
-//! Whatever somebody was handed: the sniffing, gzip and zstd, and all readers behind them.
+//! Any file that a user was given: the sniffing, gzip and zstd, and all readers behind them.
 #![no_main]
 
 use std::num::NonZero;

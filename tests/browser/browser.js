@@ -80,7 +80,7 @@ export async function newPage(context, options = undefined) {
   return page;
 }
 
-/** Opens a URL and keeps what must not happen in `page.trouble`: errors, dialogs nobody asked for, requests. */
+/** Opens a URL and keeps what must not happen in `page.trouble`: errors, unexpected dialogs, requests. */
 export async function open(browser, url, width = 1200) {
   const page = await newPage(browser, { viewport: { width, height: 900 } });
   page.answer = undefined;

@@ -219,7 +219,7 @@ test("sources come from this machine", async () => {
   await page.getByText("return 42;").waitFor();
   assert.equal(await page.locator(".fact-text").count(), 0);
   assert.deepEqual(page.trouble, []);
-  // In a file of one's own only if somebody asked for it, and then the page says so.
+  // A page that is a file holds the text only if the user asked for it, and then the page says so.
   const [plain, carrying] = [join(folder, "plain.html"), join(folder, "carrying.html")];
   execFileSync(program, ["export", file, "-o", plain]);
   execFileSync(program, ["export", file, "-o", carrying, "--with-source"], { stdio: "ignore" });
