@@ -2,7 +2,7 @@
 # What recording costs: the target's CPU time for a fixed amount of work, alone, under nodescope and under perf at the
 # same rate, in turn; nodescope's own CPU time; and the time from the end of sampling to the finished file.
 #
-# The three are run in turn, forth and back, and each is held against the runs alone before and after it: the machine's
+# The three are run in turn, forth and back, and each is compared with the runs alone before and after it: the machine's
 # own drift is larger than what is measured.
 #
 #   [RATES=99] bench/overhead.sh [ROUNDS]     (default: 99 and 999 samples a second, 40 rounds)

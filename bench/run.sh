@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How fast nodescope is, as ratios against its peers, measured in one run with the commands in turn: these
-# figures travel from machine to machine, seconds do not. `make bench` calls it.
+# How fast nodescope is, as ratios against its peers, measured in one run with the commands in turn: ratios
+# hold on other machines, seconds do not. `make bench` calls it.
 #
 #   bench/run.sh          the 87 MB recording (made once by bench/record.sh)
 #   bench/run.sh large    also the 1.2 GB one: linear time, bounded memory

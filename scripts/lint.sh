@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything that judges the code without running it. Tools that are not installed are named and skipped; fmt and clippy must be there.
+# Everything that checks the code without running it. Tools that are not installed are named and skipped; fmt and clippy
+# must be there.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 1

@@ -415,7 +415,7 @@ pub(crate) enum Sort {
 }
 
 /// The arguments as clap should see them. People who come from stackcollapse-perf.pl write a bare `--pid`
-/// in front of the file; a file is no pid, so it must not be swallowed as one.
+/// in front of the file; a file is no pid, so it must not be taken for one.
 pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = typed.collect();
     if arguments.get(1).is_none_or(|command| command != "export") {

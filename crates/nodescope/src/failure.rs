@@ -88,7 +88,7 @@ pub(crate) fn warn(sentence: &str) {
     }
 }
 
-/// The same for what a user must know who asked for silence.
+/// The same, also for a user who asked for silence.
 pub(crate) fn alert(sentence: &str) {
     say("nodescope", sentence);
 }

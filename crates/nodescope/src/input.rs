@@ -154,8 +154,8 @@ fn sources(names: &Names) -> Result<Sources, Failure> {
     })
 }
 
-/// Whose perf maps are believed. The root of a process is compared with that process; in another folder that the user
-/// names, every file is what the user meant.
+/// The users whose perf maps are trusted. The root of a process is compared with that process; in another folder that
+/// the user names, every file is what the user meant.
 fn owners_in(root: Option<&Path>) -> Owners {
     let Some(root) = root else { return owners::default_owners() };
     let parts: Vec<&str> = root.components().filter_map(|part| part.as_os_str().to_str()).collect();
@@ -247,7 +247,7 @@ fn explain(name: &str, error: &ImportError) -> Failure {
     }
 }
 
-/// What a reader should know of the input before they believe the picture.
+/// What the user should know of the input before trusting the picture.
 pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     let losses = &profile.meta().losses;
     let mut sentences = losses.damage.clone();

@@ -39,7 +39,7 @@ pub(crate) fn write_to(
     write_file(path, write).map_err(|error| Failure::writing(&name, &error))
 }
 
-/// A terminal would obey what stands in a binary form.
+/// A binary form may hold bytes that control a terminal.
 pub(crate) fn refuse_terminal(is_binary: bool) -> Result<(), Failure> {
     match is_binary && io::stdout().is_terminal() {
         true => Err(Failure::usage("this form is binary, and stdout is a terminal").hint("-o FILE")),

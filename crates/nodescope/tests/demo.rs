@@ -198,7 +198,7 @@ fn the_service_does_not_outlive_a_killed_demo() {
     assert!(program::samples(&[&scratch.path("a.nodescope.part")]) > 0);
 }
 
-/// Shown, said, and as good as any recording.
+/// The shipped recording is shown, the user is told so, and it is as good as any.
 fn is_shipped(scratch: &Scratch, output: &Output, reason: &str, hint: &str) {
     let said = stderr(output);
     assert!(output.status.success(), "{said}");
@@ -230,7 +230,7 @@ fn without_node_a_shipped_recording_is_shown() {
     assert!(stdout(&report).contains("shop.js"), "{}", stderr(&report));
 }
 
-/// Programs that are called node, and are none that help.
+/// Programs that are called node and cannot run the service.
 #[test]
 fn a_node_that_does_not_work_is_explained() {
     for (name, script, reason) in [

@@ -377,7 +377,7 @@ fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
     assert!(function(&report, "heavy")["total"].as_f64().unwrap() > 0.5, "{}", report["functions"]);
 }
 
-/// What stands still for want of a CPU accuses no function.
+/// A stall for want of a CPU is blamed on no function.
 fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let name = format!("{name}-limited");
     let words = ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];

@@ -1,4 +1,4 @@
-//! `nodescope doctor`: true answers, each with a way on.
+//! `nodescope doctor`: true answers, each with the next step.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]

@@ -251,7 +251,7 @@ fn its_own_input_is_never_overwritten() {
     assert_eq!(fs::read(&path).unwrap(), recording());
 }
 
-/// Exports tell much about a service: only their owner may read them, and no link leads them astray.
+/// Exports tell much about a service: only their owner may read them, and no link redirects them.
 #[cfg(unix)]
 #[test]
 fn files_are_private_and_links_are_replaced() {

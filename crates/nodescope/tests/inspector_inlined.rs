@@ -1,5 +1,5 @@
 //! `nodescope record --via inspector` tells functions that V8 had inlined before the recording began from their callers: by their
-//! lines, held against perf events on the same process. Shares are of the time in which something ran.
+//! lines, compared with perf events on the same process. Shares are of the time in which something ran.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it found")]

@@ -1,4 +1,4 @@
-//! Event loops that block in every way, recorded, and held against the program's own log of its turns.
+//! Event loops that block in every way, recorded, and compared with the program's own log of its turns.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]

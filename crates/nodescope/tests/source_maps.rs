@@ -1,5 +1,5 @@
 //! Source maps through the program: recordings and imported profiles name what people wrote, `--no-source-maps` what
-//! ran, and files that mean no good do no harm.
+//! ran, and hostile files do no harm.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

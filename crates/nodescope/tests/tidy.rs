@@ -1,4 +1,4 @@
-//! The rules that no compiler checks: which crate may use which, where `unsafe` may live, that no function asks for its
+//! The rules that no compiler checks: which crate may use which, where `unsafe` may be, that no function asks for its
 //! system, and that the documents name only what exists. Each rule is a function from text to complaints, so that the
 //! second half of this file can prove that it complains.
 

@@ -162,7 +162,7 @@ fn record(scratch: &Scratch, options: &[&str], node: &Path, words: &[&str]) -> S
     out
 }
 
-/// Records a tool on some releases of Node, and holds each against the files.
+/// Records a tool on some releases of Node, and compares each with the files.
 fn assert_tool(name: &str, releases: impl Fn(&str) -> bool, words: &[&str]) {
     let Some(scratch) = project(name).filter(|_| can_record()) else { return };
     let nodes: Vec<(&str, PathBuf)> = lines().into_iter().filter(|(release, _)| releases(release)).collect();

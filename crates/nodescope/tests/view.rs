@@ -367,7 +367,7 @@ fn large_and_broken_requests_are_refused() {
     ] {
         is_refused(&view.send(broken.as_bytes()), 400);
     }
-    // And it still lives.
+    // The server still answers.
     assert_eq!(view.ask("/", &[("Cookie", &cookie)]).status, 200);
 }
 

@@ -92,7 +92,7 @@ fn text_goes_along_only_where_somebody_asked_for_it() {
     let expected = [(script.clone(), TEXT.to_owned())];
     assert_eq!(texts(&header(&fs::read(&with).unwrap())), expected);
     assert_eq!(texts(&header(&inside(&fs::read_to_string(&with_page).unwrap()))), expected);
-    // Who passes it on must ask again, and needs no script for that.
+    // An export of it needs the option again, and no script.
     fs::remove_file(&script).unwrap();
     let again = scratch.path("again.nodescope");
     succeeds(&["export", &with, "-o", &again]);

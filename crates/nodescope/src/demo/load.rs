@@ -1,5 +1,5 @@
 //! The demo's customers: a few connections that are kept open and ask for this and that, at a pace that keeps the
-//! service busy and does not drown it, whatever the machine.
+//! service busy and does not overload it, whatever the machine.
 
 use std::fs;
 use std::io;

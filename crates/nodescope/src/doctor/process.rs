@@ -82,7 +82,7 @@ fn inspector(process: &Process) -> Check {
     }
 }
 
-/// How it is built and where it lives. What may not be seen was said above.
+/// How the process is built, and where it runs. Earlier checks have said what may not be seen.
 fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str) -> Vec<Check> {
     let mut checks = Vec::new();
     match around.has_symbols {

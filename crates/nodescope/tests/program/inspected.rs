@@ -69,7 +69,7 @@ impl Target {
         account.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
     }
 
-    /// It lives, and its port is closed.
+    /// It runs, and its port is closed.
     pub fn is_as_before(&mut self) -> bool {
         self.running.0.try_wait().unwrap().is_none() && !is_open(self.port)
     }

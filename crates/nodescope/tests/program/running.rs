@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Scratch, nodescope, stderr};
 
-/// Two functions that count their own CPU time. They take longer and shorter, so that they do not march in step with
+/// Two functions that count their own CPU time. They take longer and shorter, so that they do not run in step with
 /// the clock that samples them.
 pub const SHARES: &str = "
 const fs = require('fs');

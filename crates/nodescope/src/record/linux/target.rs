@@ -132,7 +132,7 @@ impl Target {
         format!("{} (pid {})", self.name, pids.join(", "))
     }
 
-    /// As advice speaks of it.
+    /// The target as `advice` needs it.
     pub(super) fn subject(&self) -> Subject<'_> {
         let again = match (self.is_command(), self.pids.first()) {
             (false, Some(pid)) => format!("record {pid}"),
