@@ -57,8 +57,9 @@ for rate in ${RATES:-99 999}; do
   printf '   perf record -g %s   nodescope against perf %s\n' "$(ratios theirs)" "$(ratios both)"
 done
 
-# One busy process: the CPU time of the recorder and its reader while they record, by the kernel's own clock; what the start and
-# the end take beside that; and the time from the start to the first sample and from the end of sampling to the file.
+# One busy process: the CPU time of the recorder and its reader while they record, by the kernel's own clock; what the
+# start and the end take beside that; and the time from the start to the first sample and from the end of sampling to
+# the file.
 "${there[@]}" node -e 'const end = Date.now() + 120000; function busy() { while (Date.now() < end) for (let i = 0; i < 1e5; i++) Math.sqrt(i); } busy();' &
 busy=$!
 sleep 0.5

@@ -33,7 +33,8 @@ check_dependencies() {
   fi
 }
 
-# The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. What no network gives is not checked.
+# The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. What no network gives is
+# not checked.
 check_targets() {
   local target
   has rustup https://rustup.rs || return

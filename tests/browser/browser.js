@@ -1,7 +1,8 @@
 // A real browser and the real nodescope: what every test here starts from.
 //
-// A value that is read once must not change afterwards by itself: after a click or a key, wait until it is drawn; where a timer, an
-// event of the history or an answer of a server comes between, wait until it is `settled`, use `go` and `back`, or ask `eventually`.
+// A value that is read once must not change afterwards by itself: after a click or a key, wait until it is drawn; where
+// a timer, an event of the history or an answer of a server comes between, wait until it is `settled`, use `go` and
+// `back`, or ask `eventually`.
 //
 // NODESCOPE_BIN  the program (default: target/debug/nodescope)
 // CHROMIUM       the browser (default: /usr/bin/chromium)

@@ -1,5 +1,5 @@
-// `nodescope view` in a real browser: the printed address opens the list, the list opens a recording, and a browser without the code
-// sees nothing. Screenshots go to target/page-screenshots.
+// `nodescope view` in a real browser: the printed address opens the list, the list opens a recording, and a browser
+// without the code sees nothing. Screenshots go to target/page-screenshots.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";

@@ -94,8 +94,8 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
     lines
 }
 
-/// Breaks a text between its words so that every line fits; a word that is longer than a line stays whole, so that a path
-/// can be copied.
+/// Breaks a text between its words so that every line fits; a word that is longer than a line stays whole, so that a
+/// path can be copied.
 pub(crate) fn wrap_words(text: &str, columns: usize) -> String {
     let mut lines = String::new();
     let mut taken = 0;

@@ -180,8 +180,8 @@ fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
     std::thread::scope(|scope| nodes.iter().for_each(|node| drop(scope.spawn(move || check(node)))));
 }
 
-/// A port that opens after the recorder was killed: the target is in one long native call when it is signalled, and has no
-/// timer that would close it.
+/// A port that opens after the recorder was killed: the target is in one long native call when it is signalled, and has
+/// no timer that would close it.
 #[test]
 fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
     let text = "console.log('ready');

@@ -1,7 +1,7 @@
 //! The live proof that JavaScript frames are named from outside: real versions of Node run programs of every kind, and
 //! each frame of machine code is compared with the perf map that V8 itself writes; interpreted code with a nesting of
-//! calls that is known. NODESCOPE_SECONDS says how long each is sampled, NODESCOPE_BATCH_MS how seldom samples are read,
-//! and NODESCOPE_MEASURE=1 asks only for the table.
+//! calls that is known. NODESCOPE_SECONDS says how long each is sampled, NODESCOPE_BATCH_MS how seldom samples are
+//! read, and NODESCOPE_MEASURE=1 asks only for the table.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::print_stdout, reason = "the table is the point, and a skipped test says so")]

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use profile::category::{Category, Tier};
 use regex::Regex;
 
-/// Every crate in crates/, and the crates of ours that it may use. A crate exists because it may do something that others
-/// may not (I/O, unsafe, network), or to keep two parts apart; ARCHITECTURE.md shows this table to people.
+/// Every crate in crates/, and the crates of ours that it may use. A crate exists because it may do something that
+/// others may not (I/O, unsafe, network), or to keep two parts apart; ARCHITECTURE.md shows this table to people.
 const CRATES: &[(&str, &[&str])] = &[
     ("profile", &[]),
     ("trace", &[]),

@@ -1,5 +1,5 @@
-//! `nodescope view`, asked by raw HTTP: what the browser gets, and that no other program gets anything. Each rule of the
-//! server has a test here that fails without it.
+//! `nodescope view`, asked by raw HTTP: what the browser gets, and that no other program gets anything. Each rule of
+//! the server has a test here that fails without it.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]

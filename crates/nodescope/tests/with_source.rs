@@ -142,7 +142,8 @@ fn scripts_that_are_not_here_are_said_to_be_missing() {
     carries_none(&header(&fs::read(&out).unwrap()));
 }
 
-/// A copy of the bundle that esbuild made of `crates/symbols/tests/maps/src`, in a folder of its own; the sources stay away.
+/// A copy of the bundle that esbuild made of `crates/symbols/tests/maps/src`, in a folder of its own; the sources stay
+/// away.
 fn bundle(scratch: &Scratch) -> String {
     let maps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../symbols/tests/maps");
     fs::create_dir_all(scratch.path("esbuild")).unwrap();

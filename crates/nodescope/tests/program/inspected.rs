@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::running::{Running, function, nodes};
 use super::{Scratch, nodescope, stderr};
 
-/// Two functions of known work, in turns of an event loop. They are called through a builtin, so that V8 does not inline
-/// them: whether it does depends on how fast the machine is.
+/// Two functions of known work, in turns of an event loop. They are called through a builtin, so that V8 does not
+/// inline them: whether it does depends on how fast the machine is.
 pub const BUSY: &str = "
 function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
 const about = (rounds) => rounds * (0.5 + Math.random());

@@ -84,7 +84,8 @@ impl Drop for Running {
 /// How long a test waits for what takes a moment, on a machine that has much else to do.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until a process runs its program: it has used the CPU for longer than Node takes to begin, or sleeps after that.
+/// Waits until a process runs its program: it has used the CPU for longer than Node takes to begin, or sleeps after
+/// that.
 pub fn wait_for_begin(pid: u32) {
     const BEGIN_NS: u64 = 150_000_000;
     let start = Instant::now();
