@@ -1,7 +1,7 @@
 // What recording through the inspector costs a large application under load: a server that has TypeScript's compiler
 // loaded. The same run, the same interval: first a plain client (Profiler.start, wait, Profiler.stop), then nodescope.
-// Requests are counted in rounds of short recordings, because the machine has faster and slower minutes: each is held
-// against the time without a recording beside it.
+// Requests are counted in rounds of short recordings, because the machine has faster and slower minutes: each is
+// compared with the time without a recording beside it.
 //
 //   node bench/inspector.mjs [SECONDS [ROUNDS]]     (default 60 each, and 8 rounds of 3 × 10)
 

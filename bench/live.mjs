@@ -1,6 +1,6 @@
 // What a live recording costs, with intervals: the target's CPU time per request against perf's in the same rounds, the
-// recorder's CPU time in its second minute and its memory, the time from the end of a recording to the finished file, and what
-// `kill -9` loses.
+// recorder's CPU time in its second minute and its memory, the time from the end of a recording to the finished file,
+// and what `kill -9` loses.
 //
 //   node bench/live.mjs [ROUNDS]      (default: 15 paired rounds at 99 and at 999 samples a second; about 12 minutes)
 //   ONLY=target,recorder,end,killed   some of it

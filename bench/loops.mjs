@@ -1,5 +1,5 @@
-// Whether stalls are found, and what watching for them costs. A program blocks its event loops in six ways and logs each
-// block; each stall of 50 ms or more must have its partner in that log within 10 ms, and the other way round. A
+// Whether stalls are found, and what watching for them costs. A program blocks its event loops in six ways and logs
+// each block; each stall of 50 ms or more must have its partner in that log within 10 ms, and the other way round. A
 // healthy server under load must have none. Then the recorder's CPU time with and without the watch, by its schedstat.
 //
 //   node bench/loops.mjs            50 blocks on each release, ten minutes of a healthy server
@@ -111,7 +111,7 @@ async function plantedBlocks(release) {
   return missed.alone.length + own.length;
 }
 
-// A server that logs when its own clock shows that a turn took long, and whoever asks it.
+// A server that logs when its own clock shows that a turn took long, and the client that asks it.
 const SERVER = `
   let last = performance.now(); const late = [];
   setInterval(() => { const now = performance.now(); if (now - last > ${SHORTEST_MS}) late.push(now - last); last = now; }, 5);

@@ -2,7 +2,7 @@
 # What recording costs: the target's CPU time for a fixed amount of work, alone, under nodescope and under perf at the
 # same rate, in turn; nodescope's own CPU time; and the time from the end of sampling to the finished file.
 #
-# The three are run in turn, forth and back, and each is held against the runs alone before and after it: the machine's
+# The three are run in turn, forth and back, and each is compared with the runs alone before and after it: the machine's
 # own drift is larger than what is measured.
 #
 #   [RATES=99] bench/overhead.sh [ROUNDS]     (default: 99 and 999 samples a second, 40 rounds)
@@ -57,8 +57,9 @@ for rate in ${RATES:-99 999}; do
   printf '   perf record -g %s   nodescope against perf %s\n' "$(ratios theirs)" "$(ratios both)"
 done
 
-# One busy process: the CPU time of the recorder and its reader while they record, by the kernel's own clock; what the start and
-# the end take beside that; and the time from the start to the first sample and from the end of sampling to the file.
+# One busy process: the CPU time of the recorder and its reader while they record, by the kernel's own clock; what the
+# start and the end take beside that; and the time from the start to the first sample and from the end of sampling to
+# the file.
 "${there[@]}" node -e 'const end = Date.now() + 120000; function busy() { while (Date.now() < end) for (let i = 0; i < 1e5; i++) Math.sqrt(i); } busy();' &
 busy=$!
 sleep 0.5

@@ -1,5 +1,5 @@
-// The page beside its peers, in one run on one recording: FlameScope's server-side range, which reads the file again, and
-// speedscope's import of what we export. Called by bench/page.mjs.
+// The page beside its peers, in one run on one recording: FlameScope's server-side range, which reads the file again,
+// and speedscope's import of what we export. Called by bench/page.mjs.
 //
 // FLAMESCOPE  a checkout of Netflix/flamescope (measured: be26595); without it FlameScope is skipped
 

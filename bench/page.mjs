@@ -1,5 +1,5 @@
-// How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file and from a
-// server.
+// How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file
+// and from a server.
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both

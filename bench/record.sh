@@ -6,7 +6,8 @@
 #   bench/record.sh data     D: the same as a perf.data of about 146 MB, with the perf maps of the servers
 #   bench/record.sh cpuprofile   P: a .cpuprofile of about 84 MB, of a program with very many different stacks
 #
-# Prints the path and bytes; for texts also samples and distinct stacks. Exit 3 when perf, npm or the rights are missing.
+# Prints the path and bytes; for texts also samples and distinct stacks. Exit 3 when perf, npm or the rights are
+# missing.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -102,7 +103,8 @@ record_medium() {
   describe "$file"
 }
 
-# raise_limits, restore_limits: 20 kHz needs a higher limit than the kernel's default, and the kernel lowers it under way.
+# raise_limits, restore_limits: 20 kHz needs a higher limit than the kernel's default, and the kernel lowers it under
+# way.
 limits=(kernel.perf_event_max_sample_rate kernel.perf_cpu_time_max_percent)
 old_limits=()
 

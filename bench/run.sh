@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How fast nodescope is, as ratios against its peers, measured in one run with the commands in turn: these
-# figures travel from machine to machine, seconds do not. `make bench` calls it.
+# How fast nodescope is, as ratios against its peers, measured in one run with the commands in turn: ratios
+# hold on other machines, seconds do not. `make bench` calls it.
 #
 #   bench/run.sh          the 87 MB recording (made once by bench/record.sh)
 #   bench/run.sh large    also the 1.2 GB one: linear time, bounded memory
@@ -120,7 +120,7 @@ install_samply() {
   cargo install --quiet --locked samply --version $samply_version --root "$cache/samply"
 }
 
-# perf.data, with the perf maps of its processes where everybody looks for them.
+# perf.data, with the perf maps of its processes where every tool looks for them.
 bench_data() {
   local data=$cache/bench/three.data map
   "$root/bench/record.sh" data || { say 'no perf.data'; return; }

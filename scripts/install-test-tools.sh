@@ -11,7 +11,7 @@
 #   - docker.io by apt (as root): a real container is profiled, too
 #   - the npm packages of page and tests/browser, and those of tests/packages, which the tests of `record` profile
 #   - what runs TypeScript while it is loaded (tsx, vitest, jest), from npm
-#   - zsh, fish, man, perf and nm by apt (as root): they judge our completions, our manual, and what we make of perf.data
+#   - zsh, fish, man, perf and nm by apt (as root): they check our completions, our manual, and how we read perf.data
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
 # Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,

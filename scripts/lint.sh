@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything that judges the code without running it. Tools that are not installed are named and skipped; fmt and clippy must be there.
+# Everything that checks the code without running it. Tools that are not installed are named and skipped; fmt and clippy
+# must be there.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 1
@@ -32,7 +33,8 @@ check_dependencies() {
   fi
 }
 
-# The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. What no network gives is not checked.
+# The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. What no network gives is
+# not checked.
 check_targets() {
   local target
   has rustup https://rustup.rs || return

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the recording anew that `nodescope demo` shows where it cannot record: by the demo itself, without the name of the
-# machine. Needs root, for the kernel's part, and Node.
+# Makes the recording anew that `nodescope demo` shows where it cannot record: by the demo itself, without the name of
+# the machine. Needs root, for the kernel's part, and Node.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -379,7 +379,7 @@ case_perf_system_idle() {
   (sleep 0.5; exec "$(node 22)" "${perf_flags[@]}" main.js 700 node) &
   record perf-system-idle -F 99 -a -- sleep 2
   wait
-  # Only the idle task and our program: what else ran on the machine is nobody's business.
+  # Only the idle task and our program: what else ran on the machine must not be published.
   text perf-system-idle --comms swapper,node,libuv-worker -F +cpu
   finish perf-system-idle
 }
@@ -604,7 +604,7 @@ case_node24_prof_workers() {
 # --- perf.data ------------------------------------------------------------------------------
 
 # data CASE PERF-RECORD-ARGS... -- NODE-FLAGS...: perf.data as it is, in the case's input.data.gz, and the perf map
-# of the program, if it wrote one. The machine's name and the kernel's build are nobody's business.
+# of the program, if it wrote one. The machine's name and the kernel's build are replaced.
 data() {
   local name=$1 arguments=() map release
   shift

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests: the workspace's, those of the documents, of the page's modules, and those in a browser. Says at the end what was skipped and why.
+# Runs all tests: the workspace's, those of the documents, of the page's modules, and those in a browser. Says at the
+# end what was skipped and why.
 #
 # A test that cannot run here prints a line `skipped: WHAT: WHY` and passes; NODESCOPE_REQUIRE_ALL=1 makes that a failure.
 set -uo pipefail

@@ -1,4 +1,4 @@
-//! Whatever somebody was handed: the sniffing, gzip and zstd, and all readers behind them.
+//! Any file that a user was given: the sniffing, gzip and zstd, and all readers behind them.
 #![no_main]
 
 use std::num::NonZero;
@@ -10,7 +10,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let options = ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) };
     match formats::import(bytes, options) {
         Ok(profile) => examine::examine(&profile),
-        // What a person reads must be made of something.
+        // Every error must have a message.
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 });

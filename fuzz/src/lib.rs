@@ -7,7 +7,7 @@ use formats::{firefox, folded, pprof, speedscope};
 use profile::{Budget, Profile, file};
 use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
 
-/// Panics when a profile breaks a promise.
+/// Panics when a profile breaks one of these rules.
 pub fn examine(profile: &Profile) {
     assert_eq!(profile.check(), Ok(()));
     let selection = Selection::default();
@@ -31,7 +31,7 @@ pub fn fold(profile: &Profile, marked: bool) -> Vec<u8> {
     out
 }
 
-/// A profile survives our own file.
+/// A profile that is written to our own file and read again is the same.
 pub fn survives_our_file(profile: &Profile) {
     let mut bytes = Vec::new();
     file::write(profile, &mut bytes).expect("a Vec takes everything");

@@ -1,7 +1,8 @@
 // A real browser and the real nodescope: what every test here starts from.
 //
-// A value that is read once must not change afterwards by itself: after a click or a key, wait until it is drawn; where a timer, an
-// event of the history or an answer of a server comes between, wait until it is `settled`, use `go` and `back`, or ask `eventually`.
+// A value that is read once must not change afterwards by itself: after a click or a key, wait until it is drawn; where
+// a timer, an event of the history or an answer of a server comes between, wait until it is `settled`, use `go` and
+// `back`, or ask `eventually`.
 //
 // NODESCOPE_BIN  the program (default: target/debug/nodescope)
 // CHROMIUM       the browser (default: /usr/bin/chromium)
@@ -80,7 +81,7 @@ export async function newPage(context, options = undefined) {
   return page;
 }
 
-/** Opens a URL and keeps what must not happen in `page.trouble`: errors, dialogs nobody asked for, requests. */
+/** Opens a URL and keeps what must not happen in `page.trouble`: errors, unexpected dialogs, requests. */
 export async function open(browser, url, width = 1200) {
   const page = await newPage(browser, { viewport: { width, height: 900 } });
   page.answer = undefined;

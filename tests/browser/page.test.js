@@ -557,7 +557,7 @@ test("the selection can be saved as a recording", async () => {
     const who = (rows) => texts(rows.map(({ samples: _, ...row }) => row));
     assert.ok(who(now.processes).every((row) => who(told.processes).includes(row)), hash);
     assert.deepEqual([now.stalls.length, now.loops_watched], [told.stalls.length, told.loops_watched], hash);
-    // Names that nobody needs stay behind.
+    // Names that the part does not need stay behind.
     const [{ tables, lanes }] = JSON.parse(execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), saved]));
     if (lanes.length === 1) assert.equal(tables.functions, now.functions.length);
     page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));

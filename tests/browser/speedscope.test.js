@@ -1,4 +1,5 @@
-// Our files in speedscope itself, the page that its npm package ships: it shows the functions and totals that the report has.
+// Our files in speedscope itself, the page that its npm package ships: it shows the functions and totals that the
+// report has.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

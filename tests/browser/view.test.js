@@ -1,5 +1,5 @@
-// `nodescope view` in a real browser: the printed address opens the list, the list opens a recording, and a browser without the code
-// sees nothing. Screenshots go to target/page-screenshots.
+// `nodescope view` in a real browser: the printed address opens the list, the list opens a recording, and a browser
+// without the code sees nothing. Screenshots go to target/page-screenshots.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -219,7 +219,7 @@ test("sources come from this machine", async () => {
   await page.getByText("return 42;").waitFor();
   assert.equal(await page.locator(".fact-text").count(), 0);
   assert.deepEqual(page.trouble, []);
-  // In a file of one's own only if somebody asked for it, and then the page says so.
+  // A page that is a file holds the text only if the user asked for it, and then the page says so.
   const [plain, carrying] = [join(folder, "plain.html"), join(folder, "carrying.html")];
   execFileSync(program, ["export", file, "-o", plain]);
   execFileSync(program, ["export", file, "-o", carrying, "--with-source"], { stdio: "ignore" });

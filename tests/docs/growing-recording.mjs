@@ -1,4 +1,5 @@
-// Takes a growing recording apart and puts it together again with right checksums, so that a test can change what a chunk says.
+// Takes a growing recording apart and puts it together again with right checksums, so that a test can change what a
+// chunk says.
 
 import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 

@@ -19,27 +19,27 @@ const ENOSYS: i32 = 38;
 /// What keeps us from sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// The kernel was built without them.
+    /// The kernel was built without perf events.
     NoPerfEvents,
-    /// gVisor has none.
+    /// gVisor has no perf events.
     Gvisor,
-    /// A filter forbids the system call.
+    /// A seccomp filter forbids the system call.
     Seccomp,
-    /// The process is not ours.
+    /// The process belongs to another user.
     AnotherUser,
-    /// kernel.perf_event_paranoid.
+    /// kernel.perf_event_paranoid forbids it.
     Paranoid,
     /// The kernel is locked down.
     Lockdown,
-    /// Root, but of a part only.
+    /// Root of a user namespace is not root of the machine.
     UserNamespace,
-    /// More threads and CPUs than files that we may open.
+    /// There are more threads and CPUs than files that we may open.
     OpenFiles,
     /// None of these.
     Unknown,
 }
 
-/// A process that somebody wants to sample.
+/// A process that the user wants to sample.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject<'a> {
     /// `node`; in the demo, what it would be.

@@ -1,4 +1,4 @@
-//! Opens a page in the browser of whoever sits here. Over SSH there is none: then its path or address is said.
+//! Opens a page in the user's browser. Over SSH there is none: then its path or address is printed.
 
 #[cfg(not(target_os = "macos"))]
 mod elsewhere;
@@ -36,8 +36,8 @@ pub(crate) fn show(profile: &Profile, form: Form, out: &Path) -> Result<(), Fail
     Ok(())
 }
 
-/// Opens an address, where there is a screen. Over SSH there may be one that is far away, by X11: only a browser that was
-/// named is started there, as editors do that work remotely.
+/// Opens an address, where there is a screen. Over SSH, X11 may lead to a distant screen: then only a browser that
+/// `BROWSER` names is started. Editors that work remotely set it.
 pub(crate) fn open_address(address: &str) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_far = is_set("SSH_CONNECTION") && !is_set("BROWSER");

@@ -50,8 +50,8 @@ pub(crate) enum Command {
   nodescope record 4140 --via inspector
   nodescope record -- node app.js")]
 pub(crate) struct Record {
-    /// The process: its pid, its application (the name in its package.json, or pm2's), its script's path, the name of its
-    /// container or pod, or words of its command line
+    /// The process: its pid, its application (the name in its package.json, or pm2's), its script's path, the name of
+    /// its container or pod, or words of its command line
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// The processes, by their pids [several: -p 12,13]
@@ -82,7 +82,8 @@ pub(crate) struct Record {
     /// Do not read the target's memory: JavaScript then has names only from a perf map
     #[arg(long)]
     pub(crate) no_heap: bool,
-    /// Also this event, as a lane of its own: page-faults, context-switches, cycles, sched:sched_switch … [several: -e a,b]
+    /// Also this event, as a lane of its own: page-faults, context-switches, cycles, sched:sched_switch … [several: -e
+    /// a,b]
     #[arg(long, short, value_name = "EVENT", value_delimiter = ',')]
     pub(crate) event: Vec<String>,
     #[command(flatten)]
@@ -94,7 +95,8 @@ pub(crate) struct Record {
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// The form, whatever OUT's ending says: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or json
+    /// The form, whatever OUT's ending says: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or
+    /// json
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     /// Replace OUT where it exists; without this it is asked on a terminal, and refused elsewhere
@@ -173,8 +175,9 @@ pub(crate) struct Demo {
 /// Look at a recording in the browser: heat map, flame graph, tables
 ///
 /// FILE is any recording that nodescope knows; see `nodescope report --help`. Two of them are compared, the first as
-/// before; a folder is a list of the recordings in it, and without FILE it is this folder. The page is served by nodescope
-/// itself, to this machine alone and only to the browser that opens the printed address first, until you press Ctrl-C.
+/// before; a folder is a list of the recordings in it, and without FILE it is this folder. The page is served by
+/// nodescope itself, to this machine alone and only to the browser that opens the printed address first, until you
+/// press Ctrl-C.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope view nodescope-api-4140-20261115-031502.nodescope
@@ -240,7 +243,8 @@ pub(crate) struct Export {
     /// Where to write; `-` is stdout
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The form: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or json; without it, OUT's ending says
+    /// The form: nodescope, html, svg, folded, cpuprofile, speedscope, pprof, firefox or json; without it, OUT's ending
+    /// says
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -289,7 +293,8 @@ pub(crate) struct SourceMaps {
 /// Whether the text of scripts goes along.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SourceTexts {
-    /// Put the text of the hottest JavaScript and TypeScript files into the .html or .nodescope file, up to 8 MB: whoever gets it can read them
+    /// Put the text of the hottest JavaScript and TypeScript files into the .html or .nodescope file, up to 8 MB: every
+    /// recipient of the file can read them
     #[arg(long)]
     pub(crate) with_source: bool,
 }
@@ -415,7 +420,7 @@ pub(crate) enum Sort {
 }
 
 /// The arguments as clap should see them. People who come from stackcollapse-perf.pl write a bare `--pid`
-/// in front of the file; a file is no pid, so it must not be swallowed as one.
+/// in front of the file; a file is no pid, so it must not be taken for one.
 pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = typed.collect();
     if arguments.get(1).is_none_or(|command| command != "export") {

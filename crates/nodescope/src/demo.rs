@@ -29,12 +29,12 @@ const RECORDING: &[u8] = include_bytes!("demo/recording.nodescope");
 /// Every copy of the program carries it.
 const _: () = assert!(RECORDING.len() <= 300 << 10, "the recording is too large: record for a shorter time");
 
-/// What came of it.
+/// How an attempt to record ended.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is recorded elsewhere"))]
 enum Outcome {
-    /// All is done and said.
+    /// Everything is done and printed.
     Recorded,
-    /// Why it cannot be done here.
+    /// Why this machine cannot record.
     NotHere(Failure),
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &cli::Demo) -> Result<(), Failure> {
     }
 }
 
-/// Whether the page is opened: where somebody can see it.
+/// Whether the page is opened: where there is a screen to show it.
 fn wants_page(arguments: &cli::Demo, out: &Path) -> bool {
     !arguments.no_browser && out != Path::new("-") && browser::is_here()
 }
@@ -62,7 +62,7 @@ fn default_out() -> PathBuf {
     let probe = PathBuf::from(format!(".{name}.probe"));
     match output::create(&probe) {
         Ok(_) => {
-            // It was only to see.
+            // The probe only shows that this folder can be written to.
             let _ = std::fs::remove_file(&probe);
             PathBuf::from(name)
         }

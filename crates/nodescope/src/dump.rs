@@ -1,5 +1,6 @@
-//! `nodescope dump`: the stack of every thread of a process, now. Nothing in the process is stopped or changed: who
-//! runs is sampled for a moment, who sleeps is read. What was seen becomes a [`Dump`], which JSON and terminal share.
+//! `nodescope dump`: the stack of every thread of a process, now. Nothing in the process is stopped or changed:
+//! running threads are sampled for a moment, sleeping ones are read. JSON and terminal share the result,
+//! a [`Dump`].
 
 mod show;
 
@@ -160,7 +161,7 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(gone)?.trim_end().to_owned();
     let born = proc::times(pid).map(|times| times.born);
     let before = cpu_times(pid);
-    // What is mapped decides about everything: whoever may not see it sees nothing.
+    // The mappings come first: a user who may not read them may read nothing else.
     let records = capture::describe(pid).map_err(|error| refused(pid, &name, &error))?;
     // The list asks container engines, too, which takes as long as all the rest.
     let known = std::thread::spawn(move || {

@@ -5,12 +5,12 @@ use live::Job;
 use crate::cli::SystemCommand;
 use crate::failure::Failure;
 
-/// Does a job that this program was started for by itself, of which there is none.
+/// Refuses a job that this program started itself for: all of them are for Linux.
 pub(crate) fn run_job(_: &Job) -> Result<(), Failure> {
     Err(Failure::failed("this job is for Linux"))
 }
 
-/// Runs a command, of which there is none.
+/// Runs a command of this system: there is none.
 pub(crate) fn run(command: &SystemCommand) -> Result<(), Failure> {
     match *command {}
 }

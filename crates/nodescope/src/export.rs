@@ -125,7 +125,7 @@ pub(crate) fn form_called(word: &str) -> Result<Form, Failure> {
     })
 }
 
-/// Whether a form is nothing that a terminal should get.
+/// Whether a form must not be printed on a terminal.
 pub(crate) fn is_binary(form: Form) -> bool {
     matches!(form, Form::Nodescope | Form::Pprof | Form::Firefox)
 }

@@ -15,7 +15,7 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 pub(crate) enum Failure {
     /// Said on stderr, with a hint.
     Said { what: String, hint: Option<String>, code: u8 },
-    /// The reader of our output went away: nobody is left to tell.
+    /// The reader of our output is gone: there is nothing to say.
     BrokenPipe,
     /// A command that we started failed, and said why itself.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "commands are started on Linux only"))]
@@ -49,7 +49,7 @@ impl Failure {
         Self::failed(format!("cannot write {place}: {error}"))
     }
 
-    /// What happened, for somebody who is not at the terminal.
+    /// What happened, for a reader who is not at the terminal.
     pub(crate) fn sentence(&self) -> &str {
         match self {
             Self::Said { what, .. } => what,
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Tells the person and gives the exit status.
+    /// Tells the user and returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         let (what, hint, code) = match self {
             Self::Said { what, hint, code } => (what, hint, code),
@@ -88,7 +88,7 @@ pub(crate) fn warn(sentence: &str) {
     }
 }
 
-/// The same for what a user must know who asked for silence.
+/// The same, also for a user who asked for silence.
 pub(crate) fn alert(sentence: &str) {
     say("nodescope", sentence);
 }

@@ -82,7 +82,7 @@ fn is_mapped(profile: &Profile) -> bool {
     profile.sources().iter().any(is_original)
 }
 
-/// Generated code as what it was made from, unless somebody wants to see it as it ran.
+/// Generated code as what it was made from, unless the user wants to see it as it ran.
 pub(crate) fn with_originals(
     profile: Profile,
     maps: SourceMaps,
@@ -96,7 +96,7 @@ pub(crate) fn with_originals(
     source_maps::apply(profile, &places)
 }
 
-/// The text of the hottest scripts, where somebody wants it in the file; otherwise none, also not what the input has.
+/// The text of the hottest scripts, where the user wants it in the file; otherwise none, also not what the input has.
 /// Says what there is.
 pub(crate) fn with_texts(
     profile: Profile,
@@ -154,8 +154,8 @@ fn sources(names: &Names) -> Result<Sources, Failure> {
     })
 }
 
-/// Whose perf maps are believed. The root of a process is compared with that process; in another folder that the user
-/// names, every file is what the user meant.
+/// The users whose perf maps are trusted. The root of a process is compared with that process; in another folder that
+/// the user names, every file is what the user meant.
 fn owners_in(root: Option<&Path>) -> Owners {
     let Some(root) = root else { return owners::default_owners() };
     let parts: Vec<&str> = root.components().filter_map(|part| part.as_os_str().to_str()).collect();
@@ -247,7 +247,7 @@ fn explain(name: &str, error: &ImportError) -> Failure {
     }
 }
 
-/// What a reader should know of the input before they believe the picture.
+/// What the user should know of the input before trusting the picture.
 pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     let losses = &profile.meta().losses;
     let mut sentences = losses.damage.clone();

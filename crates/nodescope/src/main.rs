@@ -1,4 +1,4 @@
-//! The command line: what was typed becomes meaning, the rooms are wired together, and the one exit is here.
+//! The command line: parses the arguments, runs the command, and is the only place that exits.
 
 #[cfg(target_os = "linux")]
 mod advice;

@@ -39,7 +39,7 @@ pub(crate) fn write_to(
     write_file(path, write).map_err(|error| Failure::writing(&name, &error))
 }
 
-/// A terminal would obey what stands in a binary form.
+/// A binary form may hold bytes that control a terminal.
 pub(crate) fn refuse_terminal(is_binary: bool) -> Result<(), Failure> {
     match is_binary && io::stdout().is_terminal() {
         true => Err(Failure::usage("this form is binary, and stdout is a terminal").hint("-o FILE")),
@@ -69,7 +69,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     let (beside, file) = create_beside(path)?;
     let filled = fill(file, write).and_then(|()| fs::rename(&beside, path));
     if filled.is_err() {
-        // The half file is of no use; that it cannot be removed is no news.
+        // The half file is of no use; the user learns of the first failure only.
         let _ = fs::remove_file(&beside);
     }
     filled

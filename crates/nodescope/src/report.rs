@@ -331,7 +331,7 @@ impl Report {
 }
 
 /// What each function, package … caused: its own time and that of all it called, up to the next frame of
-/// the shown categories. Engine, libraries and kernel work for whoever called them.
+/// the shown categories. Engine, libraries and kernel work for their callers.
 fn caused(
     profile: &Profile,
     weights: &Weights,

@@ -42,7 +42,8 @@ pub(crate) fn select(
     Ok((selection, weights))
 }
 
-/// The same without samples of waiting, where there are others: shares are of the time in which something ran, as by perf.
+/// The same without samples of waiting, where there are others: shares are of the time in which something ran, as by
+/// perf.
 pub(crate) fn busy(profile: &Profile, selection: &Selection) -> (Selection, Weights) {
     let busy = Selection { busy_only: true, ..selection.clone() };
     let weights = weigh(profile, &busy);

@@ -13,7 +13,7 @@ pub(crate) struct Style {
     colors: bool,
 }
 
-/// A report that nobody watches being written is read in an editor or a ticket.
+/// A report that does not go to a terminal is read in an editor or a ticket.
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
 /// Below this, tables overflow rather than lose their meaning.
 const NARROWEST: usize = 40;

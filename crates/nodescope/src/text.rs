@@ -2,9 +2,9 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Text that no terminal obeys, and that is what it looks like: control characters, characters that end a line or change
-/// the direction, and those that take no room become a replacement character. In an emoji or behind an ideograph, the
-/// latter only tell how it is drawn: there they are left out.
+/// Text that cannot control a terminal, and that is what it looks like: control characters, characters that end a line
+/// or change the direction, and those that take no room become a replacement character. In an emoji or behind an
+/// ideograph, the latter only tell how it is drawn: there they are left out.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = ' ';
@@ -94,8 +94,8 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
     lines
 }
 
-/// Breaks a text between its words so that every line fits; a word that is longer than a line stays whole, so that a path
-/// can be copied.
+/// Breaks a text between its words so that every line fits; a word that is longer than a line stays whole, so that a
+/// path can be copied.
 pub(crate) fn wrap_words(text: &str, columns: usize) -> String {
     let mut lines = String::new();
     let mut taken = 0;

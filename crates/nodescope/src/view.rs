@@ -1,8 +1,8 @@
-//! `nodescope view`: the page, served to the browser of whoever typed it, for a recording, for two that are compared, or
-//! for a folder of them.
+//! `nodescope view`: the page, served to the user's browser, for a recording, for two that are compared, or for a
+//! folder of them.
 
+mod catalog;
 mod folder;
-mod shelf;
 #[cfg(target_os = "linux")]
 mod until_ended;
 #[cfg(not(target_os = "linux"))]
@@ -17,7 +17,7 @@ use web::Server;
 use crate::cli;
 use crate::failure::{Failure, warn};
 use crate::{browser, input, invoked, output};
-use shelf::Shelf;
+use catalog::Catalog;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::View) -> Result<(), Failure> {
@@ -26,9 +26,9 @@ pub(crate) fn run(arguments: &cli::View) -> Result<(), Failure> {
         [] => vec![PathBuf::from(".")],
         files => files.to_vec(),
     };
-    let shelf = Shelf::open(&files, &arguments.reading)?;
+    let catalog = Catalog::open(&files, &arguments.reading)?;
     let port = arguments.port.unwrap_or(0);
-    let server = Server::bind(port, shelf).map_err(|error| explain(port, &error))?;
+    let server = Server::bind(port, catalog).map_err(|error| explain(port, &error))?;
     until_ended::prepare()?;
     say(&server, arguments, &files)?;
     until_ended::run(server);

@@ -70,7 +70,7 @@ fn check_stalls(what: &str, report: &Value, truth: &[f64]) {
             || stall["start_s"].as_f64().unwrap() + length(stall)
                 > report["duration_s"].as_f64().unwrap() - 0.05;
         assert!(is_cut || truth.iter().any(near), "{what}: {stall} is not in {truth:?}");
-        // What mostly waited for a CPU accuses no function.
+        // A turn that mostly waited for a CPU is blamed on no function.
         let had_no_cpu = stall["kind"] == "cpu-wait" && stall["function"].is_null();
         assert!(had_no_cpu || stall["function"] == "spin", "{what}: {stall}");
     }

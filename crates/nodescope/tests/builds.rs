@@ -96,7 +96,7 @@ fn a_distribution_has_names() {
     assert!(heavy > 0.6 && (2.0..4.5).contains(&(heavy / light)), "{heavy} and {light}");
 }
 
-/// Nobody has looked at that one: wrong names are worse than none.
+/// There is no layout for that V8: wrong names are worse than none.
 #[test]
 fn a_future_engine_has_no_names_and_says_so() {
     if !can_record() {
@@ -169,7 +169,7 @@ fn make_future(bytes: &mut [u8], file: &Path) -> Option<()> {
     Some(())
 }
 
-/// Whoever has only CAP_PERFMON may sample the processes of others, and not read their memory.
+/// A user who has only CAP_PERFMON may sample the processes of others, and not read their memory.
 #[test]
 fn memory_that_may_not_be_read_is_said_to_be() {
     if !can_record() {

@@ -69,7 +69,7 @@ fn a_report_says_what_there_is() {
     assert!(lines.contains("\nLines\n"), "{lines}");
 }
 
-/// Whatever functions, threads and hosts are called, no terminal obeys them.
+/// No name of a function, thread or host can control a terminal.
 #[test]
 fn no_control_byte_but_the_newline() {
     for case in SHOWN {

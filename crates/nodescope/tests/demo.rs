@@ -44,7 +44,7 @@ fn service_of(said: &str) -> Option<u32> {
     said.split_once("(pid ")?.1.split_once(')')?.0.parse().ok()
 }
 
-/// Gone, or ended and not yet fetched by whoever inherited it.
+/// Gone, or a zombie that its new parent has not waited for yet.
 fn is_over(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
@@ -66,7 +66,7 @@ fn recording(scratch: &Scratch, options: &[&str]) -> Option<(Child, u32)> {
         println!("skipped: the demo cannot record here");
         let _ = child.wait();
     }
-    // Somebody has to read what it says, or it would wait.
+    // A thread reads the rest of its output, or it would block on a full pipe.
     std::thread::spawn(move || lines.count());
     pid.map(|pid| (child, pid))
 }
@@ -198,7 +198,7 @@ fn the_service_does_not_outlive_a_killed_demo() {
     assert!(program::samples(&[&scratch.path("a.nodescope.part")]) > 0);
 }
 
-/// Shown, said, and as good as any recording.
+/// The shipped recording is shown, the user is told so, and it is as good as any.
 fn is_shipped(scratch: &Scratch, output: &Output, reason: &str, hint: &str) {
     let said = stderr(output);
     assert!(output.status.success(), "{said}");
@@ -230,7 +230,7 @@ fn without_node_a_shipped_recording_is_shown() {
     assert!(stdout(&report).contains("shop.js"), "{}", stderr(&report));
 }
 
-/// Programs that are called node, and are none that help.
+/// Programs that are called node and cannot run the service.
 #[test]
 fn a_node_that_does_not_work_is_explained() {
     for (name, script, reason) in [

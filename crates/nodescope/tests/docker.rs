@@ -311,7 +311,7 @@ fn it_is_recorded_by_its_inspector(daemon: &Daemon, name: &str, pid: &str) {
     its_inspector_could_be_opened(daemon, name, pid);
 }
 
-/// Under Docker's own filter there are no perf events: somebody is asked before a port is opened, and is obeyed.
+/// Under Docker's own filter there are no perf events: the user is asked before a port is opened, and obeyed.
 fn it_asks_on_a_terminal(daemon: &Daemon, name: &str, pid: &str) {
     let typed = |answer: &str| {
         let record = format!("docker exec -it {name} /nodescope record 1 -d 1s -o /tmp/asked.nodescope");
@@ -320,7 +320,7 @@ fn it_asks_on_a_terminal(daemon: &Daemon, name: &str, pid: &str) {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (mut stdin, mut terminal) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        // Whoever types has read the question; a terminal throws away what came before there was one.
+        // Answer only after the question: a terminal throws away what was typed before.
         let mut said = Vec::new();
         let is_asked = |said: &[u8]| String::from_utf8_lossy(said).contains("[y/N]");
         let mut byte = [0];
@@ -377,7 +377,7 @@ fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
     assert!(function(&report, "heavy")["total"].as_f64().unwrap() > 0.5, "{}", report["functions"]);
 }
 
-/// What stands still for want of a CPU accuses no function.
+/// A stall for want of a CPU is blamed on no function.
 fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let name = format!("{name}-limited");
     let words = ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];

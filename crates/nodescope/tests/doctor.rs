@@ -1,4 +1,4 @@
-//! `nodescope doctor`: true answers, each with a way on.
+//! `nodescope doctor`: true answers, each with the next step.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
@@ -121,10 +121,10 @@ fn a_process_is_described() {
         "{without}"
     );
     assert_eq!(with["ok"], true, "{with}");
-    fails(&["doctor", "nobody runs this"], 1, "no Node process here is like that", "nodescope ps");
+    fails(&["doctor", "nobody runs this"], 1, "no Node process here matches", "nodescope ps");
 }
 
-/// The inspector's door is looked at from outside: nothing is sent.
+/// The inspector's port is looked at from outside: nothing is sent.
 #[test]
 fn the_inspector_is_described() {
     let inspector = |flags: &[&str], program: &str| {
@@ -164,8 +164,8 @@ fn checks_by(words: &[&str]) -> Option<Value> {
 fn a_narrow_place_is_noticed() {
     if let Some(checks) = checks_by(&["unshare", "--user", "--map-root-user"]) {
         assert_eq!(check(&checks, "user namespace")["ok"], false, "{checks}");
-        // Root of such a namespace is nobody to the kernel.
-        assert_ne!(check(&checks, "perf_event_paranoid")["found"], "2, which does not bind you");
+        // Root of such a namespace is not root to the kernel.
+        assert_ne!(check(&checks, "perf_event_paranoid")["found"], "2, which does not restrict you");
     }
     if let Some(checks) = checks_by(&["unshare", "--pid", "--fork", "--mount-proc"]) {
         let container = check(&checks, "container");
@@ -221,7 +221,7 @@ fn a_changed_binary_is_noticed() {
         return println!("skipped: setcap is missing, or not permitted");
     }
     let mut command = Command::new("setpriv");
-    // Through a shell that has no capabilities any more: only who gains some is hidden.
+    // Through a shell that has no capabilities any more: the kernel hides only a process that gains some.
     command.args(["--reuid=65534", "--clear-groups", "sh", "-c", "exec \"$0\" \"$@\"", &copy]);
     let hidden = seen(command);
     let dumpable = check(&hidden, "dumpable");

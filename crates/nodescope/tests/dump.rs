@@ -68,7 +68,7 @@ if (isMainThread) {
 }
 ";
 
-/// A thread whose stack ends in memory that nobody ever fills: reading there blocks for ever.
+/// A thread whose stack ends in memory that is never filled: reading there blocks for ever.
 const BLOCKING: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -317,7 +317,7 @@ fn what_cannot_be_dumped() {
     assert!(succeeds(&["dump", "--help"]).contains("--all-frames"));
 }
 
-/// Whoever may not look is told what would help.
+/// A user who may not look is told what would help.
 #[test]
 fn other_users_are_refused() {
     let Some((_, node)) = nodes().into_iter().next_back() else { return };

@@ -251,7 +251,7 @@ fn its_own_input_is_never_overwritten() {
     assert_eq!(fs::read(&path).unwrap(), recording());
 }
 
-/// Exports tell much about a service: only their owner may read them, and no link leads them astray.
+/// Exports tell much about a service: only their owner may read them, and no link redirects them.
 #[cfg(unix)]
 #[test]
 fn files_are_private_and_links_are_replaced() {
@@ -325,7 +325,7 @@ fn a_full_disk_is_an_error_that_names_the_place() {
     }
 }
 
-/// `nodescope … | head -1` is no failure, and nobody is left to tell.
+/// `nodescope … | head -1` is no failure: nothing is said.
 #[test]
 fn a_broken_pipe_is_silent() {
     let path = input("node22-http");

@@ -1,5 +1,5 @@
-//! A disk that becomes full while `record` writes to it: the recording goes on in memory, is summarised, and the user is
-//! told what is kept, and where.
+//! A disk that becomes full while `record` writes to it: the recording goes on in memory, is summarised, and the user
+//! is told what is kept, and where.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
@@ -17,8 +17,8 @@ use program::{Scratch, json, stderr, stdout};
 /// Says that there is no tmpfs.
 const NO_DISK: i32 = 99;
 
-/// Mounts a tmpfs that only this script sees, records to it, fills it once something is recorded, and ends the recording a
-/// second after the recorder has noticed. What is on it then is copied to where the test sees it.
+/// Mounts a tmpfs that only this script sees, records to it, fills it once something is recorded, and ends the
+/// recording a second after the recorder has noticed. What is on it then is copied to where the test sees it.
 const SCRIPT: &str = r#"
 disk=$1 size=$2 kept=$3 frees=$4 program=$5
 shift 5
@@ -82,7 +82,7 @@ fn is_told(size: &str, words: &[&str]) {
     assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{report}");
 }
 
-/// Somebody makes room before the recording ends: everything is written.
+/// The disk has room again before the recording ends: everything is written.
 fn is_whole_when_there_is_room_again(words: &[&str]) {
     let Some((output, scratch)) = record("20m", "yes", words) else { return };
     let said = stderr(&output);

@@ -1,5 +1,5 @@
 //! Code from `eval` and `new Function` belongs to what generated it: real npm packages generate code, and a report
-//! shows it as theirs. Where the generator is not known, it is nobody's, and never the user's own.
+//! shows it as theirs. Where the generator is not known, it belongs to no package, and never to the user.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]

@@ -1,5 +1,5 @@
-//! A page of the target that never answers blocks whoever reads it for ever. `nodescope record` ends in time all the
-//! same, keeps the names of the other threads, and leaves nothing behind.
+//! A page of the target that never answers blocks every reader for ever. `nodescope record` ends in time all the same,
+//! keeps the names of the other threads, and leaves nothing behind.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
@@ -16,8 +16,8 @@ use program::running::{Running, SHARES, can_record, children_of, nodes};
 use program::{Scratch, json, nodescope, stderr};
 use serde_json::Value;
 
-/// A thread that runs behind a page which nobody fills: whoever looks for the head of its code reads that page. It begins
-/// when a file is there.
+/// A thread that runs behind a page which is never filled: looking for the head of its code means reading that page. It
+/// begins when a file is there.
 const HOSTILE: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-//! Which process a recording is of: application, command, folder and ports, in `ps`, in targets, in the file, its name and
-//! the page's title; and launchers, which are not what a recording is about.
+//! Which process a recording is of: application, command, folder and ports, in `ps`, in targets, in the file, its name
+//! and the page's title; and launchers, which are not what a recording is about.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]

@@ -103,7 +103,7 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
     assert!(!is_open(port) && !is_open(target.port));
 }
 
-/// A process that wants to exit waits for who is connected; it must not wait for us.
+/// A process that wants to exit waits for inspector clients to disconnect; it must not wait for us.
 #[test]
 fn a_target_that_is_told_to_end_ends() {
     let waits = "process.on('SIGTERM', () => process.exit(7));";
@@ -180,8 +180,8 @@ fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
     std::thread::scope(|scope| nodes.iter().for_each(|node| drop(scope.spawn(move || check(node)))));
 }
 
-/// A port that opens after the recorder was killed: the target is in one long native call when it is signalled, and has no
-/// timer that would close it.
+/// A port that opens after the recorder was killed: the target is in one long native call when it is signalled, and has
+/// no timer that would close it.
 #[test]
 fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
     let text = "console.log('ready');
@@ -196,7 +196,7 @@ fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
         let said = fs::File::create(scratch.path("said")).unwrap();
         let mut recorder = nodescope(&words(&pid, &out, &[])).stderr(said).spawn().unwrap();
         wait_until("the warning", Duration::from_secs(20), || has(&scratch, "said", "opening the inspector"));
-        // Nobody sees from outside when the signal comes.
+        // The moment of the signal cannot be seen from outside.
         std::thread::sleep(Duration::from_millis(2500));
         recorder.kill().unwrap();
         recorder.wait().unwrap();
@@ -233,7 +233,7 @@ fn a_stopped_target_is_given_up_and_closed_later() {
     target.signal("CONT");
 }
 
-/// A recorder that is stopped must not stop its target, and nobody waits for it.
+/// A recorder that is stopped must not stop its target, and nothing waits for it.
 #[test]
 fn a_stopped_recorder_does_no_harm() {
     let Some(node) = newest() else { return };
@@ -326,7 +326,7 @@ fn a_process_that_profiles_itself_is_left_alone() {
     }
 }
 
-/// Nobody answers from inside of one long call; perf events see it.
+/// The inspector does not answer during one long call; perf events see it.
 #[test]
 fn a_long_native_call_is_for_perf() {
     let Some(node) = newest() else { return };

@@ -1,5 +1,6 @@
-//! `nodescope record --via inspector` tells functions that V8 had inlined before the recording began from their callers: by their
-//! lines, held against perf events on the same process. Shares are of the time in which something ran.
+//! `nodescope record --via inspector` tells functions that V8 had inlined before the recording began from their
+//! callers: by their lines, compared with perf events on the same process. Shares are of the time in which something
+//! ran.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it found")]
@@ -14,8 +15,8 @@ use program::running::{cache, can_record};
 use program::{Scratch, json, nodescope, stderr, stdout};
 use serde_json::Value;
 
-/// `cook` does three times the work of `wash`, and both are inlined in `serve`, which is inlined in `turn`: V8 is told to
-/// optimise that before the program says that it runs, however slow the machine is. None of them allocates.
+/// `cook` does three times the work of `wash`, and both are inlined in `serve`, which is inlined in `turn`: V8 is told
+/// to optimise that before the program says that it runs, however slow the machine is. None of them allocates.
 const INLINED: &str = "
 function cook(rounds) {
   let sum = 0;

@@ -1,5 +1,5 @@
-//! What `nodescope record --via inspector` tells agrees with what Node writes by itself with --cpu-prof. Nothing else runs
-//! beside this test.
+//! What `nodescope record --via inspector` tells agrees with what Node writes by itself with --cpu-prof. Nothing else
+//! runs beside this test.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it found")]
@@ -69,8 +69,8 @@ fn shares_agree_with_cpu_prof() {
     }
 }
 
-/// Does something until the program that is measured had a CPU for most of the time, which it tells; whether it had: samples of the clock
-/// are no independent draws where other programs have theirs in between.
+/// Does something until the program that is measured had a CPU for most of the time, which it tells; whether it had:
+/// samples of the clock are no independent draws where other programs have theirs in between.
 fn undisturbed(attempt: impl Fn() -> f64) -> bool {
     for _ in 0..3 {
         let cpu_share = attempt();

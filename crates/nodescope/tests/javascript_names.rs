@@ -1,7 +1,7 @@
 //! The live proof that JavaScript frames are named from outside: real versions of Node run programs of every kind, and
 //! each frame of machine code is compared with the perf map that V8 itself writes; interpreted code with a nesting of
-//! calls that is known. NODESCOPE_SECONDS says how long each is sampled, NODESCOPE_BATCH_MS how seldom samples are read,
-//! and NODESCOPE_MEASURE=1 asks only for the table.
+//! calls that is known. NODESCOPE_SECONDS says how long each is sampled, NODESCOPE_BATCH_MS how seldom samples are
+//! read, and NODESCOPE_MEASURE=1 asks only for the table.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::print_stdout, reason = "the table is the point, and a skipped test says so")]
@@ -191,7 +191,7 @@ fn is_lost(reason: Reason) -> bool {
     reason.is_loss() && reason != Reason::StackCut
 }
 
-/// Who calls whom in nested.js, and on which line, from the innermost. These functions are made anew for each turn.
+/// The calls in nested.js and their lines, from the innermost. These functions are made anew for each turn.
 const NESTING: [(&str, u32); 4] = [("third", 5), ("second", 9), ("first", 13), ("outer", 16)];
 
 #[test]

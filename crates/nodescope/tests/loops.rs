@@ -1,4 +1,4 @@
-//! Event loops that block in every way, recorded, and held against the program's own log of its turns.
+//! Event loops that block in every way, recorded, and compared with the program's own log of its turns.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
@@ -17,7 +17,7 @@ use program::{Scratch, nodescope, stderr};
 
 const BLOCKS: &str = include_str!("program/blocks.js");
 const MS: u64 = 1_000_000;
-/// How far the log and the recording may be apart, beside the time in which nobody had a CPU.
+/// How far the log and the recording may be apart, beside the time for which the loop waited for a CPU.
 const NEAR_NS: u64 = 10 * MS;
 
 /// One block, as the program logged it, on the recording's clock.

@@ -16,7 +16,7 @@ use program::running::{NAMES, Running, can_record, has_function};
 use program::{Scratch, input, json, nodescope, run, stderr};
 use serde_json::Value;
 
-/// nobody, and a user that no machine has.
+/// The Unix user nobody, and a user that no machine has.
 const NOBODY: u32 = 65534;
 const STRANGER: u32 = 54321;
 
@@ -88,7 +88,7 @@ fn the_own_map_of_another_user_is_believed() {
         return;
     }
     let scratch = Scratch::new("map-own");
-    // Where nobody may write its log, too.
+    // A folder where the user nobody may write V8's log, too.
     let folder = scratch.path("log");
     fs::create_dir(&folder).unwrap();
     chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -99,7 +99,7 @@ fn the_own_map_of_another_user_is_believed() {
     assert_eq!(fs::metadata(&map).unwrap().uid(), NOBODY);
     let (report, said) = recorded(&scratch, &node.pid());
     assert!(has_function(&report, "honest") && !said.contains("belongs to user"), "{said}");
-    // Root wrote it, or somebody else did.
+    // Root wrote it, or another user did.
     chown(&map, Some(STRANGER), Some(STRANGER)).unwrap();
     let (report, said) = recorded(&scratch, &node.pid());
     assert!(!has_function(&report, "honest") && said.contains("belongs to user 54321"), "{said}");
@@ -132,7 +132,7 @@ fn a_command_may_change_its_user() {
 }
 
 /// The process of an older recording is over: then it is the user who reads that counts, or the process whose root is
-/// given. A map that the user names is read, whoever wrote it.
+/// given. A map that the user names is read, no matter who wrote it.
 #[test]
 fn the_map_of_an_older_recording_is_compared_too() {
     if !is_root() {

@@ -1,5 +1,5 @@
-//! The names of all kinds of functions, in the main thread and in workers, as `nodescope record` writes them: no option of Node
-//! is needed, and each function of the program has exactly its own name and place.
+//! The names of all kinds of functions, in the main thread and in workers, as `nodescope record` writes them: no option
+//! of Node is needed, and each function of the program has exactly its own name and place.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]

@@ -108,7 +108,7 @@ fn a_reader_that_is_killed_costs_no_sample() {
     assert!(text.contains("crashed 2 times while it recorded"), "{text}");
 }
 
-/// One that crashes again and again is given up, one after the other: at last nobody reads names.
+/// Readers that crash again and again are given up, one after the other: at last no process reads names.
 #[test]
 fn a_reader_that_panics_is_reported_with_its_message() {
     if !can_record() || !crashes_on_demand() {
@@ -140,7 +140,7 @@ fn a_reader_that_panics_is_reported_with_its_message() {
     // Five that read names, and one that does not.
     assert_eq!(report["losses"]["helper_crashes"], 6, "{}", report["losses"]);
     let unwalked = report["functions"].as_array().unwrap().iter().find(|row| row["name"] == "… not walked");
-    assert!(unwalked.is_some(), "samples that nobody has walked have no root");
+    assert!(unwalked.is_some(), "samples that no reader has walked have no root");
 }
 
 /// The one that `dump` starts.

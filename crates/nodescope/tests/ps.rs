@@ -182,7 +182,7 @@ fn an_ended_process_is_gone() {
     };
     let mut ended = Running::start(&node, &["-e", WAITING]);
     ended.0.kill().unwrap();
-    // Not waited for: a zombie has no file, and is nobody's target.
+    // Not waited for: a zombie has no file, and cannot be a target.
     let deadline = Instant::now() + Duration::from_secs(60);
     let is_listed = || find(&json(&["ps", "--json"]), ended.pid()).is_some();
     while is_listed() {

@@ -239,7 +239,7 @@ fn hostile_maps_cost_nothing() {
     let scratch = Scratch::new("record-hostile");
     let node = Running::node(&scratch, &[], SHARES, &["20000"]);
     let map = format!("/tmp/perf-{}.map", node.pid());
-    let secret = scratch.file("secret", b"1000 ffffffffffff not for everybody\n");
+    let secret = scratch.file("secret", b"1000 ffffffffffff not for others\n");
     for (command, arguments) in [
         ("mkfifo", vec![&map]),
         ("truncate", vec![&"-s5T".to_owned(), &map]),
@@ -253,7 +253,7 @@ fn hostile_maps_cost_nothing() {
                 .unwrap();
         assert!(output.status.success() && start.elapsed() < PATIENCE, "{command}: {}", stderr(&output));
         let text = fs::read_to_string(&out).unwrap();
-        assert!(text.len() > 100 && !text.contains("everybody"), "{command}: {text}");
+        assert!(text.len() > 100 && !text.contains("not for others"), "{command}: {text}");
         fs::remove_file(&map).unwrap();
     }
 }
@@ -297,12 +297,7 @@ fn what_cannot_be_recorded_is_explained() {
     let scratch = Scratch::new("record-refused");
     let out = scratch.path("a.nodescope");
     fails(&["record", "999999999", "-o", &out], 1, "there is no process 999999999", "ps");
-    fails(
-        &["record", "nobody runs this", "-o", &out],
-        1,
-        "no Node process here is like that",
-        "nodescope ps",
-    );
+    fails(&["record", "nobody runs this", "-o", &out], 1, "no Node process here matches", "nodescope ps");
     fails(&["record", "--match", "(", "-o", &out], 2, "--match ( is not a regular expression", "--match");
     fails(&["record", "1", "-d", "soon", "-o", &out], 2, "--duration soon is not a time", "-d 30s");
     fails(&["record", "1", "-o", "a.xyz"], 2, "does not say what to write", "end it with .nodescope, .svg");
@@ -352,7 +347,7 @@ fn nobody_sees_what_is_theirs() {
     }
     if !output.status.success() {
         assert!(said.contains("you may not sample") && said.contains("hint:"), "{said}");
-        return println!("skipped: nobody may not sample here: {said}");
+        return println!("skipped: the user nobody may not sample here: {said}");
     }
     assert!(said.contains("without the kernel's time"), "{said}");
     let report = json(&["report", "--json", &out]);

@@ -1,5 +1,5 @@
-//! What is said of each release of Node, and of programs that are not Node: `ps`, `doctor`, `record` and the README have
-//! one answer.
+//! What is said of each release of Node, and of programs that are not Node: `ps`, `doctor`, `record` and the README
+//! have one answer.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]

@@ -1,5 +1,5 @@
 //! Source maps through the program: recordings and imported profiles name what people wrote, `--no-source-maps` what
-//! ran, and files that mean no good do no harm.
+//! ran, and hostile files do no harm.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -78,7 +78,7 @@ fn an_imported_profile_names_what_people_wrote() {
     assert!(folded.contains(&format!("countPrimes {}:13:17", shop.path("src/primes.ts"))), "{folded}");
     let folded = succeeds(&["export", &file, "-o", "-", "--to", "folded", "--no-source-maps"]);
     assert!(folded.contains("l file://") && !folded.contains("countPrimes"), "{folded}");
-    // Elsewhere there is no script, and nobody is told so.
+    // Elsewhere there is no script, and no message says so.
     fs::remove_dir_all(shop.path("esbuild")).unwrap();
     let output = nodescope(&["report", "--json", &file]).output().unwrap();
     assert_eq!(stderr(&output), "");

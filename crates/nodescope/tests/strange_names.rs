@@ -1,6 +1,6 @@
-//! Functions and scripts may be called anything: blanks, colons, quotes, brackets, what looks like a position or like one of
-//! V8's own names, other alphabets, nothing at all, and 64 KiB of text. Each name must reach the report as it was, by perf
-//! events, by the inspector and in a dump, and must harm no terminal, table or picture.
+//! Functions and scripts may be called anything: blanks, colons, quotes, brackets, what looks like a position or like
+//! one of V8's own names, other alphabets, nothing at all, and 64 KiB of text. Each name must reach the report as it
+//! was, by perf events, by the inspector and in a dump, and must harm no terminal, table or picture.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
@@ -52,8 +52,8 @@ fn rows() -> Vec<(String, String)> {
     rows
 }
 
-/// A program with a function for each row, in a script of its own. The loop is elsewhere: V8's profiler does not know code
-/// that was optimised while its loop ran.
+/// A program with a function for each row, in a script of its own. The loop is elsewhere: V8's profiler does not know
+/// code that was optimised while its loop ran.
 const PROGRAM: &str = "'use strict';
 const vm = require('vm');
 globalThis.spin = function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i ^ 3); return sum; };

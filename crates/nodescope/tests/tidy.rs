@@ -1,4 +1,4 @@
-//! The rules that no compiler checks: which crate may use which, where `unsafe` may live, that no function asks for its
+//! The rules that no compiler checks: which crate may use which, where `unsafe` may be, that no function asks for its
 //! system, and that the documents name only what exists. Each rule is a function from text to complaints, so that the
 //! second half of this file can prove that it complains.
 
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use profile::category::{Category, Tier};
 use regex::Regex;
 
-/// Every crate in crates/, and the crates of ours that it may use. A crate exists because it may do something that others
-/// may not (I/O, unsafe, network), or to keep two parts apart; ARCHITECTURE.md shows this table to people.
+/// Every crate in crates/, and the crates of ours that it may use. A crate exists because it may do something that
+/// others may not (I/O, unsafe, network), or to keep two parts apart; ARCHITECTURE.md shows this table to people.
 const CRATES: &[(&str, &[&str])] = &[
     ("profile", &[]),
     ("trace", &[]),

@@ -162,7 +162,7 @@ fn record(scratch: &Scratch, options: &[&str], node: &Path, words: &[&str]) -> S
     out
 }
 
-/// Records a tool on some releases of Node, and holds each against the files.
+/// Records a tool on some releases of Node, and compares each with the files.
 fn assert_tool(name: &str, releases: impl Fn(&str) -> bool, words: &[&str]) {
     let Some(scratch) = project(name).filter(|_| can_record()) else { return };
     let nodes: Vec<(&str, PathBuf)> = lines().into_iter().filter(|(release, _)| releases(release)).collect();
@@ -237,7 +237,7 @@ fn profiles_of_v8_are_held_against_the_file() {
     let transpiled = profile_of(&["--import", "tsx", "main.ts"]);
     assert_marked(&places(&[&transpiled], &scratch), &scratch, "transpiled");
     assert_marked(&places(&[&transpiled, "--no-source-maps"], &scratch), &scratch, "without maps");
-    // Elsewhere nobody knows; what was held against the file stays right.
+    // Elsewhere the file is missing; what was compared with it stays right.
     fs::remove_file(scratch.path("hot.ts")).unwrap();
     fs::remove_file(scratch.path("main.ts")).unwrap();
     assert_marked(&places(&[&transpiled], &scratch), &scratch, "elsewhere");

@@ -47,8 +47,8 @@ fn plain_processes_have_names_and_shares() {
     }
 }
 
-/// Where its memory is not read, the engine, its own functions and the kernel have names; JavaScript is shown as what it
-/// is.
+/// Where its memory is not read, the engine, its own functions and the kernel have names; JavaScript is shown as what
+/// it is.
 #[test]
 fn without_the_heap_only_javascript_lacks_names() {
     if !can_record() {

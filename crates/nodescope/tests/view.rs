@@ -1,5 +1,5 @@
-//! `nodescope view`, asked by raw HTTP: what the browser gets, and that nobody else gets anything. Each rule of the server has
-//! a test here that fails without it.
+//! `nodescope view`, asked by raw HTTP: what the browser gets, and that no other program gets anything. Each rule of
+//! the server has a test here that fails without it.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
@@ -205,7 +205,7 @@ fn the_code_works_once() {
     let again = view.ask(&with_code, &[]);
     is_refused(&again, 403);
     assert!(again.text().contains("works once") && again.text().contains("run it again"), "{}", again.text());
-    // Whoever is in already only gets to the page.
+    // A browser that has the cookie already is led to the page.
     let pair = cookie.split_once(';').unwrap().0;
     assert_eq!(view.ask(&with_code, &[("Cookie", pair)]).status, 303);
 }
@@ -367,7 +367,7 @@ fn large_and_broken_requests_are_refused() {
     ] {
         is_refused(&view.send(broken.as_bytes()), 400);
     }
-    // And it still lives.
+    // The server still answers.
     assert_eq!(view.ask("/", &[("Cookie", &cookie)]).status, 200);
 }
 

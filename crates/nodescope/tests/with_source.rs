@@ -1,4 +1,4 @@
-//! `--with-source`: the text of scripts goes along where somebody asks for it, and nowhere else.
+//! `--with-source`: recordings hold the text of scripts where the user asks for it, and nowhere else.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
 
@@ -92,7 +92,7 @@ fn text_goes_along_only_where_somebody_asked_for_it() {
     let expected = [(script.clone(), TEXT.to_owned())];
     assert_eq!(texts(&header(&fs::read(&with).unwrap())), expected);
     assert_eq!(texts(&header(&inside(&fs::read_to_string(&with_page).unwrap()))), expected);
-    // Who passes it on must ask again, and needs no script for that.
+    // An export of it needs the option again, and no script.
     fs::remove_file(&script).unwrap();
     let again = scratch.path("again.nodescope");
     succeeds(&["export", &with, "-o", &again]);
@@ -142,7 +142,8 @@ fn scripts_that_are_not_here_are_said_to_be_missing() {
     carries_none(&header(&fs::read(&out).unwrap()));
 }
 
-/// A copy of the bundle that esbuild made of `crates/symbols/tests/maps/src`, in a folder of its own; the sources stay away.
+/// A copy of the bundle that esbuild made of `crates/symbols/tests/maps/src`, in a folder of its own; the sources stay
+/// away.
 fn bundle(scratch: &Scratch) -> String {
     let maps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../symbols/tests/maps");
     fs::create_dir_all(scratch.path("esbuild")).unwrap();

@@ -245,7 +245,7 @@ fn a_cluster_of_four_is_four_processes() {
     assert_eq!(names, ["part1", "part2", "part3", "part4"]);
 }
 
-/// Afterwards nobody can ask it for its map, its files or its memory.
+/// Afterwards its map, its files and its memory are gone.
 #[test]
 fn a_target_that_ends_half_way_keeps_its_names() {
     if !can_record() {
@@ -292,12 +292,12 @@ fn what_is_not_node_is_recorded_all_the_same() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("used no CPU meanwhile") && said.contains("hint: put load on it"), "{said}");
     // By words only Node is found: the others are too many.
-    fails(&["record", "sleep 60", "-d", "300ms"], 1, "no Node process here is like that", "nodescope ps");
+    fails(&["record", "sleep 60", "-d", "300ms"], 1, "no Node process here matches", "nodescope ps");
     let left = scratch.0.read_dir().unwrap().count();
     assert_eq!(left, 1, "nothing is left of what failed");
 }
 
-/// Nobody's Node: nobody sees it without the kernel, root sees all of it, and both see its names.
+/// A Node of the user nobody: that user sees it without the kernel, root sees all of it, and both see its names.
 #[test]
 fn a_process_of_another_user_has_its_names() {
     if !can_record() {
@@ -316,7 +316,7 @@ fn a_process_of_another_user_has_its_names() {
     let words = ["record", &node.pid(), "-d", "1s", "-F", "999", "-o", &theirs];
     let output = Command::new(&binary).args(words).uid(NOBODY).gid(NOBODY).output().unwrap();
     if stderr(&output).contains("you may not sample") {
-        println!("skipped: nobody may not sample here: {}", stderr(&output));
+        println!("skipped: the user nobody may not sample here: {}", stderr(&output));
     } else {
         assert!(output.status.success() && is_without_kernel(&output), "{}", stderr(&output));
         let report = json(&["report", "--json", &theirs]);

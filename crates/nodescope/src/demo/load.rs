@@ -1,5 +1,5 @@
 //! The demo's customers: a few connections that are kept open and ask for this and that, at a pace that keeps the
-//! service busy and does not drown it, whatever the machine.
+//! service busy and does not overload it, whatever the machine.
 
 use std::fs;
 use std::io;
@@ -55,7 +55,7 @@ impl Load {
             let (is_over, pause_us) = (is_over.clone(), pause_us.clone());
             load.add(move || {
                 while !is_over.load(Ordering::Relaxed) {
-                    // A service that has ended is the recorder's news, not ours.
+                    // The recorder reports a service that has ended.
                     let _ = visit(port, customer, &is_over, &pause_us);
                     thread::sleep(Duration::from_millis(50));
                 }
@@ -75,7 +75,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that has panicked has said so itself.
+            // A thread that panicked has already printed why.
             let _ = thread.join();
         }
     }
@@ -92,7 +92,7 @@ fn visit(port: u16, customer: u64, is_over: &AtomicBool, pause_us: &AtomicU64) -
         let body = Some(body.as_str());
         let request = HttpRequest { method, path: &path, host: "shop.local", fields: &[], body };
         connection.ask(&request, &LIMITS)?;
-        // Customers do not walk in step.
+        // Random pauses, so that customers do not ask in step.
         let pause = pause_us.load(Ordering::Relaxed);
         thread::sleep(Duration::from_micros(pause / 2 + dice.below(pause.max(1))));
     }

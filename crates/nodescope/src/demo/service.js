@@ -1,9 +1,9 @@
 // The service that `nodescope demo` profiles: a small shop, with the habits of real ones. It parses and sorts orders,
 // renders pages from a template, zips reports, checks passwords on libuv's pool, keeps a cache that makes the garbage
-// collector work, and every few seconds does its sums in one go, while everybody waits.
+// collector work, and every few seconds does its sums in one go, while every request waits.
 //
-// It listens on 127.0.0.1 only, says where in one line of JSON, and ends when its stdin does: whoever started it is
-// gone then.
+// It listens on 127.0.0.1 only, says where in one line of JSON, and ends when its stdin does: then the program that
+// started it is gone.
 'use strict';
 
 const crypto = require('crypto');

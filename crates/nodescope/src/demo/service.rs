@@ -21,8 +21,8 @@ const SCRIPT_NAME: &str = "shop.js";
 const OLDEST: u32 = 18;
 /// Node starts in a tenth of this on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long it may take to end.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long Node may take to end by itself.
+const GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// A service that runs.
 pub(super) struct Service {
@@ -89,7 +89,7 @@ impl Folder {
     fn new() -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("nodescope-demo-{}", std::process::id()));
         let script = folder.join(SCRIPT_NAME);
-        // One that is there already may be somebody's trap.
+        // A folder that exists already may be another user's trap.
         DirBuilder::new()
             .mode(0o700)
             .create(&folder)
@@ -101,7 +101,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed from a folder for temporary files is no news.
+        // A file that stays in the folder for temporary files does no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -113,17 +113,17 @@ fn first_line(child: &mut Child) -> Option<String> {
     thread::spawn(move || {
         let mut line = String::new();
         let _ = BufReader::new(out.take(1 << 16)).read_line(&mut line);
-        // Nobody may be waiting any more.
+        // The receiver may have given up.
         let _ = sender.send(line);
     });
     receiver.recv_timeout(PATIENCE).ok()
 }
 
-/// Lets the process end, and sees to it.
+/// Lets the process end by itself, and kills it after the grace period.
 fn end(child: &mut Child) -> Option<ExitStatus> {
     drop(child.stdin.take());
     let start = Instant::now();
-    while start.elapsed() < FAREWELL {
+    while start.elapsed() < GRACE_PERIOD {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }

@@ -72,7 +72,7 @@ pub(super) fn checks(limits: &Limits, tried: &Tried) -> Vec<Check> {
     ]
 }
 
-/// Tried on ourselves: what settings, capabilities, filters and the like come to.
+/// Sampling our own process shows what settings, capabilities, filters and the like allow together.
 fn sampling(limits: &Limits, tried: &Result<bool, AttachError>) -> Check {
     const WHAT: &str = "perf events";
     let error = match tried {
@@ -109,7 +109,7 @@ fn paranoid(limits: &Limits) -> Check {
             "use a kernel with CONFIG_PERF_EVENTS; gVisor has none",
         ),
         Some(level) if limits.may_sample_all() => {
-            Check::good(WHAT, format!("{level}, which does not bind you"))
+            Check::good(WHAT, format!("{level}, which does not restrict you"))
         }
         Some(level) if level > 2 => Check::bad(
             WHAT,
@@ -203,7 +203,7 @@ fn capabilities(limits: &Limits) -> Check {
     Check::good(WHAT, found).or_more(grant(limits))
 }
 
-/// Capabilities on our own file: everybody who may run it has them then.
+/// Capabilities on our own file: every user who may run it then has them.
 fn grant(limits: &Limits) -> String {
     let knows_perfmon = limits.kernel_version().is_none_or(|version| version >= FULL_KERNEL);
     let perf = if knows_perfmon { "cap_perfmon" } else { "cap_sys_admin" };
@@ -212,7 +212,7 @@ fn grant(limits: &Limits) -> String {
     advice::as_root(
         limits,
         &format!(
-            "setcap {perf},cap_sys_ptrace,cap_syslog,cap_kill=ep {program} (for everybody who may run it)"
+            "setcap {perf},cap_sys_ptrace,cap_syslog,cap_kill=ep {program} (for every user who may run it)"
         ),
     )
 }

@@ -82,7 +82,7 @@ fn inspector(process: &Process) -> Check {
     }
 }
 
-/// How it is built and where it lives. What may not be seen was said above.
+/// How the process is built, and where it runs. Earlier checks have said what may not be seen.
 fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str) -> Vec<Check> {
     let mut checks = Vec::new();
     match around.has_symbols {
@@ -90,7 +90,7 @@ fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str)
         Some(false) => checks.push(Check::bad(
             "native names",
             "its binary is stripped",
-            "Inner functions of V8 and Node have no names then, and their time goes to a neighbour or to nobody.",
+            "Inner functions of V8 and Node have no names then, and their time goes to a neighbouring function or to none.",
             "use the Node of nodejs.org, which is not stripped",
         )),
         None => {}

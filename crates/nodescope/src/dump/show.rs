@@ -82,7 +82,7 @@ fn groups(threads: &[ThreadStack], all_frames: bool) -> Vec<Vec<&ThreadStack>> {
             None => groups.push(vec![thread]),
         }
     }
-    // Who waits for work comes last, but for the main thread.
+    // Threads that wait for work come last, except the main thread.
     if let Some((_, others)) = groups.split_first_mut() {
         others.sort_by_key(|group| group[0].is_idle);
     }

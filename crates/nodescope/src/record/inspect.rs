@@ -1,5 +1,5 @@
-//! Recording by Node's own profiler: arguments become options, what the session tells becomes words, and its chunks become
-//! OUT.part, and in the end OUT.
+//! Recording by Node's own profiler: arguments become options, what the session tells becomes words, and its chunks
+//! become OUT.part, and in the end OUT.
 
 mod recipient;
 mod say;

@@ -31,8 +31,8 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
     }
 }
 
-/// Makes sure that a target that shares its memory limit with us is not ended for our memory. Says how many bytes of the
-/// recording may stay in memory.
+/// Makes sure that the kernel does not kill a target for our memory where both share a limit. Returns how many bytes of
+/// the recording may stay in memory.
 fn leave_room(pids: &[u32]) -> Result<u64, Failure> {
     let room = ::live::leave_room(pids).map_err(|room| {
         Failure::failed(format!(
@@ -52,7 +52,7 @@ fn by_inspector(arguments: &cli::Record, target: &Target, showing: &Showing) -> 
 }
 
 /// The Node processes that were meant, the busiest first. A cluster's primary makes its workers open their inspectors
-/// when its own is opened, and nobody would close those: it is left out, unless its port is open already.
+/// when its own is opened, and nothing would close those: it is left out, unless its port is open already.
 fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
     let list = ::target::list(&Places::default(), Duration::from_millis(100))
         .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;

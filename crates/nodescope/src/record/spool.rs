@@ -1,6 +1,6 @@
-//! OUT.part: what was recorded so far, on disk. It opens like any recording, also after `kill -9`, and becomes OUT in the
-//! end. What a full disk has no room for stays in memory, within a limit, and an OUT.part that an earlier recording left
-//! is kept under another name. What goes to stdout goes there at once.
+//! OUT.part: what was recorded so far, on disk. It opens like any recording, also after `kill -9`, and becomes OUT in
+//! the end. What a full disk has no room for stays in memory, within a limit, and an OUT.part that an earlier recording
+//! left is kept under another name. What goes to stdout goes there at once.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -231,7 +231,7 @@ impl Spool {
 
     pub(super) fn remove(&self) {
         if output::is_at(&self.file, &self.path) {
-            // It is of no use any more; that it cannot be removed is no news.
+            // The file is of no use any more: not worth a message where it cannot be removed.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -305,8 +305,8 @@ fn keep_older(path: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Whether a recorder that runs holds the lock; also where that cannot be told. A pipe or a link in that place was never
-/// ours.
+/// Whether a recorder that runs holds the lock; also where that cannot be told. A pipe or a link in that place was
+/// never ours.
 fn is_in_use(path: &Path) -> bool {
     let is_file = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
     // Over a network, only a file that is open for writing can be locked.

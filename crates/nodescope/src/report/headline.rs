@@ -39,8 +39,8 @@ pub(super) fn line(profile: &Profile, selection: &Selection, weights: &Weights) 
     parts.join(" · ")
 }
 
-/// The processes that were sampled, or whose loops were watched, without those that only started others. Of a recording of
-/// Node, its other children are of no interest here.
+/// The processes that were sampled, or whose loops were watched, without those that only started others. Of a recording
+/// of Node, its other children are of no interest here.
 fn shown(profile: &Profile, weights: &Weights) -> Vec<ProcessId> {
     let launchers = identity::launchers(profile);
     let sampled = weights.entries.iter().map(|entry| entry.thread);

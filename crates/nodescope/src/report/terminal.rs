@@ -169,7 +169,7 @@ fn sentences(report: &Report) -> Vec<String> {
     sentences
 }
 
-/// What the recorder did to the recorded.
+/// For how long the recorder stopped the target, and how much of its memory it took.
 fn cost_sentence(cost: &Cost) -> String {
     let (start, window) = (duration(cost.start_ns.saturating_add(cost.list_ns)), duration(cost.window_ns));
     let windows = plural(cost.windows, "window");
@@ -263,7 +263,7 @@ fn too_few(report: &Report) -> Option<String> {
     })
 }
 
-/// What is our own fault.
+/// Crashes of nodescope itself.
 fn crashes(report: &Report) -> Option<String> {
     let times = match report.losses.helper_crashes {
         0 => return None,

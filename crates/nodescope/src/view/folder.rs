@@ -1,5 +1,5 @@
 //! The recordings in a folder and the folders below it, told by their names or, where those say nothing, by their first
-//! bytes. Bounded, because somebody will name their home folder.
+//! bytes. Bounded, because some users will name their home folder.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
@@ -14,7 +14,7 @@ const MOST_OPENED: usize = 2_000;
 /// How many recordings are shown: the newest.
 const MOST_LISTED: usize = 1_000;
 
-/// Names that nobody gives to anything but a recording.
+/// Names that only recordings have.
 const SURE: &[&str] = &[
     ".nodescope",
     ".nodescope.part",

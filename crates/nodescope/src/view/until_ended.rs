@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// How soon a signal is noticed.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Before anything is said: whoever reads it may end us.
+/// Called before anything is printed: a program that reads the address may end us at once.
 pub(super) fn prepare() -> Result<(), Failure> {
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))
 }

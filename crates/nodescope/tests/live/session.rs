@@ -69,8 +69,8 @@ impl Session {
         assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     }
 
-    /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and says how
-    /// long the naming took.
+    /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and says
+    /// how long the naming took.
     pub fn run(&mut self, mut see: impl FnMut(&Seen<'_>)) -> Duration {
         let end = Instant::now() + Duration::from_secs(number("NODESCOPE_SECONDS", 1));
         let (mut time, mut seen) = (Duration::ZERO, 0);

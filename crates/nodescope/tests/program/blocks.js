@@ -34,7 +34,7 @@ if (isMainThread) {
   let next = 0;
   const turn = () => {
     const kind = own[next++ % own.length];
-    // Whoever writes opens the pipe at once and then waits.
+    // The writer opens the pipe at once and then waits.
     if (kind === 'fifo') spawn('sh', ['-c', `exec 3>${fifo}; sleep ${length / 1000}; echo >&3`]);
     setTimeout(() => { block(all[kind]); setTimeout(turn, 60); }, kind === 'fifo' ? 20 : 40);
   };

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::running::{Running, function, nodes};
 use super::{Scratch, nodescope, stderr};
 
-/// Two functions of known work, in turns of an event loop. They are called through a builtin, so that V8 does not inline
-/// them: whether it does depends on how fast the machine is.
+/// Two functions of known work, in turns of an event loop. They are called through a builtin, so that V8 does not
+/// inline them: whether it does depends on how fast the machine is.
 pub const BUSY: &str = "
 function spin(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
 const about = (rounds) => rounds * (0.5 + Math.random());
@@ -69,7 +69,7 @@ impl Target {
         account.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
     }
 
-    /// It lives, and its port is closed.
+    /// It runs, and its port is closed.
     pub fn is_as_before(&mut self) -> bool {
         self.running.0.try_wait().unwrap().is_none() && !is_open(self.port)
     }
@@ -79,7 +79,7 @@ pub fn send(signal: &str, pid: &str) {
     assert!(Command::new("kill").args([&format!("-{signal}"), pid]).status().unwrap().success());
 }
 
-/// A port that nobody has; none of those that connections get by themselves, or one would be in the way.
+/// A port that no process has; none of those that connections get by themselves, or one would be in the way.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + (std::process::id() % 1000 * 10) as u16;

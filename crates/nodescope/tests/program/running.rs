@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Scratch, nodescope, stderr};
 
-/// Two functions that count their own CPU time. They take longer and shorter, so that they do not march in step with
+/// Two functions that count their own CPU time. They take longer and shorter, so that they do not run in step with
 /// the clock that samples them.
 pub const SHARES: &str = "
 const fs = require('fs');
@@ -62,7 +62,7 @@ impl Running {
         let mut line = String::new();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         lines.read_line(&mut line).unwrap();
-        // It may print on, and must not be stopped by a pipe that nobody reads.
+        // It may print on, and must not be stopped by a pipe that nothing reads.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Self(child)
     }
@@ -84,7 +84,8 @@ impl Drop for Running {
 /// How long a test waits for what takes a moment, on a machine that has much else to do.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until a process runs its program: it has used the CPU for longer than Node takes to begin, or sleeps after that.
+/// Waits until a process runs its program: it has used the CPU for longer than Node takes to begin, or sleeps after
+/// that.
 pub fn wait_for_begin(pid: u32) {
     const BEGIN_NS: u64 = 150_000_000;
     let start = Instant::now();
@@ -156,7 +157,7 @@ pub fn record_command_with(
     output
 }
 
-/// Node leaves its map behind; whoever recorded it has told its pid.
+/// Node leaves its map behind; the recorder printed its pid.
 pub fn remove_map(output: &Output) {
     let said = stderr(output);
     if let Some(pid) = said.split("(pid ").nth(1).and_then(|rest| rest.split(')').next()) {

@@ -13,7 +13,7 @@ use crate::{cli, invoked};
 /// How many processes a message lists.
 const MOST_LISTED: usize = 10;
 
-/// What somebody typed to say which processes are meant.
+/// What the user typed to say which processes are meant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) target: Option<&'a str>,
@@ -114,7 +114,7 @@ fn is_named(process: &Process, words: &str) -> bool {
         || process.container.as_ref().is_some_and(|one| is_called(one, words))
 }
 
-/// A whole name means its bearer alone, though other command lines may have it as a part.
+/// A whole name means only the processes of that name, though other command lines may contain it.
 fn nearest<'a>(found: Vec<&'a Process>, words: Option<&str>) -> Vec<&'a Process> {
     let Some(words) = words else { return found };
     let named: Vec<&Process> = found.iter().copied().filter(|process| is_named(process, words)).collect();
@@ -134,7 +134,7 @@ fn settle(found: &[&Process], all: Option<bool>) -> Result<Vec<u32>, Failure> {
 }
 
 fn nothing() -> Failure {
-    Failure::failed("no Node process here is like that").hint("nodescope ps lists them all")
+    Failure::failed("no Node process here matches").hint("nodescope ps lists them all")
 }
 
 /// `4140 shop: node server.js in /srv/shop`, so that two can be told apart.

@@ -140,7 +140,7 @@ fn has_no_memory(session: &Session) -> bool {
     session.is_full()
 }
 
-/// What was recorded, read back as anyone would read it.
+/// What was recorded, read back as any recording is.
 fn finish(
     arguments: &cli::Record,
     spool: &mut Spool,

@@ -132,7 +132,7 @@ impl Target {
         format!("{} (pid {})", self.name, pids.join(", "))
     }
 
-    /// As advice speaks of it.
+    /// The target as `advice` needs it.
     pub(super) fn subject(&self) -> Subject<'_> {
         let again = match (self.is_command(), self.pids.first()) {
             (false, Some(pid)) => format!("record {pid}"),
@@ -191,8 +191,8 @@ impl Target {
         }
     }
 
-    /// What `record` returns: what went wrong with the recording, else a command's own status. A command that still runs is
-    /// waited for: it was started to run.
+    /// What `record` returns: what went wrong with the recording, else a command's own status. A command that still
+    /// runs is waited for: it was started to run.
     pub(super) fn status(mut self, recorded: Result<(), Failure>) -> Result<(), Failure> {
         let is_running = self.is_command() && !self.has_ended();
         let described = self.describe();
@@ -263,8 +263,8 @@ fn name_of(pid: u32) -> Result<String, Failure> {
     Ok(::target::title(pid).unwrap_or_else(|| comm.trim_end().to_owned()))
 }
 
-/// What people call what they start: the package of this folder for Node and its launchers, else the tool that a launcher
-/// starts, the script, or the program.
+/// What people call what they start: the package of this folder for Node and its launchers, else the tool that a
+/// launcher starts, the script, or the program.
 fn title_of_command(command: &[OsString]) -> String {
     let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let base = |word: &String| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();

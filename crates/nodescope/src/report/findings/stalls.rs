@@ -42,7 +42,8 @@ impl Telling<'_> {
         format!("{whose} stood still {count} times, {each}{rhythm}: {total} of {of}{duration}.")
     }
 
-    /// `Waiting for a child process, not on the CPU: execSync in deployStatus (server.js:2), called by poll (server.js:4).`
+    /// `Waiting for a child process, not on the CPU: execSync in deployStatus (server.js:2), called by poll
+    /// (server.js:4).`
     fn blocked(&self, group: &StallGroup) -> Option<String> {
         let what = group.wait.as_ref().and_then(|wait| wait.what);
         let call = group.wait.as_ref().and_then(|wait| wait.call.clone());

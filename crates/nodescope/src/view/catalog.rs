@@ -1,5 +1,5 @@
-//! What `view` shows: files and folders that were named, as recordings with ids. A recording is read when somebody asks
-//! for it, by the same code as for `report`, and kept as bytes for the page while there is room.
+//! What `view` shows: files and folders that were named, as recordings with ids. A recording is read when the browser
+//! asks for it, by the same code as for `report`, and kept as bytes for the page while there is room.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
@@ -27,7 +27,7 @@ const MOST_READ_AT_ONCE: usize = 2;
 const STDIN: &str = "-";
 
 /// Recordings, and how to read them.
-pub(super) struct Shelf {
+pub(super) struct Catalog {
     places: Vec<Place>,
     reading: Reading,
     /// The recordings to show at once.
@@ -129,10 +129,10 @@ impl Kept {
     }
 }
 
-impl Shelf {
+impl Catalog {
     /// Looks at what was named. A file that is no recording, and a folder without any, is refused here.
     pub(super) fn open(files: &[PathBuf], reading: &Reading) -> Result<Self, Failure> {
-        let mut shelf = Self {
+        let mut catalog = Self {
             places: Vec::new(),
             reading: reading.clone(),
             open: Vec::new(),
@@ -146,20 +146,20 @@ impl Shelf {
         let mut chosen = Vec::new();
         for file in files {
             let is_folder = file != Path::new(STDIN) && file.is_dir();
-            shelf.places.push(if is_folder {
+            catalog.places.push(if is_folder {
                 Place::Folder(file.clone())
             } else {
                 Place::File(file.clone())
             });
             if !is_folder {
-                chosen.push(shelf.take_in(file, is_few)?);
+                chosen.push(catalog.take_in(file, is_few)?);
             }
         }
-        shelf.refuse_nothing(files)?;
+        catalog.refuse_nothing(files)?;
         if is_few && chosen.len() == files.len() {
-            shelf.open = chosen;
+            catalog.open = chosen;
         }
-        Ok(shelf)
+        Ok(catalog)
     }
 
     /// Reads a file that was named, or only opens it where there are many; gives its id.
@@ -254,7 +254,7 @@ impl Shelf {
     }
 }
 
-impl Library for Shelf {
+impl Library for Catalog {
     fn list(&self) -> Listing {
         Listing { recordings: self.listed(), open: self.open.clone() }
     }
