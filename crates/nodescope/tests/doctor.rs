@@ -124,7 +124,7 @@ fn a_process_is_described() {
     fails(&["doctor", "nobody runs this"], 1, "no Node process here is like that", "nodescope ps");
 }
 
-/// The inspector's door is looked at from outside: nothing is sent.
+/// The inspector's port is looked at from outside: nothing is sent.
 #[test]
 fn the_inspector_is_described() {
     let inspector = |flags: &[&str], program: &str| {

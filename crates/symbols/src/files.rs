@@ -1,4 +1,4 @@
-//! The only door to the disk. Only regular files are opened: a pipe would block, a device may do anything.
+//! The only access to the disk. Only regular files are opened: a pipe would block, a device may do anything.
 
 #[cfg(not(unix))]
 mod elsewhere;

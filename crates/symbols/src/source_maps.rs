@@ -38,7 +38,7 @@ pub use transpiled::{RanScript, apply_ran, is_transpiled_name};
 /// Where scripts and their maps are.
 #[derive(Clone, Copy)]
 pub struct MapPlaces<'a> {
-    /// The door to the disk.
+    /// Access to the disk.
     pub files: &'a dyn Files,
     /// The root folder of the recorded processes, where it is not ours: its files come first.
     pub root: Option<&'a Path>,

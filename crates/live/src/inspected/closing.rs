@@ -13,7 +13,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use inspector::{Client, Error};
-use target::{Door, Opening, Refusal};
+use target::{InspectorPort, Opening, Refusal};
 
 use super::{News, Recipient};
 use crate::{Job, Message};
@@ -31,7 +31,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
 pub(super) struct OpenInspector {
-    door: Door,
+    port: InspectorPort,
     cleanup: Cell<Option<CleanupProcess>>,
     is_left: bool,
 }
@@ -44,17 +44,17 @@ impl OpenInspector {
         time: Option<Duration>,
         recipient: &mut dyn Recipient,
     ) -> Result<Self, Refusal> {
-        if let Some(door) = Door::find(pid)? {
-            return Ok(Self { door, cleanup: Cell::default(), is_left: false });
+        if let Some(port) = InspectorPort::find(pid)? {
+            return Ok(Self { port, cleanup: Cell::default(), is_left: false });
         }
-        Door::could_open(pid, opening)?;
+        InspectorPort::could_open(pid, opening)?;
         recipient.tell(News::Opening { pid, time });
         let cleanup = CleanupProcess::start(pid);
-        match Door::open(pid, opening) {
+        match InspectorPort::open(pid, opening) {
             // Another client may have opened it meanwhile.
-            Ok(door) => {
-                let cleanup = Cell::new(cleanup.filter(|_| door.opened_by_us()));
-                Ok(Self { door, cleanup, is_left: false })
+            Ok(port) => {
+                let cleanup = Cell::new(cleanup.filter(|_| port.opened_by_us()));
+                Ok(Self { port, cleanup, is_left: false })
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::TimeLimit { .. }) && !close_late(pid, recipient) {
@@ -67,12 +67,12 @@ impl OpenInspector {
 
     /// A connection to it.
     pub(super) fn connect(&self) -> Result<TcpStream, Error> {
-        Ok(self.door.connect()?)
+        Ok(self.port.connect()?)
     }
 
     /// Whether we have to close it.
     pub(super) fn is_ours(&self) -> bool {
-        self.door.opened_by_us()
+        self.port.opened_by_us()
     }
 
     /// The target itself closes it now if we are killed.
@@ -83,12 +83,12 @@ impl OpenInspector {
     /// Leaves it: one that was opened for us is closed. The port, where it is still open.
     pub(super) fn leave(&mut self) -> Option<u16> {
         let is_left = std::mem::replace(&mut self.is_left, true);
-        if is_left || !self.is_ours() || is_closed(&self.door) || close(&self.door) {
+        if is_left || !self.is_ours() || is_closed(&self.port) || close(&self.port) {
             return None;
         }
         // Where the target has no timer yet, the cleanup process goes on.
         self.cleanup.take().into_iter().for_each(CleanupProcess::take_over);
-        Some(self.door.port())
+        Some(self.port.port())
     }
 }
 
@@ -154,8 +154,8 @@ fn close_late(pid: u32, recipient: &mut dyn Recipient) -> bool {
 fn close_when_open(pid: u32, wants_end: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + LATE;
     while Instant::now() < deadline && !wants_end() {
-        match Door::find(pid) {
-            Ok(Some(door)) if close(&door) => return true,
+        match InspectorPort::find(pid) {
+            Ok(Some(port)) if close(&port) => return true,
             Err(Refusal::Ended(_) | Refusal::NoProcess(_)) => return true,
             _ => std::thread::sleep(Duration::from_millis(100)),
         }
@@ -164,9 +164,9 @@ fn close_when_open(pid: u32, wants_end: impl Fn() -> bool) -> bool {
 }
 
 /// Whether it closes in time.
-fn is_closed(door: &Door) -> bool {
+fn is_closed(port: &InspectorPort) -> bool {
     let deadline = Instant::now() + CLOSING;
-    while !door.is_closed() {
+    while !port.is_closed() {
         if Instant::now() >= deadline {
             return false;
         }
@@ -176,11 +176,11 @@ fn is_closed(door: &Door) -> bool {
 }
 
 /// Closes an inspector by a conversation of its own; whether it did.
-fn close(door: &Door) -> bool {
+fn close(port: &InspectorPort) -> bool {
     let ask = || -> Result<(), Error> {
-        let listed = inspector::list(&mut door.connect()?, CLOSING)?;
+        let listed = inspector::list(&mut port.connect()?, CLOSING)?;
         let path = listed.first().map(|listed| format!("/{}", listed.id)).unwrap_or_default();
-        inspector::close_inspector(Client::connect(door.connect()?, &path, CLOSING)?, CLOSING)
+        inspector::close_inspector(Client::connect(port.connect()?, &path, CLOSING)?, CLOSING)
     };
-    ask().is_ok() && is_closed(door)
+    ask().is_ok() && is_closed(port)
 }

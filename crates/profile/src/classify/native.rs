@@ -154,7 +154,7 @@ const SYMBOLS: &[(&str, Category)] = &[
 ];
 
 /// Only where no module is known: how the symbols begin of libraries that are linked into Node, of the C
-/// library, and of the kernel's doors.
+/// library, and of the kernel's entry points.
 const HOMELESS: &[(&str, Category)] = &[
     ("llhttp", Category::NodeCore),
     ("http_parser_", Category::NodeCore),

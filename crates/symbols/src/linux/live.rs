@@ -74,7 +74,7 @@ pub struct Walker<'a> {
     unnamed: FxHashMap<Reason, u64>,
     /// The threads for which memory was read, and those for which it must not be: one has blocked whoever did.
     tried: FxHashSet<u32>,
-    shunned: FxHashSet<u32>,
+    excluded: FxHashSet<u32>,
     /// Whether the kernel has lost records, which may have been mappings.
     has_lost: bool,
     steps: Vec<Step>,
@@ -126,10 +126,10 @@ type RowKey = (u32, FunctionId, Tier, u32, u32, bool);
 const MOST_ROWS: usize = 1 << 18;
 
 impl<'a> Walker<'a> {
-    /// A walker whose frames have numbers from `first_row` on, and which reads nothing for the threads `shunned`.
+    /// A walker whose frames have numbers from `first_row` on, and which reads nothing for the threads `excluded`.
     pub fn new(
         first_row: u32,
-        shunned: &[u32],
+        excluded: &[u32],
         host: &'a dyn Host,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
@@ -143,7 +143,7 @@ impl<'a> Walker<'a> {
             scripts: Scripts::default(),
             unnamed: FxHashMap::default(),
             tried: FxHashSet::default(),
-            shunned: shunned.iter().copied().collect(),
+            excluded: excluded.iter().copied().collect(),
             has_lost: false,
             steps: Vec::new(),
             is_cut: false,
@@ -261,7 +261,7 @@ impl<'a> Walker<'a> {
     fn walk(&mut self, sample: &Sample<'_>, pid: u32) {
         let row = self.world.processes.row(Some(pid));
         let tid = sample.tid.unwrap_or(pid);
-        let may_read = !self.leaves_heap && !self.shunned.contains(&tid);
+        let may_read = !self.leaves_heap && !self.excluded.contains(&tid);
         if may_read && self.tried.insert(tid) {
             (self.found)(Found::Trying(tid));
         }

@@ -46,7 +46,7 @@ pub(super) enum Outcome {
     Damaged(String),
 }
 
-/// The door to the disk, with what may still be read.
+/// Access to the disk, with what may still be read.
 pub(super) struct Finder<'a> {
     files: &'a dyn Files,
     bytes_left: u64,

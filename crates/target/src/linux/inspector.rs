@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::door::USUAL_PORTS;
+use crate::inspector_port::USUAL_PORTS;
 use crate::linux::command::Command;
 use crate::linux::proc::Proc;
 

@@ -1,5 +1,5 @@
-//! The door on systems where nobody can tell from outside whether SIGUSR1 would kill: none is opened there. A port that
-//! the user opened is reached by its address.
+//! The inspector port on systems where nothing outside a process shows whether SIGUSR1 would kill it: none is opened
+//! there. A port that the user opened is reached by its address.
 
 use std::convert::Infallible;
 use std::io;
@@ -9,9 +9,9 @@ use super::{Opening, Refusal};
 
 /// An inspector that listens. There is none here.
 #[derive(Debug)]
-pub struct Door(Infallible);
+pub struct InspectorPort(Infallible);
 
-impl Door {
+impl InspectorPort {
     /// Whose port is whose is not known here.
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
         Err(Refusal::NotHere(pid))
@@ -52,7 +52,7 @@ impl Door {
         match self.0 {}
     }
 
-    /// Whether nobody listens there any more.
+    /// Whether nothing listens there any more.
     pub fn is_closed(&self) -> bool {
         match self.0 {}
     }

@@ -14,7 +14,7 @@ use sys::pidfd::Pidfd;
 use super::listeners::SignalTree;
 use super::network::Network;
 use super::{hold, own_listeners, unseen};
-use crate::door::{Holder, Opening, Refusal, USUAL_PORTS};
+use crate::inspector_port::{Holder, Opening, Refusal, USUAL_PORTS};
 use crate::linux::access::{SIGUSR1, YOUNGEST_S};
 use crate::linux::binary::{Binaries, Program};
 use crate::linux::command::Command;

@@ -1,4 +1,4 @@
-//! Why a door stays shut. One sentence each, and what to do instead.
+//! Why an inspector port stays closed. One sentence each, and what to do instead.
 
 use std::io;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The door on Linux: SIGUSR1 by pidfd, behind a gate; the port found among the listening sockets of the process; a
-//! connection through its network, whichever that is.
+//! The inspector port on Linux: SIGUSR1 by pidfd, behind a gate; the port found among the listening sockets of
+//! the process; a connection through its network, whichever that is.
 
 mod gate;
 mod listeners;
@@ -23,7 +23,7 @@ use network::Network;
 
 /// An inspector that listens.
 #[derive(Debug)]
-pub struct Door {
+pub struct InspectorPort {
     pid: u32,
     listener: Listener,
     network: Network,
@@ -40,7 +40,7 @@ const MOST_QUESTIONS: u32 = 3;
 /// How long the port may take to answer that it is one.
 const CONNECT: Duration = Duration::from_millis(500);
 
-impl Door {
+impl InspectorPort {
     /// A port that is open already: by --inspect, or since an earlier SIGUSR1. Nothing is sent to the process, and only
     /// ports that are likely its inspector are asked.
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
@@ -60,8 +60,8 @@ impl Door {
     /// An open port, or one that SIGUSR1 opens: sent only where that neither kills the process nor runs code of its own,
     /// and where we can reach the port afterwards.
     pub fn open(pid: u32, opening: &Opening) -> Result<Self, Refusal> {
-        if let Some(door) = Self::find(pid)? {
-            return Ok(door);
+        if let Some(inspector) = Self::find(pid)? {
+            return Ok(inspector);
         }
         let proc = Proc::default();
         let gate = Gate::new(&proc, pid)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sys::pidfd::Pidfd;
 
-use crate::door::Refusal;
+use crate::inspector_port::Refusal;
 use crate::linux::proc::Proc;
 
 /// How the network of a process is reached.
