@@ -2,8 +2,8 @@
 //! original files, lines and names, for every script whose map is found. It does not matter where the profile comes
 //! from. What is not found stays as it was, silently: many recordings come from other machines.
 //!
-//! [`apply`] reads no text of original files; [`with_texts`] and [`text_of`] do, for those who want to see it. Nothing is
-//! ever fetched.
+//! [`apply`] reads no text of original files; [`with_texts`] and [`text_of`] do, for those who want to see it. Nothing
+//! is ever fetched.
 
 mod address;
 mod comment;

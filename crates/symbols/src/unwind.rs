@@ -101,7 +101,7 @@ const MOST_BYTES: usize = 1 << 29;
 /// framehop tells the modules of two processes apart by 16 bits; an old rule must not meet a new number.
 const MOST_CACHED_MODULES: usize = 1 << 14;
 
-/// A file whose tables speak of less than this part of its code has none to speak of.
+/// Tables that cover less than this part of a file's code do not count.
 const SMALLEST_PART: u64 = 16;
 
 /// Nothing of user space lies below the first page.
@@ -152,8 +152,8 @@ impl Unwinders {
         self.settle(moment, moment.machine().unwrap_or(&X86_64));
     }
 
-    /// Appends the frames of user space, the leaf first. Somebody who knows better than the tables what the innermost
-    /// frames are has put them there already. Whether the way led past the end of the copy, or is too long.
+    /// Appends the frames of user space, the leaf first. A caller that knows the innermost frames better than the
+    /// tables do has put them there already. Whether the way led past the end of the copy, or is too long.
     pub(crate) fn steps(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, steps: &mut Vec<Step>) -> bool {
         let Some(registers) = sample.user_registers else { return false };
         let machine = if moment.arch.is_some() { moment.machine() } else { Machine::of(registers) };
@@ -412,7 +412,7 @@ where
     U::UnwindRegs: FrameOf,
 {
     /// Goes on until the end of the stack, or of what was copied of it: whether it was that. What is no code calls
-    /// nobody: there the frame pointer was used for something else.
+    /// nothing: there the frame pointer was used for something else.
     fn callers(&mut self, leaf: Step, mut regs: U::UnwindRegs, steps: &mut Vec<Step>) -> bool {
         if self.stack.start < PAGE {
             return false;

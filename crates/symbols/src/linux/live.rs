@@ -1,5 +1,5 @@
-//! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
-//! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
+//! Samples of a running process, walked and named while they are fresh: V8's objects move, so a later read finds
+//! something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
 mod host;
 mod scripts;
@@ -70,9 +70,9 @@ pub struct Walker<'a> {
     tries: Tries,
     rows: Rows,
     scripts: Scripts,
-    /// Why frames of generated code got no name, since somebody asked.
+    /// Why frames of generated code got no name, since the last question.
     unnamed: FxHashMap<Reason, u64>,
-    /// The threads for which memory was read, and those for which it must not be: one has blocked whoever did.
+    /// The threads for which memory was read, and those for which it must not be: a read for one of these has blocked.
     tried: FxHashSet<u32>,
     excluded: FxHashSet<u32>,
     /// Whether the kernel has lost records, which may have been mappings.
@@ -220,15 +220,16 @@ impl<'a> Walker<'a> {
         self.unnamed.drain().map(|(reason, count)| (reason.label(), count))
     }
 
-    /// How many stacks were deeper than their copies since the last time. Their outer part is not read from live memory:
-    /// that it is unchanged does not prove that the thread is still there. What a thread has returned from stays as it was
-    /// until other calls take its place, and these begin at the outer end: inner callers of one moment would get the
-    /// root of another.
+    /// How many stacks were deeper than their copies since the last time. Their outer part is not read from live
+    /// memory: that it is unchanged does not prove that the thread is still there. What a thread has returned from
+    /// stays as it was until other calls take its place, and these begin at the outer end: inner callers of one moment
+    /// would get the root of another.
     pub fn take_losses(&mut self) -> Option<(Loss, u64)> {
         Some((Loss::StackCut, std::mem::take(&mut self.cut))).filter(|(_, count)| *count > 0)
     }
 
-    /// Reads what will be needed of the files of all processes that are known: their first samples need not wait for it.
+    /// Reads what will be needed of the files of all processes that are known: their first samples need not wait for
+    /// it.
     pub fn prepare(&mut self) {
         for row in 0..self.world.processes.rows.len() as u32 {
             let moment = self.world.moment(row, Some(std::env::consts::ARCH));
@@ -469,7 +470,7 @@ fn step_of(frame: &Frame) -> Step {
     Step { pc: frame.pc, fp: frame.fp, is_return_address: frame.is_return_address }
 }
 
-/// What stands at an address. The builtins are the code of the engine's binary that no table speaks of.
+/// What stands at an address. The builtins are the code of the engine's binary that no table covers.
 fn kind_at(moment: &Moment<'_>, unwinders: &Unwinders, engines: &Engines, address: u64) -> Kind {
     let Some(place) = moment.process.find(address).map(|id| moment.place(id)) else { return Kind::Unmapped };
     match place {
