@@ -92,7 +92,7 @@ fn a_listener_of_its_own_is_left_alone() {
     for (version, refusal) in refusals(&[], &format!("{LISTENS}; process.on('SIGTERM', () => {{}})")) {
         assert!(matches!(refusal, Refusal::OwnListener(_)), "{version}: {refusal}");
     }
-    // Listeners to other signals are nobody's business.
+    // Listeners to other signals do not matter.
     for (version, binary) in nodes() {
         let (_, flag) = port_flag();
         let signals =
@@ -214,7 +214,7 @@ fn who_has_ended_is_not_signalled() {
     while !state().contains("State:\tZ") {
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(matches!(open(pid), Err(Refusal::Ended(_))), "nobody has waited for it yet");
+    assert!(matches!(open(pid), Err(Refusal::Ended(_))), "its parent has not waited for it yet");
     child.wait().unwrap();
     assert!(matches!(open(pid), Err(Refusal::Ended(_))));
 }
@@ -301,7 +301,7 @@ fn a_long_native_call_does_not_open_and_perf_is_advised() {
     }
 }
 
-/// The inspector is on a port that nobody can guess, beside a server of the program.
+/// The inspector is on a port that cannot be guessed, beside a server of the program.
 #[test]
 fn an_open_port_is_found_among_others() {
     let server = "require('http').createServer((request, answer) => { console.log('ASKED'); answer.end('{}'); })\
@@ -392,7 +392,7 @@ fn a_program_without_a_fixed_place_tells_too() {
     }
 }
 
-/// A stripped binary does not tell whether anybody listens: the user must.
+/// A stripped binary does not tell whether the program listens: the user must.
 #[test]
 fn a_stripped_binary_needs_a_word() {
     let Some((_, binary)) = nodes().pop() else { return };

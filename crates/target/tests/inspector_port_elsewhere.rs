@@ -74,7 +74,7 @@ fn another_network_is_entered() {
     }
 }
 
-/// A program may choose the port while it runs, where nobody outside sees it; and a server of its own may open at the
+/// A program may choose the port while it runs, where nothing outside shows it; and a server of its own may open at the
 /// same moment.
 #[test]
 fn the_port_is_where_the_program_wants_it() {
@@ -115,7 +115,7 @@ fn a_network_that_is_down_is_said() {
     }
 }
 
-/// A user without root has no business in another network.
+/// A user without root may not enter another network.
 #[test]
 fn another_network_needs_a_right() {
     if std::env::var_os(INNER).is_some() {
@@ -196,7 +196,7 @@ impl Nobody {
         Some(Self(folder))
     }
 
-    /// A Node that everybody may run.
+    /// A Node that every user may run.
     fn node(&self) -> Option<PathBuf> {
         let Some(binary) = node("24.21.0") else {
             println!("skipped: Node 24.21.0 is not in the cache");

@@ -57,8 +57,8 @@ impl InspectorPort {
         Ok(found.map(|listener| Self { pid, listener, network, is_ours: false }))
     }
 
-    /// An open port, or one that SIGUSR1 opens: sent only where that neither kills the process nor runs code of its own,
-    /// and where we can reach the port afterwards.
+    /// An open port, or one that SIGUSR1 opens: sent only where that neither kills the process nor runs code of its
+    /// own, and where we can reach the port afterwards.
     pub fn open(pid: u32, opening: &Opening) -> Result<Self, Refusal> {
         if let Some(inspector) = Self::find(pid)? {
             return Ok(inspector);

@@ -7,10 +7,10 @@ use std::time::Duration;
 /// is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Zero, or a number that would mean a group or everybody.
+    /// Zero, or a number that would mean a group or every process.
     #[error("{0} is not the id of a process")]
     NoProcess(u32),
-    /// Us.
+    /// Ourselves.
     #[error("process {0} is nodescope itself")]
     Ourselves(u32),
     /// It is not there any more.
@@ -36,7 +36,7 @@ pub enum Refusal {
     /// Node does not listen to signals in its first moments.
     #[error("process {0} has only just started, and SIGUSR1 could kill it")]
     Young(u32),
-    /// Nobody runs there that could open anything.
+    /// No thread of it runs that could open anything.
     #[error("process {0} is stopped, as by SIGSTOP or a debugger, and cannot open its inspector")]
     Stopped(u32),
     /// Nothing would catch the signal.
@@ -58,7 +58,7 @@ pub enum Refusal {
     /// The program would take the signal for its own.
     #[error("process {0} has a SIGUSR1 listener of its own: that would run, and no inspector would open")]
     OwnListener(u32),
-    /// Node's cluster passes the signal on, to processes that nobody has looked at.
+    /// Node's cluster passes the signal on, to processes that were not looked at.
     #[error(
         "process {0} is the primary of a cluster: it would signal its workers in turn, and could kill them"
     )]
@@ -71,7 +71,7 @@ pub enum Refusal {
         /// What is in the way.
         why: String,
     },
-    /// Somebody else listens where the inspector would.
+    /// Something else listens where the inspector would.
     #[error("port {port}, where the inspector of process {pid} would listen, is taken by {holder}")]
     PortTaken {
         /// The process.
@@ -91,7 +91,7 @@ pub enum Refusal {
         /// What the kernel said.
         error: io::Error,
     },
-    /// Nobody here could pass the question on.
+    /// Nothing here could pass the question on.
     #[error("process {pid} could not be asked to open its inspector: {why}")]
     NotAsked {
         /// The process.
@@ -137,7 +137,7 @@ pub enum Holder {
         /// Whether it has the same parent, or is the parent: they are one cluster.
         is_kin: bool,
     },
-    /// Somebody that this user may not see.
+    /// A process that this user may not see.
     #[error("another process")]
     Unknown,
 }

@@ -58,7 +58,7 @@ impl Listeners {
     }
 }
 
-/// The listening sockets of a process's network, whoever has them.
+/// The listening sockets of a process's network, whichever process has them.
 pub(crate) fn listeners_beside(proc: &Proc, pid: u32) -> Vec<Listener> {
     let tables = ["net/tcp", "net/tcp6"].map(|name| proc.table_of(pid, name).unwrap_or_default());
     tables.iter().flat_map(|table| table.lines().filter_map(listener_in)).collect()

@@ -1,4 +1,4 @@
-//! What the settings of this machine, and our own standing on it, allow. Everything is read from files, and nothing
+//! What the settings of this machine, and our own rights on it, allow. Everything is read from files, and nothing
 //! is tried, so a made-up folder serves as well as a real machine.
 
 use std::path::Path;

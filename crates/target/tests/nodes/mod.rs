@@ -122,7 +122,7 @@ impl Running {
         assert!(!self.printed().contains("LISTENER"), "{}", self.printed());
     }
 
-    /// It lives, and has not even noticed that anybody looked.
+    /// It lives, and has not even noticed that it was looked at.
     pub fn assert_untouched(&mut self) {
         self.assert_unharmed();
         assert!(!self.printed().contains("ebugger"), "{}", self.printed());

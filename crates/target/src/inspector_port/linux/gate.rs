@@ -1,5 +1,5 @@
 //! What must hold before a process is sent SIGUSR1: it kills a program that does not expect it, runs code of one that
-//! has plans for it, and opens a port that somebody must be able to close. Slow questions come first; what can
+//! listens to it, and opens a port that we must be able to close. Slow questions come first; what can
 //! change is asked right before the signal.
 
 use std::fs;
