@@ -98,18 +98,18 @@ impl Drop for OpenInspector {
     }
 }
 
-/// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be taken
-/// back, until the target has a timer that does the same. It learns of our death because its input ends.
+/// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be
+/// taken back, until the target has a timer that does the same. It learns of our death because its input ends.
 struct CleanupProcess {
     child: Child,
 }
 
 impl CleanupProcess {
-    /// Without one, a recording is as good as it was.
+    /// Starts one. A recording can do without it.
     fn start(pid: u32) -> Option<Self> {
         let mut command = Job::CloseInspector.command().ok()?;
         command.stdin(Stdio::piped());
-        // What waits for the end of our output does not wait for this process, and what kills our group does not kill it.
+        // A program that reads our output to its end does not wait for it, and killing our group does not kill it.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         start_in_own_group(&mut command);
         let mut child = command.spawn().ok()?;
@@ -117,14 +117,14 @@ impl CleanupProcess {
         Some(Self { child })
     }
 
-    /// We do not do it any more.
+    /// From now on it closes the inspector, not we.
     fn take_over(mut self) {
         drop(self.child.stdin.take());
     }
 }
 
 impl Drop for CleanupProcess {
-    /// Nothing is left to be done. What goes wrong here is that it has ended already.
+    /// Tells it that nothing is left to be done. A failure here means that it has ended already.
     fn drop(&mut self) {
         if let Some(mut input) = self.child.stdin.take() {
             let _ = input.write_all(&Message::Released.encode());
@@ -134,7 +134,7 @@ impl Drop for CleanupProcess {
     }
 }
 
-/// Closes an inspector when the recorder that opened it is killed, which this program was started for.
+/// The job of a cleanup process: closes an inspector when the recorder that opened it is killed.
 pub fn close_inspector() {
     let mut stdin = std::io::stdin().lock();
     let Ok(Some(Message::Close(pid))) = Message::read(&mut stdin) else { return };
@@ -175,7 +175,7 @@ fn is_closed(port: &InspectorPort) -> bool {
     true
 }
 
-/// Closes an inspector by a conversation of its own; whether it did.
+/// Closes an inspector by a connection of its own; whether it did.
 fn close(port: &InspectorPort) -> bool {
     let ask = || -> Result<(), Error> {
         let listed = inspector::list(&mut port.connect()?, CLOSING)?;
