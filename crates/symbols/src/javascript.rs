@@ -43,7 +43,7 @@ pub(crate) struct NamedFunction {
     kind: FunctionKind,
 }
 
-/// More places than programs have that were hot.
+/// More hot places than programs have.
 const MOST_ROWS: usize = 1 << 22;
 
 impl JavaScriptNames {

@@ -111,7 +111,7 @@ struct Name<'a> {
     build_id: Option<&'a str>,
 }
 
-/// The frames, grouped by who can name them.
+/// The frames, grouped by what can name them.
 #[derive(Default)]
 struct Groups {
     kernel: Vec<Wanted>,

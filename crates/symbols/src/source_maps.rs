@@ -2,7 +2,7 @@
 //! original files, lines and names, for every script whose map is found. It does not matter where the profile comes
 //! from. What is not found stays as it was, silently: many recordings come from other machines.
 //!
-//! [`apply`] reads no text of original files; [`with_texts`] and [`text_of`] do, for those who want to see it. Nothing
+//! [`apply`] reads no text of original files; [`with_texts`] and [`text_of`] do, for callers that show it. Nothing
 //! is ever fetched.
 
 mod address;

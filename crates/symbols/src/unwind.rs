@@ -86,7 +86,7 @@ pub(crate) const MOST_FRAMES: usize = 1 << 12;
 /// Stacks are not larger.
 const MOST_STACK: u64 = 8 << 20;
 
-/// Processes beyond these begin anew: a made-up recording has millions.
+/// Beyond so many processes, all are forgotten: a made-up recording has millions.
 const MOST_PROCESSES: usize = 64;
 
 /// Mappings of one process that are looked at, those of code among them, and what of these has tables.
@@ -98,7 +98,7 @@ const MOST_EXPRESSIONS: usize = 1 << 12;
 /// Tables of all files.
 const MOST_BYTES: usize = 1 << 29;
 
-/// framehop tells the modules of two processes apart by 16 bits; an old rule must not meet a new number.
+/// framehop tells the modules of two processes apart by 16 bits: its caches are emptied before a number is used again.
 const MOST_CACHED_MODULES: usize = 1 << 14;
 
 /// Tables that cover less than this part of a file's code do not count.
@@ -152,8 +152,8 @@ impl Unwinders {
         self.settle(moment, moment.machine().unwrap_or(&X86_64));
     }
 
-    /// Appends the frames of user space, the leaf first. A caller that knows the innermost frames better than the
-    /// tables do has put them there already. Whether the way led past the end of the copy, or is too long.
+    /// Appends the frames of user space, the leaf first. `steps` holds the innermost frames already where they are
+    /// known better than from the tables. Whether the way led past the end of the copy, or is too long.
     pub(crate) fn steps(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, steps: &mut Vec<Step>) -> bool {
         let Some(registers) = sample.user_registers else { return false };
         let machine = if moment.arch.is_some() { moment.machine() } else { Machine::of(registers) };

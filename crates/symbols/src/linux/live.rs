@@ -30,10 +30,10 @@ pub use host::{Host, ProcessMemory, Whereabouts};
 /// The registers of the only machine whose V8 is read so far.
 const NUMBERS: RegisterNumbers = X86_64.registers;
 
-/// So few frames of native code have lost their callers: every thread has more.
+/// A stack with so few frames of native code has lost its callers: every thread has more.
 const FEW_STEPS: usize = 3;
 
-/// The kernel follows frame pointers so far, unless it was told otherwise.
+/// So many frames the kernel follows by frame pointers, unless it was told otherwise.
 const KERNEL_FRAMES: usize = 127;
 
 /// What a walker found.
@@ -60,7 +60,7 @@ pub enum Note<'a> {
     Denied(u32),
 }
 
-/// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
+/// Walks samples as they come. It knows only what it is told: mappings come first.
 pub struct Walker<'a> {
     world: World,
     unwinders: Unwinders,
@@ -122,7 +122,7 @@ impl Rows {
 /// A process, a function of its reader, what runs it, where it is, and whether it is inlined.
 type RowKey = (u32, FunctionId, Tier, u32, u32, bool);
 
-/// When so many frames are known, they are told anew: a program that makes functions for days must not fill memory.
+/// When so many frames are known, they are told again: a program that makes functions for days must not fill memory.
 const MOST_ROWS: usize = 1 << 18;
 
 impl<'a> Walker<'a> {

@@ -37,7 +37,7 @@ pub(super) struct Origin<'a> {
     pub(super) starts: u32,
 }
 
-/// The map cannot be read. Why is not told in the map's own words: it may be any file.
+/// The map cannot be read. The reason does not quote the map, which may be any file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MapError {
     Json,
@@ -233,7 +233,7 @@ struct Written<'a> {
     sections: Option<List<Section<'a>>>,
 }
 
-/// The other part of a map, which only those need who want to see the text.
+/// The other part of a map, which is needed only to show the text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WithContents<'a> {

@@ -1,4 +1,4 @@
-//! When it is tried again to find the V8 of a process. A try may fail for a moment: while a process becomes another
+//! When to try again to find the V8 of a process. A try may fail for a moment: while a process becomes another
 //! program, its memory and files cannot be read. So no failure is remembered for ever.
 
 use rustc_hash::FxHashMap;
