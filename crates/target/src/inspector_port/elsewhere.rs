@@ -12,7 +12,7 @@ use super::{Opening, Refusal};
 pub struct InspectorPort(Infallible);
 
 impl InspectorPort {
-    /// Whose port is whose is not known here.
+    /// Which process has which port is not known here.
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
         Err(Refusal::NotHere(pid))
     }
@@ -42,12 +42,12 @@ impl InspectorPort {
         match self.0 {}
     }
 
-    /// Whose it is.
+    /// Its process.
     pub fn pid(&self) -> u32 {
         match self.0 {}
     }
 
-    /// Whether the port was closed before, and it is on us to close it.
+    /// Whether the port was closed before, and we have to close it.
     pub fn opened_by_us(&self) -> bool {
         match self.0 {}
     }

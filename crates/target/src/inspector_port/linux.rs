@@ -1,5 +1,5 @@
-//! The inspector port on Linux: SIGUSR1 by pidfd, behind a gate; the port found among the listening sockets of
-//! the process; a connection through its network, whichever that is.
+//! The inspector port on Linux: SIGUSR1 by pidfd, after the checks in `gate`; the port found among the listening
+//! sockets of the process; a connection through its network, whichever that is.
 
 mod gate;
 mod listeners;
@@ -73,7 +73,7 @@ impl InspectorPort {
         let end = Instant::now() + opening.within;
         loop {
             let is_over = Instant::now() >= end;
-            // What explains it is looked at first: the port may open in this very moment.
+            // The reason is looked for first: the port may open in this very moment.
             let why = is_over.then(|| gate.no_port(opening.within));
             if let Some(listener) = newcomers.inspector(&network) {
                 return Ok(Self { pid, listener, network, is_ours: true });
@@ -110,12 +110,12 @@ impl InspectorPort {
         self.listener.address.port()
     }
 
-    /// Whose it is.
+    /// Its process.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether the port was closed before, and it is on us to close it.
+    /// Whether the port was closed before, and we have to close it.
     pub fn opened_by_us(&self) -> bool {
         self.is_ours
     }

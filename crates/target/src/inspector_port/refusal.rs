@@ -63,7 +63,7 @@ pub enum Refusal {
         "process {0} is the primary of a cluster: it would signal its workers in turn, and could kill them"
     )]
     Primary(u32),
-    /// It cannot be seen whether the program would.
+    /// It cannot be seen whether the program listens to the signal.
     #[error("it cannot be seen whether process {pid} has a SIGUSR1 listener of its own: {why}")]
     Unseen {
         /// The process.
@@ -78,7 +78,7 @@ pub enum Refusal {
         pid: u32,
         /// The port.
         port: u16,
-        /// Who has it.
+        /// What has it.
         holder: Holder,
         /// Whether that turned out only after the signal.
         was_signalled: bool,
@@ -116,12 +116,12 @@ pub enum Refusal {
         /// How long we waited.
         within: Duration,
     },
-    /// The signal was sent, and then it was gone.
+    /// The signal was sent, and then the process was gone.
     #[error("process {0} ended after it was asked to open its inspector")]
     EndedAfterSignal(u32),
 }
 
-/// Who has a port.
+/// What has a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Holder {
     /// The program itself listens there, and it is no inspector.

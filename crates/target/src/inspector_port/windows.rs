@@ -79,12 +79,12 @@ impl InspectorPort {
         self.listener.port()
     }
 
-    /// Whose it is.
+    /// Its process.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether the port was closed before, and it is on us to close it.
+    /// Whether the port was closed before, and we have to close it.
     pub fn opened_by_us(&self) -> bool {
         self.is_ours
     }

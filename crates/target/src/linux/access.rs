@@ -1,4 +1,4 @@
-//! By which ways this user gets at a process, and why not. Nothing is tried: the answer comes from what the kernel
+//! Which ways this user has into a process, and why not. Nothing is tried: the answer comes from what the kernel
 //! says of us, of the process and of its own settings.
 
 use serde::Serialize;

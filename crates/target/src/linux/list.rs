@@ -74,7 +74,7 @@ pub struct Process {
 pub struct List {
     /// The busiest first, tools last.
     pub processes: Vec<Process>,
-    /// How many processes of others this user may not look at, and nothing says what they are.
+    /// How many processes of other users this user may not look at, and nothing says what they are.
     pub hidden: usize,
 }
 

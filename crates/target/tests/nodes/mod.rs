@@ -110,7 +110,7 @@ impl Running {
         }
     }
 
-    /// Waits until it is no young process any more.
+    /// Waits until it is old enough for the signal.
     pub fn settle(&self) {
         std::thread::sleep(SETTLED.saturating_sub(self.started.elapsed()));
     }

@@ -128,7 +128,7 @@ impl Gate {
         wanted_port(&self.command).unwrap_or(*USUAL_PORTS.start())
     }
 
-    /// Who has its port already.
+    /// What has its port already.
     fn holder(&self, own: &[Listener], counts: impl Fn(&Listener) -> bool) -> Option<Holder> {
         let port = self.port();
         if port == 0 {
