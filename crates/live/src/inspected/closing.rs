@@ -26,7 +26,7 @@ use windows::start_in_own_group;
 const CLOSING: Duration = Duration::from_millis(600);
 /// How long a port that opens too late is waited for, to close it.
 const LATE: Duration = Duration::from_secs(30);
-/// How often it is looked at: the kernel goes through all connections of a machine to tell who listens.
+/// How often a port is looked at: the kernel goes through all connections of a machine to list listening sockets.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
@@ -99,7 +99,7 @@ impl Drop for OpenInspector {
 }
 
 /// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be
-/// taken back, until the target has a timer that does the same. It learns of our death because its input ends.
+/// taken back, until the target has a timer that does the same. The end of its input tells it that we have ended.
 struct CleanupProcess {
     child: Child,
 }

@@ -68,7 +68,7 @@ pub struct Look {
     pub was_blocked: bool,
     /// Why lookers ended before they should: that is a bug of ours.
     pub crashes: Vec<String>,
-    /// Who told of each thread: what the same looker says later is better.
+    /// Which looker told of each thread: what the same one says later is better.
     told_by: BTreeMap<u32, Depth>,
 }
 

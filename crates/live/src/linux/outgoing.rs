@@ -62,7 +62,7 @@ impl<'a> Outgoing<'a> {
                 }
             }
             Found::Trying(tid) => {
-                // It is told before it is done. A recorder that is gone shows at the next round.
+                // The recorder is told before the read. One that has ended shows at the next round.
                 self.batch.trying = *tid;
                 let _ = self.send(true);
             }
