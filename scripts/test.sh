@@ -65,7 +65,7 @@ test_browser() {
 test_rust() { cargo test --workspace --no-fail-fast "$@" -- --show-output; }
 
 # These wait for a target or for an engine most of the time: they run beside the others.
-patient=(docker doctor door door_elsewhere inspector inspector_inlined)
+patient=(docker doctor inspector inspector_inlined inspector_port inspector_port_elsewhere)
 # Nothing runs beside these.
 alone=(inspector_shares)
 

@@ -1,5 +1,5 @@
-//! Sessions by Node's own profiler, through the inspector: of one process, of several one after another or in turn, or of
-//! a target at an address. [`record`] takes [`Place`]s and [`Options`] and works until the time is over or the
+//! Sessions by Node's own profiler, through the inspector: of one process, of several one after another or in turn, or
+//! of a target at an address. [`record`] takes [`Place`]s and [`Options`] and works until the time is over or the
 //! [`Recipient`] wants an end. It tells the recipient everything as [`News`]: above all chunks of our own file, which
 //! follow [`profile::file::file_header`] and make a recording of which every prefix of chunks opens.
 //!
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A chunk is a window of V8's profiler, or what is known at the end. A window lasts a second, and longer, up to ten,
-//! where a change of windows would cost the target more than 0.4 % of its time (`crates/inspector/src/pace.rs`): shorter
-//! chunks would make the target pay for more windows. Nothing is printed here, and an inspector that was opened for a
-//! session is closed again, whatever happens.
+//! where a change of windows would cost the target more than 0.4 % of its time (`crates/inspector/src/pace.rs`):
+//! shorter chunks would make the target pay for more windows. Nothing is printed here, and an inspector that was opened
+//! for a session is closed again, whatever happens.
 
 mod closing;
 mod collect;

@@ -45,7 +45,7 @@ impl Job {
         Ok(command)
     }
 
-    /// Lets a program that this one becomes not take the job for its own.
+    /// Keeps a program that this one becomes from taking the job for its own.
     pub fn forget(command: &mut Command) {
         command.env_remove(VARIABLE);
     }

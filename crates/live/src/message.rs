@@ -1,6 +1,6 @@
-//! What programs of ours say to each other: one type, and here alone how it becomes bytes and is understood again. Both
-//! are the same program on the same machine, but one that crashed may have written anything: no bytes make a reader
-//! fail, loop, or take more memory than they have.
+//! What nodescope's own processes say to each other: one type, and here alone how it becomes bytes and is understood
+//! again. Both are the same program on the same machine, but one that crashed may have written anything: no bytes make
+//! a reader fail, loop, or take more memory than they have.
 //!
 //! ```text
 //! length u32   of what follows

@@ -5,7 +5,7 @@ use std::fs;
 
 use symbols::Owners;
 
-/// Whom to believe where nothing is known of a process: ourselves, and the user who called us with sudo.
+/// The users to believe where nothing is known of a process: our own, and the one who called us with sudo.
 pub fn default_owners() -> Owners {
     let sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
     match sys::users::effective() {
@@ -29,7 +29,7 @@ pub fn of_process(pid: u32) -> Vec<u32> {
     users
 }
 
-/// Whom root of a user namespace is outside of it: lines of first inside, first outside, how many.
+/// The user that root of a user namespace is outside of it, from lines of first inside, first outside, how many.
 fn namespace_root(uid_map: &str) -> Option<u32> {
     let mut lines =
         uid_map.lines().map(|line| line.split_whitespace().map_while(|number| number.parse().ok()));

@@ -1,5 +1,5 @@
-//! Sessions by Node's own profiler, without the command line: what chunks hold when they come out, and how a session tells
-//! what goes wrong. Opening and closing ports is proven with the program, in crates/nodescope/tests/inspector.rs.
+//! Sessions by Node's own profiler, without the command line: what chunks hold when they come out, and how a session
+//! tells what goes wrong. Opening and closing ports is proven with the program, in crates/nodescope/tests/inspector.rs.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skipped")]

@@ -179,7 +179,7 @@ fn a_thread_that_blocks_readers_costs_only_its_own_names() {
     println!("main thread, named: {named} when the thread was found, {} later", total(&after, "spin"));
     let (said, readers) = recorder.end();
     assert!((2..=4).contains(&readers), "{readers} readers: the stuck ones are replaced, and no more");
-    assert!(said.contains("blocks whoever reads"), "{said}");
+    assert!(said.contains("blocks every reader"), "{said}");
     let report = json(&["report", "--json", &out]);
     assert_eq!(report["losses"]["helper_crashes"], 0, "it is the target's fault");
     let mut threads = report["threads"].as_array().unwrap().iter();
@@ -197,7 +197,7 @@ fn many_threads_that_block_readers_end_in_a_sentence() {
     let out = scratch.path("a.nodescope");
     let_go(&scratch);
     let mut recorder = Recorder::start(&node, &out);
-    let given_up = "the memory of the target blocks whoever reads it";
+    let given_up = "the memory of the target blocks every reader";
     recorder.wait_until("it is given up", |report| has_note(report, given_up));
     // Its stacks are walked all the same.
     let rooted = |report: &Value| total(report, "node::Start").max(total(report, "_start"));

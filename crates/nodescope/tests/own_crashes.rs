@@ -99,7 +99,7 @@ fn a_reader_that_is_killed_costs_no_sample() {
     for wanted in ["has crashed (SIGKILL", "has crashed (SIGABRT", "please report it"] {
         assert!(notes.contains(wanted) && said.contains(wanted), "{wanted}: {notes}, {said}");
     }
-    assert!(!notes.contains("blocks whoever reads"), "it is not the target's fault: {notes}");
+    assert!(!notes.contains("blocks every reader"), "it is not the target's fault: {notes}");
     assert_eq!(report["losses"]["helper_crashes"], 2);
     let named = named(&report);
     println!("{named:.3} of the samples have names");
@@ -136,7 +136,7 @@ fn a_reader_that_panics_is_reported_with_its_message() {
     for wanted in ["has crashed (a test wants it at crates/live/src/", "has crashed too often"] {
         assert!(notes.contains(wanted) && said.contains(wanted), "{wanted}: {notes}, {said}");
     }
-    assert!(!notes.contains("blocks whoever reads"), "it is not the target's fault: {notes}");
+    assert!(!notes.contains("blocks every reader"), "it is not the target's fault: {notes}");
     // Five that read names, and one that does not.
     assert_eq!(report["losses"]["helper_crashes"], 6, "{}", report["losses"]);
     let unwalked = report["functions"].as_array().unwrap().iter().find(|row| row["name"] == "… not walked");

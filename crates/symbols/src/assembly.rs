@@ -301,7 +301,8 @@ fn with_reasons_of_heap(mut unnamed: BTreeMap<String, u64>, namer: &Namer) -> BT
     unnamed
 }
 
-/// Why no process can have names for what it generates, where all of them share the reason: a perf map is then no advice.
+/// Why no process can have names for what it generates, where all of them share the reason: a perf map is then no
+/// advice.
 fn reason_of_all(namer: &Namer) -> Option<&str> {
     let mut reasons = namer.facts.values().map(|facts| facts.unnamed.as_str());
     let first = reasons.next().filter(|reason| !reason.is_empty())?;

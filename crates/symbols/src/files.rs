@@ -1,4 +1,4 @@
-//! The only door to the disk. Only regular files are opened: a pipe would block, a device may do anything.
+//! The only access to the disk. Only regular files are opened: a pipe would block, a device may do anything.
 
 #[cfg(not(unix))]
 mod elsewhere;
@@ -22,7 +22,7 @@ pub trait Files: Send + Sync {
     /// Opens a file. With a root, the path and its links are those that a process with this root would see.
     fn open(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>>;
 
-    /// Opens a file in a folder where everybody may write, such as /tmp: a link there may lead to what only we may
+    /// Opens a file in a folder where every user may write, such as /tmp: a link there may lead to what only we may
     /// read, so it is refused.
     fn open_unlinked(&self, root: Option<&Path>, path: &Path) -> io::Result<Box<dyn OpenFile>> {
         self.open(root, path)
@@ -82,7 +82,7 @@ impl Files for Disk {
     }
 }
 
-/// Opens a regular file that is no link, even if somebody exchanges it meanwhile.
+/// Opens a regular file that is no link, even if it is exchanged meanwhile.
 fn open_itself(path: &Path) -> io::Result<File> {
     let refuse = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     let seen = fs::symlink_metadata(path)?;
@@ -115,7 +115,7 @@ fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
     let refuse = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     let path = match root {
         None => path,
-        // The kernel itself finds the way inside, so that nobody can exchange a link meanwhile.
+        // The kernel itself finds the way inside, so that no process can exchange a link meanwhile.
         Some(root) => match sys::files::open_in(root, path) {
             Err(error) if is_refused(&error) => &inside(root, path)?,
             file => {
@@ -137,7 +137,8 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
 }
 
-/// For kernels that do not: the path that a process with that root means. A link of a container must not lead to a file of ours.
+/// For kernels that do not: the path that a process with that root means. A link of a container must not lead to a file
+/// of ours.
 fn inside(root: &Path, path: &Path) -> io::Result<PathBuf> {
     let mut found = PathBuf::new();
     let mut rest = parts_reversed(path);

@@ -1,6 +1,6 @@
-//! A recording that is named while it is made. Records come in through [`GrowingNamer::sink`]; [`GrowingNamer::chunk`] names
-//! what is new, applies source maps to it, and gives it as the next part of a file. Samples that were given are kept no
-//! longer: a long recording takes no more memory than its distinct stacks do.
+//! A recording that is named while it is made. Records come in through [`GrowingNamer::sink`]; [`GrowingNamer::chunk`]
+//! names what is new, applies source maps to it, and gives it as the next part of a file. Samples that were given are
+//! kept no longer: a long recording takes no more memory than its distinct stacks do.
 
 use std::io;
 

@@ -118,7 +118,7 @@ pub(crate) struct Tables {
     pub(crate) frames: (u64, Arc<[u8]>),
     /// Where .text begins.
     pub(crate) text: u64,
-    /// What the tables speak of.
+    /// What the tables cover.
     pub(crate) covered: Vec<Range<u64>>,
     pub(crate) covered_bytes: u64,
     /// The functions of which framehop does not understand the tables.

@@ -1,5 +1,5 @@
-//! JavaScript and WebAssembly that was named when it was seen: from V8's heap into a recording, and out of it again. The
-//! parts of a name stay apart on the whole way; no text is put together and taken apart again.
+//! JavaScript and WebAssembly that was named when it was seen: from V8's heap into a recording, and out of it again.
+//! The parts of a name stay apart on the whole way; no text is put together and taken apart again.
 
 use naming::parts::Parts;
 use profile::classify::generated_by;
@@ -45,7 +45,7 @@ pub(crate) struct NamedFunction {
     kind: FunctionKind,
 }
 
-/// More places than programs have that were hot.
+/// More hot places than programs have.
 const MOST_ROWS: usize = 1 << 22;
 
 impl JavaScriptNames {
@@ -96,7 +96,7 @@ impl JavaScriptNames {
 
 impl NamedFunction {
     fn of(told: &trace::Function<'_>) -> Self {
-        // A script without a name is one of `eval`, for whoever looks at it.
+        // A script without a name counts as one of `eval`.
         let some = |bytes: Option<&[u8]>| bytes.filter(|bytes| !bytes.is_empty()).map(text);
         let generator = some(told.generator);
         Self {

@@ -35,7 +35,7 @@ const MOVE_SIZE: usize = 48;
 /// The flag of a clock that is the processor's own.
 const ARCH_CLOCK: u64 = 1;
 
-/// Longer names are nobody's.
+/// Longer names are made up.
 const LONGEST_NAME: usize = 64 << 10;
 
 /// The code is in the dump, too, but a busy day is less than this.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Longer lines are nobody's names.
+/// Longer lines hold no names.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// So much without a line's end is no text: a hostile file may have terabytes of nothing.
@@ -10,8 +10,8 @@ const MOST_NOISE: usize = 64 << 20;
 
 const BLOCK: usize = 256 << 10;
 
-/// Hands over each whole line, without its end. A last line without an end is still being written: nobody
-/// gets it.
+/// Hands over each whole line, without its end. A last line without an end is still being written, and
+/// is left out.
 pub(crate) fn each_line(mut input: impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0; BLOCK];
     let (mut filled, mut skipped) = (0, 0);

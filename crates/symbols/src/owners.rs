@@ -1,5 +1,5 @@
 //! Whose perf maps and jitdumps are believed. They lie in folders where every user may write, under names that
-//! everybody can guess: another user's file could name any function. A file that the user names is the user's choice.
+//! every user can guess: another user's file could name any function. A file that the user names is the user's choice.
 
 use std::collections::BTreeMap;
 

@@ -30,7 +30,7 @@ const UNKNOWN: &str = "[unknown]";
 /// The outermost frame of a stack whose callers are missing: a leaf without callers would look like a root.
 const DEEPER_THAN_COPY: &str = "… deeper than the copy";
 const NOT_WALKED: &str = "… not walked";
-/// Why JavaScript has no name when its map could have been written by anybody.
+/// Why JavaScript has no name when its map could have been written by any user.
 const ANOTHER_USERS_MAP: &str = "generated code whose perf map belongs to another user";
 
 /// An address that wants a name, and the row of its frame. In a file it is the offset there, as `perf script`
@@ -111,7 +111,7 @@ struct Name<'a> {
     build_id: Option<&'a str>,
 }
 
-/// The frames, grouped by who can name them.
+/// The frames, grouped by what can name them.
 #[derive(Default)]
 struct Groups {
     kernel: Vec<Wanted>,

@@ -2,8 +2,8 @@
 //! original files, lines and names, for every script whose map is found. It does not matter where the profile comes
 //! from. What is not found stays as it was, silently: many recordings come from other machines.
 //!
-//! [`apply`] reads no text of original files; [`with_texts`] and [`text_of`] do, for those who want to see it. Nothing is
-//! ever fetched.
+//! [`apply`] reads no text of original files; [`with_texts`] and [`text_of`] do, for callers that show it. Nothing
+//! is ever fetched.
 
 mod address;
 mod comment;
@@ -38,7 +38,7 @@ pub use transpiled::{RanScript, apply_ran, is_transpiled_name};
 /// Where scripts and their maps are.
 #[derive(Clone, Copy)]
 pub struct MapPlaces<'a> {
-    /// The door to the disk.
+    /// Access to the disk.
     pub files: &'a dyn Files,
     /// The root folder of the recorded processes, where it is not ours: its files come first.
     pub root: Option<&'a Path>,

@@ -9,7 +9,7 @@ use crate::owners::Owners;
 
 /// Where names may come from.
 pub struct Sources {
-    /// The door to the disk.
+    /// Access to the disk.
     pub files: Box<dyn Files>,
     /// The root folder of the recorded processes, where it is not ours: its files come first.
     pub root: Option<PathBuf>,

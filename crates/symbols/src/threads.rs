@@ -1,6 +1,6 @@
-//! The threads of a recording, by name. In perf's recordings a changed name opens a new row, because folded stacks start
-//! with the name of the moment. In our own a thread is one row, under its last name: `process.title` may change at any
-//! time, and names nothing new. A new program (`exec`) is a new row in both.
+//! The threads of a recording, by name. In perf's recordings a changed name opens a new row, because folded stacks
+//! start with the name of the moment. In our own a thread is one row, under its last name: `process.title` may change
+//! at any time, and names nothing new. A new program (`exec`) is a new row in both.
 
 use rustc_hash::FxHashMap;
 

@@ -86,7 +86,7 @@ pub(crate) const MOST_FRAMES: usize = 1 << 12;
 /// Stacks are not larger.
 const MOST_STACK: u64 = 8 << 20;
 
-/// Processes beyond these begin anew: a made-up recording has millions.
+/// Beyond so many processes, all are forgotten: a made-up recording has millions.
 const MOST_PROCESSES: usize = 64;
 
 /// Mappings of one process that are looked at, those of code among them, and what of these has tables.
@@ -98,10 +98,10 @@ const MOST_EXPRESSIONS: usize = 1 << 12;
 /// Tables of all files.
 const MOST_BYTES: usize = 1 << 29;
 
-/// framehop tells the modules of two processes apart by 16 bits; an old rule must not meet a new number.
+/// framehop tells the modules of two processes apart by 16 bits: its caches are emptied before a number is used again.
 const MOST_CACHED_MODULES: usize = 1 << 14;
 
-/// A file whose tables speak of less than this part of its code has none to speak of.
+/// Tables that cover less than this part of a file's code do not count.
 const SMALLEST_PART: u64 = 16;
 
 /// Nothing of user space lies below the first page.
@@ -152,8 +152,8 @@ impl Unwinders {
         self.settle(moment, moment.machine().unwrap_or(&X86_64));
     }
 
-    /// Appends the frames of user space, the leaf first. Somebody who knows better than the tables what the innermost
-    /// frames are has put them there already. Whether the way led past the end of the copy, or is too long.
+    /// Appends the frames of user space, the leaf first. `steps` holds the innermost frames already where they are
+    /// known better than from the tables. Whether the way led past the end of the copy, or is too long.
     pub(crate) fn steps(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, steps: &mut Vec<Step>) -> bool {
         let Some(registers) = sample.user_registers else { return false };
         let machine = if moment.arch.is_some() { moment.machine() } else { Machine::of(registers) };
@@ -412,7 +412,7 @@ where
     U::UnwindRegs: FrameOf,
 {
     /// Goes on until the end of the stack, or of what was copied of it: whether it was that. What is no code calls
-    /// nobody: there the frame pointer was used for something else.
+    /// nothing: there the frame pointer was used for something else.
     fn callers(&mut self, leaf: Step, mut regs: U::UnwindRegs, steps: &mut Vec<Step>) -> bool {
         if self.stack.start < PAGE {
             return false;

@@ -157,7 +157,7 @@ fn a_changed_file_names_nothing() {
     let absent = Some("the file /srv/app is not here".to_owned());
     assert_eq!(name_with(Some(&[1, 2, 3]), here(), path), (unknown.clone(), changed.clone()));
     assert_eq!(name_with(None, sources([]), path), (unknown, absent));
-    // Replaced while it ran: without a build id nobody knows which file is there now.
+    // Replaced while it ran: without a build id it is not known which file is there now.
     let deleted = "/srv/app (deleted)";
     assert_eq!(name_with(None, here(), deleted), (format!("[unknown] ({deleted})"), changed));
     if let Some(build_id) = &own.build_id {

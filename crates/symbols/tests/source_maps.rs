@@ -1,5 +1,5 @@
-//! Source maps end to end, without a disk: profiles whose functions stand where V8 puts them in the outputs of real tools (`tests/maps`),
-//! and files that mean no good.
+//! Source maps end to end, without a disk: profiles whose functions stand where V8 puts them in the outputs of real
+//! tools (`tests/maps`), and hostile files.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -362,7 +362,7 @@ fn bad_maps_change_nothing() {
         assert!(opened.iter().all(|path| path.starts_with("/srv/dist/")), "{opened:?}");
         assert_eq!(damage.len(), usize::from(url == "data:,"), "{url}: {damage:?}");
     }
-    // Any file may be named; its content is told to nobody.
+    // Any file may be named; its content is never shown.
     let (damage, _) = damage_of("file:///etc/shadow", "");
     assert!(damage.len() == 1 && !damage[0].contains("secret") && !damage[0].contains("root"), "{damage:?}");
 }

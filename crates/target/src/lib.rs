@@ -1,13 +1,13 @@
 //! The Node processes of this machine: which they are, told by their ELF files and never by their names, what
 //! they run, where, and by which ways this user gets in. Everything comes from a [`Proc`], so a made-up folder
-//! serves as well as the kernel's. What belongs to others is hostile: every read is bounded. Nothing is sent to a
-//! process and nothing in one is changed, but for a [`Door`] that somebody asks to be opened.
+//! serves as well as the kernel's. Files of a process may be hostile: every read is bounded. Nothing is sent to a
+//! process and nothing in one is changed, but for an [`InspectorPort`] that a caller asks to be opened.
 
-mod door;
+mod inspector_port;
 #[cfg(target_os = "linux")]
 mod linux;
 
-pub use door::{Door, Holder, Opening, Refusal};
+pub use inspector_port::{Holder, InspectorPort, Opening, Refusal};
 #[cfg(target_os = "linux")]
 pub use linux::{
     Capability, Container, Inside, InspectorWay, Limits, List, PerfMap, Places, Proc, Process, Role,

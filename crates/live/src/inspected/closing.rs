@@ -13,7 +13,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use inspector::{Client, Error};
-use target::{Door, Opening, Refusal};
+use target::{InspectorPort, Opening, Refusal};
 
 use super::{News, Recipient};
 use crate::{Job, Message};
@@ -26,12 +26,12 @@ use windows::start_in_own_group;
 const CLOSING: Duration = Duration::from_millis(600);
 /// How long a port that opens too late is waited for, to close it.
 const LATE: Duration = Duration::from_secs(30);
-/// How often it is looked at: the kernel goes through all connections of a machine to tell who listens.
+/// How often a port is looked at: the kernel goes through all connections of a machine to list listening sockets.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
 /// An inspector that is open. One that was opened for us is closed when this is dropped.
 pub(super) struct OpenInspector {
-    door: Door,
+    port: InspectorPort,
     cleanup: Cell<Option<CleanupProcess>>,
     is_left: bool,
 }
@@ -44,17 +44,17 @@ impl OpenInspector {
         time: Option<Duration>,
         recipient: &mut dyn Recipient,
     ) -> Result<Self, Refusal> {
-        if let Some(door) = Door::find(pid)? {
-            return Ok(Self { door, cleanup: Cell::default(), is_left: false });
+        if let Some(port) = InspectorPort::find(pid)? {
+            return Ok(Self { port, cleanup: Cell::default(), is_left: false });
         }
-        Door::could_open(pid, opening)?;
+        InspectorPort::could_open(pid, opening)?;
         recipient.tell(News::Opening { pid, time });
         let cleanup = CleanupProcess::start(pid);
-        match Door::open(pid, opening) {
+        match InspectorPort::open(pid, opening) {
             // Another client may have opened it meanwhile.
-            Ok(door) => {
-                let cleanup = Cell::new(cleanup.filter(|_| door.opened_by_us()));
-                Ok(Self { door, cleanup, is_left: false })
+            Ok(port) => {
+                let cleanup = Cell::new(cleanup.filter(|_| port.opened_by_us()));
+                Ok(Self { port, cleanup, is_left: false })
             }
             Err(refusal) => {
                 if matches!(refusal, Refusal::TimeLimit { .. }) && !close_late(pid, recipient) {
@@ -67,12 +67,12 @@ impl OpenInspector {
 
     /// A connection to it.
     pub(super) fn connect(&self) -> Result<TcpStream, Error> {
-        Ok(self.door.connect()?)
+        Ok(self.port.connect()?)
     }
 
     /// Whether we have to close it.
     pub(super) fn is_ours(&self) -> bool {
-        self.door.opened_by_us()
+        self.port.opened_by_us()
     }
 
     /// The target itself closes it now if we are killed.
@@ -83,12 +83,12 @@ impl OpenInspector {
     /// Leaves it: one that was opened for us is closed. The port, where it is still open.
     pub(super) fn leave(&mut self) -> Option<u16> {
         let is_left = std::mem::replace(&mut self.is_left, true);
-        if is_left || !self.is_ours() || is_closed(&self.door) || close(&self.door) {
+        if is_left || !self.is_ours() || is_closed(&self.port) || close(&self.port) {
             return None;
         }
         // Where the target has no timer yet, the cleanup process goes on.
         self.cleanup.take().into_iter().for_each(CleanupProcess::take_over);
-        Some(self.door.port())
+        Some(self.port.port())
     }
 }
 
@@ -98,18 +98,18 @@ impl Drop for OpenInspector {
     }
 }
 
-/// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be taken
-/// back, until the target has a timer that does the same. It learns of our death because its input ends.
+/// A process of our own that closes an inspector in our place. It is there from before the signal, which cannot be
+/// taken back, until the target has a timer that does the same. The end of its input tells it that we have ended.
 struct CleanupProcess {
     child: Child,
 }
 
 impl CleanupProcess {
-    /// Without one, a recording is as good as it was.
+    /// Starts one. A recording can do without it.
     fn start(pid: u32) -> Option<Self> {
         let mut command = Job::CloseInspector.command().ok()?;
         command.stdin(Stdio::piped());
-        // What waits for the end of our output does not wait for this process, and what kills our group does not kill it.
+        // A program that reads our output to its end does not wait for it, and killing our group does not kill it.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         start_in_own_group(&mut command);
         let mut child = command.spawn().ok()?;
@@ -117,14 +117,14 @@ impl CleanupProcess {
         Some(Self { child })
     }
 
-    /// We do not do it any more.
+    /// From now on it closes the inspector, not we.
     fn take_over(mut self) {
         drop(self.child.stdin.take());
     }
 }
 
 impl Drop for CleanupProcess {
-    /// Nothing is left to be done. What goes wrong here is that it has ended already.
+    /// Tells it that nothing is left to be done. A failure here means that it has ended already.
     fn drop(&mut self) {
         if let Some(mut input) = self.child.stdin.take() {
             let _ = input.write_all(&Message::Released.encode());
@@ -134,7 +134,7 @@ impl Drop for CleanupProcess {
     }
 }
 
-/// Closes an inspector when the recorder that opened it is killed, which this program was started for.
+/// The job of a cleanup process: closes an inspector when the recorder that opened it is killed.
 pub fn close_inspector() {
     let mut stdin = std::io::stdin().lock();
     let Ok(Some(Message::Close(pid))) = Message::read(&mut stdin) else { return };
@@ -154,8 +154,8 @@ fn close_late(pid: u32, recipient: &mut dyn Recipient) -> bool {
 fn close_when_open(pid: u32, wants_end: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + LATE;
     while Instant::now() < deadline && !wants_end() {
-        match Door::find(pid) {
-            Ok(Some(door)) if close(&door) => return true,
+        match InspectorPort::find(pid) {
+            Ok(Some(port)) if close(&port) => return true,
             Err(Refusal::Ended(_) | Refusal::NoProcess(_)) => return true,
             _ => std::thread::sleep(Duration::from_millis(100)),
         }
@@ -164,9 +164,9 @@ fn close_when_open(pid: u32, wants_end: impl Fn() -> bool) -> bool {
 }
 
 /// Whether it closes in time.
-fn is_closed(door: &Door) -> bool {
+fn is_closed(port: &InspectorPort) -> bool {
     let deadline = Instant::now() + CLOSING;
-    while !door.is_closed() {
+    while !port.is_closed() {
         if Instant::now() >= deadline {
             return false;
         }
@@ -175,12 +175,12 @@ fn is_closed(door: &Door) -> bool {
     true
 }
 
-/// Closes an inspector by a conversation of its own; whether it did.
-fn close(door: &Door) -> bool {
+/// Closes an inspector by a connection of its own; whether it did.
+fn close(port: &InspectorPort) -> bool {
     let ask = || -> Result<(), Error> {
-        let listed = inspector::list(&mut door.connect()?, CLOSING)?;
+        let listed = inspector::list(&mut port.connect()?, CLOSING)?;
         let path = listed.first().map(|listed| format!("/{}", listed.id)).unwrap_or_default();
-        inspector::close_inspector(Client::connect(door.connect()?, &path, CLOSING)?, CLOSING)
+        inspector::close_inspector(Client::connect(port.connect()?, &path, CLOSING)?, CLOSING)
     };
-    ask().is_ok() && is_closed(door)
+    ask().is_ok() && is_closed(port)
 }

@@ -1,4 +1,4 @@
-//! What a session costs its targets, and the CPU time that they used meanwhile, by their own account.
+//! What a session costs its targets, and the CPU time that they used meanwhile, as they report it.
 
 use inspector::{Moment, Stall};
 use profile::Cost;
@@ -17,8 +17,8 @@ pub(super) fn cost_of(stall: &Stall) -> Cost {
 }
 
 /// What V8 needs when profiling begins: it looks through its whole heap for code. Measured with small programs, 20,000
-/// functions and TypeScript's compiler: 12 ms at 4 MB, 50 ms at 29 MB, 110 ms at 80 MB. Then it looks for functions: 3 ms
-/// at 4 MB, 8 ms at 30 MB, 24 to 36 ms at 120 MB.
+/// functions and TypeScript's compiler: 12 ms at 4 MB, 50 ms at 29 MB, 110 ms at 80 MB. Then it looks for functions:
+/// 3 ms at 4 MB, 8 ms at 30 MB, 24 to 36 ms at 120 MB.
 const START_MS: f64 = 12.0;
 const START_MS_PER_MB: f64 = 1.6;
 

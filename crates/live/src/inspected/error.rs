@@ -1,4 +1,4 @@
-//! Why a place could not be recorded: the facts. The words for users are the binary's.
+//! Why a place could not be recorded: the facts. The binary has the sentences for users.
 
 use std::io;
 

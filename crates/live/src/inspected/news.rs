@@ -1,4 +1,4 @@
-//! What a session tells while it runs, and to whom.
+//! What a session reports while it runs, and the recipient that takes the reports.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub trait Recipient {
     fn wants_end(&self) -> bool;
 }
 
-/// Something that a session tells.
+/// Something that a session reports.
 #[derive(Debug)]
 pub enum News<'a> {
     /// The next bytes of the file.

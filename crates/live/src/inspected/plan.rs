@@ -1,4 +1,4 @@
-//! Who is visited when, and for how long: one process after another for the whole time each, or all in turn.
+//! Which process is visited when, and for how long: one process after another for the whole time each, or all in turn.
 
 use std::time::{Duration, Instant};
 

@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// A target that was met: its samples carry what is known of it, from outside and in its own words.
+/// A target that was met: its samples carry what is known of it, from outside and from itself.
 #[derive(Clone, Debug)]
 pub(super) struct TargetProcess {
     identity: Identity,
@@ -65,7 +65,7 @@ impl TargetProcess {
         &self.name
     }
 
-    /// Its pid here, or else its own word.
+    /// Its pid here, or else the one that it reports.
     pub(super) fn pid(&self) -> u32 {
         self.outside.as_ref().map_or(self.identity.pid, |process| process.pid)
     }
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!((&*main.thread, main.role, main.app.as_deref()), ("node", Role::MainLoop, Some("shop")));
         let worker = process.thread(&ThreadInfo { worker: Some(2), name: "[worker 2]".into() });
         assert_eq!((&*worker.thread, worker.role, worker.tid), ("[worker 2]", Role::Worker, None));
-        // At an address, only its own word is known.
+        // At an address, only what it reports is known.
         let far = met("node", None);
         let main = far.thread(&ThreadInfo { worker: None, name: "main".into() });
         assert_eq!((far.pid(), main.pid, main.inner_pid, main.tid), (7, None, Some(7), None));

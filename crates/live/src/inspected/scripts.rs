@@ -1,4 +1,5 @@
-//! The texts of scripts, read from the disk of the process that runs them: V8 names functions by their place in the text.
+//! The texts of scripts, read from the disk of the process that runs them: V8 names functions by their place in
+//! the text.
 
 use std::io::Read;
 use std::path::Path;

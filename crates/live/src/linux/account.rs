@@ -1,5 +1,5 @@
-//! The CPU time that the recorded processes used, by the kernel's own account: what samples should add up to. perf
-//! itself hides what it did not see without a word.
+//! The CPU time that the recorded processes used, as the kernel counts it: what samples should add up to. perf itself
+//! does not say what it did not see.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What is read beside the samples: which processes there are by now, their perf maps, their event loops, the CPU
-//! time that they used, and where their files are. All of it is gathered while they live: afterwards nothing can tell it.
+//! What is read beside the samples: which processes there are by now, their perf maps, their event loops, the CPU time
+//! that they used, and where their files are. All of it is gathered while they live: afterwards nothing can tell it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -64,8 +64,8 @@ struct Kept {
 }
 
 impl Beside {
-    /// Begins. The first process and the account are none for a whole machine; loops are looked at here where nothing else
-    /// does.
+    /// Begins. The first process and the account are none for a whole machine; loops are looked at here where nothing
+    /// else does.
     pub(super) fn new(first: Option<u32>, pids: Vec<u32>, account: Option<Account>, has_loops: bool) -> Self {
         let now = Instant::now();
         let mut beside = Self {

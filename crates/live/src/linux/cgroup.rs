@@ -1,5 +1,5 @@
 //! Where we run inside of the target's own container, our memory counts against its limit, and the kernel may end the
-//! whole container for it. So we are the first to go, and do not begin where there is too little room.
+//! whole container for it. So the kernel is told to kill us first, and we do not begin where there is too little room.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ const NEEDED: u64 = 48 << 20;
 /// We may take one part of so many of what is left.
 const SHARE: u64 = 4;
 
-/// The kernel ends whoever has this first.
+/// The oom_score_adj of the process that the kernel kills first.
 const FIRST_TO_GO: &str = "1000";
 
 /// Too little is left before the memory limit of the target, which counts for us, too.
@@ -27,7 +27,7 @@ pub fn leave_room(pids: &[u32]) -> Result<Option<u64>, TooLittleRoom> {
     if !pids.iter().any(|pid| group(&pid.to_string()).as_ref() == Some(&own)) {
         return Ok(None);
     }
-    // It is a favour to the target; nothing depends on it.
+    // It protects the target; nothing depends on it.
     let _ = fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
     match room(Path::new("/sys/fs/cgroup"), &own) {
         Some(left_bytes) if left_bytes / SHARE < NEEDED => Err(TooLittleRoom { left_bytes }),

@@ -1,5 +1,5 @@
-//! Follows perf maps while they grow. V8 uses addresses again, and a map has no times: who reads it at the end names old
-//! samples wrongly. So each line is stamped with the moment before which it was not there.
+//! Follows perf maps while they grow. V8 uses addresses again, and a map has no times: reading it at the end would name
+//! old samples wrongly. So each line is stamped with the moment before which it was not there.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::owners;
 const PIECE_BYTES: u64 = 4 << 20;
 /// A longer map is followed from its end on: its older lines are looked up in the map itself.
 const LONGEST_PAST: u64 = 256 << 20;
-/// A line that is longer is no line.
+/// Longer lines are not lines of a map.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// The map of one process.

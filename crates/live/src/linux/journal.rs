@@ -1,6 +1,5 @@
 //! What the reader of names has taken out of the rings and not handed over yet. It writes it down before the kernel may
-//! use the room again, so that nothing is lost when it ends: whoever started it finds here what is missing, each record
-//! once.
+//! use the room again, so that nothing is lost when it ends: the recorder finds here what is missing, each record once.
 //!
 //! ```text
 //! head     first u64, end u64, count u64, positions u64…    written at once, in one page

@@ -1,6 +1,6 @@
 //! Looks at the threads of a process: those that run are sampled for a moment, those that sleep are read. A page of the
-//! target may block whoever reads it for ever, so a program of its own does this: ourselves, started once more. It
-//! sends a message for everything that it has found, and when it is silent for too long, another one begins that reads less.
+//! target may block every reader for ever, so a helper process does this: ourselves, started once more. It sends a
+//! message for everything that it has found, and when it is silent for too long, another one begins that reads less.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +68,7 @@ pub struct Look {
     pub was_blocked: bool,
     /// Why lookers ended before they should: that is a bug of ours.
     pub crashes: Vec<String>,
-    /// Who told of each thread: what the same looker says later is better.
+    /// Which looker told of each thread: what the same one says later is better.
     told_by: BTreeMap<u32, Depth>,
 }
 
@@ -200,7 +200,7 @@ pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Resu
     }
     match attach(pid) {
         Ok(mut sampler) => sample(&mut sampler, &mut live, &mut reader, Wanted { running, waking }),
-        // Who only woke up for a moment has told enough.
+        // A thread that only woke up for a moment has told enough.
         Err(_) if running.is_empty() => Ok(()),
         Err(error) => {
             send(&Message::Hint(explain(&error, pid, &order.name)))?;
@@ -421,7 +421,7 @@ fn message_of(found: &Found<'_>) -> Option<Message> {
             let (name, map_url, text) = (script.name.to_vec(), script.map_url.to_vec(), script.text.to_vec());
             Message::Script(RanScript { name, map_url, text })
         }
-        // Why there are no names is found out by other means, and who hangs is ended as a whole.
+        // Why there are no names is found out by other means, and a looker that hangs is ended as a whole.
         Found::Trying(_) | Found::Note(_) => return None,
     })
 }

@@ -1,6 +1,6 @@
-//! JavaScript names are read from the target's memory while its samples are fresh. A page there may block whoever reads
-//! it for ever, so a program of its own does that: ourselves, started once more. It reads the rings, walks the stacks,
-//! and sends samples with names. When it is silent for too long, it is ended and another one begins.
+//! JavaScript names are read from the target's memory while its samples are fresh. A page there may block every reader
+//! for ever, so a helper process does that: ourselves, started once more. It reads the rings, walks the stacks, and
+//! sends samples with names. When it is silent for too long, it is ended and another one begins.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(400);
 const MOST_STARTS: u32 = 5;
 /// How many threads may block it before it is given up, too.
 const MOST_EXCLUDED: usize = 4;
-/// A reader that has worked for so long was no mistake: those before it are forgotten.
+/// A reader that has worked for so long counts as sound: the starts before it are forgotten.
 const STEADY: Duration = Duration::from_secs(10);
 
 /// The reader, as the recorder sees it.
@@ -44,7 +44,7 @@ pub(super) struct Names {
     journal: Option<Journal>,
     /// How many have crashed.
     crashes: u32,
-    /// What was mapped while a reader begins, for whom it is kept.
+    /// What was mapped while a reader begins, kept for that reader.
     meanwhile: Vec<u8>,
 }
 
@@ -54,9 +54,10 @@ const MOST_CRASHES: u32 = 1000;
 /// What a recorder says when it gives up.
 const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has names only from a perf map";
 const NOT_STARTED: &str = "the part of nodescope that reads names cannot be started again: from then on, JavaScript has names only from a perf map, and event loops are not watched";
-const BLOCKED: &str = "the memory of the target blocks whoever reads it: from then on, JavaScript has names only from a perf map";
+const BLOCKED: &str =
+    "the memory of the target blocks every reader: from then on, JavaScript has names only from a perf map";
 const EXCLUDED: &str =
-    "a thread of the target blocks whoever reads the memory that it runs in: it has no names";
+    "a thread of the target blocks every reader of the memory that it runs in: it has no names";
 
 impl Names {
     /// Starts a reader, which begins to watch event loops; without one, samples have no JavaScript names.
@@ -85,7 +86,7 @@ impl Names {
         }
     }
 
-    /// Nobody reads.
+    /// Without a reader.
     pub(super) fn none() -> Self {
         Self {
             reader: None,
@@ -105,12 +106,12 @@ impl Names {
         self.reader.is_some()
     }
 
-    /// Whether a reader reads the rings: nobody else may do so meanwhile.
+    /// Whether a reader reads the rings: no other process may do so meanwhile.
     pub(super) fn has_rings(&self) -> bool {
         self.reader.as_ref().is_some_and(|reader| reader.has_rings)
     }
 
-    /// Waits for the reader's next words.
+    /// Waits for the reader's next message.
     pub(super) fn wait(&self, most: Duration) {
         if let Some(reader) = &self.reader {
             reader.wait(most);
@@ -152,7 +153,7 @@ impl Names {
         if let Some(tid) = trying
             && !std::mem::take(&mut self.has_doubt)
         {
-            // Whoever is known to block is no reason to give up, unless there are many.
+            // A thread that is known to block is no reason to give up, unless there are many.
             self.excluded_tids.push(tid);
             self.starts = if self.excluded_tids.len() > MOST_EXCLUDED { MOST_STARTS } else { 1 };
             out.extend(own::note(EXCLUDED));
@@ -173,8 +174,8 @@ impl Names {
         self.next_row = self.next_row.max(next_row);
     }
 
-    /// Ends a reader: takes what it has sent, and what it had read and not sent. The thread for which it was reading when
-    /// it hung, if it did; else it has crashed, which is told.
+    /// Ends a reader: takes what it has sent, and what it had read and not sent. The thread for which it was reading
+    /// when it hung, if it did; else it has crashed, which is told.
     fn end(
         &mut self,
         mut reader: Reader,
@@ -258,7 +259,7 @@ fn crashed(cause: &str) -> String {
     )
 }
 
-/// Reads rings, which this program was started for. Returns when the recording is over. `unreadable` has the sentence
+/// The job of a reader: reads rings. Returns when the recording is over. `unreadable` has the sentence
 /// about a process whose memory may not be read.
 pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
     // Ctrl-C is for the recorder, which tells when it is over.

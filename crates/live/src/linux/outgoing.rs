@@ -62,7 +62,7 @@ impl<'a> Outgoing<'a> {
                 }
             }
             Found::Trying(tid) => {
-                // It is told before it is done. A recorder that is gone shows at the next round.
+                // The recorder is told before the read. One that has ended shows at the next round.
                 self.batch.trying = *tid;
                 let _ = self.send(true);
             }
@@ -104,7 +104,7 @@ impl<'a> Outgoing<'a> {
         self.batch.taken
     }
 
-    /// Hands over, unless it was just done: whoever listens need not wake up for each sample. Whether it was.
+    /// Hands over, unless it was just done: the recorder need not wake up for each sample. Whether it was.
     pub fn send(&mut self, at_once: bool) -> io::Result<bool> {
         let is_early = self.sent.elapsed() < LONGEST_PAUSE && self.batch.records.len() < MOST_UNSENT;
         if is_early && !at_once {

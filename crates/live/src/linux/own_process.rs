@@ -1,5 +1,5 @@
-//! A program of our own that works for another one, and ends before it should: what it said last, and how it ended.
-//! That is a bug of ours, never the target's fault, and is told as such.
+//! A helper process that ends before it should: what it said last, and how it ended. That is a bug of ours, never the
+//! target's fault, and is reported as such.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 
-/// What is kept of its last words.
+/// How much is kept of what it said last.
 const MOST_BYTES: usize = 64 << 10;
 
 /// For tests of what happens then: panics where a variable is set. Programs that are released do not look at it.

@@ -80,7 +80,7 @@ fn tids(pid: u32) -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// The kernel's account of a process's work, which changes whenever it runs.
+/// The kernel's count of a process's work, which changes whenever it runs.
 pub fn account(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()
 }
@@ -147,7 +147,7 @@ pub fn add_children(pids: &mut Vec<u32>) {
     }
 }
 
-/// Whether a process belongs to somebody else.
+/// Whether a process belongs to another user.
 pub fn is_of_another_user(pid: u32) -> bool {
     let user = |process: &str| fs::metadata(format!("/proc/{process}")).map(|meta| meta.uid()).ok();
     user(&pid.to_string()) != user("self")

@@ -18,7 +18,7 @@ const PATIENCE: Patience = Patience {
     standstill: Duration::from_millis(150),
     slow_disk: Duration::from_secs(2),
 };
-/// How long it may take for its last words, as long as it runs: on a busy machine it may have just begun.
+/// How long its last messages may take, as long as it runs: on a busy machine it may have just begun.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// The program that reads names, as the recorder sees it.
@@ -84,14 +84,14 @@ impl Reader {
         self.program.hear();
     }
 
-    /// Waits for its last words; whether they came, and if not, whether it hangs.
+    /// Waits for its last messages; whether they came, and if not, whether it hangs.
     pub(super) fn finish(&mut self) -> (bool, bool) {
         self.program.close();
         let end = Instant::now() + LAST_WORDS;
         while Instant::now() < end && !self.is_stuck() {
             match self.listen(LONGEST_ROUND) {
                 Ok(true) => {}
-                // It may still write what no one reads.
+                // It may still write what is not read.
                 Ok(false) if self.damage.is_some() => return (false, false),
                 Ok(false) => return (self.program.status().is_some_and(|status| status.success()), false),
                 Err(_) => return (false, false),

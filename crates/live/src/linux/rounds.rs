@@ -31,8 +31,8 @@ pub struct Arranged<'a> {
 }
 
 impl<'a> Arranged<'a> {
-    /// What is mapped in a round may be needed for its samples. A process that changes its CPU writes into another ring,
-    /// and what it maps last counts.
+    /// What is mapped in a round may be needed for its samples. A process that changes its CPU writes into another
+    /// ring, and what it maps last counts.
     pub fn of(raw: &'a [u8]) -> Self {
         let of_kind = |wanted: bool| {
             records(raw).filter(move |(is_sample, _)| *is_sample == wanted).map(|(_, record)| record)

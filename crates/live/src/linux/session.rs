@@ -1,4 +1,4 @@
-//! One session by perf events: the kernel samples, a program of our own names what it saw, and the rest is read beside it.
+//! One session by perf events: the kernel samples, a helper process names what it saw, and the rest is read beside it.
 //! Everything comes out as parts of a file, named and finished.
 
 use std::collections::BTreeMap;
@@ -44,8 +44,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the events: processes that are started from now on are followed. Nothing is sampled yet. Source maps may be
-    /// left alone.
+    /// Opens the events: processes that are started from now on are followed. Nothing is sampled yet. Source maps may
+    /// be left alone.
     pub fn attach(targets: Targets<'_>, options: &Options, leaves_maps: bool) -> Result<Self, AttachError> {
         let scope = match targets.is_system {
             true => Scope::System(targets.pids),
@@ -100,8 +100,8 @@ impl Session {
         Ok(())
     }
 
-    /// Takes what was recorded since the last round. From time to time the next part of the file comes of it, and in the end
-    /// the last one; otherwise nothing.
+    /// Takes what was recorded since the last round. From time to time the next part of the file comes of it, and in
+    /// the end the last one; otherwise nothing.
     pub fn round(&mut self, is_last: bool) -> io::Result<Vec<u8>> {
         self.began = Instant::now();
         self.records.clear();

@@ -1,5 +1,5 @@
-//! A program of our own that works for this one, as this one sees it: how it is started, what it says, whether it hangs,
-//! and how it ends.
+//! A helper process, as the process that started it sees it: how it is started, what it says, whether it hangs, and
+//! how it ends.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -11,7 +11,7 @@ use super::watchdog::{Patience, Watchdog};
 use crate::job::Job;
 use crate::message::{Incoming, Message};
 
-/// How long the words of a program that has ended may take: they are there at once.
+/// How long the messages of a program that has ended may take: they are there at once.
 const REST: Duration = Duration::from_millis(150);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -117,7 +117,7 @@ impl Supervised {
 
 impl Drop for Supervised {
     fn drop(&mut self) {
-        // It has ended, or shall.
+        // It has ended, or has to.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -14,7 +14,7 @@ pub struct Thread {
     pub letter: char,
 }
 
-/// Where a thread is, by the kernel's account.
+/// Where a thread is, as the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
     /// On a CPU, or waiting for one.

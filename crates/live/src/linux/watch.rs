@@ -1,6 +1,6 @@
 //! Watches the event loops of Node processes from outside: when they turn and wait, what long turns were spent with,
-//! where a thread sleeps inside of one, and what the kernel counts for its process. Nothing is sent anywhere: whoever
-//! drives the watch calls [`Watcher::look`] when it is time, and gets observations.
+//! where a thread sleeps inside of one, and what the kernel counts for its process. Nothing is sent anywhere: the
+//! caller calls [`Watcher::look`] when it is time, and gets observations.
 
 mod find;
 mod groups;
@@ -29,7 +29,7 @@ pub(crate) use turns::{Kind, LongTurn};
 const PAUSE: Duration = Duration::from_millis(20);
 const TURN_PAUSE: Duration = Duration::from_millis(10);
 const START_PAUSE: Duration = Duration::from_millis(5);
-/// So many loops are looked at so often; more of them less often.
+/// Up to this many loops are looked at so often; more of them less often.
 const AT_FULL_PACE: usize = 16;
 /// More loops are not watched.
 const MOST_LOOPS: usize = 256;
@@ -86,7 +86,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Watches nothing yet. Sleeping stacks are only asked for where somebody can name them.
+    /// Watches nothing yet. Sleeping stacks are only asked for where a walker can name them.
     pub(crate) fn new(excluded: &[u32], wants_stacks: bool) -> Self {
         Self {
             machine: Machine::default(),

@@ -1,5 +1,5 @@
-//! Whether a program of ours hangs: a page of the target may block whoever reads it for ever. It is silent for long, and
-//! neither because others have the CPU nor because a disk is slow: then it goes on in between.
+//! Whether a helper process hangs: a page of the target may block every reader for ever. A helper hangs when it is
+//! silent for long, and neither because others have the CPU nor because a disk is slow: then it goes on in between.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(super) struct Watchdog {
     pid: u32,
     patience: Patience,
     heard: Instant,
-    /// When it was last seen to go on without a word, and the kernel's account of its work at the last look.
+    /// When it was last seen to go on silently, and the kernel's count of its work at the last look.
     moved: Instant,
     account: Option<String>,
 }

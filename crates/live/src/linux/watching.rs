@@ -144,7 +144,7 @@ impl Shared {
         }
     }
 
-    /// The state, unless it is being looked at: memory may block whoever reads it.
+    /// The state, unless it is being looked at: memory may block every reader.
     fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
         self.state.try_lock().ok()
     }

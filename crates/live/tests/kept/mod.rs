@@ -1,5 +1,5 @@
-//! What was kept of a recording: everything that a session got from the kernel and from the memory of its target, step by
-//! step. Reading it again needs neither. The files of programs are not kept: Node's binary comes from the cache.
+//! What was kept of a recording: everything that a session got from the kernel and from the memory of its target, step
+//! by step. Reading it again needs neither. The files of programs are not kept: Node's binary comes from the cache.
 //!
 //! Compressed by zlib. All numbers are little-endian; bytes have their length in front (u32), lists their count (u32).
 //!
@@ -122,8 +122,8 @@ impl Kept {
         profile::file::read(&file).unwrap()
     }
 
-    /// The same recording again and again for an hour at its rate, named every second; `each` is told the minutes. How many
-    /// samples that makes.
+    /// The same recording again and again for an hour at its rate, named every second; `each` is told the minutes. How
+    /// many samples that makes.
     pub fn for_an_hour(&self, node: &Path, records: &[u8], mut each: impl FnMut(u64)) -> usize {
         let times = self.times(node, records);
         let lap_ns = times[times.len() - 1] - times[0] + 10_000_000;

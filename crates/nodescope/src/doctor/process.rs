@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use target::{Door, Limits, Opening, Proc, Process, Role, Surroundings};
+use target::{InspectorPort, Limits, Opening, Proc, Process, Role, Surroundings};
 
 use super::Check;
 use crate::advice::{self, Subject};
@@ -66,9 +66,9 @@ fn names(process: &Process, sudo: &str) -> Check {
 /// An open port is asked whether it is one; a closed one is looked at as if it were to be opened, and stays closed.
 fn inspector(process: &Process) -> Check {
     const WHAT: &str = "inspector";
-    let closed = || Door::could_open(process.pid, &Opening::within(Duration::ZERO));
-    let found = Door::find(process.pid).and_then(|door| match door {
-        Some(door) => Ok(format!("listens on port {}", door.port())),
+    let closed = || InspectorPort::could_open(process.pid, &Opening::within(Duration::ZERO));
+    let found = InspectorPort::find(process.pid).and_then(|inspector| match inspector {
+        Some(inspector) => Ok(format!("listens on port {}", inspector.port())),
         None => closed().map(|()| "closed; SIGUSR1 would open it".to_owned()),
     });
     match found {

@@ -9,7 +9,7 @@ use crate::images::{self, Image};
 use crate::places::Place;
 use crate::unwind::Moment;
 
-/// How often it is tried to open a file.
+/// How often we try to open a file.
 const MOST_TRIES: u32 = 10;
 
 /// The files that were looked at, by module.

@@ -1,5 +1,5 @@
-//! Samples of a running process, walked and named while they are fresh: V8's objects move, so whoever reads them later
-//! reads something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
+//! Samples of a running process, walked and named while they are fresh: V8's objects move, so a later read finds
+//! something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
 mod host;
 mod scripts;
@@ -30,10 +30,10 @@ pub use host::{Host, ProcessMemory, Whereabouts};
 /// The registers of the only machine whose V8 is read so far.
 const NUMBERS: RegisterNumbers = X86_64.registers;
 
-/// So few frames of native code have lost their callers: every thread has more.
+/// A stack with so few frames of native code has lost its callers: every thread has more.
 const FEW_STEPS: usize = 3;
 
-/// The kernel follows frame pointers so far, unless it was told otherwise.
+/// So many frames the kernel follows by frame pointers, unless it was told otherwise.
 const KERNEL_FRAMES: usize = 127;
 
 /// What a walker found.
@@ -60,7 +60,7 @@ pub enum Note<'a> {
     Denied(u32),
 }
 
-/// Walks samples as they come. Everything that it is not told of, it does not know: mappings come first.
+/// Walks samples as they come. It knows only what it is told: mappings come first.
 pub struct Walker<'a> {
     world: World,
     unwinders: Unwinders,
@@ -70,11 +70,11 @@ pub struct Walker<'a> {
     tries: Tries,
     rows: Rows,
     scripts: Scripts,
-    /// Why frames of generated code got no name, since somebody asked.
+    /// Why frames of generated code got no name, since the last question.
     unnamed: FxHashMap<Reason, u64>,
-    /// The threads for which memory was read, and those for which it must not be: one has blocked whoever did.
+    /// The threads for which memory was read, and those for which it must not be: a read for one of these has blocked.
     tried: FxHashSet<u32>,
-    shunned: FxHashSet<u32>,
+    excluded: FxHashSet<u32>,
     /// Whether the kernel has lost records, which may have been mappings.
     has_lost: bool,
     steps: Vec<Step>,
@@ -122,14 +122,14 @@ impl Rows {
 /// A process, a function of its reader, what runs it, where it is, and whether it is inlined.
 type RowKey = (u32, FunctionId, Tier, u32, u32, bool);
 
-/// When so many frames are known, they are told anew: a program that makes functions for days must not fill memory.
+/// When so many frames are known, they are told again: a program that makes functions for days must not fill memory.
 const MOST_ROWS: usize = 1 << 18;
 
 impl<'a> Walker<'a> {
-    /// A walker whose frames have numbers from `first_row` on, and which reads nothing for the threads `shunned`.
+    /// A walker whose frames have numbers from `first_row` on, and which reads nothing for the threads `excluded`.
     pub fn new(
         first_row: u32,
-        shunned: &[u32],
+        excluded: &[u32],
         host: &'a dyn Host,
         found: impl FnMut(Found<'_>) + 'a,
     ) -> Self {
@@ -143,7 +143,7 @@ impl<'a> Walker<'a> {
             scripts: Scripts::default(),
             unnamed: FxHashMap::default(),
             tried: FxHashSet::default(),
-            shunned: shunned.iter().copied().collect(),
+            excluded: excluded.iter().copied().collect(),
             has_lost: false,
             steps: Vec::new(),
             is_cut: false,
@@ -220,15 +220,16 @@ impl<'a> Walker<'a> {
         self.unnamed.drain().map(|(reason, count)| (reason.label(), count))
     }
 
-    /// How many stacks were deeper than their copies since the last time. Their outer part is not read from live memory:
-    /// that it is unchanged does not prove that the thread is still there. What a thread has returned from stays as it was
-    /// until other calls take its place, and these begin at the outer end: inner callers of one moment would get the
-    /// root of another.
+    /// How many stacks were deeper than their copies since the last time. Their outer part is not read from live
+    /// memory: that it is unchanged does not prove that the thread is still there. What a thread has returned from
+    /// stays as it was until other calls take its place, and these begin at the outer end: inner callers of one moment
+    /// would get the root of another.
     pub fn take_losses(&mut self) -> Option<(Loss, u64)> {
         Some((Loss::StackCut, std::mem::take(&mut self.cut))).filter(|(_, count)| *count > 0)
     }
 
-    /// Reads what will be needed of the files of all processes that are known: their first samples need not wait for it.
+    /// Reads what will be needed of the files of all processes that are known: their first samples need not wait for
+    /// it.
     pub fn prepare(&mut self) {
         for row in 0..self.world.processes.rows.len() as u32 {
             let moment = self.world.moment(row, Some(std::env::consts::ARCH));
@@ -261,7 +262,7 @@ impl<'a> Walker<'a> {
     fn walk(&mut self, sample: &Sample<'_>, pid: u32) {
         let row = self.world.processes.row(Some(pid));
         let tid = sample.tid.unwrap_or(pid);
-        let may_read = !self.leaves_heap && !self.shunned.contains(&tid);
+        let may_read = !self.leaves_heap && !self.excluded.contains(&tid);
         if may_read && self.tried.insert(tid) {
             (self.found)(Found::Trying(tid));
         }
@@ -469,7 +470,7 @@ fn step_of(frame: &Frame) -> Step {
     Step { pc: frame.pc, fp: frame.fp, is_return_address: frame.is_return_address }
 }
 
-/// What stands at an address. The builtins are the code of the engine's binary that no table speaks of.
+/// What stands at an address. The builtins are the code of the engine's binary that no table covers.
 fn kind_at(moment: &Moment<'_>, unwinders: &Unwinders, engines: &Engines, address: u64) -> Kind {
     let Some(place) = moment.process.find(address).map(|id| moment.place(id)) else { return Kind::Unmapped };
     match place {

@@ -10,7 +10,7 @@ pub(super) enum MapAddress {
     Inline(Vec<u8>),
     /// In a file.
     File(String),
-    /// Where we do not go: on another machine, or inside data that nobody understands.
+    /// Where we do not go: on another machine, or inside data that we do not understand.
     Elsewhere,
 }
 

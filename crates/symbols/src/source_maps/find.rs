@@ -1,5 +1,5 @@
-//! Finds the map of a script: inside the script, where its last comment says, or beside it. Whatever the files hold, reading them
-//! is bounded: by size, one by one and in all, and no pipe, device or file of the kernel is read.
+//! Finds the map of a script: inside the script, where its last comment says, or beside it. Whatever the files hold,
+//! reading them is bounded: by size, one by one and in all, and no pipe, device or file of the kernel is read.
 
 use std::io::{Read, SeekFrom};
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) enum Outcome {
     Damaged(String),
 }
 
-/// The door to the disk, with what may still be read.
+/// Access to the disk, with what may still be read.
 pub(super) struct Finder<'a> {
     files: &'a dyn Files,
     bytes_left: u64,

@@ -1,6 +1,6 @@
-//! A source map: JSON to places. The crate oxc_sourcemap understands the `mappings`; everything around them is read here, leniently
-//! and within limits: what nobody needs (the text of the sources) is passed over, index maps become one map, and
-//! places are looked up in a sorted list, because a table by line would let a small file claim much memory.
+//! A source map: JSON to places. The crate oxc_sourcemap understands the `mappings`; everything around them is read
+//! here, leniently and within limits: what is not needed (the text of the sources) is skipped, index maps become one
+//! map, and places are looked up in a sorted list, because a table by line would let a small file claim much memory.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,7 +37,7 @@ pub(super) struct Origin<'a> {
     pub(super) starts: u32,
 }
 
-/// The map cannot be read. Why is not told in the map's own words: it may be any file.
+/// The map cannot be read. The reason does not quote the map, which may be any file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MapError {
     Json,
@@ -210,7 +210,7 @@ fn decode(mappings: &str, sources: usize, names: usize) -> Result<Box<[Token]>, 
     Ok(SourceMap::from_json(map).map_err(|_| MapError::Mappings)?.into_parts().tokens)
 }
 
-/// Some servers put `)]}'` in front, so that nobody runs it as a script.
+/// Some servers put `)]}'` in front, so that it is not run as a script.
 fn without_guard(text: &str) -> &str {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.starts_with(")]}") { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text }
@@ -233,7 +233,7 @@ struct Written<'a> {
     sections: Option<List<Section<'a>>>,
 }
 
-/// The other part of a map, which only those need who want to see the text.
+/// The other part of a map, which is needed only to show the text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WithContents<'a> {

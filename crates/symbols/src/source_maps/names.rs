@@ -1,5 +1,6 @@
-//! Better names for minified functions. A map names identifiers, not functions, and the place of `e=>e+1` is that of its
-//! parameter: so the place where V8 took the name from is looked for in the script, and the map is asked for its name.
+//! Better names for minified functions. A map names identifiers, not functions, and the place of `e=>e+1` is that of
+//! its parameter: so the place where V8 took the name from is looked for in the script, and the map is asked for its
+//! name.
 
 use super::map::Map;
 use super::text::ScriptText;

@@ -1,6 +1,6 @@
 //! Where the sources of a map are, as people know them. Bundlers write paths that are seen from a folder which only
-//! they knew (`webpack://shop/./src/a.ts`), so files that exist are looked for upwards. What is nowhere and leads out of
-//! the project keeps the address that the map gives it: a folder that does not exist would be made up.
+//! they knew (`webpack://shop/./src/a.ts`), so files that exist are looked for upwards. What is nowhere and leads out
+//! of the project keeps the address that the map gives it: a folder that does not exist would be made up.
 
 use std::cell::OnceCell;
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use profile::Profile;
 
-/// The roots of a profile's processes, and by whom each source was seen.
+/// The roots of a profile's processes, and those under which each source was seen.
 pub(super) struct Seen<'a> {
     /// Processes without a root of their own come first.
     roots: Vec<Option<&'a Path>>,

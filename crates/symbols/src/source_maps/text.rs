@@ -40,7 +40,8 @@ impl ScriptText {
         self.text == other.text
     }
 
-    /// The line before a place, and what follows the place; line and column from 1. `None` where there is no such place.
+    /// The line before a place, and what follows the place; line and column from 1. `None` where there is no such
+    /// place.
     pub(super) fn around(&self, line: u32, column: u32) -> Option<(&str, &str)> {
         let row = line.checked_sub(1)? as usize;
         let start = *self.line_starts.get(row)?;

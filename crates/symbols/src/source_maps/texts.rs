@@ -1,5 +1,5 @@
 //! The text of sources, for people who want to see the lines: what a source map carries, because that is what was
-//! compiled, else the file on disk. A path comes from a recording, and a recording may come from anybody: only files
+//! compiled, else the file on disk. A path comes from a recording, and a recording may come from anywhere: only files
 //! that are called like JavaScript or TypeScript are opened, wherever their links lead.
 
 use std::collections::BTreeMap;
@@ -182,7 +182,7 @@ fn read_script(files: &dyn Files, root: Option<&Path>, path: &str, most_bytes: u
     let path = script_path(path).filter(|path| is_script(Path::new(path)))?;
     let real = files.real_path(root, Path::new(&path)).ok().filter(|real| is_script(real))?;
     let mut file = match root {
-        // Nobody can exchange it for a link meanwhile.
+        // No process can exchange it for a link meanwhile.
         None => files.open_unlinked(None, &real),
         Some(_) => files.open(root, Path::new(&path)),
     }

@@ -1,6 +1,6 @@
 //! Scripts whose lines are not those of the file that they are named after: a transpiler gave V8 another text. Where
 //! the text and its map are known, functions get their places in the file; all others are marked, because a line of
-//! a text that nobody has is no line of the file.
+//! a text that is not there is no line of the file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,8 +50,8 @@ pub fn is_transpiled_name(path: &str) -> bool {
     ENDINGS.iter().any(|ending| end.ends_with(ending))
 }
 
-/// The same profile, with these scripts as what they were made from, or marked. Their maps are used where somebody
-/// wants that.
+/// The same profile, with these scripts as what they were made from, or marked. Their maps are used where the
+/// caller wants that.
 pub fn apply_ran(
     profile: Profile,
     scripts: &BTreeMap<String, RanScript>,

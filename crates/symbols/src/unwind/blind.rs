@@ -1,7 +1,7 @@
 //! Callers where neither tables nor frame pointers lead the way. musl's C library has neither, and uses the frame
-//! pointer's register for whatever it likes; OpenSSL's assembler keeps the old stack pointer where no copy of the stack has
-//! it. The caller is then a word on the stack that stands behind a call, with a frame pointer, still in its register or
-//! saved, that leads on to the root. Words that earlier calls left behind look alike, so each is doubted.
+//! pointer's register for whatever it likes; OpenSSL's assembler keeps the old stack pointer where no copy of the stack
+//! has it. The caller is then a word on the stack that stands behind a call, with a frame pointer, still in its
+//! register or saved, that leads on to the root. Words that earlier calls left behind look alike, so each is doubted.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,5 @@
-//! What differs between machines when callers are looked for: the unwinder, its registers, and how code calls and jumps.
-//! Another machine is a row of [`trace::machine::MACHINES`], a variant here, and a file like `x86_64.rs`.
+//! What differs between machines when callers are looked for: the unwinder, its registers, and how code calls and
+//! jumps. Another machine is a row of [`trace::machine::MACHINES`], a variant here, and a file like `x86_64.rs`.
 
 pub(super) mod x86_64;
 
@@ -68,7 +68,7 @@ pub(super) trait FrameOf {
         None
     }
 
-    /// Goes to a caller that somebody else has found.
+    /// Goes to a caller that was found by other means.
     fn go_to(&mut self, _caller: Caller) {}
 }
 

@@ -11,7 +11,7 @@ use super::machine::MachineUnwinder;
 use super::machine::x86_64::{LONGEST_CALL, direct_call_at_end, ends_with_indirect_call, jumps};
 use super::{MOST_FRAMES, Moment, PAGE, ProcessUnwinder, Stack, Step, Unwinders};
 
-/// Stands for a frame pointer that nobody knows: no unwinder gets anywhere from here.
+/// Stands for a frame pointer that is not known: no unwinder gets anywhere from here.
 const UNKNOWN: u64 = 1;
 
 /// Words of one function's frame that are looked at: libuv keeps 12 KiB of events in one.

@@ -1,4 +1,4 @@
-//! By which ways this user gets at a process, and why not. Nothing is tried: the answer comes from what the kernel
+//! Which ways this user has into a process, and why not. Nothing is tried: the answer comes from what the kernel
 //! says of us, of the process and of its own settings.
 
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub(crate) const SIGUSR1: u64 = 1 << 9;
 /// Node does not listen to signals in its first moments.
 pub(crate) const YOUNGEST_S: f64 = 1.0;
 
-/// What a closed way says of somebody else's process.
+/// What a closed way says of another user's process.
 const NOT_OURS: &str = "another user's process (needs root)";
 
 /// All ways into a process.
@@ -136,7 +136,7 @@ fn names(facts: &Facts<'_>) -> Way {
 }
 
 impl Facts<'_> {
-    /// Whether the kernel lets us read its memory: whoever sees its files may, unless Yama is stricter.
+    /// Whether the kernel lets us read its memory: a user who sees its files may, unless Yama is stricter.
     fn may_read(&self) -> bool {
         let scope = self.machine.ptrace_scope.unwrap_or_default();
         scope == 0 || scope < 3 && self.machine.own.has_capability(CAP_SYS_PTRACE)
@@ -235,7 +235,7 @@ mod tests {
         assert!(!way.open && way.why == "V8 99 is not known", "{way:?}");
     }
 
-    /// The rows of the table "who may sample whom".
+    /// The rows of the table "who may sample which process".
     #[test]
     fn perf_depends_on_who_asks() {
         for (uid, capabilities, paranoid, open) in [

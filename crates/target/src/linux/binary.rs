@@ -46,7 +46,7 @@ pub(crate) struct Binaries {
 }
 
 /// `node::Start(int, char**)`: Node exports all it has, for addons. Bun and Deno offer addons napi_… and uv_…, too,
-/// but this they have no use for.
+/// but not this function.
 const NODE_START: &[u8] = b"\0_ZN4node5StartEiPPc\0";
 
 /// Where there is no V8 to be seen.

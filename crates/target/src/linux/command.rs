@@ -1,5 +1,5 @@
-//! What was typed to start a process, without what is nobody's business: the program, its script and the names of
-//! its options stay; the values of arguments do not. And the options that matter to somebody who profiles.
+//! What was typed to start a process, without what may be secret: the program, its script and the names of its
+//! options stay; the values of arguments do not. And the options that matter to a profiler.
 
 use std::io;
 

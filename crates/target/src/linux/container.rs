@@ -155,7 +155,7 @@ fn bundle(folder: &Path, id: &str) -> Option<Container> {
 fn ask_in_time(socket: &Path, question: &str) -> Result<Answer, http::Error> {
     let (sender, receiver) = mpsc::channel();
     let (socket, question) = (socket.to_owned(), question.to_owned());
-    // Nobody may be waiting any more.
+    // The receiver may have stopped waiting.
     thread::Builder::new().spawn(move || drop(sender.send(ask(&socket, &question))))?;
     receiver.recv_timeout(LIMITS.time).map_err(|_| http::Error::TooLate(LIMITS.time))?
 }

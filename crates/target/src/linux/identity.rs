@@ -45,7 +45,7 @@ pub fn app_of_folder(folder: &Path) -> Option<String> {
     folder.ancestors().take(MOST_FOLDERS).find_map(|folder| package_name(Path::new("/"), folder))
 }
 
-/// A process in a chroot has its folder told from our own root.
+/// The kernel tells the folder of a process in a chroot as seen from our own root.
 fn working_folder(proc: &Proc, pid: u32) -> Option<PathBuf> {
     let folder = proc.link_of(pid, "cwd").ok()?;
     let root = proc.link_of(pid, "root").unwrap_or_else(|_| "/".into());

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::door::USUAL_PORTS;
+use crate::inspector_port::USUAL_PORTS;
 use crate::linux::command::Command;
 use crate::linux::proc::Proc;
 
@@ -58,7 +58,7 @@ impl Listeners {
     }
 }
 
-/// The listening sockets of a process's network, whoever has them.
+/// The listening sockets of a process's network, whichever process has them.
 pub(crate) fn listeners_beside(proc: &Proc, pid: u32) -> Vec<Listener> {
     let tables = ["net/tcp", "net/tcp6"].map(|name| proc.table_of(pid, name).unwrap_or_default());
     tables.iter().flat_map(|table| table.lines().filter_map(listener_in)).collect()

@@ -1,4 +1,4 @@
-//! What the settings of this machine, and our own standing on it, allow. Everything is read from files, and nothing
+//! What the settings of this machine, and our own rights on it, allow. Everything is read from files, and nothing
 //! is tried, so a made-up folder serves as well as a real machine.
 
 use std::path::Path;
@@ -9,9 +9,9 @@ use crate::linux::status::Status;
 /// The capabilities that matter to a profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// Signals to processes of others.
+    /// Signals to processes of other users.
     Kill,
-    /// Looking into processes of others.
+    /// Looking into processes of other users.
     SysPtrace,
     /// Nearly everything.
     SysAdmin,
@@ -69,15 +69,15 @@ pub struct Limits {
     pub hostname: String,
     /// A kernel in user space, which has no perf events.
     pub is_gvisor: bool,
-    /// Who we are.
+    /// Our effective user.
     pub uid: u32,
     /// Whether a filter decides about our system calls.
     pub is_filtered: bool,
     /// The container that we are in.
     pub inside: Option<Inside>,
-    /// Whether the processes that we see are all there are.
+    /// Whether we are in a pid namespace of our own, and see only its processes.
     pub has_own_pids: bool,
-    /// Whether root here is only root of a part.
+    /// Whether root here is only root of a user namespace.
     pub has_own_users: bool,
     /// kernel.perf_event_paranoid; `None` where the kernel has no perf events.
     pub paranoid: Option<i64>,

@@ -59,7 +59,7 @@ pub struct Process {
     pub ports: Vec<u16>,
     /// Its command line without the values of arguments.
     pub command: String,
-    /// The options that matter to somebody who profiles.
+    /// The options that matter to a profiler.
     pub flags: Vec<String>,
     /// Whether the objects of its V8 can be read for names; false where its program may not be looked at.
     pub is_known_v8: bool,
@@ -74,7 +74,7 @@ pub struct Process {
 pub struct List {
     /// The busiest first, tools last.
     pub processes: Vec<Process>,
-    /// How many processes of others this user may not look at, and nothing says what they are.
+    /// How many processes of other users this user may not look at, and nothing says what they are.
     pub hidden: usize,
 }
 
@@ -199,7 +199,7 @@ pub fn other_program(pid: u32) -> Option<String> {
     Some(name.strip_suffix(" (deleted)").map(str::to_owned).unwrap_or(name))
 }
 
-/// Every Node process. Looks twice, `pause` apart, to see who is busy. A process that ends meanwhile is left out.
+/// Every Node process. Looks twice, `pause` apart, to see which are busy. A process that ends meanwhile is left out.
 pub fn list(places: &Places, pause: Duration) -> io::Result<List> {
     let proc = &places.proc;
     let own =

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use elf::Segments;
 
-/// What a process adds to the addresses in a file that it has loaded. The first of the file's mappings counts: V8 maps a
-/// copy of its builtins wherever it likes, but the start of a file is mapped once.
+/// What a process adds to the addresses in a file that it has loaded. The first of the file's mappings counts: V8 maps
+/// a copy of its builtins wherever it likes, but the start of a file is mapped once.
 pub fn load_bias(maps: &str, path: &Path, segments: &Segments) -> Option<u64> {
     let path = path.to_string_lossy();
     let of_file = maps.lines().filter(|line| line.ends_with(&*path));

@@ -1,4 +1,4 @@
-//! The door to /proc, or to a folder that looks like it. Reads are bounded, because the files of a process say
+//! Access to /proc, or to a folder that looks like it. Reads are bounded, because the files of a process say
 //! what the process wants them to say.
 
 use std::fs::{self, File, OpenOptions};

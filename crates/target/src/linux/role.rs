@@ -20,7 +20,7 @@ pub enum Role {
         /// Its number, counted from 1.
         number: Option<u32>,
     },
-    /// It starts or watches applications, and is not meant when somebody profiles.
+    /// It starts or watches applications, and is not what the user means to profile.
     Tool {
         /// Which one.
         name: &'static str,

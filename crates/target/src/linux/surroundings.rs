@@ -1,5 +1,5 @@
 //! How a process is built and where it lives, as far as this user may see: what its binary kept, which C library it
-//! uses, whether its namespaces are ours. Asked by those who want to know why a recording shows less.
+//! uses, whether its namespaces are ours. `doctor` asks, to say why a recording shows less.
 
 use std::os::unix::fs::MetadataExt;
 

@@ -75,7 +75,7 @@ impl Running {
     pub fn start(mut command: Command) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let printed = std::env::temp_dir().join(format!("nodescope-door-{}-{number}", std::process::id()));
+        let printed = std::env::temp_dir().join(format!("nodescope-port-{}-{number}", std::process::id()));
         let file = File::create(&printed).unwrap();
         command.env_remove("NODE_OPTIONS").stdin(Stdio::null()).stderr(file.try_clone().unwrap());
         let child = command.stdout(file).spawn().unwrap();
@@ -110,7 +110,7 @@ impl Running {
         }
     }
 
-    /// Waits until it is no young process any more.
+    /// Waits until it is old enough for the signal.
     pub fn settle(&self) {
         std::thread::sleep(SETTLED.saturating_sub(self.started.elapsed()));
     }
@@ -122,7 +122,7 @@ impl Running {
         assert!(!self.printed().contains("LISTENER"), "{}", self.printed());
     }
 
-    /// It lives, and has not even noticed that anybody looked.
+    /// It lives, and has not even noticed that it was looked at.
     pub fn assert_untouched(&mut self) {
         self.assert_unharmed();
         assert!(!self.printed().contains("ebugger"), "{}", self.printed());

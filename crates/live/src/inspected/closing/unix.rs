@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Ctrl-C is not for the program that the command starts.
+/// Keeps Ctrl-C from the program that the command starts.
 pub(super) fn start_in_own_group(command: &mut Command) {
     command.process_group(0);
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
-/// Ctrl-C is not for the program that the command starts.
+/// Keeps Ctrl-C from the program that the command starts.
 pub(super) fn start_in_own_group(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }

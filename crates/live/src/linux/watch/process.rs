@@ -38,7 +38,7 @@ const UNKNOWN_LIBUV: &str = "its libuv is unknown";
 const UNREADABLE: &str = "its memory may not be read";
 const UNTIMED: &str = "it does not time its polls";
 const TOO_MANY: &str = "there are too many event loops";
-const EXCLUDED: &str = "its memory blocks whoever reads it";
+const EXCLUDED: &str = "its memory blocks every reader";
 
 /// Threads of Node that run no JavaScript, by the names that newer releases give them.
 const OTHER_THREADS: &[&str] =
@@ -254,7 +254,7 @@ impl Process {
             Main::Other { .. } | Main::Wanted(None) => match context.programs.find(self.pid, &self.memory) {
                 Found::At { pointer, layout } => {
                     if matches!(self.main, Main::Other { .. }) {
-                        // It has just become Node, and nobody has told yet.
+                        // It has just become Node, and no record has said so yet.
                         (self.is_new, self.born_ns) = (true, now_ns);
                     }
                     self.main = Main::Wanted(Some((pointer, layout)));
@@ -301,8 +301,8 @@ impl Process {
         }
     }
 
-    /// There is no loop yet. Where that lasts, it is told, and the loop is looked for all the same: a process that a CPU
-    /// limit holds back takes seconds to begin.
+    /// There is no loop yet. Where that lasts, it is told, and the loop is looked for all the same: a process that a
+    /// CPU limit holds back takes seconds to begin.
     fn miss(&mut self, now_ns: u64, problem: &'static str, take: &mut dyn FnMut(Observation)) {
         let since_ns = if self.is_new { self.born_ns } else { now_ns };
         let missing = self.missing.get_or_insert(Missing { since_ns, problem, is_told: false });

@@ -3,9 +3,9 @@
 //! idle polls without waiting: there the count of turns and the time at which the loop says its turn began tell them
 //! apart, as exactly as the looks follow each other.
 
-/// A turn of so long is told one by one.
+/// Turns that last this long are reported one by one.
 pub(crate) const LONG_NS: u64 = 50_000_000;
-/// Quick turns are told in stretches of at most so long.
+/// Quick turns are reported in stretches of at most this length.
 const LONGEST_STRETCH_NS: u64 = 1_000_000_000;
 
 /// One look at a loop and its thread.
@@ -269,8 +269,8 @@ impl Turns {
         });
     }
 
-    /// Turns that passed between two looks at a loop that polled. The last one began when the loop says so; if there was
-    /// only one before it, that had the rest of the time that was not polled.
+    /// Turns that passed between two looks at a loop that polled. The last one began when the loop says so; if there
+    /// was only one before it, that had the rest of the time that was not polled.
     fn close_between(&mut self, before: &Look, now: &Look, turns: u64) {
         let idle_ns = now.idle_ns.saturating_sub(before.idle_ns);
         let within = |time_ns: u64| clamp(time_ns, before.now_ns, now.entry_ns);
@@ -286,7 +286,7 @@ impl Turns {
         close(last_ns, now.entry_ns);
     }
 
-    /// Tells a turn that was long; whether it was.
+    /// Reports a turn that was long; whether it was.
     fn close(&mut self, open: Open, end_ns: u64, to: Counters) -> bool {
         let length_ns = end_ns.saturating_sub(open.start_ns);
         if length_ns < LONG_NS {
@@ -324,7 +324,7 @@ impl Turns {
         if let Some((start_ns, end_ns, turns)) = self.quick.take()
             && end_ns > start_ns
         {
-            // One that was not long is told as several: nobody shall take it for a stall.
+            // One that was not long is reported as several, so that it is not taken for a stall.
             self.found.push(Seen::Quick { start_ns, end_ns, turns: turns.max(2) });
         }
     }

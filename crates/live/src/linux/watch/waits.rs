@@ -4,7 +4,7 @@
 /// How often a stack is read while a turn goes on, and after how long first.
 const FIRST_NS: u64 = super::turns::LONG_NS;
 const NEXT_NS: u64 = 250_000_000;
-/// A wait that is shorter is none.
+/// Shorter waits do not count.
 const SHORTEST_NS: u64 = 1_000_000;
 
 /// A stack, and the time that it stands for.

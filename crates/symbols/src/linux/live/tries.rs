@@ -1,4 +1,4 @@
-//! When it is tried again to find the V8 of a process. A try may fail for a moment: while a process becomes another
+//! When to try again to find the V8 of a process. A try may fail for a moment: while a process becomes another
 //! program, its memory and files cannot be read. So no failure is remembered for ever.
 
 use rustc_hash::FxHashMap;
@@ -22,8 +22,8 @@ struct Failed {
 }
 
 impl Tries {
-    /// Whether it is time for a try: at first, after the next mapping, and once a second. The try counts as failed until
-    /// the process is forgotten.
+    /// Whether it is time for a try: at first, after the next mapping, and once a second. The try counts as failed
+    /// until the process is forgotten.
     pub(super) fn begin(&mut self, pid: u32, layout: u32, time_ns: u64) -> bool {
         let before = self.failed.get(&pid).copied();
         let is_due = before.is_none_or(|before| {

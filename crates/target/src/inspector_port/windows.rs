@@ -1,5 +1,5 @@
-//! The door on Windows: there is no signal, but every Node waits for `process._debugProcess(pid)` of another one, which
-//! does nothing to a process that is no Node. So a node on the PATH asks, and the port is found by netstat.
+//! The inspector port on Windows: there is no signal, but every Node waits for `process._debugProcess(pid)` of another
+//! one, which does nothing to a process that is no Node. So a node on the PATH asks, and netstat shows the port.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use super::{Opening, Refusal};
 
 /// An inspector that listens.
 #[derive(Debug)]
-pub struct Door {
+pub struct InspectorPort {
     pid: u32,
     listener: SocketAddr,
     is_ours: bool,
@@ -27,7 +27,7 @@ const CONNECT: Duration = Duration::from_millis(500);
 
 const ASK: &str = "process._debugProcess(Number(process.argv[1]))";
 
-impl Door {
+impl InspectorPort {
     /// A port that is open already, where inspectors listen.
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
         check(pid)?;
@@ -38,8 +38,8 @@ impl Door {
 
     /// An open port, or one that Node opens when it is asked.
     pub fn open(pid: u32, opening: &Opening) -> Result<Self, Refusal> {
-        if let Some(door) = Self::find(pid)? {
-            return Ok(door);
+        if let Some(inspector) = Self::find(pid)? {
+            return Ok(inspector);
         }
         let mut seen = listeners(pid)?;
         ask_to_open(pid)?;
@@ -79,17 +79,17 @@ impl Door {
         self.listener.port()
     }
 
-    /// Whose it is.
+    /// Its process.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether the port was closed before, and it is on us to close it.
+    /// Whether the port was closed before, and we have to close it.
     pub fn opened_by_us(&self) -> bool {
         self.is_ours
     }
 
-    /// Whether nobody of that process listens there any more.
+    /// Whether that process does not listen there any more.
     pub fn is_closed(&self) -> bool {
         listeners(self.pid).is_ok_and(|listeners| !listeners.contains(&self.listener))
     }

@@ -1,5 +1,5 @@
-//! The door on systems where nobody can tell from outside whether SIGUSR1 would kill: none is opened there. A port that
-//! the user opened is reached by its address.
+//! The inspector port on systems where nothing outside a process shows whether SIGUSR1 would kill it: none is opened
+//! there. A port that the user opened is reached by its address.
 
 use std::convert::Infallible;
 use std::io;
@@ -9,10 +9,10 @@ use super::{Opening, Refusal};
 
 /// An inspector that listens. There is none here.
 #[derive(Debug)]
-pub struct Door(Infallible);
+pub struct InspectorPort(Infallible);
 
-impl Door {
-    /// Whose port is whose is not known here.
+impl InspectorPort {
+    /// Which process has which port is not known here.
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
         Err(Refusal::NotHere(pid))
     }
@@ -42,17 +42,17 @@ impl Door {
         match self.0 {}
     }
 
-    /// Whose it is.
+    /// Its process.
     pub fn pid(&self) -> u32 {
         match self.0 {}
     }
 
-    /// Whether the port was closed before, and it is on us to close it.
+    /// Whether the port was closed before, and we have to close it.
     pub fn opened_by_us(&self) -> bool {
         match self.0 {}
     }
 
-    /// Whether nobody listens there any more.
+    /// Whether nothing listens there any more.
     pub fn is_closed(&self) -> bool {
         match self.0 {}
     }

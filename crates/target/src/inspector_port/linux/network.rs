@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sys::pidfd::Pidfd;
 
-use crate::door::Refusal;
+use crate::inspector_port::Refusal;
 use crate::linux::proc::Proc;
 
 /// How the network of a process is reached.
@@ -46,8 +46,8 @@ impl Network {
         connected.map_err(explained)
     }
 
-    /// Whether its loopback can be reached, without a packet: what is opened must be closed again from outside. `unused`
-    /// is a port where nobody listens.
+    /// Whether its loopback can be reached, without a packet: what is opened must be closed again from outside.
+    /// `unused` is a port where nothing listens.
     pub(super) fn check(&self, unused: u16) -> Result<(), Refusal> {
         let route = || {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;

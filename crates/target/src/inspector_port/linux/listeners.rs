@@ -26,8 +26,8 @@ pub(super) struct SignalTree {
 const LIBRARIES: [&str; 2] = ["libnode.so", "libuv.so"];
 
 const SIGUSR1: i32 = 10;
-/// A page can be made to block the thread that reads it. On a loaded machine, that thread may wait for a CPU for most of a
-/// second.
+/// A page can be made to block the thread that reads it. On a loaded machine, that thread may wait for a CPU for most
+/// of a second.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl SignalTree {
@@ -53,13 +53,13 @@ impl SignalTree {
     /// Whether SIGUSR1 is in the tree.
     pub(super) fn has_usr1(self) -> Result<bool, String> {
         let (send, receive) = mpsc::channel();
-        // A thread that is never heard of again ends with the program.
+        // A thread that never answers ends with the program.
         thread::spawn(move || {
             let _ = send.send(listens(self.pid, self.address));
         });
         match receive.recv_timeout(PATIENCE) {
             Ok(found) => found.map_err(|error| format!("its memory cannot be read: {error}")),
-            Err(_) => Err("its memory makes whoever reads it wait".to_owned()),
+            Err(_) => Err("its memory makes every reader wait".to_owned()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a door stays shut. One sentence each, and what to do instead.
+//! Why an inspector port stays closed. One sentence each, and what to do instead.
 
 use std::io;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use std::time::Duration;
 /// is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Zero, or a number that would mean a group or everybody.
+    /// Zero, or a number that would mean a group or every process.
     #[error("{0} is not the id of a process")]
     NoProcess(u32),
-    /// Us.
+    /// Ourselves.
     #[error("process {0} is nodescope itself")]
     Ourselves(u32),
     /// It is not there any more.
@@ -36,7 +36,7 @@ pub enum Refusal {
     /// Node does not listen to signals in its first moments.
     #[error("process {0} has only just started, and SIGUSR1 could kill it")]
     Young(u32),
-    /// Nobody runs there that could open anything.
+    /// No thread of it runs that could open anything.
     #[error("process {0} is stopped, as by SIGSTOP or a debugger, and cannot open its inspector")]
     Stopped(u32),
     /// Nothing would catch the signal.
@@ -58,12 +58,12 @@ pub enum Refusal {
     /// The program would take the signal for its own.
     #[error("process {0} has a SIGUSR1 listener of its own: that would run, and no inspector would open")]
     OwnListener(u32),
-    /// Node's cluster passes the signal on, to processes that nobody has looked at.
+    /// Node's cluster passes the signal on, to processes that were not looked at.
     #[error(
         "process {0} is the primary of a cluster: it would signal its workers in turn, and could kill them"
     )]
     Primary(u32),
-    /// It cannot be seen whether the program would.
+    /// It cannot be seen whether the program listens to the signal.
     #[error("it cannot be seen whether process {pid} has a SIGUSR1 listener of its own: {why}")]
     Unseen {
         /// The process.
@@ -71,14 +71,14 @@ pub enum Refusal {
         /// What is in the way.
         why: String,
     },
-    /// Somebody else listens where the inspector would.
+    /// Something else listens where the inspector would.
     #[error("port {port}, where the inspector of process {pid} would listen, is taken by {holder}")]
     PortTaken {
         /// The process.
         pid: u32,
         /// The port.
         port: u16,
-        /// Who has it.
+        /// What has it.
         holder: Holder,
         /// Whether that turned out only after the signal.
         was_signalled: bool,
@@ -91,7 +91,7 @@ pub enum Refusal {
         /// What the kernel said.
         error: io::Error,
     },
-    /// Nobody here could pass the question on.
+    /// Nothing here could pass the question on.
     #[error("process {pid} could not be asked to open its inspector: {why}")]
     NotAsked {
         /// The process.
@@ -116,12 +116,12 @@ pub enum Refusal {
         /// How long we waited.
         within: Duration,
     },
-    /// The signal was sent, and then it was gone.
+    /// The signal was sent, and then the process was gone.
     #[error("process {0} ended after it was asked to open its inspector")]
     EndedAfterSignal(u32),
 }
 
-/// Who has a port.
+/// What has a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Holder {
     /// The program itself listens there, and it is no inspector.
@@ -137,7 +137,7 @@ pub enum Holder {
         /// Whether it has the same parent, or is the parent: they are one cluster.
         is_kin: bool,
     },
-    /// Somebody that this user may not see.
+    /// A process that this user may not see.
     #[error("another process")]
     Unknown,
 }

@@ -1,4 +1,5 @@
-//! Where inspectors listen, and how a port is asked whether it is one. Whoever answers otherwise, late or too much is none.
+//! Where inspectors listen, and how a port is asked whether it is one. A port that answers otherwise, late or too much
+//! is none.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
@@ -6,18 +7,18 @@ use std::time::Duration;
 
 use http::{Connection, Limits, Request};
 
-/// Where inspectors listen when nobody said otherwise: Node's own choice is the first; cluster workers count on from
-/// there.
+/// Where inspectors listen unless they are told otherwise: Node's own choice is the first; cluster workers count on
+/// from there.
 pub(crate) const USUAL_PORTS: RangeInclusive<u16> = 9229..=9250;
 
-/// An inspector answers from a thread of its own, in a millisecond, unless the machine is busy. Its answer has about 200
-/// bytes.
+/// An inspector answers from a thread of its own, in a millisecond, unless the machine is busy. Its answer has about
+/// 200 bytes.
 const LIMITS: Limits = Limits { time: Duration::from_secs(1), head_bytes: 2 << 10, body_bytes: 2 << 10 };
 
 /// `"Browser": "node.js/v22.1.0"`.
 const MARK: &[u8] = b"\"node.js/v";
 
-/// Who listens everywhere is reached at home.
+/// A socket that listens on all addresses is reached by loopback.
 pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

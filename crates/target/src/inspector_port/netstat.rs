@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-/// Where a process listens. A socket that waits has nobody at its other end.
+/// Where a process listens. A socket that waits has no peer.
 ///
 /// `  TCP    127.0.0.1:9229    0.0.0.0:0    LISTENING    4140`
 pub(super) fn listeners_in(table: &str, pid: u32) -> Vec<SocketAddr> {

@@ -1,4 +1,4 @@
-//! The door to the inspector of a Node that lives elsewhere: in a network of its own, as the first process of its
+//! The inspector port of a Node that lives elsewhere: in a network of its own, as the first process of its
 //! namespace, in a user namespace without root, in a cluster that shares one port.
 
 #![cfg(target_os = "linux")]
@@ -13,15 +13,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use nodes::{Running, node, nodes};
-use target::{Door, Holder, Opening, Refusal};
+use target::{Holder, InspectorPort, Opening, Refusal};
 
 const WAITS: &str = "setInterval(() => {}, 1000); console.log('ready')";
 
 /// Says to a copy of this test that it is one.
-const INNER: &str = "NODESCOPE_DOOR_INNER";
+const INNER: &str = "NODESCOPE_INSPECTOR_PORT_INNER";
 
-fn open(pid: u32) -> Result<Door, Refusal> {
-    Door::open(pid, &Opening::within(Duration::from_secs(10)))
+fn open(pid: u32) -> Result<InspectorPort, Refusal> {
+    InspectorPort::open(pid, &Opening::within(Duration::from_secs(10)))
 }
 
 /// Whether programs can be started in other namespaces here.
@@ -43,10 +43,10 @@ fn in_own_network(loopback: &str, binary: &Path, words: &[&str]) -> Running {
 }
 
 /// Whether the inspector answers.
-fn answers(door: &Door) -> bool {
-    let mut stream = door.connect().unwrap();
+fn answers(inspector: &InspectorPort) -> bool {
+    let mut stream = inspector.connect().unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    write!(stream, "GET /json/version HTTP/1.1\r\nHost: {}\r\n\r\n", door.address()).unwrap();
+    write!(stream, "GET /json/version HTTP/1.1\r\nHost: {}\r\n\r\n", inspector.address()).unwrap();
     let mut start = [0; 15];
     stream.read_exact(&mut start).unwrap();
     start == *b"HTTP/1.0 200 OK"
@@ -62,10 +62,10 @@ fn another_network_is_entered() {
         let mut process = in_own_network("up", &binary, &["-e", WAITS]);
         process.wait_for("ready");
         process.settle();
-        let door = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
-        assert_eq!((door.port(), door.opened_by_us()), (9229, true), "{version}");
-        assert!(answers(&door), "{version}");
-        let found = Door::find(process.pid()).unwrap().unwrap();
+        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        assert_eq!((inspector.port(), inspector.opened_by_us()), (9229, true), "{version}");
+        assert!(answers(&inspector), "{version}");
+        let found = InspectorPort::find(process.pid()).unwrap().unwrap();
         assert!(!found.opened_by_us() && answers(&found), "{version}");
         process.assert_unharmed();
         for ours in ["/proc/self/ns/net", "/proc/thread-self/ns/net"] {
@@ -74,7 +74,7 @@ fn another_network_is_entered() {
     }
 }
 
-/// A program may choose the port while it runs, where nobody outside sees it; and a server of its own may open at the
+/// A program may choose the port while it runs, where nothing outside shows it; and a server of its own may open at the
 /// same moment.
 #[test]
 fn the_port_is_where_the_program_wants_it() {
@@ -91,9 +91,9 @@ fn the_port_is_where_the_program_wants_it() {
         let mut process = in_own_network("up", &binary, &["-e", program]);
         process.wait_for("ready");
         process.settle();
-        let door = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
-        assert_eq!((door.port(), door.opened_by_us()), (4711, true), "{version}");
-        assert!(answers(&door), "{version}");
+        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        assert_eq!((inspector.port(), inspector.opened_by_us()), (4711, true), "{version}");
+        assert!(answers(&inspector), "{version}");
         process.assert_unharmed();
     }
 }
@@ -115,7 +115,7 @@ fn a_network_that_is_down_is_said() {
     }
 }
 
-/// A user without root has no business in another network.
+/// A user without root may not enter another network.
 #[test]
 fn another_network_needs_a_right() {
     if std::env::var_os(INNER).is_some() {
@@ -169,7 +169,7 @@ fn a_rootless_container_as_nobody() {
         process.wait_for("ready");
         process.settle();
         match open(process.pid()) {
-            Ok(door) => assert!(loopback == "up" && door.opened_by_us() && answers(&door)),
+            Ok(inspector) => assert!(loopback == "up" && inspector.opened_by_us() && answers(&inspector)),
             Err(refusal) => {
                 assert!(loopback == "down", "{refusal}");
                 assert!(refusal.to_string().contains("loopback interface is down"), "{refusal}");
@@ -189,14 +189,14 @@ impl Nobody {
             println!("skipped: another user: setpriv is missing, or this is not root");
             return None;
         }
-        let folder = std::env::temp_dir().join(format!("nodescope-door-{}-{name}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("nodescope-port-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         assert!(Command::new("chmod").arg("755").arg(&folder).status().unwrap().success());
         fs::copy(std::env::current_exe().unwrap(), folder.join("test")).unwrap();
         Some(Self(folder))
     }
 
-    /// A Node that everybody may run.
+    /// A Node that every user may run.
     fn node(&self) -> Option<PathBuf> {
         let Some(binary) = node("24.21.0") else {
             println!("skipped: Node 24.21.0 is not in the cache");
@@ -233,8 +233,8 @@ impl Drop for Nobody {
 #[test]
 fn the_first_process_of_a_namespace_opens() {
     if std::env::var_os(INNER).is_some() {
-        let door = open(1).unwrap();
-        assert!(door.opened_by_us() && answers(&door));
+        let inspector = open(1).unwrap();
+        assert!(inspector.opened_by_us() && answers(&inspector));
         return;
     }
     if !can_unshare(&["--pid", "--fork", "--mount-proc", "--net"]) {
@@ -264,7 +264,7 @@ fn a_cluster_opens_one_after_another() {
     if !can_unshare(&["--net"]) {
         return;
     }
-    let folder = std::env::temp_dir().join(format!("nodescope-door-{}-cluster", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("nodescope-port-{}-cluster", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let script = folder.join("cluster.js");
     let close = folder.join("close");

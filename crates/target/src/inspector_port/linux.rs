@@ -1,5 +1,5 @@
-//! The door on Linux: SIGUSR1 by pidfd, behind a gate; the port found among the listening sockets of the process; a
-//! connection through its network, whichever that is.
+//! The inspector port on Linux: SIGUSR1 by pidfd, after the checks in `gate`; the port found among the listening
+//! sockets of the process; a connection through its network, whichever that is.
 
 mod gate;
 mod listeners;
@@ -23,7 +23,7 @@ use network::Network;
 
 /// An inspector that listens.
 #[derive(Debug)]
-pub struct Door {
+pub struct InspectorPort {
     pid: u32,
     listener: Listener,
     network: Network,
@@ -40,7 +40,7 @@ const MOST_QUESTIONS: u32 = 3;
 /// How long the port may take to answer that it is one.
 const CONNECT: Duration = Duration::from_millis(500);
 
-impl Door {
+impl InspectorPort {
     /// A port that is open already: by --inspect, or since an earlier SIGUSR1. Nothing is sent to the process, and only
     /// ports that are likely its inspector are asked.
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
@@ -57,11 +57,11 @@ impl Door {
         Ok(found.map(|listener| Self { pid, listener, network, is_ours: false }))
     }
 
-    /// An open port, or one that SIGUSR1 opens: sent only where that neither kills the process nor runs code of its own,
-    /// and where we can reach the port afterwards.
+    /// An open port, or one that SIGUSR1 opens: sent only where that neither kills the process nor runs code of its
+    /// own, and where we can reach the port afterwards.
     pub fn open(pid: u32, opening: &Opening) -> Result<Self, Refusal> {
-        if let Some(door) = Self::find(pid)? {
-            return Ok(door);
+        if let Some(inspector) = Self::find(pid)? {
+            return Ok(inspector);
         }
         let proc = Proc::default();
         let gate = Gate::new(&proc, pid)?;
@@ -73,7 +73,7 @@ impl Door {
         let end = Instant::now() + opening.within;
         loop {
             let is_over = Instant::now() >= end;
-            // What explains it is looked at first: the port may open in this very moment.
+            // The reason is looked for first: the port may open in this very moment.
             let why = is_over.then(|| gate.no_port(opening.within));
             if let Some(listener) = newcomers.inspector(&network) {
                 return Ok(Self { pid, listener, network, is_ours: true });
@@ -110,12 +110,12 @@ impl Door {
         self.listener.address.port()
     }
 
-    /// Whose it is.
+    /// Its process.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether the port was closed before, and it is on us to close it.
+    /// Whether the port was closed before, and we have to close it.
     pub fn opened_by_us(&self) -> bool {
         self.is_ours
     }

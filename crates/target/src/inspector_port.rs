@@ -1,5 +1,5 @@
-//! The door to a process's inspector: finding one that is open, and opening one without harm. What comes through it,
-//! and that it is shut again, is somebody else's work.
+//! The port of a process's inspector: finding one that is open, and opening one without harm. The caller speaks to
+//! the inspector and closes it again.
 
 #[cfg(any(target_os = "linux", windows))]
 mod ask;
@@ -16,17 +16,17 @@ mod windows;
 use std::time::Duration;
 
 #[cfg(not(any(target_os = "linux", windows)))]
-pub use elsewhere::Door;
+pub use elsewhere::InspectorPort;
 #[cfg(target_os = "linux")]
-pub use linux::Door;
+pub use linux::InspectorPort;
 pub use refusal::{Holder, Refusal};
 #[cfg(windows)]
-pub use windows::Door;
+pub use windows::InspectorPort;
 
 #[cfg(target_os = "linux")]
 pub(crate) use ask::USUAL_PORTS;
 
-/// How a door is to be opened.
+/// How an inspector port is to be opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// How long to wait for the port.

@@ -1,5 +1,5 @@
 //! What must hold before a process is sent SIGUSR1: it kills a program that does not expect it, runs code of one that
-//! has plans for it, and opens a port that somebody must be able to close. Slow questions come first; what can
+//! listens to it, and opens a port that we must be able to close. Slow questions come first; what can
 //! change is asked right before the signal.
 
 use std::fs;
@@ -14,7 +14,7 @@ use sys::pidfd::Pidfd;
 use super::listeners::SignalTree;
 use super::network::Network;
 use super::{hold, own_listeners, unseen};
-use crate::door::{Holder, Opening, Refusal, USUAL_PORTS};
+use crate::inspector_port::{Holder, Opening, Refusal, USUAL_PORTS};
 use crate::linux::access::{SIGUSR1, YOUNGEST_S};
 use crate::linux::binary::{Binaries, Program};
 use crate::linux::command::Command;
@@ -128,7 +128,7 @@ impl Gate {
         wanted_port(&self.command).unwrap_or(*USUAL_PORTS.start())
     }
 
-    /// Who has its port already.
+    /// What has its port already.
     fn holder(&self, own: &[Listener], counts: impl Fn(&Listener) -> bool) -> Option<Holder> {
         let port = self.port();
         if port == 0 {

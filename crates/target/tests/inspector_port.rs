@@ -1,5 +1,5 @@
-//! The door to the inspector, on real Nodes: it opens where that is safe, and nowhere else. After every attempt the
-//! process lives and no listener of its own has run.
+//! The inspector port of real Nodes: it opens where that is safe, and nowhere else. After every attempt the process
+//! lives and no listener of its own has run.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
@@ -12,15 +12,15 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nodes::{PATIENCE, Running, free_port, node, nodes};
-use target::{Door, Holder, Opening, Refusal};
+use target::{Holder, InspectorPort, Opening, Refusal};
 
 const WAITS: &str = "setInterval(() => {}, 1000)";
 const LISTENS: &str = "process.on('SIGUSR1', () => console.log('LISTENER'))";
 const LISTENED: &str = "const listener = () => console.log('LISTENER'); process.on('SIGUSR1', listener); \
                         setTimeout(() => process.off('SIGUSR1', listener), 50)";
 
-fn open(pid: u32) -> Result<Door, Refusal> {
-    Door::open(pid, &Opening::within(Duration::from_secs(10)))
+fn open(pid: u32) -> Result<InspectorPort, Refusal> {
+    InspectorPort::open(pid, &Opening::within(Duration::from_secs(10)))
 }
 
 /// The flag that keeps tests out of each other's way.
@@ -30,10 +30,10 @@ fn port_flag() -> (u16, String) {
 }
 
 /// Asks the inspector something, as a client would.
-fn ask(door: &Door, path: &str) -> String {
-    let mut stream = door.connect().unwrap();
+fn ask(inspector: &InspectorPort, path: &str) -> String {
+    let mut stream = inspector.connect().unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", door.address()).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", inspector.address()).unwrap();
     let mut bytes = vec![0; 8192];
     let mut got = 0;
     while !String::from_utf8_lossy(&bytes[..got]).trim_end().ends_with(['}', ']']) {
@@ -71,12 +71,16 @@ fn a_plain_process_opens() {
         let (port, flag) = port_flag();
         let mut process = Running::node(&binary, &[&flag], WAITS);
         process.settle();
-        assert!(Door::find(process.pid()).unwrap().is_none(), "{version}");
-        Door::could_open(process.pid(), &Opening::within(Duration::ZERO)).unwrap();
+        assert!(InspectorPort::find(process.pid()).unwrap().is_none(), "{version}");
+        InspectorPort::could_open(process.pid(), &Opening::within(Duration::ZERO)).unwrap();
         process.assert_untouched();
-        let door = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
-        assert_eq!((door.port(), door.opened_by_us(), door.is_closed()), (port, true, false), "{version}");
-        assert!(ask(&door, "/json/list").contains("webSocketDebuggerUrl"), "{version}");
+        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        assert_eq!(
+            (inspector.port(), inspector.opened_by_us(), inspector.is_closed()),
+            (port, true, false),
+            "{version}"
+        );
+        assert!(ask(&inspector, "/json/list").contains("webSocketDebuggerUrl"), "{version}");
         let again = open(process.pid()).unwrap();
         assert_eq!((again.port(), again.opened_by_us()), (port, false), "{version}: it was open before");
         process.assert_unharmed();
@@ -88,7 +92,7 @@ fn a_listener_of_its_own_is_left_alone() {
     for (version, refusal) in refusals(&[], &format!("{LISTENS}; process.on('SIGTERM', () => {{}})")) {
         assert!(matches!(refusal, Refusal::OwnListener(_)), "{version}: {refusal}");
     }
-    // Listeners to other signals are nobody's business.
+    // Listeners to other signals do not matter.
     for (version, binary) in nodes() {
         let (_, flag) = port_flag();
         let signals =
@@ -135,8 +139,8 @@ fn the_permission_to_inspect_counts() {
         let (port, flag) = port_flag();
         let mut process = Running::node(&binary, &["--permission", "--allow-inspector", &flag], WAITS);
         process.settle();
-        let door = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
-        assert_eq!(door.port(), port);
+        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        assert_eq!(inspector.port(), port);
         process.assert_unharmed();
     }
 }
@@ -148,11 +152,11 @@ fn a_young_process_is_left_alone() {
         let (_, flag) = port_flag();
         let mut process = Running::start_node(&binary, &[&flag], WAITS);
         let started = Instant::now();
-        let (mut young, mut door) = (0, None);
-        while door.is_none() {
+        let (mut young, mut inspector) = (0, None);
+        while inspector.is_none() {
             assert!(started.elapsed() < PATIENCE, "{version}");
             match open(process.pid()) {
-                Ok(opened) => door = Some(opened),
+                Ok(opened) => inspector = Some(opened),
                 Err(Refusal::Young(_)) => young += 1,
                 // Before exec(2) it is a copy of this test.
                 Err(Refusal::NotNode(_)) => (),
@@ -191,12 +195,12 @@ fn other_programs_are_left_alone() {
 fn numbers_that_are_no_process_are_refused() {
     for pid in [0, u32::MAX, (-1i32).cast_unsigned(), i32::MIN.cast_unsigned()] {
         assert!(matches!(open(pid), Err(Refusal::NoProcess(_))), "{pid}");
-        assert!(matches!(Door::find(pid), Err(Refusal::NoProcess(_))), "{pid}");
+        assert!(matches!(InspectorPort::find(pid), Err(Refusal::NoProcess(_))), "{pid}");
     }
     let own = std::process::id();
     assert!(matches!(open(own), Err(Refusal::Ourselves(_))));
     // Whatever the first process is, it is no Node, or may not be looked at.
-    if let Err(refusal) = Door::could_open(1, &Opening::within(Duration::ZERO)) {
+    if let Err(refusal) = InspectorPort::could_open(1, &Opening::within(Duration::ZERO)) {
         assert!(matches!(refusal, Refusal::NotNode(1) | Refusal::Hidden(1)), "{refusal}");
     }
 }
@@ -210,7 +214,7 @@ fn who_has_ended_is_not_signalled() {
     while !state().contains("State:\tZ") {
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(matches!(open(pid), Err(Refusal::Ended(_))), "nobody has waited for it yet");
+    assert!(matches!(open(pid), Err(Refusal::Ended(_))), "its parent has not waited for it yet");
     child.wait().unwrap();
     assert!(matches!(open(pid), Err(Refusal::Ended(_))));
 }
@@ -257,7 +261,7 @@ fn a_port_that_turns_out_to_be_taken_is_said() {
     let Some((_, binary)) = nodes().pop() else { return };
     let mut process = Running::node(&binary, &[&format!("--inspect-port=[::1]:{port}")], WAITS);
     process.settle();
-    let refusal = Door::open(process.pid(), &Opening::within(Duration::from_secs(1))).unwrap_err();
+    let refusal = InspectorPort::open(process.pid(), &Opening::within(Duration::from_secs(1))).unwrap_err();
     assert!(matches!(refusal, Refusal::PortTaken { was_signalled: true, .. }), "{refusal}");
     process.assert_unharmed();
 }
@@ -269,8 +273,8 @@ fn a_pegged_loop_opens() {
         let program = "setTimeout(() => { for (;;); }, 200)";
         let mut process = Running::node(&binary, &[&flag], program);
         process.settle();
-        let door = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
-        assert_eq!(door.port(), port);
+        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        assert_eq!(inspector.port(), port);
         process.assert_unharmed();
     }
 }
@@ -284,7 +288,8 @@ fn a_long_native_call_does_not_open_and_perf_is_advised() {
         let mut process = Running::node(&binary, &[&flag], program);
         process.wait_for("hashing");
         process.settle();
-        let refusal = Door::open(process.pid(), &Opening::within(Duration::from_millis(700))).unwrap_err();
+        let refusal =
+            InspectorPort::open(process.pid(), &Opening::within(Duration::from_millis(700))).unwrap_err();
         assert!(
             matches!(refusal, Refusal::TimeLimit { .. }) && refusal.was_signalled(),
             "{version}: {refusal}"
@@ -296,7 +301,7 @@ fn a_long_native_call_does_not_open_and_perf_is_advised() {
     }
 }
 
-/// The inspector is on a port that nobody can guess, beside a server of the program.
+/// The inspector is on a port that cannot be guessed, beside a server of the program.
 #[test]
 fn an_open_port_is_found_among_others() {
     let server = "require('http').createServer((request, answer) => { console.log('ASKED'); answer.end('{}'); })\
@@ -304,10 +309,15 @@ fn an_open_port_is_found_among_others() {
     for (version, binary) in nodes() {
         let mut process = Running::node(&binary, &["--inspect=0"], server);
         process.wait_for("Debugger listening");
-        let door = Door::find(process.pid()).unwrap().unwrap_or_else(|| panic!("{version}: not found"));
+        let inspector =
+            InspectorPort::find(process.pid()).unwrap().unwrap_or_else(|| panic!("{version}: not found"));
         let printed = process.printed();
         let port = printed.split("ws://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
-        assert_eq!((door.port().to_string().as_str(), door.opened_by_us()), (port, false), "{version}");
+        assert_eq!(
+            (inspector.port().to_string().as_str(), inspector.opened_by_us()),
+            (port, false),
+            "{version}"
+        );
         // Young as it is, it needs no signal.
         assert!(!open(process.pid()).unwrap().opened_by_us(), "{version}");
         process.assert_unharmed();
@@ -328,7 +338,7 @@ fn a_server_is_not_taken_for_the_inspector() {
         // Before that the port is free, and a signal right.
         process.wait_for("serving");
         process.settle();
-        assert!(Door::find(process.pid()).unwrap().is_none(), "{answer}");
+        assert!(InspectorPort::find(process.pid()).unwrap().is_none(), "{answer}");
         match open(process.pid()).unwrap_err() {
             Refusal::PortTaken { holder: Holder::Itself, .. } => (),
             other => panic!("{answer}: {other}"),
@@ -338,7 +348,7 @@ fn a_server_is_not_taken_for_the_inspector() {
 }
 
 #[test]
-fn a_closed_door_is_seen() {
+fn a_closed_inspector_is_seen() {
     for (version, binary) in nodes() {
         let (_, flag) = port_flag();
         let program = "const inspector = require('inspector'); \
@@ -347,13 +357,13 @@ fn a_closed_door_is_seen() {
                        setInterval(() => { if (inspector.url()) due ??= setTimeout(close, 300) }, 50)";
         let mut process = Running::node(&binary, &[&flag], program);
         process.settle();
-        let door = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         let end = Instant::now() + PATIENCE;
-        while !door.is_closed() {
+        while !inspector.is_closed() {
             assert!(Instant::now() < end, "{version}");
             std::thread::sleep(Duration::from_millis(10));
         }
-        assert!(door.connect().is_err(), "{version}");
+        assert!(inspector.connect().is_err(), "{version}");
         process.assert_unharmed();
         // And it can be opened again.
         assert!(open(process.pid()).unwrap().opened_by_us(), "{version}");
@@ -382,11 +392,11 @@ fn a_program_without_a_fixed_place_tells_too() {
     }
 }
 
-/// A stripped binary does not tell whether anybody listens: the user must.
+/// A stripped binary does not tell whether the program listens: the user must.
 #[test]
 fn a_stripped_binary_needs_a_word() {
     let Some((_, binary)) = nodes().pop() else { return };
-    let copy = std::env::temp_dir().join(format!("nodescope-door-stripped-{}", std::process::id()));
+    let copy = std::env::temp_dir().join(format!("nodescope-port-stripped-{}", std::process::id()));
     std::fs::copy(binary, &copy).unwrap();
     if !Command::new("strip").arg(&copy).status().is_ok_and(|status| status.success()) {
         let _ = std::fs::remove_file(&copy);
@@ -400,6 +410,6 @@ fn a_stripped_binary_needs_a_word() {
     assert!(matches!(&refusal, Refusal::Unseen { why, .. } if why.contains("stripped")), "{refusal}");
     process.assert_untouched();
     let opening = Opening { within: Duration::from_secs(10), has_no_listener: true };
-    assert!(Door::open(process.pid(), &opening).unwrap().opened_by_us());
+    assert!(InspectorPort::open(process.pid(), &opening).unwrap().opened_by_us());
     process.assert_unharmed();
 }
