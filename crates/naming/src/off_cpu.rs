@@ -8,6 +8,8 @@ use rustc_hash::FxHashMap;
 
 /// A shorter time is no row of its own.
 const SHORTEST_NS: u64 = 100_000;
+/// A longer time is always one: there are few of them.
+const LONG_NS: u64 = 100_000_000;
 /// The most rows that stand for one time each, for every sample, and in a recording of few samples.
 const MOST_PER_SAMPLE: usize = 8;
 const MOST_AT_LEAST: usize = 1000;
@@ -42,7 +44,8 @@ pub struct OffCpu {
     /// Sums of a second that may not be over.
     sums: Vec<OffCpuTime>,
     samples: usize,
-    rows: usize,
+    /// How many rows stand for one time each.
+    single: usize,
 }
 
 impl OffCpu {
@@ -59,13 +62,13 @@ impl OffCpu {
         let most = self.samples.saturating_mul(MOST_PER_SAMPLE).max(MOST_AT_LEAST);
         let rows = self.paired(switches);
         self.sums.extend(sums);
-        let (single, sums) = reduced(rows, std::mem::take(&mut self.sums), most.saturating_sub(self.rows));
+        let (single, sums) = reduced(rows, std::mem::take(&mut self.sums), most.saturating_sub(self.single));
         let latest_ns = single.iter().chain(&sums).map(|row| row.start_ns).max().unwrap_or(0);
         let is_over = |row: &OffCpuTime| is_last || row.start_ns / SUM_NS < latest_ns / SUM_NS;
         let (over, open): (Vec<_>, Vec<_>) = sums.into_iter().partition(is_over);
         self.sums = open;
+        self.single += single.len();
         for row in single.into_iter().chain(over) {
-            self.rows += 1;
             builder.off_cpu_time(row);
         }
     }
@@ -96,8 +99,10 @@ fn reduced(
         Some(at) => *lengths.select_nth_unstable(at).1,
         None => 0,
     };
-    let is_kept =
-        |row: &OffCpuTime| row.length_ns >= SHORTEST_NS && (limit_ns == 0 || row.length_ns > limit_ns);
+    let is_kept = |row: &OffCpuTime| {
+        let is_among_longest = row.length_ns >= SHORTEST_NS && (limit_ns == 0 || row.length_ns > limit_ns);
+        is_among_longest || row.length_ns >= LONG_NS
+    };
     let (kept, short): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_kept);
     sums.extend(short);
     let mut period_ns = SUM_NS;

@@ -173,7 +173,9 @@ fn complete(
 fn write(profile: &Profile, out: &Output, spool: &mut Spool) -> Result<(), Failure> {
     if spool.has_streamed() {
         spool.stream_result()?;
-    } else if !spool.is_file() {
+    } else if spool.is_file() {
+        return Ok(());
+    } else {
         export::write_whole(profile, out.form, &out.path)?;
     }
     spool.remove();

@@ -51,6 +51,16 @@ pub(crate) enum Progress {
     Whole,
 }
 
+impl Progress {
+    /// Whether everything up to a time has been told.
+    pub(crate) fn has_reached(self, time_ns: u64) -> bool {
+        match self {
+            Self::Until(until_ns) => time_ns <= until_ns,
+            Self::Whole => true,
+        }
+    }
+}
+
 /// The whole recording.
 pub(crate) fn profile_of(namer: &mut Namer) -> Profile {
     let mut builder = Builder::new();
@@ -167,14 +177,20 @@ impl Assembly {
             out,
         };
         let switches: Vec<CpuSwitch> = switches.iter().map(&mut switch).collect();
+        let is_due = |waits: &ShortWaits| progress.has_reached(waits.time_ns);
         let short_waits = std::mem::take(&mut namer.short_waits);
-        let mut sum = |(thread, waits): &(u32, ShortWaits)| OffCpuTime {
-            thread: self.threads.id(builder, namer, *thread),
-            start_ns: waits.time_ns,
-            length_ns: waits.total_ns,
-            times: u32::try_from(waits.count).unwrap_or(u32::MAX),
+        let (due, open): (Vec<ShortWaits>, Vec<ShortWaits>) = short_waits.into_iter().partition(is_due);
+        namer.short_waits = open;
+        let mut sum = |waits: &ShortWaits| {
+            let row = namer.threads.current(Some(waits.pid), Some(waits.tid)).row;
+            OffCpuTime {
+                thread: self.threads.id(builder, namer, row),
+                start_ns: waits.time_ns,
+                length_ns: waits.total_ns,
+                times: u32::try_from(waits.count).unwrap_or(u32::MAX),
+            }
         };
-        let sums: Vec<OffCpuTime> = short_waits.iter().map(&mut sum).collect();
+        let sums: Vec<OffCpuTime> = due.iter().map(&mut sum).collect();
         self.off_cpu.add(builder, switches, sums, progress == Progress::Whole);
     }
 
@@ -251,9 +267,10 @@ impl Assembly {
         let meta = builder.meta();
         meta.format.clone_from(&namer.format);
         meta.way_in = "perf events".into();
-        if let [version] = versions[..] {
-            meta.node_version = (!version.is_empty()).then(|| version.to_owned());
-        }
+        meta.node_version = match versions[..] {
+            [version] if !version.is_empty() => Some(version.to_owned()),
+            _ => None,
+        };
         meta.interval_ns = self.interval_ns.or(meta.interval_ns);
         meta.host.clone_from(&namer.about.host);
         meta.system = namer.about.os_release.as_ref().map(|release| format!("Linux {release}"));

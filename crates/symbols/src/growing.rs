@@ -16,9 +16,12 @@ use crate::sources::Sources;
 /// What the tables may take. With the files that names come from (80 MB), source maps (32 MB), scripts that a transpiler
 /// made (48 MB) and names of generated code (32 MB), a recorder stays below 256 MB; most take 50.
 const MOST_TABLE_BYTES: usize = 64 << 20;
-/// What a frame and a stack take in all tables and their indexes.
-const FRAME_BYTES: usize = 240;
-const STACK_BYTES: usize = 110;
+/// What a frame and a stack take in the profile's tables and their indexes, and before they have names: there the frames
+/// of two processes are two.
+const FRAME_BYTES: usize = 160;
+const STACK_BYTES: usize = 50;
+const RAW_FRAME_BYTES: usize = 64;
+const RAW_STACK_BYTES: usize = 60;
 
 /// See the module's text.
 pub struct GrowingNamer {
@@ -47,6 +50,11 @@ impl GrowingNamer {
         &mut self.namer.world.sources
     }
 
+    /// Reads again what has grown meanwhile, before the samples that are new are taken.
+    pub fn refresh(&mut self) {
+        self.namer.refresh_dumps();
+    }
+
     /// Takes generated code that appeared in a process, before the samples that are later.
     pub fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
         self.namer.take_code(pid, code);
@@ -73,11 +81,18 @@ impl GrowingNamer {
         growing.chunk()
     }
 
+    /// Says something in the recording's losses.
+    pub fn note(&mut self, sentence: &str) {
+        self.namer.note(sentence.to_owned());
+    }
+
     /// Whether there are more distinct stacks than there is memory for.
     pub fn is_full(&self) -> bool {
         let Namer { frames, stacks, javascript, .. } = &self.namer;
-        let rows = frames.rows.len() * FRAME_BYTES + stacks.rows.len() * STACK_BYTES;
-        rows + javascript.bytes() > MOST_TABLE_BYTES
+        let raw = frames.rows.len() * RAW_FRAME_BYTES + stacks.rows.len() * RAW_STACK_BYTES;
+        let profile = self.growing.tables();
+        let named = profile.frames().len() * FRAME_BYTES + profile.stacks().len() * STACK_BYTES;
+        raw + named + javascript.bytes() > MOST_TABLE_BYTES
     }
 }
 

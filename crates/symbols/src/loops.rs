@@ -50,10 +50,7 @@ impl Loops {
         threads: &mut SeenThreads,
         progress: Progress,
     ) {
-        let is_due = |turn: &Turn| match progress {
-            Progress::Until(time_ns) => turn.end_ns <= time_ns,
-            Progress::Whole => true,
-        };
+        let is_due = |turn: &Turn| progress.has_reached(turn.end_ns);
         let (due, open): (Vec<Turn>, Vec<Turn>) =
             std::mem::take(&mut namer.turns).into_iter().partition(is_due);
         namer.turns = open;
@@ -62,7 +59,12 @@ impl Loops {
             self.add_turn(builder, thread, turn);
         }
         let loops = std::mem::take(&mut namer.loops);
-        for (key, raw) in &loops {
+        // A thread that was just begun is told of later than its loop.
+        let is_there =
+            |(pid, tid): &Key| progress == Progress::Whole || namer.threads.is_known(Some(*pid), Some(*tid));
+        let known: Vec<&Key> = loops.keys().filter(|key| is_there(key)).collect();
+        for key in known {
+            let Some(raw) = loops.get(key) else { continue };
             let thread = thread_of(builder, namer, threads, *key);
             self.add_loop(builder, *key, thread, raw);
             if progress == Progress::Whole {
@@ -84,17 +86,17 @@ impl Loops {
         if self.starts.iter().any(|(told, _)| turns::holds_start(told, turn)) {
             return;
         }
+        let off_cpu = self.off_cpu.get(&(turn.pid, turn.tid));
+        let row = turns::long_turn(thread, turn, off_cpu);
+        let earlier = self.starts.iter_mut().find(|(told, _)| turns::holds_start(turn, told));
+        if let (Some((told, id)), Some(row)) = (earlier, row) {
+            *told = *turn;
+            return builder.change_long_turn(*id, row);
+        }
         if turns::add_marker(builder, thread, turn) {
             self.drawn.insert(thread);
         }
-        let off_cpu = self.off_cpu.get(&(turn.pid, turn.tid));
-        let Some(row) = turns::long_turn(thread, turn, off_cpu) else { return };
-        let earlier = self.starts.iter_mut().find(|(told, _)| turns::holds_start(turn, told));
-        if let Some((told, id)) = earlier {
-            *told = *turn;
-            builder.change_long_turn(*id, row);
-            return;
-        }
+        let Some(row) = row else { return };
         let id = builder.long_turn(row);
         if turn.kind == TurnKind::Startup {
             self.starts.push((*turn, id));

@@ -2,6 +2,7 @@
 //! named once, at the end, because what a file was may be told after all samples.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use profile::Budget;
 use rustc_hash::FxHashMap;
@@ -49,8 +50,8 @@ pub struct Namer {
     pub(crate) events: FxHashMap<u32, RawEvent>,
     pub(crate) samples: Vec<RawSample>,
     pub(crate) switches: Vec<RawSwitch>,
-    /// Times off the CPU that the recorder summed up, and the rows of their threads.
-    pub(crate) short_waits: Vec<(u32, ShortWaits)>,
+    /// Times off the CPU that the recorder summed up.
+    pub(crate) short_waits: Vec<ShortWaits>,
     /// Event loops by process and thread, stretches of their time, and what the kernel counted.
     pub(crate) loops: BTreeMap<(u32, u32), RawLoop>,
     pub(crate) turns: Vec<Turn>,
@@ -64,6 +65,8 @@ pub struct Namer {
     pub(crate) is_ours: bool,
     /// Whether it is named bit by bit, while it is recorded.
     pub(crate) is_growing: bool,
+    /// Jitdumps that may grow, by the rows of their processes, and when each may be read again.
+    dumps: BTreeMap<u32, (Vec<u8>, Instant)>,
     /// The processes whose perf maps are followed from their beginning.
     pub(crate) followed: BTreeSet<u32>,
     pub(crate) about: OwnAbout,
@@ -188,6 +191,7 @@ impl Namer {
             scripts: Scripts::default(),
             is_ours: false,
             is_growing: false,
+            dumps: BTreeMap::new(),
             followed: BTreeSet::new(),
             about: OwnAbout::default(),
             losses: Losses::default(),
@@ -221,6 +225,9 @@ impl Namer {
     fn settle_code(&mut self, process: u32, sample: &Sample<'_>) {
         if let Some(path) = self.world.processes.get(process).dump.take() {
             self.read_dump(process, &path);
+            if self.is_growing {
+                self.dumps.insert(process, (path, Instant::now()));
+            }
         }
         let timed = self.events.get(&sample.event).is_none_or(|event| event.timed);
         let Some(timeline) = &mut self.world.processes.get(process).timeline else { return };
@@ -247,15 +254,31 @@ impl Namer {
     /// Code of a process that appeared under a name, told in the order of time. Where there is no room for it, its name is
     /// looked up when it is needed.
     pub(crate) fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
-        if !self.has_room_for_code() {
-            self.followed.remove(&pid);
-            return;
-        }
         let CodeAppeared { time_ns, start, size, name } = *code;
-        let Some(code) = self.codes.id(name) else { return };
+        let code = if self.has_room_for_code() { self.codes.id(name) } else { None };
+        let change = match code {
+            Some(code) => CodeChange::Load { start, size, code },
+            None => {
+                self.followed.remove(&pid);
+                CodeChange::Unknown { start, size }
+            }
+        };
         let row = self.world.processes.row(Some(pid));
         let timeline = self.world.processes.get(row).timeline.get_or_insert_default();
-        timeline.push(CodeEvent { time_ns, change: CodeChange::Load { start, size, code } });
+        timeline.push(CodeEvent { time_ns, change });
+    }
+
+    /// Reads the jitdumps again that have grown meanwhile, as often as that costs little.
+    pub(crate) fn refresh_dumps(&mut self) {
+        let start = Instant::now();
+        let is_due = |(_, (_, next)): &(&u32, &(Vec<u8>, Instant))| *next <= start;
+        let due: Vec<u32> = self.dumps.iter().filter(is_due).map(|(process, _)| *process).collect();
+        for process in due {
+            let Some((path, _)) = self.dumps.remove(&process) else { continue };
+            let start = Instant::now();
+            self.read_dump(process, &path);
+            self.dumps.insert(process, (path, start + start.elapsed() * DUMP_PART));
+        }
     }
 
     fn read_dump(&mut self, process: u32, path: &[u8]) {
@@ -326,6 +349,9 @@ struct DumpedEvents<'a> {
     rows: Vec<CodeEvent>,
     left_out: u64,
 }
+
+/// While a recording grows, reading jitdumps takes one part in so many of the time.
+const DUMP_PART: u32 = 50;
 
 /// What the names of generated code may take while a recording grows.
 const MOST_CODE_BYTES: usize = 32 << 20;
@@ -441,8 +467,7 @@ impl Sink for Namer {
     }
 
     fn short_waits(&mut self, waits: &ShortWaits) {
-        let thread = self.threads.current(Some(waits.pid), Some(waits.tid)).row;
-        self.short_waits.push((thread, *waits));
+        self.short_waits.push(*waits);
     }
 
     fn loop_watch(&mut self, watch: &LoopWatch<'_>) {

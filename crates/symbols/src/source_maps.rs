@@ -30,7 +30,7 @@ use find::{Finder, Mapped, Outcome};
 pub use known::KnownScripts;
 use script::Script;
 use seen::Seen;
-use transpiled::{is_transpiled, mark};
+use transpiled::{Fit, is_transpiled, mark};
 
 pub use texts::{Carried, TextLimits, text_of, with_texts};
 pub use transpiled::{RanScript, apply_ran, is_transpiled_name};
@@ -82,17 +82,14 @@ pub fn apply_known(
             }
             Ok(Sought::NoMap(_) | Sought::NoScript) if !marks => Ok(()),
             Ok(Sought::NoMap(root)) => {
-                let is_other_text = || {
-                    let text = finder.text(root, &rows.path);
-                    text.is_some_and(|text| is_transpiled(&profile, rows, Some(&text)))
-                };
-                if known.is_transpiled(root, &rows.path, is_other_text) {
+                let fit = finder.text(root, &rows.path).map(|text| Fit::of(&profile, rows, &text));
+                if known.fit(root, &rows.path, fit.unwrap_or_default()).is_transpiled() {
                     mark(&profile, rows, &mut originals);
                 }
                 Ok(())
             }
             Ok(Sought::NoScript) => {
-                if is_transpiled(&profile, rows, None) {
+                if is_transpiled(&profile, rows) {
                     mark(&profile, rows, &mut originals);
                 }
                 Ok(())

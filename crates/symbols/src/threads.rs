@@ -52,6 +52,11 @@ impl Threads {
         current
     }
 
+    /// Whether anything was told of a thread.
+    pub(crate) fn is_known(&self, pid: Option<u32>, tid: Option<u32>) -> bool {
+        self.current.contains_key(&(pid, tid))
+    }
+
     pub(crate) fn name(&mut self, pid: u32, tid: u32, name: &[u8], exec: bool) {
         let key = (Some(pid), Some(tid));
         if exec {

@@ -16,9 +16,15 @@ pub(crate) struct CodeEvent {
 pub(crate) enum CodeChange {
     /// Code of a name (row of the codes) appeared.
     Load { start: u64, size: u64, code: u32 },
+    /// Code appeared that has no name here.
+    Unknown { start: u64, size: u64 },
     /// Code went elsewhere.
     Move { from: u64, to: u64, size: u64 },
 }
+
+/// What waits for the samples of a process, which may never come, and what is kept: a map can have anything in it.
+const MOST_WAITING: usize = 1 << 20;
+const MOST_PRESENT: usize = 1 << 21;
 
 /// The code of one process at the moment.
 #[derive(Default)]
@@ -45,7 +51,9 @@ impl Timeline {
             self.next = 0;
         }
         self.is_live = true;
-        self.events.push(event);
+        if self.events.len() < MOST_WAITING {
+            self.events.push(event);
+        }
     }
 
     /// Goes on to a time. Says whether anything changed.
@@ -53,8 +61,14 @@ impl Timeline {
         let before = self.next;
         while let Some(event) = self.events.get(self.next).filter(|event| event.time_ns <= time_ns) {
             match event.change {
-                CodeChange::Load { start, size, code } => {
+                CodeChange::Unknown { start, size } => {
+                    self.present.remove(start, start.saturating_add(size));
+                }
+                CodeChange::Load { start, size, code } if self.present.len() < MOST_PRESENT => {
                     self.present.insert(start, start.saturating_add(size), PlaceId(code));
+                }
+                CodeChange::Load { start, size, .. } => {
+                    self.present.remove(start, start.saturating_add(size));
                 }
                 CodeChange::Move { from, to, size } => {
                     if let Some(place) = self.present.find(from) {

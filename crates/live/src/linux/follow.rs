@@ -8,8 +8,9 @@ use symbols::{CodeAppeared, Disk, Files, OpenFile};
 
 use crate::owners;
 
-/// What is read of a map at once.
+/// What is read of a map at once, and how often in one look.
 const PIECE_BYTES: u64 = 4 << 20;
+const MOST_PIECES: u32 = 8;
 /// A longer map is followed from its end on: its older lines are looked up in the map itself.
 const LONGEST_PAST: u64 = 256 << 20;
 /// Longer lines are not lines of a map.
@@ -25,6 +26,8 @@ pub(super) struct Follower {
     rest: Vec<u8>,
     /// Whether its older lines were left out.
     is_cut: bool,
+    /// Whether there is more than was read at the last look.
+    is_behind: bool,
     /// When the map was looked at last: what is new was written after that.
     looked_ns: u64,
     looks: u32,
@@ -42,6 +45,7 @@ impl Follower {
             file: None,
             rest: Vec::new(),
             is_cut: false,
+            is_behind: false,
             looked_ns: 0,
             looks: 0,
         }
@@ -54,7 +58,7 @@ impl Follower {
 
     /// Whether all lines of the map are taken.
     pub(super) fn has_all(&self) -> bool {
-        self.file.is_some() && !self.is_cut
+        self.file.is_some() && !self.is_cut && !self.is_behind
     }
 
     /// Takes what was written since the last time. Not being able to is no failure: names are then looked up in the map
@@ -64,7 +68,16 @@ impl Follower {
         if self.file.is_none() && self.is_time_to_open() {
             self.file = self.open();
         }
-        while self.take_piece(stamp_ns, take).unwrap_or(false) {}
+        let mut pieces = 0;
+        self.is_behind = false;
+        while self.take_piece(stamp_ns, take).unwrap_or(false) {
+            pieces += 1;
+            if pieces == MOST_PIECES {
+                // The rest at the next look, as if it had come since the last one.
+                (self.is_behind, self.looked_ns) = (true, stamp_ns);
+                break;
+            }
+        }
     }
 
     /// A map is made when Node starts: where there is none yet, there will hardly be one.

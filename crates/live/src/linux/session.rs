@@ -135,6 +135,11 @@ impl Session {
         self.beside.as_ref().map(Beside::roots).cloned().unwrap_or_default()
     }
 
+    /// Says something in the recording's losses.
+    pub fn note(&mut self, sentence: &str) {
+        self.chunks.namer().note(sentence);
+    }
+
     /// Whether there is no memory for more distinct stacks.
     pub fn is_full(&self) -> bool {
         self.chunks.is_full()

@@ -5,6 +5,10 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::progress::clear_line;
@@ -36,9 +40,8 @@ pub(super) struct Spool {
     /// Why the file could not be written any more.
     trouble: Option<String>,
     is_file: bool,
-    /// Whether everything also goes to stdout, and why that has ended.
-    streams: bool,
-    stream_end: Option<io::Error>,
+    /// Where everything also goes.
+    stream: Option<Stream>,
 }
 
 impl Spool {
@@ -89,32 +92,32 @@ impl Spool {
             most_in_memory,
             trouble: None,
             is_file: false,
-            streams: false,
-            stream_end: None,
+            stream: None,
         })
     }
 
     /// From now on everything goes to stdout, too, as soon as it comes.
     pub(super) fn stream(&mut self, opening: &[u8]) {
-        self.streams = true;
+        self.stream = Some(Stream::start());
         self.write_stream(opening);
     }
 
     fn write_stream(&mut self, bytes: &[u8]) {
-        if self.streams && self.stream_end.is_none() {
-            let mut out = io::stdout().lock();
-            self.stream_end = out.write_all(bytes).and_then(|()| out.flush()).err();
+        let most_bytes = self.most_in_memory;
+        if let Some(stream) = &mut self.stream {
+            stream.write(bytes, most_bytes);
         }
     }
 
     /// Whether everything has gone to stdout already.
     pub(super) fn has_streamed(&self) -> bool {
-        self.streams
+        self.stream.is_some()
     }
 
-    /// What happened to stdout.
+    /// Waits until everything has gone to stdout.
     pub(super) fn stream_result(&mut self) -> Result<(), Failure> {
-        self.stream_end.take().map_or(Ok(()), |error| Err(Failure::writing("stdout", &error)))
+        let ended = self.stream.as_mut().map_or(Ok(()), Stream::finish);
+        ended.map_err(|error| Failure::writing("stdout", &error))
     }
 
     /// Writes the next part of the file, or keeps it in memory where the disk has no room.
@@ -146,7 +149,8 @@ impl Spool {
     /// Whether there is no room left for more, neither on disk nor in memory, or nothing reads stdout any more: the
     /// recording has to end.
     pub(super) fn is_full(&self) -> bool {
-        self.stream_end.is_some() || self.rest_bytes > 0 && self.rest_bytes >= self.most_in_memory
+        self.stream.as_ref().is_some_and(Stream::has_ended)
+            || self.rest_bytes > 0 && self.rest_bytes >= self.most_in_memory
     }
 
     /// Gives what was recorded its name: OUT.part becomes OUT. Where that does not do, because OUT is no plain file or
@@ -154,7 +158,10 @@ impl Spool {
     pub(super) fn become_file(&mut self, out: &Path) {
         let is_place = fs::symlink_metadata(out).map_or(true, |meta| meta.is_file());
         let is_whole = self.trouble.is_none() && output::is_at(&self.file, &self.path);
-        self.is_file = is_place && is_whole && !self.streams && fs::rename(&self.path, out).is_ok();
+        self.is_file = is_place && is_whole && self.stream.is_none() && fs::rename(&self.path, out).is_ok();
+        if self.is_file {
+            self.path = out.to_owned();
+        }
     }
 
     /// Whether OUT.part has become OUT.
@@ -234,6 +241,49 @@ impl Spool {
             // The file is of no use any more: not worth a message where it cannot be removed.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Stdout, written to on a thread of its own: a reader that stops reading must not stop the recorder.
+struct Stream {
+    chunks: Option<Sender<Vec<u8>>>,
+    waiting_bytes: Arc<AtomicU64>,
+    writer: Option<JoinHandle<io::Result<()>>>,
+    is_over: bool,
+}
+
+impl Stream {
+    fn start() -> Self {
+        let (chunks, taken) = channel::<Vec<u8>>();
+        let waiting_bytes = Arc::new(AtomicU64::new(0));
+        let waiting = Arc::clone(&waiting_bytes);
+        let writer = std::thread::spawn(move || {
+            for chunk in taken {
+                let mut out = io::stdout().lock();
+                out.write_all(&chunk).and_then(|()| out.flush())?;
+                waiting.fetch_sub(chunk.len() as u64, Ordering::Relaxed);
+            }
+            Ok(())
+        });
+        Self { chunks: Some(chunks), waiting_bytes, writer: Some(writer), is_over: false }
+    }
+
+    /// Hands over the next bytes, as long as not too many wait.
+    fn write(&mut self, bytes: &[u8], most_bytes: u64) {
+        let waiting = self.waiting_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let sent = self.chunks.as_ref().is_some_and(|chunks| chunks.send(bytes.to_vec()).is_ok());
+        self.is_over |= !sent || waiting > most_bytes;
+    }
+
+    /// Whether the reader has gone, or takes nothing any more.
+    fn has_ended(&self) -> bool {
+        self.is_over
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.chunks = None;
+        let written = self.writer.take().map(JoinHandle::join);
+        written.map_or(Ok(()), |written| written.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
     }
 }
 

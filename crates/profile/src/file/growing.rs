@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{MORE_TAG, more, patch};
 use crate::builder::Builder;
 use crate::check::Counts;
+use crate::model::Profile;
 
 /// A recording that is written while it grows. It keeps the tables, and samples only until the next chunk.
 pub struct Growing {
@@ -37,6 +38,11 @@ impl Growing {
     /// Where rows are added. Its samples are those since the last chunk.
     pub fn rows(&mut self) -> &mut Builder {
         &mut self.builder
+    }
+
+    /// The tables so far, with what came since the last chunk.
+    pub fn tables(&self) -> &Profile {
+        self.builder.so_far()
     }
 
     /// What is new since the last chunk, as the next one; empty when nothing is. Very many new texts make several

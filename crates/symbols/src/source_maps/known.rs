@@ -1,5 +1,5 @@
 //! What was found out about scripts. While a recording grows, its functions come bit by bit: the map of a script is
-//! read once, and a script that was told to be transpiled stays so.
+//! read once, and whether a script was transpiled is judged by all functions so far.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::find::{Mapped, Outcome};
-use super::transpiled::RanScript;
+use super::transpiled::{Fit, RanScript};
 
 /// The maps that a growing recording keeps, with their scripts.
 const MOST_BYTES: usize = 32 << 20;
@@ -20,7 +20,7 @@ pub struct KnownScripts {
     outcomes: FxHashMap<Place, Outcome>,
     /// By path, and the lengths of its address and its text: under one name there may be another script later.
     ran: FxHashMap<(String, usize, usize), Ran>,
-    is_transpiled: FxHashMap<Place, bool>,
+    fits: FxHashMap<Place, Fit>,
 }
 
 /// The map of a script, if it has one, or what is wrong with it.
@@ -76,25 +76,24 @@ impl KnownScripts {
         found
     }
 
-    /// Whether a script without a map is none of its file's text.
-    pub(super) fn is_transpiled(
-        &mut self,
-        root: Option<&Path>,
-        path: &str,
-        ask: impl FnOnce() -> bool,
-    ) -> bool {
-        *self.is_transpiled.entry(place(root, path)).or_insert_with(ask)
+    /// How all functions so far of a script without a map fit its file: the more are known, the better it is told.
+    pub(super) fn fit(&mut self, root: Option<&Path>, path: &str, new: Fit) -> Fit {
+        let fit = self.fits.entry(place(root, path)).or_default();
+        fit.add(new);
+        *fit
     }
 
     /// Makes room: where there is none, all maps go, and are read again when they are needed.
     fn has_room(&mut self, bytes: usize) -> bool {
+        if bytes > self.most_bytes {
+            return false;
+        }
         if self.bytes + bytes > self.most_bytes {
             self.outcomes.retain(|_, outcome| !matches!(outcome, Outcome::Found(_)));
             self.ran.clear();
             self.bytes = 0;
         }
-        let fits = bytes <= self.most_bytes;
-        self.bytes += if fits { bytes } else { 0 };
-        fits
+        self.bytes += bytes;
+        true
     }
 }

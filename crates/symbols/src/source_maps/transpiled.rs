@@ -138,38 +138,57 @@ pub(super) fn mark(profile: &Profile, rows: &SourceRows, originals: &mut Origina
     originals.functions.extend(marked);
 }
 
-/// Whether the places of a script without a map are none of its file's. `text` is the file's, if there is one.
-pub(super) fn is_transpiled(profile: &Profile, rows: &SourceRows, text: Option<&ScriptText>) -> bool {
-    let is_transpiled_name = is_transpiled_name(&rows.path);
-    match text {
-        Some(text) if is_transpiled_name => !fits(profile, rows, text),
-        Some(text) => {
-            let lines = &profile.functions().line;
-            rows.functions
-                .iter()
-                .any(|id| lines[id.index()] > 0 && text.around(lines[id.index()], 1).is_none())
-        }
-        None => is_transpiled_name && FORMATS_OF_V8.contains(&profile.meta().format.as_str()),
-    }
+/// Whether a script that is not here must have had another text than its file.
+pub(super) fn is_transpiled(profile: &Profile, rows: &SourceRows) -> bool {
+    is_transpiled_name(&rows.path) && FORMATS_OF_V8.contains(&profile.meta().format.as_str())
 }
 
-/// Whether functions stand where the recording says. V8 names some after what stands elsewhere, so most must.
-fn fits(profile: &Profile, rows: &SourceRows, text: &ScriptText) -> bool {
-    let (mut right, mut wrong) = (0, 0);
-    for id in &rows.functions {
-        let function = profile.functions().row(*id);
-        let name = profile.text(function.name);
-        if name == TOP_LEVEL || function.line == 0 {
-            continue;
+/// How the functions of a script without a map fit its file. More of them may come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// How many stand where the recording says, and how many do not.
+    right: usize,
+    wrong: usize,
+    /// Whether one stands where the file has no text.
+    is_beyond: bool,
+}
+
+impl Fit {
+    pub(super) fn of(profile: &Profile, rows: &SourceRows, text: &ScriptText) -> Self {
+        let mut fit = Self::default();
+        for id in &rows.functions {
+            let function = profile.functions().row(*id);
+            if function.line == 0 {
+                continue;
+            }
+            fit.is_beyond |= text.around(function.line, 1).is_none();
+            let name = profile.text(function.name);
+            if name == TOP_LEVEL || !is_transpiled_name(&rows.path) {
+                continue;
+            }
+            let Some((before, after)) = text.around(function.line, function.column.max(1)) else {
+                fit.is_beyond = true;
+                continue;
+            };
+            let name = Some(name).filter(|name| *name != ANONYMOUS);
+            match is_written_at(name, before, after, function.column) {
+                true => fit.right += 1,
+                false => fit.wrong += 1,
+            }
         }
-        let Some((before, after)) = text.around(function.line, function.column.max(1)) else { return false };
-        let name = Some(name).filter(|name| *name != ANONYMOUS);
-        match is_written_at(name, before, after, function.column) {
-            true => right += 1,
-            false => wrong += 1,
-        }
+        fit
     }
-    right >= wrong
+
+    pub(super) fn add(&mut self, more: Self) {
+        self.right += more.right;
+        self.wrong += more.wrong;
+        self.is_beyond |= more.is_beyond;
+    }
+
+    /// Whether the places are none of the file's. V8 names some functions after what stands elsewhere, so most must fit.
+    pub(super) fn is_transpiled(self) -> bool {
+        self.is_beyond || self.right < self.wrong
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use profile::Profile;
 
 use super::target::Target;
 use crate::cli;
-use crate::failure::{Failure, warn};
+use crate::failure::{Failure, alert, warn};
 use crate::record::progress::{Progress, clear_line};
 use crate::record::spool::Spool;
 use crate::record::words::name_for;
@@ -131,14 +131,18 @@ fn sample(
     }
 }
 
-/// Whether the recording has more distinct stacks than memory: then it ends, and says so.
-fn has_no_memory(session: &Session) -> bool {
-    if session.is_full() {
-        clear_line();
-        warn("the recording has more different stacks than fit into 256 MB of memory: it ends here");
+/// Whether the recording has more distinct stacks than memory: then it ends, and says so, in its losses, too.
+fn has_no_memory(session: &mut Session) -> bool {
+    if !session.is_full() {
+        return false;
     }
-    session.is_full()
+    clear_line();
+    alert(NO_MEMORY);
+    session.note(NO_MEMORY);
+    true
 }
+
+const NO_MEMORY: &str = "the recording ended early: it has more different stacks than fit into 256 MB of memory with all the rest";
 
 /// What was recorded, read back as any recording is.
 fn finish(
