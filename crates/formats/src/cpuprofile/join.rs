@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
-use naming::finish::settle_quality;
+use naming::quality::Quality;
 use profile::file::Growing;
 use profile::{
     Builder, Cost, FrameId, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread, ThreadId, Unit,
@@ -44,6 +44,7 @@ pub struct Joiner {
     origin_ns: Option<u64>,
     threads: HashMap<Whose, Seen>,
     code: CodeOf,
+    quality: Quality,
 }
 
 /// The code of each process, by its two pids, and what it was made from.
@@ -137,7 +138,17 @@ impl Joiner {
         // The samples' lane is the main one.
         growing.rows().lane(LANE);
         let (threads, code) = (HashMap::new(), CodeOf::default());
-        Self { growing, interval_ns, samples: 0, met_ns: 0, to_unix_ns: None, origin_ns: None, threads, code }
+        Self {
+            growing,
+            interval_ns,
+            samples: 0,
+            met_ns: 0,
+            to_unix_ns: None,
+            origin_ns: None,
+            threads,
+            code,
+            quality: Quality::default(),
+        }
     }
 
     /// New frames become what `original` makes of them: code that was generated becomes what it was made from.
@@ -195,7 +206,7 @@ impl Joiner {
         meta.losses.damage.extend(damage);
         meta.losses.lost = meta.losses.lost.saturating_add(lost(&times_ns, self.interval_ns));
         meta.duration_ns = meta.duration_ns.max(end_ns.saturating_sub(origin_ns));
-        add_quality(builder);
+        count_frames(&mut self.quality, builder);
         self.growing.chunk()
     }
 
@@ -240,7 +251,7 @@ impl Joiner {
         meta.losses.damage.extend(losses);
         meta.losses.cpu_ns = cpu_ns;
         meta.cost = Some(cost);
-        add_quality(builder);
+        count_frames(&mut self.quality, builder);
         self.growing.chunk()
     }
 
@@ -259,19 +270,12 @@ impl Joiner {
     }
 }
 
-/// Adds the frames of the samples since the last chunk to those of before.
-fn add_quality(builder: &mut Builder) {
-    let (frames, unnamed) = {
-        let losses = &mut builder.meta().losses;
-        (losses.frames, std::mem::take(&mut losses.unnamed))
-    };
-    settle_quality(builder);
+/// Counts the frames of the samples since the last chunk.
+fn count_frames(quality: &mut Quality, builder: &mut Builder) {
+    quality.count(builder, |_| None);
     let losses = &mut builder.meta().losses;
-    losses.frames = losses.frames.saturating_add(frames);
-    for (reason, count) in unnamed {
-        let sum = losses.unnamed.entry(reason).or_default();
-        *sum = sum.saturating_add(count);
-    }
+    losses.frames = quality.frames();
+    losses.unnamed = quality.unnamed();
 }
 
 fn add_thread(builder: &mut Builder, whose: &Whose) -> ThreadId {
