@@ -2,6 +2,9 @@
 # Runs all tests: the workspace's, those of the documents, of the page's modules, and those in a browser. Says at the
 # end what was skipped and why.
 #
+# Many tests measure a running Node while others do the same beside them. What failed runs once more, alone, at the end:
+# what fails again has failed, the rest is listed. So a list that grows is a fault to look for, of a test or of ours.
+#
 # A test that cannot run here prints a line `skipped: WHAT: WHY` and passes; NODESCOPE_REQUIRE_ALL=1 makes that a failure.
 set -uo pipefail
 
@@ -112,7 +115,42 @@ fi
 # shellcheck disable=SC2046 # one word for each
 run 'workspace: what needs a machine of its own' test_rust $(targets "${alone[@]}")
 
+# What failed of the workspace, a target in each line: its kind, `--lib` or `--test`, and its name; then its tests.
+failed_targets() {
+  awk '/^ +Running /           { names = "" }
+       /^test .* FAILED$/      { names = names " " $2 }
+       /^error: test failed, to rerun pass `/ {
+         sub(/^.*`-p [^ ]+ /, ""); sub(/`.*/, ""); print $0 "\t" names }' "$log"
+}
+
+# Runs one more time what has failed, and keeps what fails again.
+once_more() {
+  local before=("${failed[@]}") targets target names title
+  targets=$(failed_targets)
+  failed=()
+  while IFS=$'\t' read -r target names; do
+    [ -n "$target" ] || continue
+    # shellcheck disable=SC2086 # one word for each
+    run "once more: $target$names" cargo test --workspace $target -- --show-output --exact $names </dev/null
+  done <<<"$targets"
+  for title in "${before[@]}"; do
+    case $title in
+      workspace*) [ -n "$targets" ] || failed+=("$title") ;;
+      browser) test_browser ;;
+      *) failed+=("$title") ;;
+    esac
+  done
+  [ ${#failed[@]} -gt 0 ] || recovered=("${before[@]}")
+}
+
+recovered=()
+first_failures=$(grep -E '^test .* FAILED$|✖ ' "$log")
+[ ${#failed[@]} -eq 0 ] || once_more
+
 say 'result'
+if [ ${#recovered[@]} -gt 0 ]; then
+  printf 'passed only when they ran alone:\n%s\n' "$first_failures"
+fi
 # Rust's tests print `skipped:`, Node's say `# SKIP`.
 skipped=$(grep -E '^skipped: |# SKIP' "$log" | sort -u)
 printf '%s skipped%s\n' "$(printf '%s' "$skipped" | grep -c .)" "${skipped:+:}"

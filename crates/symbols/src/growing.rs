@@ -68,6 +68,11 @@ impl GrowingNamer {
         }
     }
 
+    /// Sampling has ended at a time: turns that begin later are not part of the recording.
+    pub fn end_at(&mut self, time_ns: u64) {
+        self.namer.ended_ns = Some(time_ns);
+    }
+
     /// What is new, as the next part of the file: everything up to a time was taken, or to the end where there is none.
     /// Empty when nothing is new.
     pub fn chunk(&mut self, until_ns: Option<u64>) -> io::Result<Vec<u8>> {

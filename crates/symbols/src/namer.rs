@@ -65,6 +65,8 @@ pub struct Namer {
     pub(crate) is_ours: bool,
     /// Whether it is named bit by bit, while it is recorded.
     pub(crate) is_growing: bool,
+    /// When sampling ended. A watch ends a little later: turns that begin after it have no samples.
+    pub(crate) ended_ns: Option<u64>,
     /// Jitdumps that may grow, by the rows of their processes, and when each may be read again.
     dumps: BTreeMap<u32, (Vec<u8>, Instant)>,
     /// The processes whose perf maps are followed from their beginning.
@@ -191,6 +193,7 @@ impl Namer {
             scripts: Scripts::default(),
             is_ours: false,
             is_growing: false,
+            ended_ns: None,
             dumps: BTreeMap::new(),
             followed: BTreeSet::new(),
             about: OwnAbout::default(),
@@ -479,7 +482,8 @@ impl Sink for Namer {
     }
 
     fn turn(&mut self, turn: &Turn) {
-        if self.turns.len() < MOST_TURNS {
+        let is_sampled = self.ended_ns.is_none_or(|ended_ns| turn.start_ns < ended_ns);
+        if is_sampled && self.turns.len() < MOST_TURNS {
             self.turns.push(*turn);
         }
     }

@@ -108,6 +108,7 @@ impl Session {
         let out = &mut self.records;
         if is_last {
             self.sampler.disable();
+            self.chunks.namer().end_at(sys::clock::monotonic_ns());
         }
         if let Some(beside) = &mut self.beside {
             beside.look(is_last, out);
