@@ -35,8 +35,10 @@ pub enum Change {
 
 /// What one whole record says.
 pub fn change(record: &[u8]) -> Option<Change> {
-    let word = |at: usize| record.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_ne_bytes);
-    let time = |at: usize| record.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes);
+    let word =
+        |at: usize| record.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_ne_bytes);
+    let time =
+        |at: usize| record.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes);
     let (kind, misc) = (word(0)?, u64::from(word(4)? & 0xffff));
     match kind {
         kind::COMM if misc & EXEC != 0 => {

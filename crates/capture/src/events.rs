@@ -70,16 +70,25 @@ pub enum EventError {
 impl ExtraEvent {
     /// The event of a name: `page-faults`, `context-switches`, `sched:sched_switch`.
     pub fn named(name: &str) -> Result<Self, EventError> {
-        let long = SHORT_NAMES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long);
-        if let Some((_, config, in_kernel)) = SOFTWARE_EVENTS.iter().find(|(known, ..)| *known == long) {
+        let long =
+            SHORT_NAMES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long);
+        if let Some((_, config, in_kernel)) =
+            SOFTWARE_EVENTS.iter().find(|(known, ..)| *known == long)
+        {
             let (config, in_kernel) = (*config, *in_kernel);
             return Ok(Self { name: long.to_owned(), kind: SOFTWARE, config, in_kernel });
         }
         if let Some((_, config)) = HARDWARE_EVENTS.iter().find(|(known, _)| *known == long) {
-            return Ok(Self { name: long.to_owned(), kind: HARDWARE, config: *config, in_kernel: false });
+            return Ok(Self {
+                name: long.to_owned(),
+                kind: HARDWARE,
+                config: *config,
+                in_kernel: false,
+            });
         }
         let is_word = |word: &str| {
-            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            !word.is_empty()
+                && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };
         match name.split_once(':') {
             Some((system, event)) if is_word(system) && is_word(event) => {
@@ -92,7 +101,10 @@ impl ExtraEvent {
 
     /// The names that need no permission, for messages.
     pub fn known() -> impl Iterator<Item = &'static str> {
-        SOFTWARE_EVENTS.iter().map(|(name, ..)| *name).chain(HARDWARE_EVENTS.iter().map(|(name, _)| *name))
+        SOFTWARE_EVENTS
+            .iter()
+            .map(|(name, ..)| *name)
+            .chain(HARDWARE_EVENTS.iter().map(|(name, _)| *name))
     }
 
     pub(crate) fn is_tracepoint(&self) -> bool {
@@ -103,7 +115,8 @@ impl ExtraEvent {
 /// The number of a trace event, from where its file system is mounted, or from one that we mount for ourselves.
 fn trace_event(name: &str, system: &str, event: &str) -> Result<u64, EventError> {
     let file = format!("events/{system}/{event}/id");
-    let mounted = TRACE_FOLDERS.iter().map(PathBuf::from).find(|folder| folder.join("events").is_dir());
+    let mounted =
+        TRACE_FOLDERS.iter().map(PathBuf::from).find(|folder| folder.join("events").is_dir());
     let text = match mounted {
         Some(folder) => fs::read_to_string(folder.join(file)),
         None => read_unmounted(&file),
@@ -130,7 +143,10 @@ mod tests {
     #[test]
     fn names_of_events() {
         let faults = ExtraEvent::named("faults").expect("it is known");
-        assert_eq!((faults.name.as_str(), faults.kind, faults.config), ("page-faults", SOFTWARE, 2));
+        assert_eq!(
+            (faults.name.as_str(), faults.kind, faults.config),
+            ("page-faults", SOFTWARE, 2)
+        );
         let cycles = ExtraEvent::named("cpu-cycles").expect("it is known");
         assert_eq!((cycles.name.as_str(), cycles.kind, cycles.config), ("cycles", HARDWARE, 0));
         for name in ["", "cycle", "sched:", ":x", "sched:../../id", "a:b:c"] {

@@ -45,7 +45,8 @@ impl Rings {
     pub fn read(&mut self, out: &mut Vec<u8>) -> &[u64] {
         let start = out.len();
         let rows = self.rows.iter_mut();
-        self.read = rows.map(|(_, ring)| ring.show(|first, second| compact(first, second, out))).collect();
+        self.read =
+            rows.map(|(_, ring)| ring.show(|first, second| compact(first, second, out))).collect();
         switches::thin(out, start);
         &self.read
     }
@@ -108,7 +109,12 @@ impl Written<'_> {
         // A word more than is filled: the reader sees that the space was not full.
         let kept = count(word(end)?, 1)?.next_multiple_of(8) + 8;
         // A stack that fills its space leaves nothing out, and what claims more than that is no sample of ours.
-        (kept < room).then(|| Unfilled { size_at, start: size_at + 8 + kept, end, kept: kept as u64 })
+        (kept < room).then(|| Unfilled {
+            size_at,
+            start: size_at + 8 + kept,
+            end,
+            kept: kept as u64,
+        })
     }
 
     fn append(&self, at: usize, end: usize, out: &mut Vec<u8>) {
@@ -137,7 +143,10 @@ struct Unfilled {
 
 /// So many things of a size, as bytes; none where that is more than a record has.
 fn count(number: u64, size: usize) -> Option<usize> {
-    usize::try_from(number).ok().filter(|number| *number <= usize::from(u16::MAX)).map(|number| number * size)
+    usize::try_from(number)
+        .ok()
+        .filter(|number| *number <= usize::from(u16::MAX))
+        .map(|number| number * size)
 }
 
 /// In a sample: header, id, ip, thread, time, CPU, period; then the length of the chain.
@@ -149,9 +158,12 @@ const CHAIN: usize = 7 * 8;
 pub fn strip(sample: &[u8], out: &mut Vec<u8>) -> bool {
     let written = Written { first: sample, second: &[] };
     let count = written.word(CHAIN).and_then(|length| count(length, 8));
-    let Some(chain) = count.and_then(|bytes| sample.get(CHAIN + 8..CHAIN + 8 + bytes)) else { return false };
+    let Some(chain) = count.and_then(|bytes| sample.get(CHAIN + 8..CHAIN + 8 + bytes)) else {
+        return false;
+    };
     let end = CHAIN + 8 + chain.len();
-    let has_user = chain.as_chunks::<8>().0.iter().any(|word| u64::from_ne_bytes(*word) == own::USER);
+    let has_user =
+        chain.as_chunks::<8>().0.iter().any(|word| u64::from_ne_bytes(*word) == own::USER);
     let registers = written.word(end).filter(|kind| *kind != 0 && !has_user);
     // The instruction pointer is the last of them.
     let ip = registers.and_then(|_| written.word(end + REGISTERS.count_ones() as usize * 8));
@@ -203,11 +215,14 @@ mod tests {
             let mut out = Vec::new();
             compact(first, second, &mut out);
             // Eight bytes at a time: what was in the room beside the filled part does not matter.
-            let (out, expected) = (records(&out).collect::<Vec<_>>(), records(&short).collect::<Vec<_>>());
+            let (out, expected) =
+                (records(&out).collect::<Vec<_>>(), records(&short).collect::<Vec<_>>());
             assert_eq!(out.len(), expected.len());
             for ((_, out), (_, expected)) in out.iter().zip(&expected) {
                 assert_eq!(out.len(), expected.len(), "cut at {middle}");
-                assert!(out.iter().zip(*expected).all(|(one, other)| one == other || *other == 0xee));
+                assert!(
+                    out.iter().zip(*expected).all(|(one, other)| one == other || *other == 0xee)
+                );
             }
         }
     }
@@ -251,7 +266,8 @@ mod tests {
     /// Paths and names stand where a sample would have its chain: nothing is computed from them.
     #[test]
     fn records_that_are_no_samples_are_taken_as_they_are() {
-        let words = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let words =
+            |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         for kind in (0..=21).filter(|kind| *kind != stream::kind::SAMPLE) {
             for length in (8..400).step_by(8) {
                 let path: Vec<u8> = (0..length).map(|at| b'a' + (at % 26) as u8).collect();

@@ -253,13 +253,15 @@ impl Sampler {
                 out.extend(stream::event_name(*id, name));
             }
         }
-        for (number, path) in [(3, "/proc/sys/kernel/hostname"), (4, "/proc/sys/kernel/osrelease")] {
+        for (number, path) in [(3, "/proc/sys/kernel/hostname"), (4, "/proc/sys/kernel/osrelease")]
+        {
             if let Ok(text) = fs::read_to_string(path) {
                 out.extend(stream::feature_text(number, text.trim_end()));
             }
         }
         out.extend(stream::feature_text(6, std::env::consts::ARCH));
-        let wall_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+        let wall_ns =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
         out.extend(stream::feature_clock(wall_ns, sys::clock::monotonic_ns()));
         for pid in &self.pids {
             // A process that has just ended has nothing to tell.
@@ -360,7 +362,9 @@ impl Sampler {
             Err(error) => return Err(self.groups[group].explain(error)),
         };
         match self.rings.iter().find(|(of, ..)| *of == cpu) {
-            Some((_, first, _)) => event.write_to(&self.events[*first]).map_err(AttachError::Failed)?,
+            Some((_, first, _)) => {
+                event.write_to(&self.events[*first]).map_err(AttachError::Failed)?
+            }
             None => {
                 let ring = map_ring(&event).map_err(AttachError::of)?;
                 self.rings.push((cpu, self.events.len(), ring));
@@ -447,7 +451,8 @@ fn extra(event: &ExtraEvent, clock: &Attribute) -> Result<Group, AttachError> {
     if event.in_kernel && clock.flags & flag::EXCLUDE_KERNEL != 0 {
         return Err(AttachError::Hidden(event.name.clone()));
     }
-    let told = flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC | flag::TASK | flag::SWITCHES;
+    let told =
+        flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC | flag::TASK | flag::SWITCHES;
     let mut attribute = Attribute { kind: event.kind, config: event.config, wakeup: 0, ..*clock };
     attribute.flags &= !told;
     if event.is_tracepoint() {

@@ -93,8 +93,8 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 /// Records of our own, which perf does not have.
 pub mod own {
     use trace::{
-        Context, CpuTime, Cut, Facts, FrameName, JavaScript, LoopWatch, Loss, Sample, Script, Second,
-        ShortWaits, Turn, TurnKind, javascript,
+        Context, CpuTime, Cut, Facts, FrameName, JavaScript, LoopWatch, Loss, Sample, Script,
+        Second, ShortWaits, Turn, TurnKind, javascript,
     };
 
     use super::{MISC_USER, kind, record};
@@ -120,8 +120,10 @@ pub mod own {
 
     /// What is known of an event loop so far.
     pub fn loop_watch(watch: &LoopWatch<'_>) -> Vec<u8> {
-        let (polled_ns, turns) = (watch.polled_ns.unwrap_or(UNKNOWN), watch.turns.unwrap_or(UNKNOWN));
-        let mut body = numbers(watch.pid, watch.tid, &[watch.start_ns, watch.end_ns, polled_ns, turns]);
+        let (polled_ns, turns) =
+            (watch.polled_ns.unwrap_or(UNKNOWN), watch.turns.unwrap_or(UNKNOWN));
+        let mut body =
+            numbers(watch.pid, watch.tid, &[watch.start_ns, watch.end_ns, polled_ns, turns]);
         body.extend_from_slice(watch.problem);
         body.push(0);
         record(kind::LOOP_WATCH, 0, &body)
@@ -177,7 +179,9 @@ pub mod own {
             return symbol_frame(frame, symbol);
         }
         let bytes = javascript::encode(frame);
-        javascript::parts(&bytes).flat_map(|(marks, part)| counted(kind::NAMED, marks, part)).collect()
+        javascript::parts(&bytes)
+            .flat_map(|(marks, part)| counted(kind::NAMED, marks, part))
+            .collect()
     }
 
     /// A frame whose name has no parts.
@@ -196,7 +200,9 @@ pub mod own {
         let name = script.name.get(..PART_BYTES).unwrap_or(script.name);
         out.extend(counted(kind::SCRIPT, 0, name));
         for (part, bytes) in [(1, script.map_url), (2, script.text)] {
-            bytes.chunks(PART_BYTES).for_each(|bytes| out.extend(counted(kind::SCRIPT, part, bytes)));
+            bytes
+                .chunks(PART_BYTES)
+                .for_each(|bytes| out.extend(counted(kind::SCRIPT, part, bytes)));
         }
     }
 

@@ -50,7 +50,8 @@ pub(crate) fn thin(out: &mut Vec<u8>, start: usize) {
 }
 
 fn is_switch(kind: u32, record: &[u8]) -> bool {
-    matches!(kind, kind::SWITCH | kind::SWITCH_CPU_WIDE) && record.len() >= HEADER_BYTES + TRAILER_BYTES
+    matches!(kind, kind::SWITCH | kind::SWITCH_CPU_WIDE)
+        && record.len() >= HEADER_BYTES + TRAILER_BYTES
 }
 
 fn switches_of(bytes: &[u8]) -> Vec<Switch> {
@@ -129,7 +130,13 @@ mod tests {
             switch(2, 1_500, true),
             switch(2, 101_500, false),
             switch(2, 200_000, true),
-            own::short_waits(&ShortWaits { time_ns: 1_000, pid: 7, tid: 1, count: 2, total_ns: 99_000 }),
+            own::short_waits(&ShortWaits {
+                time_ns: 1_000,
+                pid: 7,
+                tid: 1,
+                count: 2,
+                total_ns: 99_000,
+            }),
         ];
         assert_eq!(thinned(&parts), expected);
     }
@@ -151,7 +158,8 @@ mod tests {
     /// The reader of names sorts records by what stands 24 bytes before their ends: there a sum has its time, too.
     #[test]
     fn a_sum_has_its_time_where_other_records_have_it() {
-        let bytes = own::short_waits(&ShortWaits { time_ns: 77, pid: 1, tid: 2, count: 3, total_ns: 4 });
+        let bytes =
+            own::short_waits(&ShortWaits { time_ns: 77, pid: 1, tid: 2, count: 3, total_ns: 4 });
         let body = records(&bytes).next().map(|(_, body)| body.to_vec()).unwrap_or_default();
         assert_eq!(body.len(), 32);
         assert_eq!(body.get(8..16), Some(&77u64.to_ne_bytes()[..]));

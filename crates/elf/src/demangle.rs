@@ -68,7 +68,8 @@ fn with_endings(text: &str) -> String {
     while let Some(at) = rest.find('(') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let cast = ENDINGS.iter().find_map(|(cast, ending)| Some((rest.strip_prefix(cast)?, *ending)));
+        let cast =
+            ENDINGS.iter().find_map(|(cast, ending)| Some((rest.strip_prefix(cast)?, *ending)));
         let number = |after: &str| {
             let sign = usize::from(after.starts_with('-'));
             let digits = after[sign..].bytes().take_while(u8::is_ascii_digit).count();

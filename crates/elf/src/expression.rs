@@ -2,8 +2,9 @@
 //! somewhere on it, and the frame of a signal lies where the kernel has put it. Only x86-64 has such code that matters.
 
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, Encoding, EndianSlice, EvaluationResult, LittleEndian,
-    Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, Value, X86_64,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, Encoding, EndianSlice, EvaluationResult,
+    LittleEndian, Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection,
+    Value, X86_64,
 };
 
 use crate::unwind::Table;
@@ -59,7 +60,8 @@ pub fn caller_by_expression(
     let mut frames = EhFrame::new(tables.frames.bytes, LittleEndian);
     frames.set_address_size(8);
     let index = EhFrameHdr::new(tables.index.bytes, LittleEndian).parse(&bases, 8).ok()?;
-    let function = index.table()?.fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset).ok()?;
+    let function =
+        index.table()?.fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset).ok()?;
     let mut context = UnwindContext::new();
     let row = function.unwind_info_for_address(&frames, &bases, &mut context, address).ok()?;
     let frame = Frame { frames, encoding: function.cie().encoding(), registers, read };
@@ -99,12 +101,19 @@ impl Frame<'_> {
     }
 
     /// What the caller had in a register.
-    fn saved(&self, rule: Option<&RegisterRule<usize>>, sp: u64, unchanged: Option<u64>) -> Option<u64> {
+    fn saved(
+        &self,
+        rule: Option<&RegisterRule<usize>>,
+        sp: u64,
+        unchanged: Option<u64>,
+    ) -> Option<u64> {
         match rule {
             None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => unchanged,
             Some(RegisterRule::Offset(offset)) => (self.read)(sp.checked_add_signed(*offset)?),
             Some(RegisterRule::ValOffset(offset)) => sp.checked_add_signed(*offset),
-            Some(RegisterRule::Expression(expression)) => (self.read)(self.evaluate(expression, Some(sp))?),
+            Some(RegisterRule::Expression(expression)) => {
+                (self.read)(self.evaluate(expression, Some(sp))?)
+            }
             Some(RegisterRule::ValExpression(expression)) => self.evaluate(expression, Some(sp)),
             Some(_) => None,
         }
@@ -120,9 +129,9 @@ impl Frame<'_> {
         for _ in 0..MOST_OPERATIONS {
             result = match result {
                 EvaluationResult::Complete => break,
-                EvaluationResult::RequiresRegister { register, .. } => {
-                    evaluation.resume_with_register(Value::Generic(self.register(register)?)).ok()?
-                }
+                EvaluationResult::RequiresRegister { register, .. } => evaluation
+                    .resume_with_register(Value::Generic(self.register(register)?))
+                    .ok()?,
                 EvaluationResult::RequiresMemory { address, size: 8, space: None, .. } => {
                     evaluation.resume_with_memory(Value::Generic((self.read)(address)?)).ok()?
                 }

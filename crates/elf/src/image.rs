@@ -86,7 +86,9 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
     /// range starts where the file would, were it mapped as a whole, or with that part. `None` where no part
     /// fits: that was another file.
     pub fn start_of_range(&self, length: u64) -> Option<u64> {
-        let fits = |size: u64| PAGES.iter().any(|page| size.checked_next_multiple_of(*page) == Some(length));
+        let fits = |size: u64| {
+            PAGES.iter().any(|page| size.checked_next_multiple_of(*page) == Some(length))
+        };
         let mut parts = self.segments.0.iter().filter(|segment| segment.executable);
         parts.find_map(|segment| {
             let end = segment.offset.checked_add(segment.size)?;
@@ -247,16 +249,22 @@ where
 {
     let segments = header.program_headers(endian, data).unwrap_or_default().iter();
     let mut in_segments = segments
-        .filter(|header| header.p_type(endian) == PT_NOTE && header.p_filesz(endian).into() <= MOST_NOTES)
+        .filter(|header| {
+            header.p_type(endian) == PT_NOTE && header.p_filesz(endian).into() <= MOST_NOTES
+        })
         .take(MOST_NOTE_PARTS)
-        .filter_map(|header| Some((header.data(endian, data).ok()?, header.p_align(endian).into())));
+        .filter_map(|header| {
+            Some((header.data(endian, data).ok()?, header.p_align(endian).into()))
+        });
     let found = in_segments.find_map(|(notes, align)| build_id_of_notes_in(notes, align, endian));
     found.or_else(|| {
         let sections = header.section_headers(endian, data).ok()?.iter();
-        let mut notes =
-            sections.filter(|section| section.sh_type(endian) == SHT_NOTE).take(MOST_SEGMENTS).filter_map(
-                |section| Some((section.data(endian, data).ok()?, section.sh_addralign(endian).into())),
-            );
+        let mut notes = sections
+            .filter(|section| section.sh_type(endian) == SHT_NOTE)
+            .take(MOST_SEGMENTS)
+            .filter_map(|section| {
+                Some((section.data(endian, data).ok()?, section.sh_addralign(endian).into()))
+            });
         notes.find_map(|(notes, align)| build_id_of_notes_in(notes, align, endian))
     })
 }

@@ -33,7 +33,11 @@ struct Note<'a> {
 fn split_note(notes: &[u8], align: usize, endian: Endianness) -> Option<(Note<'_>, &[u8])> {
     let word = |at: usize| {
         let bytes = notes.get(at..at + 4)?.try_into().ok()?;
-        Some(if endian.is_big_endian() { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+        Some(if endian.is_big_endian() {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        })
     };
     let (name_size, size, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
     let name_end = 12usize.checked_add(name_size)?;
@@ -51,7 +55,8 @@ mod tests {
     #[test]
     fn the_build_id_may_stand_behind_other_notes() {
         let word = |value: u32| value.to_ne_bytes().to_vec();
-        let other = [word(4), word(5), word(1), b"Xen\0".to_vec(), b"abcde\0\0\0".to_vec()].concat();
+        let other =
+            [word(4), word(5), word(1), b"Xen\0".to_vec(), b"abcde\0\0\0".to_vec()].concat();
         let ours = [word(4), word(3), word(3), b"GNU\0".to_vec(), vec![7, 8, 9]].concat();
         let notes = [other, ours].concat();
         assert_eq!(build_id_of_notes(&notes), Some(&[7, 8, 9][..]));

@@ -28,7 +28,11 @@ impl<F: Read + Seek> Parts<F> {
     /// Asks only for the length.
     pub fn new(mut file: F) -> std::io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
-        Ok(Self { file: RefCell::new(file), length, parts: [const { OnceCell::new() }; MOST_PARTS] })
+        Ok(Self {
+            file: RefCell::new(file),
+            length,
+            parts: [const { OnceCell::new() }; MOST_PARTS],
+        })
     }
 
     /// Fills `out` with what stands somewhere, and keeps nothing.
@@ -47,7 +51,8 @@ impl<F: Read + Seek> Parts<F> {
         for slot in &self.parts {
             let Some(part) = slot.get() else {
                 let size = range.end.checked_sub(range.start)?;
-                let fits = range.end <= self.length && size <= MOST_BYTES.checked_sub(bytes_so_far)?;
+                let fits =
+                    range.end <= self.length && size <= MOST_BYTES.checked_sub(bytes_so_far)?;
                 let bytes = if fits { self.read(range.start, size)? } else { return None };
                 return Some(&slot.get_or_init(|| Part { range, bytes }).bytes);
             };

@@ -29,12 +29,19 @@ where
     };
     let entry = section.sh_entsize(endian).into();
     let layout = if is_second { Layout { head: 0, entry: 16 } } else { layout(machine, entry) };
-    let (first, size): (u64, u64) = (section.sh_addr(endian).into(), section.sh_size(endian).into());
+    let (first, size): (u64, u64) =
+        (section.sh_addr(endian).into(), section.sh_size(endian).into());
     let jump = |(row, name): (usize, Option<u32>)| {
         let offset = layout.head.checked_add(layout.entry.checked_mul(row as u64)?)?;
         let start = first.checked_add(offset)?;
         let end = start.checked_add(layout.entry)?;
-        (offset < size).then_some(Row { start, end, name: name?, table: Table::Plt, rank: Rank::PLT })
+        (offset < size).then_some(Row {
+            start,
+            end,
+            name: name?,
+            table: Table::Plt,
+            rank: Rank::PLT,
+        })
     };
     names.into_iter().enumerate().filter_map(jump).collect()
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use object::elf::{PT_INTERP, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB};
+use object::elf::{
+    PT_INTERP, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_DYNSYM, SHT_PROGBITS, SHT_SYMTAB,
+};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, ReadRef};
 
@@ -24,7 +26,8 @@ where
     let header = H::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.section_headers(endian, data).ok()?;
-    let table = |kind| sections.iter().take(MOST_SECTIONS).find(|section| section.sh_type(endian) == kind);
+    let table =
+        |kind| sections.iter().take(MOST_SECTIONS).find(|section| section.sh_type(endian) == kind);
     let symbols = table(SHT_DYNSYM).or_else(|| table(SHT_SYMTAB))?;
     let names = sections.get(symbols.sh_link(endian) as usize)?;
     if names.sh_size(endian).into() > MOST_NAMES {
@@ -80,5 +83,8 @@ where
     if segment.p_filesz(endian).into() > MOST_PATH {
         return None;
     }
-    segment.data(endian, data).ok().map(|bytes| bytes.split(|byte| *byte == 0).next().unwrap_or_default())
+    segment
+        .data(endian, data)
+        .ok()
+        .map(|bytes| bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use object::elf::{
-    EM_AARCH64, EM_ARM, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STB_GLOBAL, STB_WEAK, STT_FUNC,
-    STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL,
+    EM_AARCH64, EM_ARM, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STB_GLOBAL, STB_WEAK,
+    STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL,
 };
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{Endianness, ReadRef, SectionIndex, SymbolIndex as SymbolNumber};
@@ -318,7 +318,10 @@ where
 }
 
 /// The functions of a file whose index is known.
-pub(crate) fn attach<'a, H, R>(data: R, index: &Arc<SymbolIndex>) -> object::read::Result<Symbols<'a>>
+pub(crate) fn attach<'a, H, R>(
+    data: R,
+    index: &Arc<SymbolIndex>,
+) -> object::read::Result<Symbols<'a>>
 where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,
@@ -338,7 +341,9 @@ where
 {
     [(SHT_SYMTAB, Table::Full), (SHT_DYNSYM, Table::Dynamic)].map(|(kind, table)| {
         // One damaged table does not spoil the other.
-        let Ok(found) = sections.table.symbols(sections.endian, sections.data, kind) else { return &[][..] };
+        let Ok(found) = sections.table.symbols(sections.endian, sections.data, kind) else {
+            return &[][..];
+        };
         let names = sections.names_of(&found);
         each(table, &found, names);
         names
@@ -365,8 +370,8 @@ impl<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>> Reader<'a, '_, H, R
             let name = symbol.st_name(self.sections.endian);
             let (executable, is_text) = kind(index, symbol).filter(|_| name != 0)?;
             let is_label = symbol.st_type() == STT_NOTYPE;
-            let counts =
-                executable && if is_label { is_text && self.is_label(symbol) } else { is_code(symbol) };
+            let counts = executable
+                && if is_label { is_text && self.is_label(symbol) } else { is_code(symbol) };
             (counts && !self.marks_arm_code(name)).then(|| self.row(symbol, is_label))
         }));
     }
@@ -428,7 +433,8 @@ fn settle_ends(rows: &mut [Row]) {
         }
     }
     if let Some(last) = rows.last_mut().filter(|last| last.end == last.start) {
-        last.end = last.start.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX).saturating_add(PAGE);
+        last.end =
+            last.start.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX).saturating_add(PAGE);
     }
 }
 

@@ -67,15 +67,21 @@ where
         return None;
     }
     let table = |name: &[u8]| {
-        let section =
-            sections.by_name(name).filter(|section| section.sh_size(endian).into() <= MOST_BYTES)?;
-        Some(Table { address: section.sh_addr(endian).into(), bytes: section.data(endian, data).ok()? })
+        let section = sections
+            .by_name(name)
+            .filter(|section| section.sh_size(endian).into() <= MOST_BYTES)?;
+        Some(Table {
+            address: section.sh_addr(endian).into(),
+            bytes: section.data(endian, data).ok()?,
+        })
     };
     let (index, frames) = (table(b".eh_frame_hdr")?, table(b".eh_frame")?);
     let text = sections.by_name(b".text").map_or(0, |text| text.sh_addr(endian).into());
     let Functions { all, expressions } = Walk::new(index, frames, text).functions()?;
-    let covered_bytes =
-        all.iter().map(|function| function.end.saturating_sub(function.start)).fold(0, u64::saturating_add);
+    let covered_bytes = all
+        .iter()
+        .map(|function| function.end.saturating_sub(function.start))
+        .fold(0, u64::saturating_add);
     let (covered, expressions) = (join(all)?, ascending(expressions));
     Some(UnwindTables { index, frames, text, covered, covered_bytes, expressions })
 }
@@ -101,11 +107,18 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(index: Table<'a>, frames: Table<'a>, text: u64) -> Self {
         let bases = BaseAddresses::default();
-        let bases = bases.set_eh_frame_hdr(index.address).set_eh_frame(frames.address).set_text(text);
+        let bases =
+            bases.set_eh_frame_hdr(index.address).set_eh_frame(frames.address).set_text(text);
         let left = frames.bytes.len().saturating_mul(MOST_REPEATS);
         let mut section = EhFrame::new(frames.bytes, LittleEndian);
         section.set_address_size(8);
-        Self { index: EhFrameHdr::new(index.bytes, LittleEndian), frames: section, bases, left, common: None }
+        Self {
+            index: EhFrameHdr::new(index.bytes, LittleEndian),
+            frames: section,
+            bases,
+            left,
+            common: None,
+        }
     }
 
     /// What the tables cover; `None` where following them may never end.
@@ -208,7 +221,8 @@ mod tests {
     #[test]
     fn gaps_are_kept_where_they_are_wide() {
         let function = |start: u64, size: u64| start..start + size;
-        let functions = vec![function(0x5000, 16), function(0x1000, 64), function(0x0020_0000, 1), 9..9];
+        let functions =
+            vec![function(0x5000, 16), function(0x1000, 64), function(0x0020_0000, 1), 9..9];
         assert_eq!(join(functions), Some(vec![0x1000..0x5010, 0x0020_0000..0x0020_0001]));
         let many = (0..2000).map(|row| function(row * 0x0010_0000, 1)).collect();
         assert_eq!(join(many), None);

@@ -159,14 +159,17 @@ where
     places.sort_by_key(|place| place.offset);
     let mut rows = HashMap::with_capacity(places.len());
     for group in places.chunk_by(|a, b| are_near(a, b)) {
-        let piece = range_of(group)
-            .and_then(|range| sections.data.read_bytes_at(range.start, range.end - range.start).ok());
+        let piece = range_of(group).and_then(|range| {
+            sections.data.read_bytes_at(range.start, range.end - range.start).ok()
+        });
         let first = group.first().and_then(|place| place.offset);
         for place in group {
             let value = match (place.offset, first) {
                 (Some(offset), Some(first)) => {
                     let start = (offset - first) as usize;
-                    piece.and_then(|piece| piece.get(start..start + place.size as usize)).map(Value::Bytes)
+                    piece
+                        .and_then(|piece| piece.get(start..start + place.size as usize))
+                        .map(Value::Bytes)
                 }
                 _ => Some(Value::Zeros(place.size as usize)),
             };

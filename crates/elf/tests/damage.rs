@@ -1,7 +1,11 @@
 //! Whatever stands in a file, reading it ends, and in little memory: every cut and many flipped bytes of a small
 //! library, and of what the C compiler makes where there is one.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and a skipped one says so")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and a skipped one says so"
+)]
 
 use std::fs;
 use std::io::Cursor;
@@ -53,9 +57,13 @@ fn the_small_file_is_understood() {
     let names = in_parts.names().unwrap();
     assert!(names.split(|byte| *byte == 0).any(|name| name == b"twice"), "{names:?}");
     assert!(
-        elf.constants().iter().all(|range| range.end <= bytes.len() as u64) && !elf.constants().is_empty()
+        elf.constants().iter().all(|range| range.end <= bytes.len() as u64)
+            && !elf.constants().is_empty()
     );
-    assert!(elf.executable_parts().any(|(start, size)| main.start >= start && main.start < start + size));
+    assert!(
+        elf.executable_parts()
+            .any(|(start, size)| main.start >= start && main.start < start + size)
+    );
 }
 
 fn read_all(bytes: &[u8]) {
@@ -96,8 +104,14 @@ fn small_file() -> Option<Vec<u8>> {
 }
 
 fn compile(source: &PathBuf, library: &PathBuf) -> bool {
-    let options = ["-shared", "-fPIC", "-O1", "-nostartfiles", "-Wl,--build-id=sha1", "-Wl,-z,lazy", "-o"];
-    Command::new("cc").args(options).arg(library).arg(source).status().is_ok_and(|status| status.success())
+    let options =
+        ["-shared", "-fPIC", "-O1", "-nostartfiles", "-Wl,--build-id=sha1", "-Wl,-z,lazy", "-o"];
+    Command::new("cc")
+        .args(options)
+        .arg(library)
+        .arg(source)
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 struct Random(u64);

@@ -1,6 +1,10 @@
 //! Functions of the real node whose tables compute the caller's frame: OpenSSL's assembler.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a skipped test says so, and a test may panic")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a skipped test says so, and a test may panic"
+)]
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +20,9 @@ fn callers_are_found_or_known_to_be_saved() {
     let Ok(node) = node else { return println!("skipped: there is no node here") };
     let Ok(bytes) = fs::read(String::from_utf8_lossy(&node.stdout).trim()) else { return };
     let elf = Elf::parse(&bytes[..]).unwrap();
-    let Some(tables) = elf.unwind_tables() else { return println!("skipped: node has no tables here") };
+    let Some(tables) = elf.unwind_tables() else {
+        return println!("skipped: node has no tables here");
+    };
     let all = FrameTables { index: tables.index, frames: tables.frames, text: tables.text };
     let registers = FrameRegisters { pc: 1, sp: SP, fp: SP + 64 };
     // Every word says where it stands, and leads upwards.

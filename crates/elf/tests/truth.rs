@@ -26,10 +26,16 @@ fn addresses_of_node_have_the_names_that_nm_gives() {
         let (size, aliases) = &names[&start];
         let address = start + (state >> 32) % size;
         // A smaller function inside a bigger one comes first.
-        let (_, (_, inner)) =
-            names.range(..=address).rev().find(|(start, (size, _))| address - **start < *size).unwrap();
+        let (_, (_, inner)) = names
+            .range(..=address)
+            .rev()
+            .find(|(start, (size, _))| address - **start < *size)
+            .unwrap();
         let found = symbols.find(address, false).unwrap();
-        assert!(inner.contains(&found.name.into_owned()), "{address:#x}: one of {inner:?}, {aliases:?}");
+        assert!(
+            inner.contains(&found.name.into_owned()),
+            "{address:#x}: one of {inner:?}, {aliases:?}"
+        );
     }
 }
 
@@ -71,7 +77,8 @@ fn node_and_names() -> Option<(String, Names)> {
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let [start, size, kind, name] = words[..] else { continue };
-        let (Ok(start), Ok(size)) = (u64::from_str_radix(start, 16), u64::from_str_radix(size, 16)) else {
+        let (Ok(start), Ok(size)) = (u64::from_str_radix(start, 16), u64::from_str_radix(size, 16))
+        else {
             continue;
         };
         if "tTwWi".contains(kind) && size > 0 {

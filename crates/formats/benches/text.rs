@@ -35,11 +35,14 @@ fn texts(criterion: &mut Criterion) {
     });
     group.bench_function("folded out", |bench| {
         bench.iter(|| {
-            folded::write(&profile, &weights, &selection, &folded::Options::default(), sink()).unwrap();
+            folded::write(&profile, &weights, &selection, &folded::Options::default(), sink())
+                .unwrap();
         });
     });
     group.bench_function("svg out", |bench| {
-        bench.iter(|| svg::write(&profile, &weights, &selection, &svg::Options::default(), sink()).unwrap());
+        bench.iter(|| {
+            svg::write(&profile, &weights, &selection, &svg::Options::default(), sink()).unwrap()
+        });
     });
     group.bench_function("nodescope out", |bench| {
         bench.iter(|| profile::file::write(&profile, sink()).unwrap());

@@ -49,12 +49,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let profile: CpuProfile<'_> = serde_json::from_slice(&bytes)?;
     // Everything is looked at, so that nothing can be left out of the parse.
     let of_frame = |frame: &CallFrame<'_>| {
-        frame.function_name.len() + frame.url.len() + (frame.line_number ^ frame.column_number) as usize
+        frame.function_name.len()
+            + frame.url.len()
+            + (frame.line_number ^ frame.column_number) as usize
     };
     let of_ticks = |tick: &PositionTick| (tick.line ^ tick.ticks) as usize;
     let of_node = |node: &Node<'_>| {
         let ticks = node.position_ticks.iter().map(of_ticks).fold(0, usize::wrapping_add);
-        of_frame(&node.call_frame).wrapping_add(node.children.len() + node.id as usize).wrapping_add(ticks)
+        of_frame(&node.call_frame)
+            .wrapping_add(node.children.len() + node.id as usize)
+            .wrapping_add(ticks)
     };
     let sum = profile.nodes.iter().map(of_node).fold(0, usize::wrapping_add);
     let (samples, deltas) = (profile.samples.len(), profile.time_deltas.len());

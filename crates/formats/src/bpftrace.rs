@@ -56,7 +56,9 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
 /// What follows `@name[`.
 fn entry_start(line: &str) -> Option<&str> {
     let (name, rest) = line.strip_prefix('@')?.split_once('[')?;
-    name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_').then_some(rest)
+    name.chars()
+        .all(|character| character.is_ascii_alphanumeric() || character == '_')
+        .then_some(rest)
 }
 
 /// The keys of an entry so far.
@@ -103,7 +105,8 @@ fn close(text: &mut StackText, keys: Keys, count: &str, line: u64) {
 fn without_offset(frame: &str) -> &str {
     match frame.rsplit_once('+') {
         Some((name, offset))
-            if !name.is_empty() && offset.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'x') =>
+            if !name.is_empty()
+                && offset.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'x') =>
         {
             name
         }

@@ -45,7 +45,8 @@ pub(crate) fn frame(builder: &mut Builder, place: &CodePlace<'_>) -> FrameId {
     } else {
         let symbol = if name.is_empty() { "[unknown]" } else { name };
         // `LoadIC` may be anything, `Builtins_LoadIC` is V8's.
-        let by_symbol = Some(naming::name(place.symbol, module)).filter(|named| named.function == name);
+        let by_symbol =
+            Some(naming::name(place.symbol, module)).filter(|named| named.function == name);
         let named = by_symbol.clone().unwrap_or_else(|| naming::name(symbol, module));
         written = if by_symbol.is_some() { place.symbol } else { name };
         // The file, where the name itself does not tell it.

@@ -52,7 +52,8 @@ pub fn read(input: impl Read, budget: &Budget) -> Profile {
 
 /// Whether a text starts like a .cpuprofile. A heap snapshot has nodes, too, and a heap profile has a head.
 pub fn looks_like(first_bytes: &[u8]) -> bool {
-    let start = first_bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first_bytes).trim_ascii_start();
+    let start =
+        first_bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first_bytes).trim_ascii_start();
     if !start.starts_with(b"{") {
         return false;
     }
@@ -61,7 +62,8 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
     let says = |word: &str| memchr::memmem::find(start, word.as_bytes()).is_some();
     let is_other = has("$schema") || has("traceEvents") || has("snapshot") || says("\"selfSize\"");
     let has_tree = (has("nodes") || has("head")) && says("\"functionName\"");
-    let has_samples = has("samples") && ["timeDeltas", "timestamps", "startTime"].iter().any(|key| has(key));
+    let has_samples =
+        has("samples") && ["timeDeltas", "timestamps", "startTime"].iter().any(|key| has(key));
     !is_other && (has_tree || has_samples)
 }
 

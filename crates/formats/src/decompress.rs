@@ -102,7 +102,10 @@ impl<R: Read> Read for Limited<R> {
         }
         let count = self.inner.read(buffer).map_err(|error| {
             let byte = self.taken.bytes();
-            io::Error::new(error.kind(), format!("the compressed data is broken near byte {byte} ({error})"))
+            io::Error::new(
+                error.kind(),
+                format!("the compressed data is broken near byte {byte} ({error})"),
+            )
         })?;
         self.given += count as u64;
         Ok(count)
@@ -168,8 +171,9 @@ impl<R: Read> Read for ZstdFrames<R> {
                 self.inside = true;
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let blocks =
-                    self.decoder.decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1));
+                let blocks = self
+                    .decoder
+                    .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBlocks(1));
                 blocks.map_err(io::Error::other)?;
             }
             if self.decoder.can_collect() > 0 {

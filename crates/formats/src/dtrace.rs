@@ -20,7 +20,9 @@ pub fn read(input: impl Read, budget: &Budget) -> Profile {
             _ if words.is_empty() || in_header => {}
             Ok(count) if !frames.is_empty() => text.add("", None, frames.drain(..).rev(), count),
             _ => {
-                frames.extend(split_inlined(words).into_iter().rev().map(|part| add_frame(&mut text, &part)));
+                frames.extend(
+                    split_inlined(words).into_iter().rev().map(|part| add_frame(&mut text, &part)),
+                );
             }
         }
     });
@@ -71,8 +73,10 @@ fn without_offset(frame: &str) -> &str {
 
 /// How stackcollapse.pl spells it: C++ arguments go, `;` becomes `:`, a leading L of Java goes.
 fn spelling(frame: &str) -> String {
-    let end =
-        frame.find("::").and_then(|at| Some(at + frame[at..].rfind(['(', '<'])?)).unwrap_or(frame.len());
+    let end = frame
+        .find("::")
+        .and_then(|at| Some(at + frame[at..].rfind(['(', '<'])?))
+        .unwrap_or(frame.len());
     let name = frame[..end].replace(';', ":");
     name.strip_prefix('L').map_or(name.clone(), str::to_owned)
 }

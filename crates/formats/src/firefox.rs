@@ -38,15 +38,18 @@ const COLORS: [(Category, &str); 15] = [
 
 /// Writes the selected samples of one lane; returns what the format cannot carry.
 pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {
-    let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else { return Ok(Vec::new()) };
+    let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else {
+        return Ok(Vec::new());
+    };
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); profile.threads().len()];
     for row in selected_rows(profile, selection) {
         rows[lane.samples.thread[row].index()].push(row);
     }
     let mut tables = Tables::new(profile, selection, lane, rows.iter().flatten().copied());
     let busy = rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty());
-    let threads: Vec<Thread> =
-        busy.map(|(row, rows)| thread(&mut tables, lane, ThreadId::from_index(row), rows)).collect();
+    let threads: Vec<Thread> = busy
+        .map(|(row, rows)| thread(&mut tables, lane, ThreadId::from_index(row), rows))
+        .collect();
     let file = File {
         meta: meta(profile, lane),
         libs: tables.libs(),
@@ -176,13 +179,14 @@ fn markers(tables: &mut Tables<'_>, thread: ThreadId) -> Markers {
     let mut markers = Markers::default();
     let off_cpu = tables.profile.off_cpu();
     // A row that sums up several times is no span.
-    let off_cpu = off_cpu.ids().map(|id| off_cpu.row(id)).filter(|row| row.times == 1).map(|row| Marker {
-        kind: MarkerKind::OffCpu,
-        thread: row.thread,
-        start_ns: row.start_ns,
-        end_ns: row.start_ns.saturating_add(row.length_ns),
-        text: StringId::NONE,
-    });
+    let off_cpu =
+        off_cpu.ids().map(|id| off_cpu.row(id)).filter(|row| row.times == 1).map(|row| Marker {
+            kind: MarkerKind::OffCpu,
+            thread: row.thread,
+            start_ns: row.start_ns,
+            end_ns: row.start_ns.saturating_add(row.length_ns),
+            text: StringId::NONE,
+        });
     let all = rows.ids().map(|id| rows.row(id)).chain(off_cpu);
     for marker in all.filter(|marker| marker.thread == thread) {
         let (name, category) = match marker.kind {
@@ -237,13 +241,17 @@ fn meta(profile: &Profile, lane: &Lane) -> Value {
 fn notes(profile: &Profile, lane: &Lane) -> Vec<String> {
     let mut notes = Vec::new();
     if !lane.timed {
-        notes.push("the recording has no times: the Firefox Profiler shows one sample a millisecond".into());
+        notes.push(
+            "the recording has no times: the Firefox Profiler shows one sample a millisecond"
+                .into(),
+        );
     }
     if lane.unit == Unit::Event {
         notes.push(format!("the Firefox Profiler shows {} as samples", profile.text(lane.name)));
     }
     if !profile.line_ticks().is_empty() {
-        notes.push("the Firefox Profiler has no place for ticks on lines: they are left out".into());
+        notes
+            .push("the Firefox Profiler has no place for ticks on lines: they are left out".into());
     }
     notes
 }

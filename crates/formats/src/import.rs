@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use crate::decompress::{Bounded, Compression, Taken};
 use crate::{
-    bpftrace, cpuprofile, dtrace, folded, json, perf_data, perf_script, pprof, prof_log, speedscope,
-    trace_events,
+    bpftrace, cpuprofile, dtrace, folded, json, perf_data, perf_script, pprof, prof_log,
+    speedscope, trace_events,
 };
 
 /// How much of an input is looked at to tell its format.
@@ -79,7 +79,10 @@ const READERS: &[Reader] = &[
         looks_like: speedscope::looks_like,
         read: |stream, budget, _| Ok(speedscope::read(stream, budget)),
     },
-    Reader { looks_like: pprof::looks_like, read: |stream, budget, _| Ok(pprof::read(stream, budget)) },
+    Reader {
+        looks_like: pprof::looks_like,
+        read: |stream, budget, _| Ok(pprof::read(stream, budget)),
+    },
     Reader {
         looks_like: cpuprofile::looks_like,
         read: |stream, budget, _| Ok(cpuprofile::read(stream, budget)),
@@ -100,13 +103,21 @@ const READERS: &[Reader] = &[
         looks_like: perf_script::looks_like,
         read: |stream, budget, options| Ok(perf_script::read(stream, options.threads, budget)),
     },
-    Reader { looks_like: bpftrace::looks_like, read: |stream, budget, _| Ok(bpftrace::read(stream, budget)) },
-    Reader { looks_like: dtrace::looks_like, read: |stream, budget, _| Ok(dtrace::read(stream, budget)) },
+    Reader {
+        looks_like: bpftrace::looks_like,
+        read: |stream, budget, _| Ok(bpftrace::read(stream, budget)),
+    },
+    Reader {
+        looks_like: dtrace::looks_like,
+        read: |stream, budget, _| Ok(dtrace::read(stream, budget)),
+    },
 ];
 
 /// Lines that end with a number: many texts have such lines, so it comes last.
-const LAST: Reader =
-    Reader { looks_like: folded::looks_like, read: |stream, budget, _| Ok(folded::read(stream, budget)) };
+const LAST: Reader = Reader {
+    looks_like: folded::looks_like,
+    read: |stream, budget, _| Ok(folded::read(stream, budget)),
+};
 
 /// A format that is known but not read.
 struct NotYet {
@@ -178,7 +189,10 @@ fn unreadable(first_bytes: &[u8]) -> ImportError {
 }
 
 /// Looks behind compression; returns the first bytes, and the stream from its start.
-fn uncompressed<'a>(mut stream: Stream<'a>, taken: &Taken) -> Result<(Vec<u8>, Stream<'a>), ImportError> {
+fn uncompressed<'a>(
+    mut stream: Stream<'a>,
+    taken: &Taken,
+) -> Result<(Vec<u8>, Stream<'a>), ImportError> {
     for _ in 0..=MOST_LAYERS {
         let mut first_bytes = Vec::new();
         let read = stream.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes);
@@ -199,7 +213,9 @@ fn uncompressed<'a>(mut stream: Stream<'a>, taken: &Taken) -> Result<(Vec<u8>, S
             None => return Ok((first_bytes, whole)),
         }
     }
-    Err(ImportError::Read(io::Error::other("there is compression inside compression inside compression")))
+    Err(ImportError::Read(io::Error::other(
+        "there is compression inside compression inside compression",
+    )))
 }
 
 /// A stream that only says why it ended.

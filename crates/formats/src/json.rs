@@ -34,7 +34,11 @@ pub(crate) fn read_text(input: impl Read, budget: &Budget) -> (String, Option<St
 const LARGE_TEXT: usize = 64 << 20;
 
 /// The whole input, as far as it fits: a quarter of the memory is left for what is made of it.
-pub(crate) fn read_bytes(mut input: impl Read, bytes: &mut Vec<u8>, budget: &Budget) -> io::Result<()> {
+pub(crate) fn read_bytes(
+    mut input: impl Read,
+    bytes: &mut Vec<u8>,
+    budget: &Budget,
+) -> io::Result<()> {
     const STEP_BYTES: u64 = 1 << 20;
     loop {
         let read = input.by_ref().take(STEP_BYTES).read_to_end(bytes)?;
@@ -82,7 +86,11 @@ pub(crate) fn each<'a, T: Deserialize<'a>>(
     budget: &Budget,
     take: impl FnMut(T),
 ) -> serde_json::Result<()> {
-    serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each { take, budget, of: PhantomData })
+    serde_json::Deserializer::from_str(list.get()).deserialize_seq(Each {
+        take,
+        budget,
+        of: PhantomData,
+    })
 }
 
 struct Each<'b, T, F> {
@@ -128,7 +136,8 @@ pub(crate) fn outermost_keys(start: &[u8]) -> Vec<&[u8]> {
             }
             b'"' => {
                 let end = string_end(start, at);
-                let is_key = start[end..].get(1..).unwrap_or_default().trim_ascii_start().starts_with(b":");
+                let is_key =
+                    start[end..].get(1..).unwrap_or_default().trim_ascii_start().starts_with(b":");
                 if depth == keys_depth && is_key {
                     keys.push(&start[at..end]);
                 }
@@ -284,7 +293,9 @@ mod tests {
         ] {
             assert_eq!(number(text), Some(expected), "{text}");
         }
-        let text = |json: &str| serde_json::from_str::<Text<'_>>(json).map(|text| text.0.into_owned()).ok();
+        let text = |json: &str| {
+            serde_json::from_str::<Text<'_>>(json).map(|text| text.0.into_owned()).ok()
+        };
         assert_eq!(text(r#""a\ud800b""#).as_deref(), Some("a\u{fffd}\u{fffd}\u{fffd}b"));
         assert_eq!(text("\"主程序\"").as_deref(), Some("主程序"));
     }

@@ -156,7 +156,8 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
     fn read_attributes(&mut self, header: &FileHeader) -> Result<(), Damage> {
         let FileHeader { attribute_size, attributes, data, .. } = *header;
         let start = self.input.position();
-        if data.offset < start || attributes.end() > data.offset || data.offset - start > MOST_ASIDE {
+        if data.offset < start || attributes.end() > data.offset || data.offset - start > MOST_ASIDE
+        {
             return damage(24, "the sections are not where perf puts them");
         }
         let aside = self.input.take(data.offset - start);
@@ -166,7 +167,8 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         };
         for row in rows.chunks_exact(size) {
             let (attribute, ids) = row.split_at(row.len() - 16);
-            let ids = Section::read(&mut self.order.bytes(ids)).and_then(|ids| ids.within(&aside, start));
+            let ids =
+                Section::read(&mut self.order.bytes(ids)).and_then(|ids| ids.within(&aside, start));
             let ids = ids.unwrap_or_default();
             self.events.add(attribute, ids);
             self.batches.tell(Told::Attribute { attribute: attribute.to_vec(), ids: ids.to_vec() });
@@ -199,7 +201,9 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         let Self { input, order, rounds, compressed, events, batches, chunk } = self;
         let mut ordering = Ordering { events, rounds, batches };
         let bytes = input.peek(size);
-        let Some(Record { kind, mut body, .. }) = Record::parse(*order, bytes) else { return Ok(()) };
+        let Some(Record { kind, mut body, .. }) = Record::parse(*order, bytes) else {
+            return Ok(());
+        };
         if let Some(chunk) = chunk.as_mut().filter(|_| kind != kind::CHECKSUM) {
             chunk.update(bytes);
         }
@@ -214,12 +218,16 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             kind::COMPRESSED => ordering.take_compressed(body.rest(), compressed)?,
             kind::COMPRESSED2 => {
                 let size = body.u64().and_then(|size| usize::try_from(size).ok());
-                let piece = size.and_then(|size| body.take(size)).ok_or("a compressed record is cut off")?;
+                let piece = size
+                    .and_then(|size| body.take(size))
+                    .ok_or("a compressed record is cut off")?;
                 ordering.take_compressed(piece, compressed)?;
             }
             // What these two announce stands behind them, outside of any record.
             kind::AUXTRACE => skip = body.u64().unwrap_or(0),
-            kind::TRACING_DATA => skip = body.u32().map_or(0, |size| u64::from(size).next_multiple_of(8)),
+            kind::TRACING_DATA => {
+                skip = body.u32().map_or(0, |size| u64::from(size).next_multiple_of(8))
+            }
             _ => ordering.take_plain(bytes),
         }
         input.advance(size);
@@ -241,7 +249,8 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
         let mut table = self.order.bytes(&rest);
         let is_set = |number: &u32| features[*number as usize / 64] >> (number % 64) & 1 == 1;
         for number in (0..256).filter(is_set) {
-            let section = Section::read(&mut table).and_then(|section| section.within(&rest, start));
+            let section =
+                Section::read(&mut table).and_then(|section| section.within(&rest, start));
             let Some(bytes) = section else {
                 return damage(start, "the descriptions at the end are cut off");
             };

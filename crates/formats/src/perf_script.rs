@@ -27,7 +27,8 @@ use reader::Reader;
 pub fn read(input: impl Read + Send, threads: NonZero<usize>, budget: &Budget) -> Profile {
     let chunks = Mutex::new(Chunks::new(input));
     // The lock must be free again before the chunk is read: only the cutting is done in turn.
-    let next = |buffer: &mut Buffer| chunks.lock().unwrap_or_else(PoisonError::into_inner).next(buffer);
+    let next =
+        |buffer: &mut Buffer| chunks.lock().unwrap_or_else(PoisonError::into_inner).next(buffer);
     let merger = Merger::new(threads, budget);
     let run = |reader_row: usize| {
         let (mut reader, mut buffer) = (Reader::new(), Buffer::default());
@@ -48,8 +49,11 @@ pub fn read(input: impl Read + Send, threads: NonZero<usize>, budget: &Budget) -
 /// Whether a text's first lines look like `perf script`: some line starts a sample and the next is a frame,
 /// or a whole sample stands on one line.
 pub fn looks_like(first_bytes: &[u8]) -> bool {
-    let mut lines =
-        first_bytes.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"#")).take(400).peekable();
+    let mut lines = first_bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.starts_with(b"#"))
+        .take(400)
+        .peekable();
     while let Some(line) = lines.next() {
         let Some(header) = header::parse(line) else { continue };
         if header.time_ns.is_some() || frame::parse(header.rest).is_some() {

@@ -4,8 +4,8 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use profile::{
-    Budget, Builder, FrameId, LaneId, LaneInfo, ModuleId, Process, Profile, Role, Sample, StackId, Thread,
-    ThreadId, Unit,
+    Budget, Builder, FrameId, LaneId, LaneInfo, ModuleId, Process, Profile, Role, Sample, StackId,
+    Thread, ThreadId, Unit,
 };
 use rustc_hash::FxHashMap;
 

@@ -99,8 +99,9 @@ pub fn write(
     let head = Head {
         title: options.title.clone().unwrap_or_else(|| facts::title(profile, weights, selection)),
         facts: facts::facts(profile, weights, selection, options, lines.depth()),
-        legend: (options.colors == Colors::Category)
-            .then(|| Legend::of(profile, weights, selection, &cut.drawn_categories(&tree), &measure)),
+        legend: (options.colors == Colors::Category).then(|| {
+            Legend::of(profile, weights, selection, &cut.drawn_categories(&tree), &measure)
+        }),
         width: options.width.map(|width| width.max(NARROWEST)),
     };
     let mut drawing = drawing(options, &measure, &names, lines.scale());
@@ -112,7 +113,12 @@ pub fn write(
 }
 
 /// The part of inferno's options that does not borrow.
-fn drawing<'a>(options: &Options, measure: &Measure, names: &Names, scale: f64) -> flamegraph::Options<'a> {
+fn drawing<'a>(
+    options: &Options,
+    measure: &Measure,
+    names: &Names,
+    scale: f64,
+) -> flamegraph::Options<'a> {
     let mut drawing = flamegraph::Options::default();
     drawing.colors = options.colors.palette();
     drawing.bgcolors = Some(options.colors.background());
@@ -137,5 +143,9 @@ fn drawing<'a>(options: &Options, measure: &Measure, names: &Names, scale: f64) 
 
 /// A width that always leaves the root.
 fn drawn_width(percent: f64) -> f64 {
-    if percent.is_nan() { flamegraph::defaults::MIN_WIDTH } else { percent.clamp(0.0, WIDEST_OMITTED) }
+    if percent.is_nan() {
+        flamegraph::defaults::MIN_WIDTH
+    } else {
+        percent.clamp(0.0, WIDEST_OMITTED)
+    }
 }

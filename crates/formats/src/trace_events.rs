@@ -41,7 +41,8 @@ pub fn read(input: impl Read, budget: &Budget) -> Profile {
 
 /// Whether a text starts like a trace: an object with `traceEvents`, or a bare list of events.
 pub fn looks_like(first_bytes: &[u8]) -> bool {
-    let start = first_bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first_bytes).trim_ascii_start();
+    let start =
+        first_bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first_bytes).trim_ascii_start();
     let keys = outermost_keys(start);
     let has = |key: &str| keys.contains(&key.as_bytes());
     match start.first() {
@@ -67,7 +68,8 @@ struct Recorded<'a> {
 fn profiles<'a>(events: &[Event<'a>], builder: &mut Builder) -> Vec<Recorded<'a>> {
     let mut recorded: Vec<Recorded<'a>> = Vec::new();
     let mut rows: FxHashMap<(Option<u32>, &str), usize> = FxHashMap::default();
-    let is_profile = |event: &&Event<'a>| matches!(event.kind, Kind::Profile | Kind::Chunk | Kind::Whole);
+    let is_profile =
+        |event: &&Event<'a>| matches!(event.kind, Kind::Profile | Kind::Chunk | Kind::Whole);
     for event in events.iter().filter(is_profile) {
         let (pid, tid) = (event.process.as_u32(), event.thread.as_u32());
         let row = *rows.entry((pid, event.id)).or_insert_with(|| {
@@ -150,15 +152,18 @@ impl Names {
             ..Process::default()
         };
         let name = self.threads.get(&(pid, tid)).map_or("", String::as_str);
-        let known = || THREADS.iter().find(|(start, _)| name.starts_with(start)).map(|(_, role)| *role);
+        let known =
+            || THREADS.iter().find(|(start, _)| name.starts_with(start)).map(|(_, role)| *role);
         let is_main = pid.zip(tid).map(|(pid, tid)| pid == tid);
         let by_position = match is_main {
             _ if is_single => Role::MainLoop,
             Some(true) => Role::MainLoop,
             _ => Role::Other,
         };
-        let role = known().or_else(|| classify::role_of_thread(name, is_main)).unwrap_or(by_position);
-        let thread = Thread { process: builder.process(process), tid, name: builder.string(name), role };
+        let role =
+            known().or_else(|| classify::role_of_thread(name, is_main)).unwrap_or(by_position);
+        let thread =
+            Thread { process: builder.process(process), tid, name: builder.string(name), role };
         builder.thread(thread)
     }
 }

@@ -25,7 +25,8 @@ fn a_zstd_file_of_nothing_but_one_byte() {
         let bomb = zstd(b"", byte, 10 << 30);
         assert!(bomb.len() < 400 << 10);
         let error = import(&bomb, 1).unwrap_err().to_string();
-        let expected = if byte == b'\n' { "it is empty" } else { "it does not look like any recording" };
+        let expected =
+            if byte == b'\n' { "it is empty" } else { "it does not look like any recording" };
         assert!(error.starts_with(expected), "{error}");
     }
     stays_within_memory();
@@ -49,9 +50,14 @@ fn compression_inside_compression() {
     assert!(bomb.len() < 4 << 10, "{} bytes", bomb.len());
     let damage = damage(&bomb);
     assert!(damage.contains("it swells more than 1000 times"), "{damage}");
-    let line = damage.strip_prefix("damaged after line ").and_then(|rest| rest.split(':').next()).unwrap();
-    assert!(line.parse::<u64>().unwrap() < 80 << 20, "{damage}: more than 64 MB and 1000 times the file");
-    let error = import(&gzip(&gzip(&gzip(&gzip(&gzip(SAMPLE.as_bytes()))))), 1).unwrap_err().to_string();
+    let line =
+        damage.strip_prefix("damaged after line ").and_then(|rest| rest.split(':').next()).unwrap();
+    assert!(
+        line.parse::<u64>().unwrap() < 80 << 20,
+        "{damage}: more than 64 MB and 1000 times the file"
+    );
+    let error =
+        import(&gzip(&gzip(&gzip(&gzip(&gzip(SAMPLE.as_bytes()))))), 1).unwrap_err().to_string();
     assert!(error.contains("compression inside compression"), "{error}");
     assert!(import(&gzip(&gzip(&gzip(SAMPLE.as_bytes()))), 1).is_ok());
     stays_within_memory();
@@ -62,7 +68,10 @@ fn a_window_larger_than_any_memory() {
     let mut bomb = zstd(SAMPLE.as_bytes(), b'\n', 1 << 20);
     bomb[5] = 0xff;
     let error = import(&bomb, 1).unwrap_err().to_string();
-    assert!(error.starts_with("cannot read it: the compressed data is broken near byte"), "{error}");
+    assert!(
+        error.starts_with("cannot read it: the compressed data is broken near byte"),
+        "{error}"
+    );
     stays_within_memory();
 }
 
@@ -110,7 +119,8 @@ type Filled = (&'static str, &'static str, &'static str);
 
 const SPEEDSCOPE: &str = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},"profiles":["#;
 const NODE: &str = r#"{"nodes":[{"id":1,"callFrame":{"functionName":"a","url":"/a.js"}"#;
-const LOG: &str = "v8-version,12,4,254,21,-node.22,0\ncode-creation,JS,10,1,0x10000,100,f /a.js:1:1,0x1,*\n";
+const LOG: &str =
+    "v8-version,12,4,254,21,-node.22,0\ncode-creation,JS,10,1,0x10000,100,f /a.js:1:1,0x1,*\n";
 
 /// JSON and logs of nothing but one thing: linear in time, and in memory not many times the text.
 #[test]
@@ -159,14 +169,16 @@ fn lists_of_one_thing_only() {
 /// Events that open and never close, a tree that is one long chain: every stack is one deeper than the last.
 #[test]
 fn stacks_of_every_depth() {
-    let events: String = (0..200_000).map(|at| format!(r#"{{"type":"O","at":{at},"frame":0}},"#)).collect();
+    let events: String =
+        (0..200_000).map(|at| format!(r#"{{"type":"O","at":{at},"frame":0}},"#)).collect();
     let events = format!(
         r#"{SPEEDSCOPE}{{"type":"evented","endValue":9,"events":[{}]}}]}}"#,
         &events[..events.len() - 1]
     );
     opens_in_time(events.as_bytes(), "events that open");
-    let node =
-        |id: u32| format!(r#"{{"id":{id},"callFrame":{{"functionName":"a"}},"children":[{}]}}"#, id + 1);
+    let node = |id: u32| {
+        format!(r#"{{"id":{id},"callFrame":{{"functionName":"a"}},"children":[{}]}}"#, id + 1)
+    };
     let nodes: Vec<String> = (1..100_000).map(node).collect();
     let samples: Vec<String> = (1..100_000).map(|id: u32| id.to_string()).collect();
     let chain = format!(r#"{{"nodes":[{}],"samples":[{}]}}"#, nodes.join(","), samples.join(","));
@@ -198,8 +210,11 @@ fn messages_of_one_thing_only() {
         field(2, &[[8, 1].repeat(half), vec![18, 1, 5]].concat()),
         field(2, &[vec![10, 1, 1], field(2, &vec![5; FILLED])].concat()),
         field(2, &[vec![10, 1, 1, 18, 1, 5], field(3, b"").repeat(half)].concat()),
-        [field(4, &[vec![8, 2], field(4, b"").repeat(half)].concat()), field(2, &[10, 1, 2, 18, 1, 5])]
-            .concat(),
+        [
+            field(4, &[vec![8, 2], field(4, b"").repeat(half)].concat()),
+            field(2, &[10, 1, 2, 18, 1, 5]),
+        ]
+        .concat(),
     ];
     for (number, row) in rows.iter().enumerate() {
         opens_in_time(&[&*base, row].concat(), &format!("message {number}"));
@@ -237,7 +252,14 @@ fn damage(bytes: &[u8]) -> String {
     let profile = import(bytes, 1).unwrap();
     assert_eq!(profile.check(), Ok(()));
     assert_eq!(profile.lanes()[0].samples.len(), 1, "the sample before the damage");
-    profile.meta().losses.damage.iter().find(|sentence| sentence.contains("swells")).unwrap().clone()
+    profile
+        .meta()
+        .losses
+        .damage
+        .iter()
+        .find(|sentence| sentence.contains("swells"))
+        .unwrap()
+        .clone()
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

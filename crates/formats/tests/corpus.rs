@@ -32,7 +32,12 @@ fn what_we_read() {
     let cases = cases();
     let differing: Vec<&str> =
         cases.iter().filter(|case| differ(case)).map(|case| case.name.as_str()).collect();
-    assert!(differing.is_empty(), "{} cases differ, see above: {}", differing.len(), differing.join(", "));
+    assert!(
+        differing.is_empty(),
+        "{} cases differ, see above: {}",
+        differing.len(),
+        differing.join(", ")
+    );
 }
 
 /// The number of readers does not change the result.
@@ -85,7 +90,8 @@ fn folded_stacks_survive_their_own_reading() {
             if text.is_empty() {
                 continue;
             }
-            let again = import(text.as_bytes(), 1).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+            let again =
+                import(text.as_bytes(), 1).unwrap_or_else(|error| panic!("{}: {error}", case.name));
             assert_eq!(again.meta().format, "folded stacks", "{}", case.name);
             assert_eq!(again.meta().losses.damage, Vec::<String>::new(), "{}", case.name);
             let refolded = fold(&again, &folded::Options::default());
@@ -142,7 +148,8 @@ fn summary(profile: &Profile) -> String {
 fn describe(text: &mut String, profile: &Profile) {
     let meta = profile.meta();
     let _ = writeln!(text, "{}, {:.6} s", meta.format, profile.duration_ns() as f64 / 1e9);
-    for (key, value) in [("host", &meta.host), ("system", &meta.system), ("command", &meta.command)] {
+    for (key, value) in [("host", &meta.host), ("system", &meta.system), ("command", &meta.command)]
+    {
         if let Some(value) = value {
             let _ = writeln!(text, "{key}: {value}");
         }
@@ -183,8 +190,10 @@ fn lanes(text: &mut String, profile: &Profile) {
             Unit::Bytes => "bytes",
             Unit::Event => "events",
         };
-        let weight = lane.samples.weight.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
-        let yes = |is: bool, word: &str| if is { format!(", {word}") } else { format!(", not {word}") };
+        let weight =
+            lane.samples.weight.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
+        let yes =
+            |is: bool, word: &str| if is { format!(", {word}") } else { format!(", not {word}") };
         let _ = writeln!(
             text,
             "lane {}: {} rows, {weight} {unit}{}{}",
@@ -197,8 +206,12 @@ fn lanes(text: &mut String, profile: &Profile) {
 }
 
 fn threads(text: &mut String, profile: &Profile, weights: &Weights) {
-    let _ =
-        writeln!(text, "\n{} threads of {} processes:", profile.threads().len(), profile.processes().len());
+    let _ = writeln!(
+        text,
+        "\n{} threads of {} processes:",
+        profile.threads().len(),
+        profile.processes().len()
+    );
     let rows = top(profile, weights, &Selection::default(), TopBy::Thread);
     for row in rows.iter().take(THREADS) {
         let TopKey::Thread(id) = row.key else { continue };
@@ -206,7 +219,12 @@ fn threads(text: &mut String, profile: &Profile, weights: &Weights) {
         let number = |id: Option<u32>| id.map_or("–".to_owned(), |id| id.to_string());
         let (pid, tid) = (number(profile.process(thread.process).pid), number(thread.tid));
         let name = profile.text(thread.name);
-        let _ = writeln!(text, "  {:6}  {name:?} {pid}/{tid}, {}", row.self_samples, thread.role.label());
+        let _ = writeln!(
+            text,
+            "  {:6}  {name:?} {pid}/{tid}, {}",
+            row.self_samples,
+            thread.role.label()
+        );
     }
 }
 
@@ -216,7 +234,9 @@ fn row_name(profile: &Profile, row: &TopRow) -> String {
             let function = profile.functions().row(id);
             let short: String = profile.text(function.name).chars().take(LONGEST_NAME).collect();
             let mut name = format!("{short} · {}", row.category.word());
-            let place = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
+            let place = profile
+                .source_path(function.source)
+                .or_else(|| profile.module_name(function.module));
             if let Some(place) = place {
                 let _ = write!(name, " · {place}");
             }

@@ -80,14 +80,19 @@ fn known_shares() {
 /// Weighed by time, a profile weighs what its clock says, from the first sample to the end.
 #[test]
 fn totals_are_times() {
-    for name in ["cpuprofile-node18-http", "cpuprofile-node22-known-shares", "cpuprofile-node26-gc"] {
+    for name in ["cpuprofile-node18-http", "cpuprofile-node22-known-shares", "cpuprofile-node26-gc"]
+    {
         let case = case(name);
         let text = case.text();
         let typed: Typed<'_> = serde_json::from_slice(&text).unwrap();
         let total_ns = weigh(&case.import(), &Selection::default()).total;
         let first_us = u64::try_from(typed.time_deltas[0]).unwrap();
         assert_eq!(total_ns, (typed.end_time - typed.start_time - first_us) * 1000, "{name}");
-        assert_eq!(case.import().duration_ns(), (typed.end_time - typed.start_time) * 1000, "{name}");
+        assert_eq!(
+            case.import().duration_ns(),
+            (typed.end_time - typed.start_time) * 1000,
+            "{name}"
+        );
     }
 }
 
@@ -96,8 +101,9 @@ fn states_of_the_profiler_are_categories() {
     let profile = case("cpuprofile-node26-gc").import();
     let selection = Selection::default();
     let rows = top(&profile, &weigh(&profile, &selection), &selection, TopBy::Category);
-    let own =
-        |category| rows.iter().find(|row| row.key == TopKey::Category(category)).map(|row| row.self_weight);
+    let own = |category| {
+        rows.iter().find(|row| row.key == TopKey::Category(category)).map(|row| row.self_weight)
+    };
     assert!(own(Category::Gc).unwrap() > 0);
     assert_eq!(own(Category::Gc), Some(self_weights(&profile)["(garbage collector)"]));
     assert!(!self_weights(&profile).contains_key("(root)"));
@@ -129,7 +135,8 @@ fn a_trace_has_threads() {
     assert_eq!(names(Role::MainLoop), BTreeSet::from(["JavaScriptMainThread"]));
     assert_eq!(names(Role::Worker).len(), 3);
     for (row, thread) in profile.threads().iter().enumerate() {
-        let only = Selection { threads: Some(vec![ThreadId::from_index(row)]), ..Selection::default() };
+        let only =
+            Selection { threads: Some(vec![ThreadId::from_index(row)]), ..Selection::default() };
         let functions = top(&profile, &weigh(&profile, &only), &only, TopBy::Function);
         let runs = |name: &str| {
             let is = |key: TopKey| matches!(key, TopKey::Function(id) if profile.text(profile.functions().row(id).name) == name);
@@ -155,7 +162,9 @@ fn a_cut_file_shows_what_it_has() {
     let trace = case("trace-list").text();
     let profile = import(&trace[..trace.len() - 60], 1).unwrap();
     assert_eq!(profile.lanes()[0].samples.len(), 3, "the chunks before the cut");
-    let error = import(b"{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":", 1).unwrap_err().to_string();
+    let error = import(b"{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":", 1)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("not one sample") && error.contains("damaged at byte 46"), "{error}");
 }
 
@@ -211,7 +220,12 @@ fn every_export_is_sound() {
             .iter()
             .map(|entry| entry.thread)
             .collect::<BTreeSet<_>>();
-        assert_eq!(threads.len() > 1, notes.iter().any(|note| note.contains("one thread")), "{}", case.name);
+        assert_eq!(
+            threads.len() > 1,
+            notes.iter().any(|note| note.contains("one thread")),
+            "{}",
+            case.name
+        );
         let again = import(&bytes, 1).unwrap();
         assert_eq!(again.meta().losses.damage, Vec::<String>::new(), "{}", case.name);
     }
@@ -247,7 +261,10 @@ fn gaps_become_idle() {
     let idle = self_weights(&after)["(idle)"];
     let busy = weigh(&after, &Selection::default()).total - idle;
     let truth = weigh(&before, &selection).total;
-    assert!(idle > 0 && (busy as f64 / truth as f64 - 1.0).abs() < 0.1, "{busy} ns are not {truth}");
+    assert!(
+        idle > 0 && (busy as f64 / truth as f64 - 1.0).abs() < 0.1,
+        "{busy} ns are not {truth}"
+    );
 }
 
 fn assert_sound(typed: &Typed<'_>, name: &str) {
@@ -281,8 +298,14 @@ fn write(profile: &Profile, selection: &Selection) -> (Vec<u8>, Vec<String>) {
 fn fold(profile: &Profile) -> String {
     let selection = Selection::default();
     let mut out = Vec::new();
-    folded::write(profile, &weigh(profile, &selection), &selection, &folded::Options::default(), &mut out)
-        .unwrap();
+    folded::write(
+        profile,
+        &weigh(profile, &selection),
+        &selection,
+        &folded::Options::default(),
+        &mut out,
+    )
+    .unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -293,7 +316,8 @@ fn lines(profile: &Profile) -> BTreeMap<(String, u32), u32> {
     for id in ticks.ids() {
         let tick = ticks.row(id);
         let function = profile.function_of(profile.stacks().frame[tick.stack.index()]);
-        *lines.entry((profile.text(function.name).to_owned(), tick.line)).or_default() += tick.ticks;
+        *lines.entry((profile.text(function.name).to_owned(), tick.line)).or_default() +=
+            tick.ticks;
     }
     lines
 }
@@ -303,7 +327,8 @@ fn self_weights(profile: &Profile) -> BTreeMap<&str, u64> {
     let mut weights = BTreeMap::new();
     for row in top(profile, &weigh(profile, &selection), &selection, TopBy::Function) {
         if let TopKey::Function(id) = row.key {
-            *weights.entry(profile.text(profile.functions().row(id).name)).or_default() += row.self_weight;
+            *weights.entry(profile.text(profile.functions().row(id).name)).or_default() +=
+                row.self_weight;
         }
     }
     weights

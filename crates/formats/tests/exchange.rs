@@ -31,7 +31,9 @@ type Stack = (String, Vec<(String, String, u32)>);
 /// The weight of each stack of the main lane.
 fn stacks(profile: &Profile) -> BTreeMap<Stack, u64> {
     let mut sums = BTreeMap::new();
-    for entry in weigh(profile, &Selection::default()).entries.iter().filter(|entry| entry.weight > 0) {
+    for entry in
+        weigh(profile, &Selection::default()).entries.iter().filter(|entry| entry.weight > 0)
+    {
         let thread = profile.thread(entry.thread);
         let thread = format!("{} {:?}", profile.text(thread.name), thread.tid);
         let place = |stack: StackId| {
@@ -41,8 +43,14 @@ fn stacks(profile: &Profile) -> BTreeMap<Stack, u64> {
             if profile.frames().inlined[frame.index()] && function.source.some().is_none() {
                 return (profile.text(function.name).to_owned(), String::new(), function.line);
             }
-            let file = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
-            (profile.text(function.name).to_owned(), file.unwrap_or_default().to_owned(), function.line)
+            let file = profile
+                .source_path(function.source)
+                .or_else(|| profile.module_name(function.module));
+            (
+                profile.text(function.name).to_owned(),
+                file.unwrap_or_default().to_owned(),
+                function.line,
+            )
         };
         let mut frames: Vec<_> = profile.ancestry(entry.stack).map(place).collect();
         frames.reverse();
@@ -64,16 +72,19 @@ fn first_difference(one: &BTreeMap<Stack, u64>, two: &BTreeMap<Stack, u64>) -> O
 
 /// Name, unit and total of each lane.
 fn lanes(profile: &Profile) -> Vec<(String, Unit, u64)> {
-    let total = |weights: &[u64]| weights.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
+    let total =
+        |weights: &[u64]| weights.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
     let rows = profile.lanes().iter();
-    rows.map(|lane| (profile.text(lane.name).to_owned(), lane.unit, total(&lane.samples.weight))).collect()
+    rows.map(|lane| (profile.text(lane.name).to_owned(), lane.unit, total(&lane.samples.weight)))
+        .collect()
 }
 
 fn assert_round_trip(format: &str, write: Write) {
     for case in cases() {
         let profile = case.import();
         let bytes = written(&profile, write);
-        let again = import(&bytes, 1).unwrap_or_else(|error| panic!("{} as {format}: {error}", case.name));
+        let again =
+            import(&bytes, 1).unwrap_or_else(|error| panic!("{} as {format}: {error}", case.name));
         assert_eq!(again.meta().format, format, "{}", case.name);
         assert_eq!(again.meta().losses.damage, Vec::<String>::new(), "{} as {format}", case.name);
         assert_eq!(again.check(), Ok(()));
@@ -83,13 +94,20 @@ fn assert_round_trip(format: &str, write: Write) {
         // From then on nothing changes any more.
         let third = import(&written(&again, write), 1).unwrap();
         assert_eq!(lanes(&third), lanes(&again), "{} as {format}", case.name);
-        assert_eq!(first_difference(&stacks(&again), &stacks(&third)), None, "{} as {format}", case.name);
+        assert_eq!(
+            first_difference(&stacks(&again), &stacks(&third)),
+            None,
+            "{} as {format}",
+            case.name
+        );
     }
 }
 
 #[test]
 fn speedscope_keeps_stacks_and_weights() {
-    assert_round_trip("speedscope", |profile, selection, out| speedscope::write(profile, selection, out));
+    assert_round_trip("speedscope", |profile, selection, out| {
+        speedscope::write(profile, selection, out)
+    });
 }
 
 #[test]
@@ -116,15 +134,21 @@ fn recordings_without_gaps_keep_their_times() {
         (".cpuprofile", |profile, selection, out| cpuprofile::write(profile, selection, out)),
         ("speedscope", |profile, selection, out| speedscope::write(profile, selection, out)),
     ];
-    for name in ["cpuprofile-node18-http", "cpuprofile-node22-known-shares", "cpuprofile-node26-gc"] {
+    for name in ["cpuprofile-node18-http", "cpuprofile-node22-known-shares", "cpuprofile-node26-gc"]
+    {
         let profile = cases::case(name).import();
         for (format, write) in formats {
             let again = import(&written(&profile, write), 1).unwrap();
             assert_eq!(again.meta().format, format);
-            assert_eq!(first_difference(&stacks(&profile), &stacks(&again)), None, "{name} as {format}");
+            assert_eq!(
+                first_difference(&stacks(&profile), &stacks(&again)),
+                None,
+                "{name} as {format}"
+            );
             let (one, two) = (&profile.lane(LaneId(0)).samples, &again.lane(LaneId(0)).samples);
             assert_eq!(one.weight, two.weight, "{name} as {format}");
-            let since_first = |times: &[u64]| times.iter().map(|time| time - times[0]).collect::<Vec<_>>();
+            let since_first =
+                |times: &[u64]| times.iter().map(|time| time - times[0]).collect::<Vec<_>>();
             assert_eq!(since_first(&one.time_ns), since_first(&two.time_ns), "{name} as {format}");
         }
     }
@@ -164,19 +188,28 @@ fn firefox_tables_are_whole() {
         let within = |table: &str, column: &str, limit: u64| {
             let column = shared[table][column].as_array().unwrap();
             assert_eq!(column.len() as u64, length(table), "{}: {table}", case.name);
-            assert!(column.iter().filter_map(Value::as_u64).all(|id| id < limit), "{}: {table}", case.name);
+            assert!(
+                column.iter().filter_map(Value::as_u64).all(|id| id < limit),
+                "{}: {table}",
+                case.name
+            );
         };
         let strings = shared["stringArray"].as_array().unwrap().len() as u64;
         within("stackTable", "frame", length("frameTable"));
         within("stackTable", "prefix", length("stackTable"));
         within("frameTable", "func", length("funcTable"));
-        within("frameTable", "category", file["meta"]["categories"].as_array().unwrap().len() as u64);
+        within(
+            "frameTable",
+            "category",
+            file["meta"]["categories"].as_array().unwrap().len() as u64,
+        );
         within("funcTable", "name", strings);
         within("funcTable", "source", length("sources"));
         within("funcTable", "resource", length("resourceTable"));
         within("resourceTable", "lib", file["libs"].as_array().unwrap().len() as u64);
         let threads = file["threads"].as_array().unwrap();
-        let samples: u64 = threads.iter().map(|thread| thread["samples"]["length"].as_u64().unwrap()).sum();
+        let samples: u64 =
+            threads.iter().map(|thread| thread["samples"]["length"].as_u64().unwrap()).sum();
         assert_eq!(samples, profile.lane(LaneId(0)).samples.len() as u64, "{}", case.name);
     }
 }
@@ -199,7 +232,8 @@ fn go_tool_pprof_shows_the_same_top_list() {
     ];
     for name in names {
         let profile = cases::case(name).import();
-        let path = std::env::temp_dir().join(format!("nodescope-{}-{name}.pb.gz", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("nodescope-{}-{name}.pb.gz", std::process::id()));
         std::fs::write(&path, written(&profile, |p, s, out| pprof::write(p, s, out))).unwrap();
         let theirs = top_list(&program, &path);
         std::fs::remove_file(&path).unwrap();
@@ -210,11 +244,9 @@ fn go_tool_pprof_shows_the_same_top_list() {
 
 fn pprof_program() -> Option<Vec<String>> {
     let runs = |words: &[&str]| {
-        Command::new(words[0])
-            .args(&words[1..])
-            .arg("-help")
-            .output()
-            .is_ok_and(|out| String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).contains("-top"))
+        Command::new(words[0]).args(&words[1..]).arg("-help").output().is_ok_and(|out| {
+            String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).contains("-top")
+        })
     };
     let candidates: [&[&str]; 2] = [&["pprof"], &["go", "tool", "pprof"]];
     let found = candidates.iter().find(|words| runs(words))?;
@@ -236,11 +268,13 @@ fn top_list(program: &[String], path: &Path) -> TopList {
     let output = command.args(&program[1..]).args(options).arg(path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    let row = Regex::new(r"^ *(\S+) +\S+ +\S+ +(\S+) +\S+  (.*?)( \((?:partial-)?inline\))?$").unwrap();
+    let row =
+        Regex::new(r"^ *(\S+) +\S+ +\S+ +(\S+) +\S+  (.*?)( \((?:partial-)?inline\))?$").unwrap();
     let mut list = TopList::new();
     for line in text.lines().skip_while(|line| !line.trim_start().starts_with("flat ")).skip(1) {
         let cells = row.captures(line).unwrap_or_else(|| panic!("{line}"));
-        let number = |cell: usize| cells[cell].trim_end_matches("ns").parse::<f64>().unwrap().round() as u64;
+        let number =
+            |cell: usize| cells[cell].trim_end_matches("ns").parse::<f64>().unwrap().round() as u64;
         add(&mut list, cells[3].to_owned(), number(1), number(2));
     }
     list

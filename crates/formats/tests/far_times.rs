@@ -38,8 +38,11 @@ fn assert_clipped(what: &str, text: &str, moved: usize) -> Profile {
 fn perf_script() {
     let mut text = String::new();
     let mut sample = |tid: u64, seconds: u64, name: &str| {
-        write!(text, "node 1/{tid} {seconds}.000000: 10101010 cpu-clock:\n\t7f00 {name} (/usr/bin/node)\n\n")
-            .unwrap();
+        write!(
+            text,
+            "node 1/{tid} {seconds}.000000: 10101010 cpu-clock:\n\t7f00 {name} (/usr/bin/node)\n\n"
+        )
+        .unwrap();
     };
     (0..=30).for_each(|second| sample(1, UPTIME_S + second, "main"));
     (0..5).for_each(|second| sample(2, second, "worker"));
@@ -129,7 +132,8 @@ fn speedscope_with_a_thread_on_another_clock() {
 #[test]
 fn a_log_with_a_broken_tick() {
     let mut text =
-        "v8-version,12,4,254,21,-node.22,0\ncode-creation,JS,10,1,0x10000,100,f /a.js:1:1,0x1,*\n".to_owned();
+        "v8-version,12,4,254,21,-node.22,0\ncode-creation,JS,10,1,0x10000,100,f /a.js:1:1,0x1,*\n"
+            .to_owned();
     for second in 0..=30 {
         let time = if second == 15 { UPTIME_S * 1_000_000 } else { second * 1_000_000 };
         writeln!(text, "tick,0x10010,{time},0,0x0,0").unwrap();
@@ -142,8 +146,11 @@ fn a_log_with_a_broken_tick() {
 fn a_night_is_no_damage() {
     let mut text = String::new();
     for second in (0..600).chain(30_000..30_600) {
-        write!(text, "node 1/1 {second}.000000: 10101010 cpu-clock:\n\t7f00 main (/usr/bin/node)\n\n")
-            .unwrap();
+        write!(
+            text,
+            "node 1/1 {second}.000000: 10101010 cpu-clock:\n\t7f00 main (/usr/bin/node)\n\n"
+        )
+        .unwrap();
     }
     let profile = import(text.as_bytes(), 1).unwrap();
     assert_eq!(profile.duration_ns() / 1_000_000_000, 30_599);

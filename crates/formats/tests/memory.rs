@@ -3,7 +3,11 @@
 //! is measured alone.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it measured")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it measured"
+)]
 
 mod cases;
 
@@ -30,7 +34,8 @@ struct Input(PathBuf);
 
 impl Input {
     fn new(name: &str, bytes: &[u8]) -> Self {
-        let path = std::env::temp_dir().join(format!("nodescope-memory-{}-{name}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("nodescope-memory-{}-{name}", std::process::id()));
         fs::write(&path, bytes).unwrap();
         Self(path)
     }
@@ -67,7 +72,8 @@ fn damage_of(name: &str, bytes: &[u8]) -> String {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{name}: {said}{}", String::from_utf8_lossy(&output.stderr));
-    let value = |key: &str| said.lines().find_map(|line| line.strip_prefix(key)).unwrap().to_owned();
+    let value =
+        |key: &str| said.lines().find_map(|line| line.strip_prefix(key)).unwrap().to_owned();
     let (peak, rows, damage) = (value("peak:"), value("rows:"), value("damage:"));
     println!(
         "{name}: {} MB on disk, {} MB of memory, {rows} rows; {damage}",
@@ -109,14 +115,20 @@ const NODES: &str = r#"{"nodes":[{"id":1,"callFrame":{"functionName":"a","url":"
 
 #[test]
 fn a_string_of_three_gigabytes() {
-    let damage = damage_of("string.cpuprofile.gz", &swollen(&format!("{NODES}\"title\":\""), "a", 3 << 30));
-    assert!(damage.contains("damaged") && damage.contains("a text has more than 64 MB"), "{damage}");
+    let damage =
+        damage_of("string.cpuprofile.gz", &swollen(&format!("{NODES}\"title\":\""), "a", 3 << 30));
+    assert!(
+        damage.contains("damaged") && damage.contains("a text has more than 64 MB"),
+        "{damage}"
+    );
 }
 
 #[test]
 fn lists_without_an_end() {
-    let start =
-        NODES.replace("\"samples\":[1,1,1],\"timeDeltas\":[1,1,1],", "\"timeDeltas\":[1],\"samples\":[1");
+    let start = NODES.replace(
+        "\"samples\":[1,1,1],\"timeDeltas\":[1,1,1],",
+        "\"timeDeltas\":[1],\"samples\":[1",
+    );
     for (name, bytes) in [
         ("blanks.cpuprofile.gz", swollen(NODES, " ", 640 << 20)),
         ("samples.cpuprofile.gz", swollen(&start, ",1", 640 << 20)),
@@ -155,9 +167,12 @@ fn lists_without_an_end() {
 
 #[test]
 fn names_that_never_repeat() {
-    let folded = lines("", |number, text| writeln!(text, "{:x};{:x} 1", 2 * number, 2 * number + 1).unwrap());
+    let folded = lines("", |number, text| {
+        writeln!(text, "{:x};{:x} 1", 2 * number, 2 * number + 1).unwrap()
+    });
     let deep = lines("a;b 1\n", |number, text| write!(text, "{number:x};").unwrap()) + "z 1\n";
-    let script = lines("", |number, text| write!(text, "a 1 1.000000: c:\n\t1 {number:x} (b)\n\n").unwrap());
+    let script =
+        lines("", |number, text| write!(text, "a 1 1.000000: c:\n\t1 {number:x} (b)\n\n").unwrap());
     let log = lines("v8-version,12,4,254,21,-node.22,0\n", |number, text| {
         let start = 0x10000 + 16 * number;
         write!(
@@ -166,9 +181,12 @@ fn names_that_never_repeat() {
         )
         .unwrap();
     });
-    for (name, text) in
-        [("names.folded", folded), ("line.folded", deep), ("names.perf", script), ("names.log", log)]
-    {
+    for (name, text) in [
+        ("names.folded", folded),
+        ("line.folded", deep),
+        ("names.perf", script),
+        ("names.log", log),
+    ] {
         damage_of(name, text.as_bytes());
     }
 }

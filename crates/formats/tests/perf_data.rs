@@ -29,8 +29,11 @@ impl Sink for Told {
             Context::JavaScript => 'j',
             Context::Cut => '…',
         };
-        let chain: Vec<String> =
-            sample.chain.iter().map(|frame| format!("{:x}{}", frame.value, letter(frame.context))).collect();
+        let chain: Vec<String> = sample
+            .chain
+            .iter()
+            .map(|frame| format!("{:x}{}", frame.value, letter(frame.context)))
+            .collect();
         let ids = (sample.pid.unwrap_or(0), sample.tid.unwrap_or(0));
         let registers = sample.user_registers.map_or(0, |registers| registers.values.len());
         self.0.push(format!(
@@ -106,7 +109,8 @@ struct Writer {
     big: bool,
 }
 
-const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 16;
+const SAMPLE_TYPE: u64 =
+    1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 16;
 /// freq, sample_id_all.
 const FLAGS: u64 = 1 << 10 | 1 << 18;
 const ATTRIBUTE_BYTES: usize = 112;
@@ -145,7 +149,8 @@ impl Writer {
     /// A record that ends with thread, time, CPU and id.
     fn timed(self, kind: u32, misc: u16, body: &[u8], (tid, time): (u32, u64)) -> Vec<u8> {
         let trailer =
-            [self.u32(7), self.u32(tid), self.u64(time), self.u32(0), self.u32(0), self.u64(11)].concat();
+            [self.u32(7), self.u32(tid), self.u64(time), self.u32(0), self.u32(0), self.u64(11)]
+                .concat();
         self.record(kind, misc, &[body, &trailer].concat())
     }
 
@@ -181,10 +186,17 @@ impl Writer {
         let user = -512i64 as u64;
         let kernel = -128i64 as u64;
         let mapped = [self.u32(7), self.u32(7), self.words(&[0x1000, 0x2000, 0x40])].concat();
-        let mapped2 =
-            [&mapped[..], &[20, 0, 0, 0], &[9; 20], &self.u32(5), &self.u32(2), &self.path("/usr/bin/node")]
-                .concat();
-        let kernel_map = [self.u32(u32::MAX), self.u32(0), self.words(&[0x8000, 0x100, 0])].concat();
+        let mapped2 = [
+            &mapped[..],
+            &[20, 0, 0, 0],
+            &[9; 20],
+            &self.u32(5),
+            &self.u32(2),
+            &self.path("/usr/bin/node"),
+        ]
+        .concat();
+        let kernel_map =
+            [self.u32(u32::MAX), self.u32(0), self.words(&[0x8000, 0x100, 0])].concat();
         [
             self.timed(1, 1, &[kernel_map, self.path("[kernel.kallsyms]_text")].concat(), (0, 0)),
             self.timed(10, 2 | 1 << 14, &mapped2, (7, 5)),
@@ -208,7 +220,8 @@ impl Writer {
 
     /// Features 2 (build ids), 3 (host name), 11 (command line) and 12 (events).
     fn features(self) -> [Vec<u8>; 4] {
-        let build_id = [&self.u32(7)[..], &[9; 20], &[20, 0, 0, 0], &self.path("/usr/bin/node")].concat();
+        let build_id =
+            [&self.u32(7)[..], &[9; 20], &[20, 0, 0, 0], &self.path("/usr/bin/node")].concat();
         let event = |config, name: &str, id| {
             [self.attribute(config), self.u32(1), self.counted(name), self.u64(id)].concat()
         };
@@ -234,7 +247,14 @@ impl Writer {
         let data = self.data();
         let data_at = attributes_at + attributes.len() as u64;
         let mut file = [self.magic(), &self.words(&[104, ATTRIBUTE_BYTES as u64 + 16])].concat();
-        file.extend(self.words(&[attributes_at, attributes.len() as u64, data_at, data.len() as u64, 0, 0]));
+        file.extend(self.words(&[
+            attributes_at,
+            attributes.len() as u64,
+            data_at,
+            data.len() as u64,
+            0,
+            0,
+        ]));
         file.extend(self.words(&[1 << 2 | 1 << 3 | 1 << 11 | 1 << 12, 0, 0, 0]));
         file.extend(self.words(&[11, 12]));
         file.extend(attributes);
@@ -250,9 +270,11 @@ impl Writer {
     }
 
     fn pipe(self) -> Vec<u8> {
-        let attribute = |config, id| self.record(64, 0, &[self.attribute(config), self.u64(id)].concat());
+        let attribute =
+            |config, id| self.record(64, 0, &[self.attribute(config), self.u64(id)].concat());
         let [build_ids, host, command, events] = self.features();
-        let feature = |number, bytes: &[u8]| self.record(80, 0, &[&self.u64(number)[..], bytes].concat());
+        let feature =
+            |number, bytes: &[u8]| self.record(80, 0, &[&self.u64(number)[..], bytes].concat());
         let mut file = [self.magic(), &self.u64(16)].concat();
         file.extend([attribute(0, 11), attribute(2, 12)].concat());
         file.extend([feature(3, &host), feature(11, &command), feature(12, &events)].concat());
@@ -301,12 +323,17 @@ fn a_pipe_tells_what_a_file_tells() {
     let without_first_names = |told: Vec<String>| {
         let mut told: Vec<String> = told
             .into_iter()
-            .filter(|line| !matches!(&line[..], "event 0 cpu-clock Ns" | "event 1 page-faults Event"))
+            .filter(|line| {
+                !matches!(&line[..], "event 0 cpu-clock Ns" | "event 1 page-faults Event")
+            })
             .collect();
         told.sort();
         told
     };
-    assert_eq!(without_first_names(read(&LITTLE.pipe())), without_first_names(read(&LITTLE.file())));
+    assert_eq!(
+        without_first_names(read(&LITTLE.pipe())),
+        without_first_names(read(&LITTLE.file()))
+    );
 }
 
 #[test]
@@ -316,7 +343,10 @@ fn a_recording_that_was_killed_has_its_samples() {
     file.truncate(file.len() - LITTLE.features().concat().len() - 64);
     let told = read(&file);
     assert_eq!(told.iter().filter(|line| line.starts_with("sample")).count(), 3);
-    assert!(told.contains(&"damage: perf was killed before it finished the file".to_owned()), "{told:#?}");
+    assert!(
+        told.contains(&"damage: perf was killed before it finished the file".to_owned()),
+        "{told:#?}"
+    );
 }
 
 #[test]
@@ -329,7 +359,10 @@ fn a_cut_costs_what_stands_behind_it() {
             assert!(samples >= samples_before, "{length}: {told:#?}");
             samples_before = samples;
             let ends_well = !told.iter().any(|line| line.starts_with("damage"));
-            assert!(!ends_well || length >= 16 && whole.starts_with(BIG.magic()), "{length}: {told:#?}");
+            assert!(
+                !ends_well || length >= 16 && whole.starts_with(BIG.magic()),
+                "{length}: {told:#?}"
+            );
         }
         assert_eq!(samples_before, 3);
     }

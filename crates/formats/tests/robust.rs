@@ -67,7 +67,8 @@ fn damaged_recordings_return() {
 #[test]
 fn lying_recordings_return() {
     for case in small_recordings() {
-        let opened = try_mutants(&case.name, &payload_of(&case.bytes), |payload| recording_of(&payload));
+        let opened =
+            try_mutants(&case.name, &payload_of(&case.bytes), |payload| recording_of(&payload));
         assert!(opened > 0, "{}: not one mutant reached the end of the decoder", case.name);
     }
 }
@@ -178,7 +179,8 @@ fn examine(profile: &Profile) {
     let found = views::findings(profile, &selection);
     assert!(found.turns.stalls.iter().all(|stall| stall.start_ns < stall.end_ns));
     views::cores_busy(profile, &selection, &weights);
-    let options = folded::Options { tid: true, kernel: true, jit: true, addresses: true, pid: true };
+    let options =
+        folded::Options { tid: true, kernel: true, jit: true, addresses: true, pid: true };
     folded::write(profile, &weights, &selection, &options, std::io::sink()).unwrap();
     cpuprofile::write(profile, &selection, std::io::sink()).unwrap();
     speedscope::write(profile, &selection, std::io::sink()).unwrap();
@@ -193,7 +195,11 @@ fn examine(profile: &Profile) {
         }
         Err(error) => assert_eq!(weights.total, 0, "{error}"),
     }
-    assert_eq!(file::read(&recording(profile)).as_ref().ok(), Some(profile), "as a recording of our own");
+    assert_eq!(
+        file::read(&recording(profile)).as_ref().ok(),
+        Some(profile),
+        "as a recording of our own"
+    );
 }
 
 /// A compressed input that is small as it is, or else the start of one, compressed again.
@@ -247,7 +253,9 @@ const CHUNK_HEADER: usize = 24;
 /// What a recording of one chunk holds behind its compression.
 fn payload_of(recording: &[u8]) -> Vec<u8> {
     let mut payload = Vec::new();
-    flate2::read::ZlibDecoder::new(&recording[CHUNK + CHUNK_HEADER..]).read_to_end(&mut payload).unwrap();
+    flate2::read::ZlibDecoder::new(&recording[CHUNK + CHUNK_HEADER..])
+        .read_to_end(&mut payload)
+        .unwrap();
     payload
 }
 
@@ -260,7 +268,8 @@ fn payloads_of(recording: &[u8]) -> Vec<Vec<u8>> {
     let mut stream = Decompress::new(false);
     let (mut payloads, mut at) = (Vec::new(), CHUNK);
     while at < recording.len() {
-        let number = |at: usize| u32::from_le_bytes(recording[at..at + 4].try_into().unwrap()) as usize;
+        let number =
+            |at: usize| u32::from_le_bytes(recording[at..at + 4].try_into().unwrap()) as usize;
         let end = at + MORE_HEADER + number(at + 8);
         let mut payload = Vec::with_capacity(number(at + 12) + 1);
         stream

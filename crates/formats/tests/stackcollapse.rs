@@ -1,7 +1,11 @@
 //! Our folded output against what stackcollapse-perf.pl printed for the same input: its 13 public test inputs
 //! where they are at hand, and our own corpus always.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -78,7 +82,9 @@ fn public_test_suite() {
 
 /// A corpus file, behind gzip or zstd or not.
 fn corpus_file(folder: &Path, name: &str) -> Option<File> {
-    ["", ".gz", ".zst"].iter().find_map(|ending| File::open(folder.join(format!("{name}{ending}"))).ok())
+    ["", ".gz", ".zst"]
+        .iter()
+        .find_map(|ending| File::open(folder.join(format!("{name}{ending}"))).ok())
 }
 
 /// perf cuts names in the middle of a character; the model's texts are UTF-8.
@@ -117,7 +123,11 @@ fn our_corpus() {
             let (ours, theirs) = (fold(input, &options(word)), summed(&text_of(theirs)));
             count += 1;
             if ours != theirs {
-                failures.push(format!("{}/{name}\n{}", folder.display(), first_difference(&ours, &theirs)));
+                failures.push(format!(
+                    "{}/{name}\n{}",
+                    folder.display(),
+                    first_difference(&ours, &theirs)
+                ));
             }
         }
     }

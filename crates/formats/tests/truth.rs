@@ -21,9 +21,19 @@ fn the_readmes_are_true() {
         let readme = readme(&case);
         if let Some((samples, weight)) = stated_sums(&readme) {
             counts += 1;
-            assert_eq!(samples, samples_by_comm(&profile).values().sum::<u64>(), "{}: samples", case.name);
+            assert_eq!(
+                samples,
+                samples_by_comm(&profile).values().sum::<u64>(),
+                "{}: samples",
+                case.name
+            );
             if let Some(weight) = weight {
-                assert_eq!(weight, weigh(&profile, &Selection::default()).total, "{}: weight", case.name);
+                assert_eq!(
+                    weight,
+                    weigh(&profile, &Selection::default()).total,
+                    "{}: weight",
+                    case.name
+                );
                 assert_eq!(profile.lanes()[0].unit, Unit::Ns, "{}", case.name);
             }
         }
@@ -68,9 +78,15 @@ fn garbage_collection_is_seen() {
     let weights = weigh(&profile, &selection);
     let rows = top(&profile, &weights, &selection, TopBy::Category);
     let own = |category| {
-        rows.iter().find(|row| row.key == TopKey::Category(category)).map_or(0, |row| row.self_samples)
+        rows.iter()
+            .find(|row| row.key == TopKey::Category(category))
+            .map_or(0, |row| row.self_samples)
     };
-    assert_eq!(own(Category::App) + own(Category::Dependency) + own(Category::NodeCore), 0, "{rows:#?}");
+    assert_eq!(
+        own(Category::App) + own(Category::Dependency) + own(Category::NodeCore),
+        0,
+        "{rows:#?}"
+    );
     assert!(own(Category::Gc) + own(Category::Compiler) > weights.samples * 8 / 10, "{rows:#?}");
 }
 
@@ -105,11 +121,15 @@ fn the_shop_on_every_node() {
         let pool = threads(&profile, Role::LibuvPool);
         assert_eq!(pool.len(), 4, "Node {version} has four pool threads");
         let search = |pattern: &str| Some(Regex::new(pattern).unwrap());
-        let work = Selection { search: search("^PKCS5_PBKDF2_HMAC|^deflate_"), ..Selection::default() };
+        let work =
+            Selection { search: search("^PKCS5_PBKDF2_HMAC|^deflate_"), ..Selection::default() };
         let on_pool = Selection { threads: Some(pool), ..work.clone() };
         let (everywhere, on_pool) = (weigh(&profile, &work), weigh(&profile, &on_pool));
         assert!(on_pool.samples > 50, "Node {version}");
-        assert_eq!(on_pool.total, everywhere.total, "Node {version}: pbkdf2 and gzip run on the pool");
+        assert_eq!(
+            on_pool.total, everywhere.total,
+            "Node {version}: pbkdf2 and gzip run on the pool"
+        );
         assert_eq!(threads(&profile, Role::MainLoop).len(), 1, "Node {version}");
     }
 }
@@ -156,7 +176,10 @@ fn application_code_is_told_by_its_place() {
         assert!(!name.starts_with("via") || row.category == expected, "{name}: {:?}", row.category);
     }
     let unmapped = case("node22-noflags").import();
-    assert!(unmapped.frames().tier.iter().all(|tier| !tier.is_javascript()), "no perf map, no JavaScript");
+    assert!(
+        unmapped.frames().tier.iter().all(|tier| !tier.is_javascript()),
+        "no perf map, no JavaScript"
+    );
 }
 
 #[test]
@@ -171,7 +194,8 @@ fn webassembly_has_the_time() {
 fn addons_are_on_the_threads_that_call_them() {
     let profile = case("node22-addon").import();
     let modules = |role| {
-        let selection = Selection { threads: Some(threads(&profile, role)), ..Selection::default() };
+        let selection =
+            Selection { threads: Some(threads(&profile, role)), ..Selection::default() };
         let rows = top(&profile, &weigh(&profile, &selection), &selection, TopBy::File);
         let name = |row: &TopRow| match row.key {
             TopKey::Module(id) => profile.module_name(id).unwrap_or_default().to_owned(),
@@ -203,7 +227,10 @@ fn inlined_functions_are_frames_of_their_own() {
     }
     for stack in stacks_of(&profile, "hot") {
         let caller = profile.stacks().row(stack).parent.some();
-        assert!(caller.is_none_or(|caller| function_name(&profile, caller) != "hot"), "hot calls hot");
+        assert!(
+            caller.is_none_or(|caller| function_name(&profile, caller) != "hot"),
+            "hot calls hot"
+        );
     }
 }
 
@@ -239,7 +266,8 @@ fn a_cluster_shares_its_work() {
     for row in &rows[..4] {
         assert_near(share(row.self_weight, weights.total), 0.25, weights.samples);
     }
-    let named_primes = profile.functions().name.iter().filter(|name| profile.text(**name) == "primes");
+    let named_primes =
+        profile.functions().name.iter().filter(|name| profile.text(**name) == "primes");
     assert_eq!(named_primes.count(), 1);
 }
 
@@ -299,7 +327,9 @@ fn readme(case: &Case) -> String {
 
 /// `- 712 samples, weight 3577889000 ns.`, or without the weight where there are several events.
 fn stated_sums(readme: &str) -> Option<(u64, Option<u64>)> {
-    let line = Regex::new(r"(?m)^- (\d+) samples, (?:weight (\d+) ns|events not added together)\.$").unwrap();
+    let line =
+        Regex::new(r"(?m)^- (\d+) samples, (?:weight (\d+) ns|events not added together)\.$")
+            .unwrap();
     let parts = line.captures(readme)?;
     Some((parts[1].parse().unwrap(), parts.get(2).map(|weight| weight.as_str().parse().unwrap())))
 }
@@ -328,7 +358,8 @@ fn prof_logs_have_the_ticks_of_prof_process() {
             let name = number.replace(name, "").replacen(": ", ":", 1).replace("<anonymous> ", " ");
             *expected.entry(name).or_default() += ticks.parse::<u64>().unwrap();
         }
-        let is_compared = |name: &str| !name.starts_with("Builtin:") && !name.starts_with("BytecodeHandler:");
+        let is_compared =
+            |name: &str| !name.starts_with("Builtin:") && !name.starts_with("BytecodeHandler:");
         expected.retain(|name, _| is_compared(name));
         rows += expected.len();
         let mut ours: BTreeMap<String, u64> = BTreeMap::new();
@@ -345,7 +376,8 @@ fn prof_logs_have_the_ticks_of_prof_process() {
 /// The JSON that Node makes of a log tells the same as the log.
 #[test]
 fn a_preprocessed_log_tells_the_same() {
-    let (log, json) = (case("node22-prof-http").import(), case("node22-prof-preprocessed").import());
+    let (log, json) =
+        (case("node22-prof-http").import(), case("node22-prof-preprocessed").import());
     assert_eq!(log.lanes()[0].samples.time_ns, json.lanes()[0].samples.time_ns);
     let untagged = |profile: &Profile| -> BTreeMap<String, u64> {
         let mut samples = BTreeMap::new();
@@ -355,7 +387,9 @@ fn a_preprocessed_log_tells_the_same() {
         samples
     };
     assert_eq!(untagged(&log), untagged(&json));
-    for category in [Category::Gc, Category::Compiler, Category::Regexp, Category::Idle, Category::App] {
+    for category in
+        [Category::Gc, Category::Compiler, Category::Regexp, Category::Idle, Category::App]
+    {
         assert_eq!(self_share(&log, category), self_share(&json, category), "{category:?}");
     }
 }

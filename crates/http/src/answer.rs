@@ -28,7 +28,8 @@ impl Head {
         let line = lines.next().unwrap_or_default().to_owned();
         let malformed = |what: &str| Error::Malformed(what.chars().take(80).collect());
         let mut words = line.splitn(3, ' ');
-        let (version, status) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (version, status) =
+            (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let is_status = status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit());
         if !matches!(version, "HTTP/1.0" | "HTTP/1.1") || !is_status {
             return Err(malformed(&line));
@@ -63,9 +64,10 @@ impl Head {
         match (&lengths[..], &encodings[..]) {
             ([], []) => Ok(Length::UntilEnd),
             ([], [encoding]) if encoding.eq_ignore_ascii_case("chunked") => Ok(Length::Chunked),
-            ([length], []) if length.bytes().all(|byte| byte.is_ascii_digit()) => {
-                length.parse().map(Length::Bytes).map_err(|_| Error::Malformed(format!("length {length}")))
-            }
+            ([length], []) if length.bytes().all(|byte| byte.is_ascii_digit()) => length
+                .parse()
+                .map(Length::Bytes)
+                .map_err(|_| Error::Malformed(format!("length {length}"))),
             _ => Err(Error::Malformed("the length of its body".into())),
         }
     }
@@ -109,7 +111,8 @@ mod tests {
         let status = |line: &str| Head::parse(line.as_bytes()).ok().map(|head| head.status);
         assert_eq!(status("HTTP/1.0 404 Not Found"), Some(404));
         assert_eq!(status("HTTP/1.1 200"), Some(200));
-        for wrong in ["", "SSH-2.0-OpenSSH", "HTTP/2 200 OK", "HTTP/1.1 2 OK", "HTTP/1.1 +20 OK", "HTTP/1.1"]
+        for wrong in
+            ["", "SSH-2.0-OpenSSH", "HTTP/2 200 OK", "HTTP/1.1 2 OK", "HTTP/1.1 +20 OK", "HTTP/1.1"]
         {
             assert_eq!(status(wrong), None, "{wrong}");
         }

@@ -39,15 +39,24 @@ impl Chunks {
         is_whole
     }
 
-    fn walk(&mut self, read: &[u8], at: &mut usize, body: &mut Vec<u8>, most: usize) -> Result<bool, Error> {
+    fn walk(
+        &mut self,
+        read: &[u8],
+        at: &mut usize,
+        body: &mut Vec<u8>,
+        most: usize,
+    ) -> Result<bool, Error> {
         loop {
             let rest = read.get(*at..).unwrap_or_default();
             if let State::Data(missing) = self.state {
                 let data = rest.get(..missing).unwrap_or(rest);
                 body.extend_from_slice(data);
                 *at += data.len();
-                self.state =
-                    if data.len() == missing { State::DataEnd } else { State::Data(missing - data.len()) };
+                self.state = if data.len() == missing {
+                    State::DataEnd
+                } else {
+                    State::Data(missing - data.len())
+                };
                 if data.len() < missing {
                     return Ok(false);
                 }
@@ -58,7 +67,9 @@ impl Chunks {
             match self.state {
                 State::Length => match length(line)? {
                     0 => self.state = State::Trailer,
-                    length if length > most.saturating_sub(body.len()) => return Err(Error::TooLong("body")),
+                    length if length > most.saturating_sub(body.len()) => {
+                        return Err(Error::TooLong("body"));
+                    }
                     length => self.state = State::Data(length),
                 },
                 State::DataEnd if line.is_empty() => self.state = State::Length,
@@ -84,7 +95,8 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, Error> {
 /// The length in `1f;extension`.
 fn length(line: &[u8]) -> Result<usize, Error> {
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    let malformed = || Error::Malformed(format!("a chunk of length {}", String::from_utf8_lossy(digits)));
+    let malformed =
+        || Error::Malformed(format!("a chunk of length {}", String::from_utf8_lossy(digits)));
     let text = std::str::from_utf8(digits).map_err(|_| malformed())?;
     match text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         true => usize::from_str_radix(text, 16).map_err(|_| malformed()),
@@ -111,7 +123,11 @@ mod tests {
     fn chunks_are_joined_however_they_come() {
         let bytes = b"3\r\nabc\r\n0A;name=value\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\nnext";
         for piece in 1..=bytes.len() {
-            assert_eq!(decoded(bytes, piece), Some((b"abc0123456789".to_vec(), b"next".to_vec())), "{piece}");
+            assert_eq!(
+                decoded(bytes, piece),
+                Some((b"abc0123456789".to_vec(), b"next".to_vec())),
+                "{piece}"
+            );
         }
     }
 

@@ -62,9 +62,13 @@ impl<'a> Request<'a> {
 
     /// Whether what came from outside, such as an id in a path, stays where it belongs.
     fn is_one_request(&self) -> bool {
-        let is_word = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte > b' ' && byte != 0x7f);
+        let is_word =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte > b' ' && byte != 0x7f);
         let is_line = |text: &&str| !text.contains(['\r', '\n']);
-        is_word(self.method) && is_word(self.path) && is_word(self.host) && self.fields.iter().all(is_line)
+        is_word(self.method)
+            && is_word(self.path)
+            && is_word(self.host)
+            && self.fields.iter().all(is_line)
     }
 
     /// As it is sent.
@@ -116,9 +120,11 @@ impl<S: Stream> Connection<S> {
             return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
         }
         self.stream.wait_at_most(limits.time)?;
-        self.stream.write_all(request.text().as_bytes()).map_err(|error| match is_timeout(&error) {
-            true => Error::TooLate(limits.time),
-            false => error.into(),
+        self.stream.write_all(request.text().as_bytes()).map_err(|error| {
+            match is_timeout(&error) {
+                true => Error::TooLate(limits.time),
+                false => error.into(),
+            }
         })?;
         for _ in 0..=MOST_INTERIM {
             let head = self.head(limits, deadline)?;
@@ -134,7 +140,8 @@ impl<S: Stream> Connection<S> {
         let mut looked_at = 0;
         loop {
             let unseen = self.read.get(looked_at..).unwrap_or_default();
-            let end = unseen.windows(END.len()).position(|four| four == END).map(|end| looked_at + end);
+            let end =
+                unseen.windows(END.len()).position(|four| four == END).map(|end| looked_at + end);
             if end.unwrap_or(self.read.len()) > limits.head_bytes {
                 return Err(Error::TooLong("head"));
             }
@@ -150,7 +157,12 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    fn body(&mut self, length: Length, limits: &Limits, deadline: Deadline) -> Result<Vec<u8>, Error> {
+    fn body(
+        &mut self,
+        length: Length,
+        limits: &Limits,
+        deadline: Deadline,
+    ) -> Result<Vec<u8>, Error> {
         match length {
             Length::Bytes(length) if length > limits.body_bytes => Err(Error::TooLong("body")),
             Length::Bytes(length) => {

@@ -42,12 +42,17 @@ fn bodies_of_every_kind_come_whole() {
     let text = |body: &str| Some(body.to_owned());
     assert_eq!(body("HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabcdef", false), text("abc"));
     assert_eq!(body("HTTP/1.1 200 OK\r\n\r\nabc", true), text("abc"));
-    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+    let chunked =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
     assert_eq!(body(chunked, false), text("abc"));
     assert_eq!(body("HTTP/1.1 204 No Content\r\n\r\n", false), text(""));
     let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
-    assert_eq!(body(&format!("{interim}HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na"), false), text("a"));
-    let missing = ask(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}", false, &LIMITS).unwrap();
+    assert_eq!(
+        body(&format!("{interim}HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na"), false),
+        text("a")
+    );
+    let missing =
+        ask(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}", false, &LIMITS).unwrap();
     assert_eq!((missing.head.status, missing.head.line.as_str()), (404, "HTTP/1.1 404 Not Found"));
 }
 
@@ -77,8 +82,10 @@ fn what_is_too_long_is_refused_before_it_is_read() {
         assert!(matches!(answer, Err(Error::TooLong("head"))), "{answer:?}");
     }
     let endless_body = format!("HTTP/1.1 200 OK\r\n\r\n{}", "a".repeat(1 << 20));
-    let endless_chunks =
-        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}", "1\r\na\r\n".repeat(10_000));
+    let endless_chunks = format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+        "1\r\na\r\n".repeat(10_000)
+    );
     for answer in [
         endless_body.as_str(),
         &endless_chunks,
@@ -106,9 +113,12 @@ fn what_is_not_http_is_refused() {
 
 #[test]
 fn an_answer_that_does_not_end_is_not_waited_for() {
-    for silent in
-        ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n\r\nabc", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"]
-    {
+    for silent in [
+        "",
+        "HTTP/1.1 200",
+        "HTTP/1.1 200 OK\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc",
+    ] {
         let answer = ask(silent.as_bytes(), false, &SHORT);
         assert!(matches!(answer, Err(Error::TooLate(_))), "{silent}: {answer:?}");
     }
@@ -120,7 +130,10 @@ fn an_answer_that_does_not_end_is_not_waited_for() {
         }
     });
     let start = Instant::now();
-    assert!(matches!(Connection::new(ours).ask(&ASKED, &SHORT), Err(Error::TooLate(_) | Error::TooLong(_))));
+    assert!(matches!(
+        Connection::new(ours).ask(&ASKED, &SHORT),
+        Err(Error::TooLate(_) | Error::TooLong(_))
+    ));
     assert!(start.elapsed() < LIMITS.time);
     server.join().unwrap();
 }
@@ -144,13 +157,16 @@ fn a_request_that_would_be_two_is_not_sent() {
 #[test]
 fn a_connection_stays_open() {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
-    let request = Request { method: "POST", path: "/a?b", fields: &["X: y"], body: Some("é"), ..ASKED };
+    let request =
+        Request { method: "POST", path: "/a?b", fields: &["X: y"], body: Some("é"), ..ASKED };
     let wanted = "POST /a?b HTTP/1.1\r\nHost: localhost\r\nX: y\r\nContent-Length: 2\r\n\r\né";
     assert_eq!(request.text(), wanted);
     let server = thread::spawn(move || {
         let mut asked = vec![0; wanted.len() * 2];
         theirs.read_exact(&mut asked[..wanted.len()]).unwrap();
-        theirs.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\noneHTTP/1.1 200 OK\r\n").unwrap();
+        theirs
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\noneHTTP/1.1 200 OK\r\n")
+            .unwrap();
         theirs.read_exact(&mut asked[wanted.len()..]).unwrap();
         theirs.write_all(b"Content-Length: 3\r\n\r\ntwo").unwrap();
         String::from_utf8(asked).unwrap()
@@ -168,6 +184,9 @@ fn another_protocol_begins_behind_the_head() {
         theirs.write_all(says).unwrap();
         Connection::new(ours).upgrade(&ASKED, &LIMITS).unwrap().map(|(_, read)| read)
     };
-    assert_eq!(asked(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nfirst"), Ok(b"first".to_vec()));
+    assert_eq!(
+        asked(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nfirst"),
+        Ok(b"first".to_vec())
+    );
     assert!(asked(b"HTTP/1.1 400 Bad Request\r\n\r\n").is_err_and(|head| head.status == 400));
 }

@@ -34,7 +34,8 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let rest = text.strip_prefix("ws://").or_else(|| text.strip_prefix("http://")).unwrap_or(text);
+        let rest =
+            text.strip_prefix("ws://").or_else(|| text.strip_prefix("http://")).unwrap_or(text);
         if rest.contains("://") || rest.bytes().any(|byte| byte <= b' ') {
             return Err(AddressError);
         }
@@ -62,13 +63,18 @@ mod tests {
     fn what_people_type() {
         let parsed = |text: &str| text.parse::<Address>().map(|it| (it.host, it.port, it.path));
         assert_eq!(parsed("localhost:9229"), Ok(("localhost".into(), 9229, None)));
-        assert_eq!(parsed("ws://127.0.0.1:9229/ab-c"), Ok(("127.0.0.1".into(), 9229, Some("/ab-c".into()))));
+        assert_eq!(
+            parsed("ws://127.0.0.1:9229/ab-c"),
+            Ok(("127.0.0.1".into(), 9229, Some("/ab-c".into())))
+        );
         assert_eq!(parsed("[::1]:80"), Ok(("::1".into(), 80, None)));
         assert_eq!(parsed("http://a:1/"), Ok(("a".into(), 1, None)));
         let written = |text: &str| text.parse::<Address>().map(|it| it.to_string());
         assert_eq!(written("ws://[::1]:80/x"), Ok("[::1]:80".into()));
         assert_eq!(written("localhost:9229"), Ok("localhost:9229".into()));
-        for wrong in ["", "9229", "a", "a:", "a:0", "a:99999", "::1:80", "wss://a:1/x", "a b:1", ":9"] {
+        for wrong in
+            ["", "9229", "a", "a:", "a:0", "a:99999", "::1:80", "wss://a:1/x", "a b:1", ":9"]
+        {
             assert_eq!(parsed(wrong), Err(AddressError), "{wrong}");
         }
     }

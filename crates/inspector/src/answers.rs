@@ -11,7 +11,8 @@ pub(crate) fn remote_in(answer: &str) -> Result<Remote, String> {
     let evaluated: Evaluated = serde_json::from_str(answer).map_err(|error| error.to_string())?;
     match evaluated.exception_details {
         Some(details) => {
-            let thrown = details.exception.and_then(|thrown| thrown.description).unwrap_or(details.text);
+            let thrown =
+                details.exception.and_then(|thrown| thrown.description).unwrap_or(details.text);
             Err(thrown.lines().next().unwrap_or_default().to_owned())
         }
         None => Ok(evaluated.result),

@@ -39,22 +39,34 @@ impl<S: Stream> Client<S> {
     }
 
     /// Sends a call; its answer comes as a message with the number that is returned.
-    pub(crate) fn send(&mut self, session: &Session, method: &str, params: &Value) -> Result<u64, Error> {
+    pub(crate) fn send(
+        &mut self,
+        session: &Session,
+        method: &str,
+        params: &Value,
+    ) -> Result<u64, Error> {
         self.last_id += 1;
         self.socket.send(&message::call(session, self.last_id, method, params), SENDING)?;
-        self.pending.insert(self.last_id, Pending { session: session.clone(), method: method.to_owned() });
+        self.pending
+            .insert(self.last_id, Pending { session: session.clone(), method: method.to_owned() });
         Ok(self.last_id)
     }
 
     /// Sends a call to the main thread and waits for its answer.
-    pub(crate) fn call(&mut self, method: &str, params: &Value, limit: Duration) -> Result<String, Error> {
+    pub(crate) fn call(
+        &mut self,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+    ) -> Result<String, Error> {
         let id = self.send(&Session::MAIN, method, params)?;
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.read(left)? {
                 Some(Message { body: Body::Answer { id: found, result }, .. }) if found == id => {
-                    return result.map_err(|what| Error::Refused { method: method.to_owned(), what });
+                    return result
+                        .map_err(|what| Error::Refused { method: method.to_owned(), what });
                 }
                 Some(other) => self.waiting.push_back(other),
                 None if left.is_zero() => return Err(Error::NoAnswer(limit)),

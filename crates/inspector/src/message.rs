@@ -78,14 +78,17 @@ pub(crate) fn parse(text: &str) -> serde_json::Result<Option<Message>> {
     if wire.method.as_deref() == Some("NodeWorker.receivedMessageFromWorker") {
         let inner: FromWorker = serde_json::from_str(wire.params.map_or("{}", RawValue::get))?;
         let wire: Wire<'_> = serde_json::from_str(&inner.message)?;
-        return Ok(body(&wire).map(|body| Message { session: Session(Some(inner.session_id)), body }));
+        return Ok(
+            body(&wire).map(|body| Message { session: Session(Some(inner.session_id)), body })
+        );
     }
     Ok(body(&wire).map(|body| Message { session: Session::MAIN, body }))
 }
 
 fn body(wire: &Wire<'_>) -> Option<Body> {
-    let raw =
-        |value: Option<&RawValue>| value.map_or_else(|| "{}".to_owned(), |value| value.get().to_owned());
+    let raw = |value: Option<&RawValue>| {
+        value.map_or_else(|| "{}".to_owned(), |value| value.get().to_owned())
+    };
     if let Some(method) = &wire.method {
         return Some(Body::Event { method: method.clone(), params: raw(wire.params) });
     }

@@ -70,7 +70,8 @@ impl Pace {
         let memory = length_s * MOST_MEMORY / (self.memory as f64).max(1.0);
         // Not much longer at once: the next one may be busier.
         let seconds = wanted.min(bearable).min(memory).min(2.0 * length_s);
-        self.length = Duration::from_secs_f64(seconds.clamp(SHORTEST.as_secs_f64(), LONGEST.as_secs_f64()));
+        self.length =
+            Duration::from_secs_f64(seconds.clamp(SHORTEST.as_secs_f64(), LONGEST.as_secs_f64()));
     }
 }
 

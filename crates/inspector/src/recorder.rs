@@ -9,7 +9,9 @@ use http::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answers::{Attached, Detached, Finished, Remote, Stopped, Taken, remote_in, stall_in, text_in};
+use crate::answers::{
+    Attached, Detached, Finished, Remote, Stopped, Taken, remote_in, stall_in, text_in,
+};
 use crate::client::Client;
 use crate::error::Error;
 use crate::message::{Body, Message, Session};
@@ -147,7 +149,18 @@ impl<S: Stream> Recorder<S> {
         let (threads, purposes, renewed) = (BTreeMap::new(), HashMap::new(), Instant::now());
         let pieces = Vec::new();
         let ending = Ending::NotYet;
-        Ok(Self { client, options, identity, title, threads, purposes, guard, renewed, pieces, ending })
+        Ok(Self {
+            client,
+            options,
+            identity,
+            title,
+            threads,
+            purposes,
+            guard,
+            renewed,
+            pieces,
+            ending,
+        })
     }
 
     /// Who it is.
@@ -157,9 +170,17 @@ impl<S: Stream> Recorder<S> {
 
     /// Begins. Returns when the main thread has said that it is sampled.
     pub fn start(&mut self) -> Result<(), Error> {
-        self.send(&Session::MAIN, "NodeRuntime.notifyWhenWaitingForDisconnect", &json!({ "enabled": true }))?;
+        self.send(
+            &Session::MAIN,
+            "NodeRuntime.notifyWhenWaitingForDisconnect",
+            &json!({ "enabled": true }),
+        )?;
         self.begin(&Session::MAIN, ThreadInfo { worker: None, name: "main".into() })?;
-        self.send(&Session::MAIN, "NodeWorker.enable", &json!({ "waitForDebuggerOnStart": false }))?;
+        self.send(
+            &Session::MAIN,
+            "NodeWorker.enable",
+            &json!({ "waitForDebuggerOnStart": false }),
+        )?;
         let deadline = Instant::now() + self.options.patience;
         let is_starting = |thread: &Thread| thread.state == State::Starting;
         while self.threads.get(&Session::MAIN).is_some_and(is_starting) {
@@ -208,7 +229,8 @@ impl<S: Stream> Recorder<S> {
     pub fn leave(mut self) -> Result<(), Error> {
         if let (Ending::NotYet, Some(guard)) = (self.ending, &self.guard) {
             let params = json!({ "objectId": guard, "functionDeclaration": script::leave() });
-            let answer = self.client.call("Runtime.callFunctionOn", &params, self.options.patience)?;
+            let answer =
+                self.client.call("Runtime.callFunctionOn", &params, self.options.patience)?;
             remote_in(&answer).map_err(|what| Error::Refused { method: "leaving".into(), what })?;
         }
         if self.ending != Ending::Gone {
@@ -244,7 +266,10 @@ impl<S: Stream> Recorder<S> {
     }
 
     /// Notes when the connection to the target is gone.
-    fn note_end<T>(&mut self, ask: impl FnOnce(&mut Client<S>) -> Result<T, Error>) -> Result<T, Error> {
+    fn note_end<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Client<S>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let result = ask(&mut self.client);
         if matches!(result, Err(Error::Closed | Error::Io(_))) {
             self.ending = Ending::Gone;
@@ -268,7 +293,8 @@ impl<S: Stream> Recorder<S> {
         }
         let (state, pace, is_set) = (State::Starting, Pace::new(), Instant::now());
         let (listed, clocks) = (None, String::new());
-        let thread = Thread { info, state, pace, window: 0, is_last: false, is_set, listed, clocks };
+        let thread =
+            Thread { info, state, pace, window: 0, is_last: false, is_set, listed, clocks };
         self.threads.insert(session.clone(), thread);
         if session.is_main() { self.list_functions(session) } else { Ok(()) }
     }
@@ -290,17 +316,30 @@ impl<S: Stream> Recorder<S> {
     pub fn list_functions_again(&mut self, worker: Option<u32>) -> Result<(), Error> {
         let session = Session(worker.map(|worker| worker.to_string()));
         let is_due = |thread: &Thread| {
-            let is_old = thread.listed.is_none_or(|listed| listed.elapsed() >= thread.pace.between_lists());
-            is_old && matches!(thread.state, State::Running(_)) && !thread.is_plain() && !thread.is_last
+            let is_old =
+                thread.listed.is_none_or(|listed| listed.elapsed() >= thread.pace.between_lists());
+            is_old
+                && matches!(thread.state, State::Running(_))
+                && !thread.is_plain()
+                && !thread.is_last
         };
-        if self.threads.get(&session).is_some_and(is_due) { self.list_functions(&session) } else { Ok(()) }
+        if self.threads.get(&session).is_some_and(is_due) {
+            self.list_functions(&session)
+        } else {
+            Ok(())
+        }
     }
 
     fn name(&self, window: u32) -> String {
         format!("{}-{window}", self.title)
     }
 
-    fn evaluate_for(&mut self, purpose: Purpose, session: &Session, text: &str) -> Result<(), Error> {
+    fn evaluate_for(
+        &mut self,
+        purpose: Purpose,
+        session: &Session,
+        text: &str,
+    ) -> Result<(), Error> {
         self.send_for(purpose, session, "Runtime.evaluate", &evaluation(text, true))
     }
 
@@ -365,7 +404,12 @@ impl<S: Stream> Recorder<S> {
         }
         if is_plain {
             if !self.options.calls {
-                self.send_for(Purpose::Functions, session, "Profiler.getBestEffortCoverage", &json!({}))?;
+                self.send_for(
+                    Purpose::Functions,
+                    session,
+                    "Profiler.getBestEffortCoverage",
+                    &json!({}),
+                )?;
             }
             self.send_for(Purpose::Stop, session, "Profiler.stop", &json!({}))?;
             self.send_for(Purpose::End, session, "Profiler.disable", &json!({}))
@@ -408,7 +452,8 @@ impl<S: Stream> Recorder<S> {
             "NodeRuntime.waitingForDisconnect" => self.ending = Ending::Exiting,
             "NodeWorker.attachedToWorker" => {
                 if let Ok(Attached { session_id, worker_info }) = serde_json::from_str(params) {
-                    let info = ThreadInfo { worker: session_id.parse().ok(), name: worker_info.title };
+                    let info =
+                        ThreadInfo { worker: session_id.parse().ok(), name: worker_info.title };
                     self.begin(&Session(Some(session_id)), info)?;
                 }
             }
@@ -425,7 +470,9 @@ impl<S: Stream> Recorder<S> {
     }
 
     fn window(&mut self, session: &Session, params: &str) {
-        let Ok(Finished { title, profile }) = serde_json::from_str::<Finished<'_>>(params) else { return };
+        let Ok(Finished { title, profile }) = serde_json::from_str::<Finished<'_>>(params) else {
+            return;
+        };
         let is_ours = title.is_some_and(|title| title.starts_with(&self.title));
         if let Some(thread) = self.threads.get_mut(session).filter(|_| is_ours) {
             let window = Window::new(thread.info.clone(), profile.get());
@@ -440,12 +487,17 @@ impl<S: Stream> Recorder<S> {
             (Purpose::Start, Ok(_)) => {
                 let begin_ms = thread.is_set.elapsed().as_secs_f64() * 1e3;
                 thread.state = State::Running(Instant::now());
-                self.pieces.push(Piece::Stall(Stall { moment: Moment::Start, begin_ms, ..Stall::default() }));
+                self.pieces.push(Piece::Stall(Stall {
+                    moment: Moment::Start,
+                    begin_ms,
+                    ..Stall::default()
+                }));
             }
             (Purpose::Start, Err(what)) => {
                 thread.state = State::Over;
                 let name = &thread.info.name;
-                self.pieces.push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
+                self.pieces
+                    .push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
             }
             (Purpose::Stop, Ok(text)) => {
                 if let Ok(Stopped { profile }) = serde_json::from_str::<Stopped<'_>>(text) {
@@ -463,7 +515,8 @@ impl<S: Stream> Recorder<S> {
                 Err(what) => {
                     thread.state = State::Over;
                     let name = &thread.info.name;
-                    self.pieces.push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
+                    self.pieces
+                        .push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
                 }
             },
             (Purpose::End, result) => {
@@ -472,7 +525,8 @@ impl<S: Stream> Recorder<S> {
             }
             (Purpose::Clocks, result) => thread.clocks = text_in(result).unwrap_or_default(),
             (Purpose::Functions, Ok(text)) => {
-                let coverage = serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
+                let coverage =
+                    serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
                 let thread = thread.info.clone();
                 let functions = coverage.map(|coverage| Functions { thread, coverage });
                 self.pieces.extend(functions.ok().map(Piece::Functions));
@@ -485,9 +539,11 @@ impl<S: Stream> Recorder<S> {
                 }
             }
             (Purpose::Calls, Ok(text)) => {
-                let coverage = serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
+                let coverage =
+                    serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
                 let thread = thread.info.clone();
-                self.pieces.extend(coverage.ok().map(|coverage| Piece::Calls(Calls { thread, coverage })));
+                self.pieces
+                    .extend(coverage.ok().map(|coverage| Piece::Calls(Calls { thread, coverage })));
             }
             (Purpose::Interval, Ok(_)) => thread.is_set = Instant::now(),
             (Purpose::Interval, Err(what)) => {
@@ -497,9 +553,11 @@ impl<S: Stream> Recorder<S> {
                 self.pieces.push(Piece::Loss(format!("calls were not counted: {what}")));
             }
             (Purpose::Renewal, result) => {
-                if let Err(what) = result.as_ref().map_err(Clone::clone).and_then(|answer| remote_in(answer))
+                if let Err(what) =
+                    result.as_ref().map_err(Clone::clone).and_then(|answer| remote_in(answer))
                 {
-                    let sentence = format!("the timer that closes the inspector was not put off: {what}");
+                    let sentence =
+                        format!("the timer that closes the inspector was not put off: {what}");
                     self.pieces.push(Piece::Loss(sentence));
                 }
             }
@@ -542,9 +600,10 @@ pub fn close_inspector<S: Stream>(mut client: Client<S>, limit: Duration) -> Res
 
 fn plant<S: Stream>(client: &mut Client<S>, limit: Duration) -> Result<String, Error> {
     let planted = evaluate(client, &script::guard(GUARD), false, limit)?;
-    planted
-        .object_id
-        .ok_or_else(|| Error::Refused { method: "Runtime.evaluate".into(), what: "no timer".into() })
+    planted.object_id.ok_or_else(|| Error::Refused {
+        method: "Runtime.evaluate".into(),
+        what: "no timer".into(),
+    })
 }
 
 fn evaluation(text: &str, by_value: bool) -> Value {

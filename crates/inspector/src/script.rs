@@ -74,7 +74,11 @@ fn without_comments(script: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        reason = "a test may panic, and says what it skips"
+    )]
 
     use super::*;
     use std::path::PathBuf;
@@ -85,7 +89,8 @@ mod tests {
     /// The oldest Node whose inspector we speak to, where scripts/install-test-tools.sh has put it.
     fn oldest_node() -> Option<PathBuf> {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+        let cache = std::env::var_os("NODESCOPE_CACHE")
+            .map_or(home.join(".cache/nodescope"), PathBuf::from);
         let node = cache.join("node-18.20.8/node");
         let found = node.exists().then_some(node);
         if found.is_none() {
@@ -102,7 +107,10 @@ mod tests {
         );
         for file in FILES {
             let stripped = without_comments(file);
-            assert!(stripped.starts_with("function nodescope(") && stripped.ends_with('}'), "{stripped}");
+            assert!(
+                stripped.starts_with("function nodescope(") && stripped.ends_with('}'),
+                "{stripped}"
+            );
             // What would be a comment elsewhere, or a text that only looks like one.
             for odd in ["//", "/*", "`"] {
                 assert!(!stripped.contains(odd), "{odd} in {stripped}");

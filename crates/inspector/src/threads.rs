@@ -98,7 +98,9 @@ impl Stall {
     /// passes.
     pub(crate) fn parse(text: &str, moment: Moment) -> Option<Self> {
         let times: Vec<f64> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
-        let &[start, start_cpu, begun, begun_cpu, ended, ended_cpu, ..] = &times[..] else { return None };
+        let &[start, start_cpu, begun, begun_cpu, ended, ended_cpu, ..] = &times[..] else {
+            return None;
+        };
         let since = |later: f64, earlier: f64| (later - earlier).max(0.0);
         let (begin_ms, end_ms) = (since(begun, start), since(ended, begun));
         Some(Self {

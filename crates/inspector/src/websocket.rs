@@ -45,7 +45,8 @@ impl<S: Stream> WebSocket<S> {
         let mut random = Random::new();
         let key = base64(&[random.next().to_le_bytes(), random.next().to_le_bytes()].concat());
         let key = format!("Sec-WebSocket-Key: {key}");
-        let fields = ["Upgrade: websocket", "Connection: Upgrade", &key, "Sec-WebSocket-Version: 13"];
+        let fields =
+            ["Upgrade: websocket", "Connection: Upgrade", &key, "Sec-WebSocket-Version: 13"];
         let request = Request { fields: &fields, ..Request::get(path, HOST) };
         let limits = Limits { time: limit, head_bytes: LONGEST_HEAD, body_bytes: 0 };
         match Connection::new(stream).upgrade(&request, &limits)? {
@@ -95,7 +96,9 @@ impl<S: Stream> WebSocket<S> {
         match frame.kind {
             CLOSE => Err(Error::Closed),
             PING => self.send_frame(PONG, &payload, Duration::from_secs(1)).map(|()| None),
-            TEXT | CONTINUATION if self.message.is_empty() && frame.is_last => text_of(payload).map(Some),
+            TEXT | CONTINUATION if self.message.is_empty() && frame.is_last => {
+                text_of(payload).map(Some)
+            }
             TEXT | CONTINUATION => {
                 self.message.extend(payload);
                 let is_long = self.message.len() as u64 > LONGEST_MESSAGE;
@@ -200,8 +203,8 @@ fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for three in bytes.chunks(3) {
-        let bits =
-            three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        let bits = three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - three.len()));
         for place in 0..4 {
             let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
             text.push(if place <= three.len() { char::from(letter) } else { '=' });
@@ -220,7 +223,12 @@ mod tests {
 
     fn pair() -> (WebSocket<UnixStream>, UnixStream) {
         let (ours, theirs) = UnixStream::pair().expect("sockets");
-        let socket = WebSocket { stream: ours, read: Vec::new(), message: Vec::new(), random: Random::new() };
+        let socket = WebSocket {
+            stream: ours,
+            read: Vec::new(),
+            message: Vec::new(),
+            random: Random::new(),
+        };
         (socket, theirs)
     }
 
@@ -238,7 +246,9 @@ mod tests {
             let mut frame = vec![0x81];
             match length {
                 0..=125 => frame.push(length as u8),
-                126..=65_535 => frame.extend([vec![126], (length as u16).to_be_bytes().to_vec()].concat()),
+                126..=65_535 => {
+                    frame.extend([vec![126], (length as u16).to_be_bytes().to_vec()].concat())
+                }
                 _ => frame.extend([vec![127], (length as u64).to_be_bytes().to_vec()].concat()),
             }
             frame.extend(text.as_bytes());
@@ -263,7 +273,9 @@ mod tests {
     #[test]
     fn fragments_pings_and_the_end() {
         let (mut socket, mut theirs) = pair();
-        theirs.write_all(&[0x01, 2, b'a', b'b', 0x89, 1, b'!', 0x80, 1, b'c', 0x88, 0]).expect("it reads");
+        theirs
+            .write_all(&[0x01, 2, b'a', b'b', 0x89, 1, b'!', 0x80, 1, b'c', 0x88, 0])
+            .expect("it reads");
         assert_eq!(socket.receive(SOON).expect("nothing is wrong").as_deref(), Some("abc"));
         assert!(matches!(socket.receive(SOON), Err(Error::Closed)));
         let mut pong = [0; 7];
@@ -273,7 +285,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for bytes in [&[0x81, 0x81, 0, 0, 0, 0, 0][..], &[0x81, 127, 255, 255, 255, 255, 0, 0, 0, 0]] {
+        for bytes in
+            [&[0x81, 0x81, 0, 0, 0, 0, 0][..], &[0x81, 127, 255, 255, 255, 255, 0, 0, 0, 0]]
+        {
             let (mut socket, mut theirs) = pair();
             theirs.write_all(bytes).expect("it reads");
             assert!(matches!(socket.receive(SOON), Err(Error::NotInspector(_))));

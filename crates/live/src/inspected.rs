@@ -71,7 +71,11 @@ pub fn roots(places: &[Place]) -> BTreeMap<u32, PathBuf> {
 }
 
 /// Records places. What was recorded before an error is in the chunks.
-pub fn record(places: &[Place], options: &Options, recipient: &mut dyn Recipient) -> Result<(), Error> {
+pub fn record(
+    places: &[Place],
+    options: &Options,
+    recipient: &mut dyn Recipient,
+) -> Result<(), Error> {
     let mut collector = Collector::new(recipient, options, roots(places));
     let visited = visit_all(places, options, &mut collector);
     let finished = collector.finish();
@@ -79,7 +83,11 @@ pub fn record(places: &[Place], options: &Options, recipient: &mut dyn Recipient
 }
 
 /// Visits each place in its turn. One that cannot be recorded is no reason to leave out the others.
-fn visit_all(places: &[Place], options: &Options, collector: &mut Collector<'_>) -> Result<(), Error> {
+fn visit_all(
+    places: &[Place],
+    options: &Options,
+    collector: &mut Collector<'_>,
+) -> Result<(), Error> {
     let mut is_lost = vec![false; places.len()];
     let mut first_error = None;
     for stay in Plan::new(places.len(), options) {

@@ -12,4 +12,6 @@ pub mod owners;
 pub use job::Job;
 #[cfg(target_os = "linux")]
 pub use linux::*;
-pub use message::{Batch, Depth, Hint, Incoming, LookOrder, Message, NamedFrame, RanScript, ReadOrder, Seen};
+pub use message::{
+    Batch, Depth, Hint, Incoming, LookOrder, Message, NamedFrame, RanScript, ReadOrder, Seen,
+};

@@ -153,7 +153,11 @@ impl Message {
             Self::Records(records) => out.kind(1).bytes(records),
             Self::Look(order) => {
                 let depth = DEPTHS.iter().position(|depth| *depth == order.depth).unwrap_or(0);
-                out.kind(2).u32(order.pid).bytes(order.name.as_bytes()).u8(depth as u8).u32(order.next_row)
+                out.kind(2)
+                    .u32(order.pid)
+                    .bytes(order.name.as_bytes())
+                    .u8(depth as u8)
+                    .u32(order.next_row)
             }
             Self::Close(pid) => out.kind(3).u32(*pid),
             Self::Released => out.kind(4),
@@ -170,7 +174,9 @@ impl Message {
                 out.kind(8).bytes(&script.name).bytes(&script.map_url).bytes(&script.text)
             }
             Self::Thread(seen) => out.kind(9).seen(seen),
-            Self::Hint(hint) => out.kind(10).bytes(hint.what.as_bytes()).bytes(hint.hint.as_bytes()),
+            Self::Hint(hint) => {
+                out.kind(10).bytes(hint.what.as_bytes()).bytes(hint.hint.as_bytes())
+            }
         };
         let length = (out.0.len() - 4) as u32;
         out.0[..4].copy_from_slice(&length.to_le_bytes());
@@ -289,7 +295,11 @@ impl Output {
         self
     }
 
-    fn list<T>(&mut self, rows: &[T], put: impl for<'a> Fn(&'a mut Self, &T) -> &'a mut Self) -> &mut Self {
+    fn list<T>(
+        &mut self,
+        rows: &[T],
+        put: impl for<'a> Fn(&'a mut Self, &T) -> &'a mut Self,
+    ) -> &mut Self {
         self.u32(rows.len() as u32);
         for row in rows {
             put(self, row);
@@ -305,7 +315,8 @@ impl Output {
         self.bytes(order.rings.as_bytes()).list(&order.events, |out, event| out.u64(*event));
         self.u32(order.next_row).u8(order.leaves_memory.into());
         self.list(&order.excluded_tids, |out, tid| out.u32(*tid));
-        self.option(order.journal.map(i32::cast_unsigned)).list(&order.watched, |out, pid| out.u32(*pid))
+        self.option(order.journal.map(i32::cast_unsigned))
+            .list(&order.watched, |out, pid| out.u32(*pid))
     }
 
     fn seen(&mut self, seen: &Seen) -> &mut Self {
@@ -409,7 +420,12 @@ mod tests {
             }),
             Message::Read(ReadOrder::default()),
             Message::Records(vec![1, 2, 3]),
-            Message::Look(LookOrder { pid: 1, name: text("né de"), depth: Depth::Stacks, next_row: 4 }),
+            Message::Look(LookOrder {
+                pid: 1,
+                name: text("né de"),
+                depth: Depth::Stacks,
+                next_row: 4,
+            }),
             Message::Close(u32::MAX),
             Message::Released,
             Message::Batch(Batch {
@@ -421,7 +437,11 @@ mod tests {
             }),
             Message::Alive,
             Message::Frame(NamedFrame { row: 1, bytes: b"JS:~a \xff".to_vec() }),
-            Message::Script(RanScript { name: b"a".to_vec(), map_url: b"b".to_vec(), text: b"c".to_vec() }),
+            Message::Script(RanScript {
+                name: b"a".to_vec(),
+                map_url: b"b".to_vec(),
+                text: b"c".to_vec(),
+            }),
             Message::Thread(Seen {
                 tid: 7,
                 is_running: true,

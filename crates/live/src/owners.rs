@@ -44,7 +44,10 @@ mod tests {
     fn root_of_a_namespace() {
         assert_eq!(namespace_root("         0          0 4294967295\n"), Some(0));
         assert_eq!(namespace_root("1 5 1\n0 100000 65536\n"), Some(100_000));
-        assert_eq!([namespace_root(""), namespace_root("1000 1000 1"), namespace_root("0")], [None; 3]);
+        assert_eq!(
+            [namespace_root(""), namespace_root("1000 1000 1"), namespace_root("0")],
+            [None; 3]
+        );
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! A recorder that runs for an hour takes no more memory than one that runs for a minute.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skipped")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skipped"
+)]
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod kept;
@@ -19,7 +23,8 @@ const MOST_GROWTH_KB: u64 = 16_000;
 #[test]
 fn an_hour_takes_no_more_memory_than_a_minute() {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+    let cache =
+        std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
     let node = cache.join(format!("node-{VERSION}/node"));
     if !node.exists() {
         println!("skipped: an hour of samples: {} is missing", node.display());

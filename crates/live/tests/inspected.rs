@@ -2,7 +2,11 @@
 //! tells what goes wrong. Opening and closing ports is proven with the program, in crates/nodescope/tests/inspector.rs.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skipped")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skipped"
+)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -47,13 +51,15 @@ struct Running {
 impl Running {
     fn start(version: &str, test: &str) -> Option<Self> {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+        let cache = std::env::var_os("NODESCOPE_CACHE")
+            .map_or(home.join(".cache/nodescope"), PathBuf::from);
         let node = cache.join(format!("node-{version}/node"));
         if !node.exists() {
             println!("skipped: a session of Node {version}: {} is missing", node.display());
             return None;
         }
-        let folder = std::env::temp_dir().join(format!("inspected-{test}-{version}-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("inspected-{test}-{version}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("spin.js"), PROGRAM).unwrap();
         let mut command = Command::new(node);
@@ -123,7 +129,9 @@ impl Recipient for Told<'_> {
             News::Starting(start) => self.started.push((start.name.to_owned(), start.pid)),
             News::Ended { pid, .. } => self.ended.push(pid),
             News::Failed(error) => self.failed.push(format!("{error:?}")),
-            News::Opening { .. } | News::OpensLate { .. } | News::StillOpen { .. } => panic!("{news:?}"),
+            News::Opening { .. } | News::OpensLate { .. } | News::StillOpen { .. } => {
+                panic!("{news:?}")
+            }
         }
     }
 
@@ -161,22 +169,39 @@ fn every_prefix_of_the_chunks_is_a_recording() {
                 let Some(node) = Running::start(version, "prefix") else { return };
                 let mut told = Told::new(3, |_| {});
                 record(&[Place::Address(node.address.clone())], &OPTIONS, &mut told).unwrap();
-                assert_eq!(told.started.iter().map(|start| start.1).collect::<Vec<_>>(), [node.child.id()]);
-                assert!(told.samples.is_sorted() && told.ended.is_empty() && told.failed.is_empty());
+                assert_eq!(
+                    told.started.iter().map(|start| start.1).collect::<Vec<_>>(),
+                    [node.child.id()]
+                );
+                assert!(
+                    told.samples.is_sorted() && told.ended.is_empty() && told.failed.is_empty()
+                );
                 let profiles: Vec<Profile> =
                     (1..=told.chunks.len()).map(|count| told.prefix(count)).collect();
-                assert!(profiles.len() >= 3 && profiles.iter().map(samples).is_sorted(), "{version}");
+                assert!(
+                    profiles.len() >= 3 && profiles.iter().map(samples).is_sorted(),
+                    "{version}"
+                );
                 let script = node.folder.join("spin.js");
                 for (count, profile) in (1..).zip(&profiles) {
                     let files = files_of(profile, "spin");
                     let is_right = files.contains(&&*script.to_string_lossy());
                     // The first windows may have nothing but idle time.
-                    assert!(is_right || files.is_empty() && count < profiles.len(), "{version}: {files:?}");
-                    assert_eq!(profile.meta().node_version.as_deref(), Some(&*format!("v{version}")));
+                    assert!(
+                        is_right || files.is_empty() && count < profiles.len(),
+                        "{version}: {files:?}"
+                    );
+                    assert_eq!(
+                        profile.meta().node_version.as_deref(),
+                        Some(&*format!("v{version}"))
+                    );
                 }
                 // What was used and what it cost is known while it runs, not only at the end.
                 let early = profiles[1].meta();
-                assert!(early.losses.cpu_ns.is_some_and(|cpu_ns| cpu_ns > 0), "{version}: {early:?}");
+                assert!(
+                    early.losses.cpu_ns.is_some_and(|cpu_ns| cpu_ns > 0),
+                    "{version}: {early:?}"
+                );
                 assert!(early.cost.is_some_and(|cost| cost.windows >= 1), "{version}: {early:?}");
             });
         }
@@ -218,6 +243,7 @@ fn errors_carry_the_facts() {
     assert_eq!(samples(&told.prefix(told.chunks.len())), 0);
     let own = std::process::id();
     let ourselves = Process { pid: own, inner_pid: own, ..Process::default() };
-    let failed = record(&[Place::Process(ourselves)], &OPTIONS, &mut Told::new(1, |_| {})).unwrap_err();
+    let failed =
+        record(&[Place::Process(ourselves)], &OPTIONS, &mut Told::new(1, |_| {})).unwrap_err();
     assert!(matches!(failed, Error::Refused(Refusal::Ourselves(pid)) if pid == own), "{failed:?}");
 }

@@ -3,7 +3,11 @@
 //! then read what has changed.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skipped")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skipped"
+)]
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod kept;
@@ -30,7 +34,8 @@ fn folder() -> PathBuf {
 /// The binary of a version, if the cache has it.
 fn node(version: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+    let cache =
+        std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
     let path = cache.join(format!("node-{version}/node"));
     if !path.exists() {
         println!("skipped: replay of Node {version}: {} is missing", path.display());
@@ -130,7 +135,8 @@ fn names_come_back_when_memory_can_be_read_again() {
 fn a_replay_equals_the_session_that_was_kept() {
     let (versions, samples) =
         if wants("1") { (&VERSIONS[..], MANY_SAMPLES) } else { (&VERSIONS[4..], FEW_SAMPLES) };
-    let script = std::env::temp_dir().join(format!("nodescope-replay-{}/service.js", std::process::id()));
+    let script =
+        std::env::temp_dir().join(format!("nodescope-replay-{}/service.js", std::process::id()));
     fs::create_dir_all(script.parent().unwrap()).unwrap();
     fs::write(&script, include_str!("kept/service.js")).unwrap();
     for version in versions {

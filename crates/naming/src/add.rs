@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use profile::{
-    Builder, Category, Frame, FrameId, Function, FunctionId, ModuleId, NO_ADDRESS, Process, Role, SourceId,
-    StringId, Thread, ThreadId, Tier, classify,
+    Builder, Category, Frame, FrameId, Function, FunctionId, ModuleId, NO_ADDRESS, Process, Role,
+    SourceId, StringId, Thread, ThreadId, Tier, classify,
 };
 
 use crate::generated::module_of;
@@ -35,9 +35,15 @@ pub fn symbol(
 ) -> NamedSymbol {
     let meaning = if symbol == NAMELESS { "[unknown]" } else { symbol };
     let named = name(meaning, module);
-    let module = module.map_or(ModuleId::NONE, |name| builder.module(module_of(symbol, name), build_id));
+    let module =
+        module.map_or(ModuleId::NONE, |name| builder.module(module_of(symbol, name), build_id));
     let function = function(builder, &named, module);
-    NamedSymbol { function, category: named.category, tier: named.tier, symbol: builder.string(symbol) }
+    NamedSymbol {
+        function,
+        category: named.category,
+        tier: named.tier,
+        symbol: builder.string(symbol),
+    }
 }
 
 /// Adds the function that a name means.
@@ -54,7 +60,12 @@ pub fn function(builder: &mut Builder, named: &Named<'_>, module: ModuleId) -> F
 }
 
 /// Adds a frame without an address, and its function.
-pub fn frame(builder: &mut Builder, named: &Named<'_>, module: ModuleId, written: &Written<'_>) -> FrameId {
+pub fn frame(
+    builder: &mut Builder,
+    named: &Named<'_>,
+    module: ModuleId,
+    written: &Written<'_>,
+) -> FrameId {
     let frame = Frame {
         function: function(builder, named, module),
         line: 0,
@@ -94,7 +105,12 @@ pub fn role_of_names<'a>(
 }
 
 /// Adds a thread under a name, with the role that its name tells.
-pub fn thread_of(builder: &mut Builder, process: Process, tid: Option<u32>, name: &str) -> ThreadId {
+pub fn thread_of(
+    builder: &mut Builder,
+    process: Process,
+    tid: Option<u32>,
+    name: &str,
+) -> ThreadId {
     let is_main = process.pid.and_then(|pid| Some(pid == tid?));
     let thread = Thread {
         process: builder.process(process),

@@ -13,7 +13,8 @@ pub fn one_by_one(
     frames: impl IntoIterator<Item = (FrameId, Option<u32>)>,
 ) -> Profile {
     piece.meta().format = format.to_owned();
-    let lane = piece.lane(LaneInfo { name: "frames", unit: Unit::Count, timed: true, counted: true });
+    let lane =
+        piece.lane(LaneInfo { name: "frames", unit: Unit::Count, timed: true, counted: true });
     let mut threads: FxHashMap<Option<u32>, ThreadId> = FxHashMap::default();
     for (at, (frame, pid)) in frames.into_iter().enumerate() {
         let thread = *threads.entry(pid).or_insert_with(|| add::thread(&mut piece, pid, None, ""));
@@ -33,6 +34,7 @@ pub fn append(builder: &mut Builder, piece: &Profile) -> Vec<FrameId> {
     let new = piece.meta().losses.damage.iter().filter(|sentence| !known.contains(sentence));
     let new: Vec<String> = new.cloned().collect();
     known.extend(new);
-    let stacks = piece.lanes().first().map(|lane| lane.samples.stack.as_slice()).unwrap_or_default();
+    let stacks =
+        piece.lanes().first().map(|lane| lane.samples.stack.as_slice()).unwrap_or_default();
     stacks.iter().map(|stack| frames[piece.stacks().frame[stack.index()].index()]).collect()
 }

@@ -14,5 +14,6 @@ pub mod quality;
 pub mod roles;
 
 pub use name::{
-    ANONYMOUS, EVAL, GENERATED, GENERATED_MARK, Named, TOP_LEVEL, name, name_call_frame, parts, pattern_of,
+    ANONYMOUS, EVAL, GENERATED, GENERATED_MARK, Named, TOP_LEVEL, name, name_call_frame, parts,
+    pattern_of,
 };

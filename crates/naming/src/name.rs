@@ -71,7 +71,8 @@ pub fn name_call_frame<'a>(
     let source = (!source.is_empty()).then_some(source);
     if source.is_none()
         && line == 0
-        && let Some(parts) = v8_name::parse(function).filter(|parts| parts.kind == v8_name::CodeKind::Regexp)
+        && let Some(parts) =
+            v8_name::parse(function).filter(|parts| parts.kind == v8_name::CodeKind::Regexp)
     {
         return name_generated(function, &parts);
     }
@@ -116,16 +117,17 @@ const ANNOTATIONS: &[(&str, Option<&str>)] = &[
 ];
 
 fn split_annotation(symbol: &str) -> (&str, Option<&'static str>) {
-    let annotated =
-        ANNOTATIONS.iter().find_map(|(ending, module)| Some((symbol.strip_suffix(ending)?, *module)));
+    let annotated = ANNOTATIONS
+        .iter()
+        .find_map(|(ending, module)| Some((symbol.strip_suffix(ending)?, *module)));
     annotated.unwrap_or((symbol, None))
 }
 
 /// `[libc.so.6]` is what stackcollapse-perf.pl writes for an unknown function of that library; `[heap]` and
 /// its like are the kernel's own words.
 fn name_bracketed<'a>(symbol: &'a str, inside: &'a str) -> Named<'a> {
-    let is_file =
-        home_of(symbol) == Home::Kernel && !KERNEL_IMAGES.iter().any(|start| inside.starts_with(start));
+    let is_file = home_of(symbol) == Home::Kernel
+        && !KERNEL_IMAGES.iter().any(|start| inside.starts_with(start));
     let module = if is_file { inside } else { symbol };
     name_in(UNKNOWN, Some(module))
 }
@@ -137,7 +139,8 @@ const UNKNOWN: &str = "[unknown]";
 
 fn name_native<'a>(symbol: &'a str, module: Option<&'a str>, home: Home) -> Named<'a> {
     let class = classify(&Code { kind: CodeKind::Native, name: symbol, source: None, module });
-    let function = if is_unknown(symbol) { unknown_in(module, home) } else { Cow::Borrowed(symbol) };
+    let function =
+        if is_unknown(symbol) { unknown_in(module, home) } else { Cow::Borrowed(symbol) };
     Named {
         function,
         source: None,
@@ -167,7 +170,9 @@ fn name_generated<'a>(symbol: &'a str, parts: &CodeName<'a>) -> Named<'a> {
         v8_name::CodeKind::Function => name_function(parts),
         v8_name::CodeKind::Script | v8_name::CodeKind::Eval => name_top_level(parts),
         v8_name::CodeKind::Builtin => classified(CodeKind::Builtin, function, name, None),
-        v8_name::CodeKind::BytecodeHandler => classified(CodeKind::Builtin, bytecode_handler(name), "", None),
+        v8_name::CodeKind::BytecodeHandler => {
+            classified(CodeKind::Builtin, bytecode_handler(name), "", None)
+        }
         // Named after a stub or a property: without the tag the reader could not tell.
         v8_name::CodeKind::Stub => classified(CodeKind::Builtin, whole, name, None),
         v8_name::CodeKind::Handler | v8_name::CodeKind::InlineCache => {
@@ -191,7 +196,13 @@ fn name_function<'a>(parts: &CodeName<'a>) -> Named<'a> {
     let tier = tier_of(parts.tier, Tier::Unmarked);
     let name = readable(function, script, starts_script(line, column));
     let script = script_of(kind, script);
-    Named { source: script, line, column, tier, ..classified(kind, Cow::Borrowed(name), function, script) }
+    Named {
+        source: script,
+        line,
+        column,
+        tier,
+        ..classified(kind, Cow::Borrowed(name), function, script)
+    }
 }
 
 fn name_top_level<'a>(parts: &CodeName<'a>) -> Named<'a> {

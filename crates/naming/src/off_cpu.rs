@@ -58,11 +58,13 @@ impl OffCpu {
         sums: impl IntoIterator<Item = OffCpuTime>,
         is_last: bool,
     ) {
-        self.samples += builder.so_far().lanes().iter().map(|lane| lane.samples.len()).sum::<usize>();
+        self.samples +=
+            builder.so_far().lanes().iter().map(|lane| lane.samples.len()).sum::<usize>();
         let most = self.samples.saturating_mul(MOST_PER_SAMPLE).max(MOST_AT_LEAST);
         let rows = self.paired(switches);
         self.sums.extend(sums);
-        let (single, sums) = reduced(rows, std::mem::take(&mut self.sums), most.saturating_sub(self.single));
+        let (single, sums) =
+            reduced(rows, std::mem::take(&mut self.sums), most.saturating_sub(self.single));
         let latest_ns = single.iter().chain(&sums).map(|row| row.start_ns).max().unwrap_or(0);
         let is_over = |row: &OffCpuTime| is_last || row.start_ns / SUM_NS < latest_ns / SUM_NS;
         let (over, open): (Vec<_>, Vec<_>) = sums.into_iter().partition(is_over);
@@ -100,7 +102,8 @@ fn reduced(
         None => 0,
     };
     let is_kept = |row: &OffCpuTime| {
-        let is_among_longest = row.length_ns >= SHORTEST_NS && (limit_ns == 0 || row.length_ns > limit_ns);
+        let is_among_longest =
+            row.length_ns >= SHORTEST_NS && (limit_ns == 0 || row.length_ns > limit_ns);
         is_among_longest || row.length_ns >= LONG_NS
     };
     let (kept, short): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_kept);
@@ -169,13 +172,21 @@ mod tests {
         assert!((50..=100).contains(&single) && all.len() <= 105, "{single} of {}", all.len());
         assert_eq!(total(&all), total(&rows), "idle time adds up");
         let equal: Vec<OffCpuTime> = (0..5000).map(|at| row(0, at * MS, MS)).collect();
-        assert_eq!(reduced(equal, Vec::new(), 100).1.len(), 5, "none of them is longer than the others");
+        assert_eq!(
+            reduced(equal, Vec::new(), 100).1.len(),
+            5,
+            "none of them is longer than the others"
+        );
     }
 
     #[test]
     fn a_day_has_no_more_rows_than_that() {
         let sums: Vec<OffCpuTime> = (0..86_400).map(|at| row(0, at * SUM_NS, 10)).collect();
         let (_, all) = reduced(Vec::new(), sums, 1000);
-        assert!(all.len() <= 1000 && all.iter().map(|row| row.times).sum::<u32>() == 86_400, "{}", all.len());
+        assert!(
+            all.len() <= 1000 && all.iter().map(|row| row.times).sum::<u32>() == 86_400,
+            "{}",
+            all.len()
+        );
     }
 }

@@ -90,8 +90,10 @@ impl Quality {
             let id = StackId::from_index(row);
             let (caller, frame) = (stacks.parent[row], stacks.frame[row]);
             if self.by_frame[frame.index()] == Name::NotAsked {
-                let reason = unnamed_reason(builder, frame).map(|reason| why(frame).unwrap_or(reason));
-                self.by_frame[frame.index()] = reason.map_or(Name::There, |reason| self.missing(reason));
+                let reason =
+                    unnamed_reason(builder, frame).map(|reason| why(frame).unwrap_or(reason));
+                self.by_frame[frame.index()] =
+                    reason.map_or(Name::There, |reason| self.missing(reason));
             }
             let caller = caller.some().map(|caller| self.by_stack[caller.index()]);
             let caller = caller.unwrap_or(Known { depth: 0, unnamed: StackId::NONE });
@@ -140,7 +142,9 @@ fn unnamed_reason(builder: &Builder, frame: FrameId) -> Option<String> {
     let module = module.some().map(|id| builder.text(profile.modules()[id.index()].name));
     Some(match (module, frame.category) {
         (None | Some("[unknown]"), _) => "nothing is mapped at the address".into(),
-        (Some(module), Category::Unknown) if home_of(module) == Home::Generated => WITHOUT_MAP.into(),
+        (Some(module), Category::Unknown) if home_of(module) == Home::Generated => {
+            WITHOUT_MAP.into()
+        }
         (Some(module), _) => format!("no symbol in {module}"),
     })
 }

@@ -55,7 +55,8 @@ impl Roles {
                 profile.functions().source[function.index()].some().is_none().then_some(())?;
                 let name = || builder.text(profile.functions().name[function.index()]);
                 let known = self.by_function.entry(function);
-                (depth < ROOT_FRAMES).then(|| *known.or_insert_with(|| classify::role_of_symbol(name())))?
+                (depth < ROOT_FRAMES)
+                    .then(|| *known.or_insert_with(|| classify::role_of_symbol(name())))?
             });
             self.by_stack.push((role, depth.min(ROOT_FRAMES)));
         }

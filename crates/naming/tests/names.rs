@@ -20,7 +20,11 @@ fn names_are_as_reviewed() {
     for (got, expected) in text.lines().zip(expected.lines()) {
         assert_eq!(got, expected);
     }
-    assert_eq!(text.lines().count(), expected.lines().count(), "rows of names.tsv and names.expected.tsv");
+    assert_eq!(
+        text.lines().count(),
+        expected.lines().count(),
+        "rows of names.tsv and names.expected.tsv"
+    );
 }
 
 #[test]
@@ -63,10 +67,13 @@ fn check(symbol: &str, module: &str) {
 }
 
 fn row(module: &str, symbol: &str) -> String {
-    let Named { function, source, line, column, tier, category, package } = name(symbol, Some(module));
+    let Named { function, source, line, column, tier, category, package } =
+        name(symbol, Some(module));
     let (source, package) = (source.unwrap_or_default(), package.unwrap_or_default());
     let (tier, category) = (tier.word(), category.word());
-    format!("{module}\t{symbol}\t{function}\t{source}\t{line}\t{column}\t{tier}\t{category}\t{package}")
+    format!(
+        "{module}\t{symbol}\t{function}\t{source}\t{line}\t{column}\t{tier}\t{category}\t{package}"
+    )
 }
 
 /// Module and symbol of every row of corpus/names.tsv.

@@ -74,8 +74,10 @@ pub(crate) fn explain(error: &AttachError, subject: &Subject<'_>) -> Failure {
                 .hint(format!("{} ps lists what runs here", invoked::name()));
         }
         AttachError::Hidden(event) => {
-            return Failure::failed(format!("{event} happen in the kernel, which you may not sample"))
-                .hint(format!("with sudo: {} {}", invoked::with_sudo(), subject.again));
+            return Failure::failed(format!(
+                "{event} happen in the kernel, which you may not sample"
+            ))
+            .hint(format!("with sudo: {} {}", invoked::with_sudo(), subject.again));
         }
         AttachError::Missing(event) => {
             return Failure::failed(format!("this machine has no event {event}"))
@@ -85,7 +87,8 @@ pub(crate) fn explain(error: &AttachError, subject: &Subject<'_>) -> Failure {
     };
     let limits = limits();
     let advice = advise(obstacle(error, &limits, subject.is_anothers), error, &limits, subject);
-    Failure::failed(format!("you may not sample {}: {}", subject.name, advice.what)).hint(advice.fix)
+    Failure::failed(format!("you may not sample {}: {}", subject.name, advice.what))
+        .hint(advice.fix)
 }
 
 /// Why the names of a process cannot be read, and what to do about it, in one sentence.
@@ -149,18 +152,21 @@ pub(crate) fn advise(
 ) -> Advice {
     let again = format!("{} {}", invoked::with_sudo(), subject.again);
     let advice = |what: &str, fix: String| Advice { what: what.to_owned(), fix };
-    let profiler =
-        "Node's own profiler works: node --cpu-prof server.js, then nodescope report CPU.….cpuprofile";
+    let profiler = "Node's own profiler works: node --cpu-prof server.js, then nodescope report CPU.….cpuprofile";
     match obstacle {
         Obstacle::NoPerfEvents => advice("this kernel has no perf events", profiler.to_owned()),
         Obstacle::Gvisor => advice("gVisor has no perf events", profiler.to_owned()),
         Obstacle::Seccomp => advice("a seccomp filter forbids perf events", let_through(limits)),
-        Obstacle::AnotherUser => {
-            advice("it belongs to another user", format!("run nodescope as that user, or with sudo: {again}"))
-        }
+        Obstacle::AnotherUser => advice(
+            "it belongs to another user",
+            format!("run nodescope as that user, or with sudo: {again}"),
+        ),
         Obstacle::Paranoid => {
             let level = limits.paranoid.unwrap_or_default();
-            let fix = format!("{} or, only this once, {again}", set(limits, "kernel.perf_event_paranoid=2"));
+            let fix = format!(
+                "{} or, only this once, {again}",
+                set(limits, "kernel.perf_event_paranoid=2")
+            );
             advice(&format!("kernel.perf_event_paranoid is {level}"), fix)
         }
         Obstacle::Lockdown => advice(
@@ -173,10 +179,17 @@ pub(crate) fn advise(
         ),
         Obstacle::OpenFiles => {
             let most = limits.open_files.map_or(0, |(_, most)| most);
-            advice(&format!("it takes more than the {most} files that we may open"), more_files(limits))
+            advice(
+                &format!("it takes more than the {most} files that we may open"),
+                more_files(limits),
+            )
         }
         Obstacle::Unknown => {
-            let fix = if limits.uid == 0 { format!("{} doctor tells more", invoked::name()) } else { again };
+            let fix = if limits.uid == 0 {
+                format!("{} doctor tells more", invoked::name())
+            } else {
+                again
+            };
             advice(&format!("the kernel says: {error}"), fix)
         }
     }
@@ -228,7 +241,9 @@ fn capability_for(limits: &Limits, inside: Inside) -> (&'static str, &'static st
         _ if inside == Inside::Podman => ("PERFMON", ""),
         Some(version) if version < DOCKER_WITH_PERFMON => ("SYS_ADMIN", ""),
         Some(_) => ("PERFMON", ""),
-        None => ("PERFMON", " (Docker before 23.0 does not know PERFMON: --cap-add SYS_ADMIN there)"),
+        None => {
+            ("PERFMON", " (Docker before 23.0 does not know PERFMON: --cap-add SYS_ADMIN there)")
+        }
     }
 }
 
@@ -273,12 +288,22 @@ mod tests {
         for (limits, errno, is_anothers, expected) in [
             (user(), EACCES, true, Obstacle::AnotherUser),
             (Limits { paranoid: Some(4), ..user() }, EACCES, false, Obstacle::Paranoid),
-            (Limits { paranoid: Some(4), capabilities: perfmon, ..user() }, EACCES, false, Obstacle::Unknown),
+            (
+                Limits { paranoid: Some(4), capabilities: perfmon, ..user() },
+                EACCES,
+                false,
+                Obstacle::Unknown,
+            ),
             (docker.clone(), EPERM, false, Obstacle::Seccomp),
             (docker.clone(), EPERM, true, Obstacle::Seccomp),
             (docker, ENOSYS, false, Obstacle::Seccomp),
             (Limits { is_filtered: true, ..user() }, EPERM, false, Obstacle::Seccomp),
-            (Limits { lockdown: Some("confidentiality".into()), ..user() }, EPERM, false, Obstacle::Lockdown),
+            (
+                Limits { lockdown: Some("confidentiality".into()), ..user() },
+                EPERM,
+                false,
+                Obstacle::Lockdown,
+            ),
             (Limits { has_own_users: true, ..user() }, EACCES, false, Obstacle::UserNamespace),
             (Limits { is_gvisor: true, ..user() }, ENOSYS, false, Obstacle::Gvisor),
             (Limits { paranoid: None, ..user() }, ENOSYS, false, Obstacle::NoPerfEvents),
@@ -306,7 +331,10 @@ mod tests {
         };
         assert_eq!(set(&pod, "a=1"), "on the host: sudo sysctl a=1");
         let fix = said(&pod, EPERM, false).1.fix;
-        assert!(fix.contains("record -c web-7d9") && fix.contains("add: [PERFMON, SYS_PTRACE]"), "{fix}");
+        assert!(
+            fix.contains("record -c web-7d9") && fix.contains("add: [PERFMON, SYS_PTRACE]"),
+            "{fix}"
+        );
         let podman = Limits { inside: Some(Inside::Podman), ..pod };
         assert!(said(&podman, EPERM, false).1.fix.contains("podman run --cap-add PERFMON"));
     }
@@ -318,10 +346,19 @@ mod tests {
             let_through(&Limits { inside, engine, kernel: kernel.into(), ..user() })
         };
         let (old, new) = (docker(Some((20, 10)), "6.1.0"), docker(Some((27, 5)), "6.1.0"));
-        assert!(old.contains("docker run --cap-add SYS_ADMIN") && !old.contains("PERFMON"), "{old}");
-        assert!(new.contains("docker run --cap-add PERFMON") && !new.contains("SYS_ADMIN"), "{new}");
+        assert!(
+            old.contains("docker run --cap-add SYS_ADMIN") && !old.contains("PERFMON"),
+            "{old}"
+        );
+        assert!(
+            new.contains("docker run --cap-add PERFMON") && !new.contains("SYS_ADMIN"),
+            "{new}"
+        );
         let unknown = docker(None, "6.1.0");
-        assert!(unknown.contains("--cap-add PERFMON") && unknown.contains("before 23.0"), "{unknown}");
+        assert!(
+            unknown.contains("--cap-add PERFMON") && unknown.contains("before 23.0"),
+            "{unknown}"
+        );
         assert!(docker(Some((27, 5)), "5.4.0").contains("--cap-add SYS_ADMIN"));
     }
 }

@@ -53,5 +53,11 @@ fn open(page: &Path) -> bool {
 fn start(what: &OsStr) -> bool {
     let program = std::env::var_os("BROWSER").filter(|program| !program.is_empty());
     let mut command = Command::new(program.unwrap_or_else(|| OPENER.into()));
-    command.arg(what).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
+    command
+        .arg(what)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .is_ok()
 }

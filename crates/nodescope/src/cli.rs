@@ -428,8 +428,8 @@ pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> 
     }
     for row in 2..arguments.len().saturating_sub(1) {
         let follower = arguments[row + 1].to_string_lossy();
-        let is_pids =
-            !follower.is_empty() && follower.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+        let is_pids = !follower.is_empty()
+            && follower.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
         if arguments[row] == "--pid" && !is_pids {
             arguments[row] = "--pid=".into();
         }
@@ -494,6 +494,9 @@ mod tests {
             seen(&["nodescope", "report", "--pid", "12", "a"]),
             ["nodescope", "report", "--pid", "12", "a"]
         );
-        assert_eq!(seen(&["nodescope", "export", "a", "--pid"]), ["nodescope", "export", "a", "--pid"]);
+        assert_eq!(
+            seen(&["nodescope", "export", "a", "--pid"]),
+            ["nodescope", "export", "a", "--pid"]
+        );
     }
 }

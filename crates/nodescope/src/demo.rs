@@ -27,7 +27,8 @@ use crate::{browser, invoked, output, report, select, text};
 const RECORDING: &[u8] = include_bytes!("demo/recording.nodescope");
 
 /// Every copy of the program carries it.
-const _: () = assert!(RECORDING.len() <= 300 << 10, "the recording is too large: record for a shorter time");
+const _: () =
+    assert!(RECORDING.len() <= 300 << 10, "the recording is too large: record for a shorter time");
 
 /// How an attempt to record ended.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is recorded elsewhere"))]
@@ -71,12 +72,18 @@ fn default_out() -> PathBuf {
 }
 
 /// Shows the recording that ships with the program, and says so.
-fn show_shipped(arguments: &cli::Demo, why: &Failure, form: Form, out: &Path) -> Result<(), Failure> {
+fn show_shipped(
+    arguments: &cli::Demo,
+    why: &Failure,
+    form: Form,
+    out: &Path,
+) -> Result<(), Failure> {
     // Said as any failure is, but there is something to show all the same.
     let _ = why.report();
     warn("so this is a recording that ships with nodescope: the demo's service under load");
-    let profile = profile::file::read(RECORDING)
-        .map_err(|error| Failure::failed(format!("the recording that ships with nodescope: {error}")))?;
+    let profile = profile::file::read(RECORDING).map_err(|error| {
+        Failure::failed(format!("the recording that ships with nodescope: {error}"))
+    })?;
     export::write_whole(&profile, form, out)?;
     if out == Path::new("-") {
         return Ok(());
@@ -95,7 +102,10 @@ fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     let (program, file) = (invoked::name(), invoked::quoted(out));
     let mut rows = Vec::new();
     if form == Form::Nodescope {
-        rows.push(("The whole report, with all rows and threads", format!("{program} report {file}")));
+        rows.push((
+            "The whole report, with all rows and threads",
+            format!("{program} report {file}"),
+        ));
         rows.push(("Heat map and flame graph, in the browser", format!("{program} view {file}")));
     } else {
         rows.push(("A recording that can be read again and again", format!("{program} demo")));
@@ -103,6 +113,7 @@ fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     }
     let own = "Your own service, by its pid, its container, or words of its command line";
     rows.push((own, format!("{program} record TARGET")));
-    let lines: Vec<String> = rows.iter().map(|(what, command)| format!("{what}:\n  {command}\n")).collect();
+    let lines: Vec<String> =
+        rows.iter().map(|(what, command)| format!("{what}:\n  {command}\n")).collect();
     output::print(&format!("\n{}", lines.concat()))
 }

@@ -36,7 +36,12 @@ impl Check {
         Self { what, ok: true, found: found.into(), why: "", fix: None }
     }
 
-    fn bad(what: &'static str, found: impl Into<String>, why: &'static str, fix: impl Into<String>) -> Self {
+    fn bad(
+        what: &'static str,
+        found: impl Into<String>,
+        why: &'static str,
+        fix: impl Into<String>,
+    ) -> Self {
         Self { what, ok: false, found: found.into(), why, fix: Some(fix.into()) }
     }
 
@@ -52,15 +57,16 @@ pub(crate) fn run(arguments: &cli::Doctor) -> Result<(), Failure> {
     let places = Places::default();
     let list = target::list(&places, Duration::ZERO)
         .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
-    let meant = arguments.target.as_deref().map(|words| choose::one(&list.processes, words)).transpose()?;
+    let meant =
+        arguments.target.as_deref().map(|words| choose::one(&list.processes, words)).transpose()?;
     let mut checks = machine::checks(&limits, &machine::Tried::here(&places));
     match meant {
         Some(process) => checks.extend(process::checks(&limits, process)),
         None => checks.push(process::summary(&list.processes)),
     }
     if arguments.json {
-        let mut text =
-            serde_json::to_string_pretty(&checks).map_err(|error| Failure::failed(error.to_string()))?;
+        let mut text = serde_json::to_string_pretty(&checks)
+            .map_err(|error| Failure::failed(error.to_string()))?;
         text.push('\n');
         return output::print(&text);
     }
@@ -75,8 +81,10 @@ fn render(checks: &[Check], style: &Style) -> String {
     };
     for check in checks {
         let mark = if check.ok { "✓" } else { "✗" };
-        let line =
-            wrap(&format!("{}: {}", check.what, printable(&check.found)), style.width.saturating_sub(2));
+        let line = wrap(
+            &format!("{}: {}", check.what, printable(&check.found)),
+            style.width.saturating_sub(2),
+        );
         let line = line.replacen(check.what, &style.bold(check.what), 1).replace('\n', "\n  ");
         text.push_str(&format!("{mark} {line}\n"));
         if !check.ok {

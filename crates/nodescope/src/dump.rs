@@ -142,8 +142,8 @@ pub(crate) fn run(arguments: &cli::Dump) -> Result<(), Failure> {
     };
     let dump = dump(pid)?;
     if arguments.json {
-        let mut text =
-            serde_json::to_string_pretty(&dump).map_err(|error| Failure::failed(error.to_string()))?;
+        let mut text = serde_json::to_string_pretty(&dump)
+            .map_err(|error| Failure::failed(error.to_string()))?;
         text.push('\n');
         return output::print(&text);
     }
@@ -176,8 +176,10 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
         return Err(self::gone(pid));
     }
     if proc::times(pid).is_some_and(|times| Some(times.born) != born) {
-        return Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
-            .hint(format!("{} ps lists Node's processes", invoked::name())));
+        return Err(Failure::failed(format!(
+            "process {pid} has ended, and another one has its number"
+        ))
+        .hint(format!("{} ps lists Node's processes", invoked::name())));
     }
     let profile = name_all(pid, &records, &look);
     let process = known.join().ok().flatten();
@@ -188,7 +190,10 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
         name,
         command: process.as_ref().map(|process| process.command.clone()),
         node_version: process.as_ref().and_then(|process| process.node_version.clone()),
-        container: process.as_ref().and_then(|process| process.container.as_ref()).map(live::container_name),
+        container: process
+            .as_ref()
+            .and_then(|process| process.container.as_ref())
+            .map(live::container_name),
         uptime_s: process.as_ref().map(|process| process.uptime_s),
         cpu_cores,
         children: children.len() - 1,
@@ -211,8 +216,10 @@ fn refused(pid: u32, name: &str, error: &std::io::Error) -> Failure {
         true => "it belongs to another user".to_owned(),
         false => format!("the kernel says: {error}"),
     };
-    Failure::failed(format!("you may not look into {name} (pid {pid}): {why}"))
-        .hint(format!("run nodescope as that user, or with sudo: {} dump {pid}", invoked::with_sudo()))
+    Failure::failed(format!("you may not look into {name} (pid {pid}): {why}")).hint(format!(
+        "run nodescope as that user, or with sudo: {} dump {pid}",
+        invoked::with_sudo()
+    ))
 }
 
 /// Why a process may not be sampled, as the program that looks at its threads tells it.
@@ -227,7 +234,8 @@ pub(crate) fn explain(error: &AttachError, pid: u32, name: &str) -> live::Hint {
 fn hints(pid: u32, look: &Look) -> Vec<Hint> {
     let hint = |hint: &live::Hint| Hint { what: hint.what.clone(), hint: hint.hint.clone() };
     let mut hints: Vec<Hint> = look.hints.iter().map(hint).collect();
-    let is_hidden = |seen: &Seen| seen.why.as_deref().is_some_and(|why| why.contains("may not be read"));
+    let is_hidden =
+        |seen: &Seen| seen.why.as_deref().is_some_and(|why| why.contains("may not be read"));
     if look.threads.values().any(is_hidden) {
         hints.push(Hint {
             what: "you may not read the memory of this process: sleeping threads have no stack, and JavaScript no names"
@@ -263,7 +271,8 @@ fn cpu_times(pid: u32) -> BTreeMap<u32, u64> {
 }
 
 fn cores(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>, time: Duration) -> f64 {
-    let used = after.iter().map(|(tid, now)| now.saturating_sub(before.get(tid).copied().unwrap_or(0)));
+    let used =
+        after.iter().map(|(tid, now)| now.saturating_sub(before.get(tid).copied().unwrap_or(0)));
     used.sum::<u64>() as f64 / time.as_nanos().max(1) as f64
 }
 
@@ -312,10 +321,12 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
 
 fn thread_stacks(pid: u32, all: &[Thread], look: &Look, profile: &Profile) -> Vec<ThreadStack> {
     let lane = profile.lanes().first();
-    let samples = lane.into_iter().flat_map(|lane| lane.samples.ids().map(|id| lane.samples.row(id)));
+    let samples =
+        lane.into_iter().flat_map(|lane| lane.samples.ids().map(|id| lane.samples.row(id)));
     let tid_of = |thread: ThreadId| profile.thread(thread).tid;
-    let stacks: BTreeMap<u32, (ThreadId, StackId)> =
-        samples.filter_map(|sample| Some((tid_of(sample.thread)?, (sample.thread, sample.stack)))).collect();
+    let stacks: BTreeMap<u32, (ThreadId, StackId)> = samples
+        .filter_map(|sample| Some((tid_of(sample.thread)?, (sample.thread, sample.stack))))
+        .collect();
     let is_seen = |thread: &&Thread| look.threads.contains_key(&thread.tid);
     let thread = |thread: &Thread| {
         let stack = stacks.get(&thread.tid);
@@ -327,7 +338,12 @@ fn thread_stacks(pid: u32, all: &[Thread], look: &Look, profile: &Profile) -> Ve
     all.iter().filter(is_seen).map(thread).collect()
 }
 
-fn thread_stack(thread: &Thread, role: Role, seen: Option<&Seen>, frames: Vec<FrameRow>) -> ThreadStack {
+fn thread_stack(
+    thread: &Thread,
+    role: Role,
+    seen: Option<&Seen>,
+    frames: Vec<FrameRow>,
+) -> ThreadStack {
     let is_running = seen.is_some_and(|seen| seen.is_running);
     let state = match thread.letter {
         _ if is_running => State::Running,
@@ -348,7 +364,8 @@ fn thread_stack(thread: &Thread, role: Role, seen: Option<&Seen>, frames: Vec<Fr
         Role::LibuvPool | Role::V8Platform => waits("futex") || waits("epoll_"),
         Role::Other => waits("futex") && has(INSPECTOR_STARTER),
     };
-    let is_idle = state == State::Sleeping && waits_for_work && !frames.iter().any(FrameRow::is_javascript);
+    let is_idle =
+        state == State::Sleeping && waits_for_work && !frames.iter().any(FrameRow::is_javascript);
     ThreadStack {
         tid: thread.tid,
         name: thread.name.clone(),
@@ -357,14 +374,17 @@ fn thread_stack(thread: &Thread, role: Role, seen: Option<&Seen>, frames: Vec<Fr
         syscall,
         is_idle,
         why: seen.and_then(|seen| seen.why.clone()),
-        is_whole: frames.last().is_some_and(|frame| FIRST_FUNCTIONS.contains(&frame.function.as_str())),
+        is_whole: frames
+            .last()
+            .is_some_and(|frame| FIRST_FUNCTIONS.contains(&frame.function.as_str())),
         frames,
     }
 }
 
 /// The frames of a stack, the innermost first.
 fn frame_rows(profile: &Profile, stack: StackId) -> Vec<FrameRow> {
-    let mut rows: Vec<FrameRow> = profile.ancestry(stack).map(|stack| frame_row(profile, stack)).collect();
+    let mut rows: Vec<FrameRow> =
+        profile.ancestry(stack).map(|stack| frame_row(profile, stack)).collect();
     for at in 0..rows.len().saturating_sub(1) {
         let is_regexp = rows[at].kind != Category::Regexp && runs_regexp(&rows[at + 1]);
         if is_regexp && rows[at].function == naming::GENERATED {

@@ -59,9 +59,11 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         say_where(&arguments.output, form);
         return Ok(());
     }
-    let (selection, weights) = select::select(&profile, &arguments.narrow, &pids, form == Form::Json)?;
+    let (selection, weights) =
+        select::select(&profile, &arguments.narrow, &pids, form == Form::Json)?;
     note_other_events(&profile, &selection, form);
-    let options = Options { folded: folded_options(&arguments.folded, label_pid), svg: svg_options };
+    let options =
+        Options { folded: folded_options(&arguments.folded, label_pid), svg: svg_options };
     write_form(&profile, (&selection, &weights), form, &options, &arguments.output)?;
     say_where(&arguments.output, form);
     Ok(())
@@ -107,7 +109,8 @@ fn is_whole(form: Form) -> bool {
 /// A person at a terminal wants to know that it worked; a script does not.
 fn say_where(output: &Path, form: Form) {
     if output != Path::new("-") && io::stderr().is_terminal() {
-        let next = if matches!(form, Form::Svg | Form::Html) { "; open it in a browser" } else { "" };
+        let next =
+            if matches!(form, Form::Svg | Form::Html) { "; open it in a browser" } else { "" };
         warn(&format!("wrote {}{next}", output.display()));
     }
 }
@@ -121,7 +124,8 @@ pub(crate) fn form_called(word: &str) -> Result<Form, Failure> {
     let word = word.trim_start_matches('.');
     let found = FORMS.iter().find(|(_, known, _)| *known == word);
     found.map(|(form, ..)| *form).ok_or_else(|| {
-        Failure::usage(format!("nodescope cannot write {word}")).hint(format!("--to takes {}", words()))
+        Failure::usage(format!("nodescope cannot write {word}"))
+            .hint(format!("--to takes {}", words()))
     })
 }
 
@@ -132,7 +136,8 @@ pub(crate) fn is_binary(form: Form) -> bool {
 
 /// A path with the ending of a form in place of its own.
 pub(crate) fn with_ending(path: &Path, form: Form) -> PathBuf {
-    let ending = FORMS.iter().find(|(known, ..)| *known == form).and_then(|(_, _, endings)| endings.first());
+    let ending =
+        FORMS.iter().find(|(known, ..)| *known == form).and_then(|(_, _, endings)| endings.first());
     path.with_extension(ending.map_or("", |ending| ending.trim_start_matches('.')))
 }
 
@@ -143,7 +148,8 @@ fn words() -> String {
 /// The form that a name's ending says.
 pub(crate) fn form_of(out: &Path) -> Result<Form, Failure> {
     let name = out.to_string_lossy().to_lowercase();
-    let found = FORMS.iter().find(|(_, _, endings)| endings.iter().any(|ending| name.ends_with(ending)));
+    let found =
+        FORMS.iter().find(|(_, _, endings)| endings.iter().any(|ending| name.ends_with(ending)));
     found.map(|(form, ..)| *form).ok_or_else(|| {
         let what = match name.as_str() {
             "-" => "stdout has no ending that says what to write".to_owned(),
@@ -169,7 +175,8 @@ fn pids(typed: Option<&str>) -> Result<(bool, Vec<u32>), Failure> {
             let pid = |word: &str| word.trim().parse().ok();
             let pids: Option<Vec<u32>> = list.split(',').map(pid).collect();
             let wrong = || {
-                Failure::usage(format!("--pid {list} is not a pid")).hint("--pid 4140, or --pid=4140,4141")
+                Failure::usage(format!("--pid {list} is not a pid"))
+                    .hint("--pid 4140, or --pid=4140,4141")
             };
             Ok((false, pids.ok_or_else(wrong)?))
         }
@@ -197,17 +204,16 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
         (min_width.is_some(), "--min-width"),
         (colors.is_some(), "--colors"),
     ];
-    let first =
-        |options: &[(bool, &'static str)]| options.iter().find(|(given, _)| *given).map(|(_, name)| *name);
+    let first = |options: &[(bool, &'static str)]| {
+        options.iter().find(|(given, _)| *given).map(|(_, name)| *name)
+    };
     if let Some(option) = first(&for_folded).filter(|_| form != Form::Folded) {
-        return Err(
-            Failure::usage(format!("{option} is for folded stacks")).hint("add --to folded, or leave it out")
-        );
+        return Err(Failure::usage(format!("{option} is for folded stacks"))
+            .hint("add --to folded, or leave it out"));
     }
     if let Some(option) = first(&for_svg).filter(|_| form != Form::Svg) {
-        return Err(
-            Failure::usage(format!("{option} is for the flame graph")).hint("add --to svg, or leave it out")
-        );
+        return Err(Failure::usage(format!("{option} is for the flame graph"))
+            .hint("add --to svg, or leave it out"));
     }
     refuse_texts(form, arguments.texts)?;
     let narrows = narrow.range.is_some()
@@ -218,7 +224,10 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
     if is_whole(form) && narrows {
         let (what, hint) = match form {
             Form::Html => ("the page", "narrow it in the page: drag over the heat map"),
-            _ => ("a .nodescope file", "narrow it when you look at it: nodescope report FILE --range …"),
+            _ => (
+                "a .nodescope file",
+                "narrow it when you look at it: nodescope report FILE --range …",
+            ),
         };
         let message = format!("{what} holds the whole recording: it cannot be narrowed");
         return Err(Failure::usage(message).hint(hint));
@@ -229,8 +238,10 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
 /// Text has a place in forms that hold everything.
 pub(crate) fn refuse_texts(form: Form, texts: SourceTexts) -> Result<(), Failure> {
     if texts.with_source && !is_whole(form) {
-        return Err(Failure::usage("only a .html page and a .nodescope file carry the text of sources")
-            .hint("write page.html, or leave out --with-source"));
+        return Err(Failure::usage(
+            "only a .html page and a .nodescope file carry the text of sources",
+        )
+        .hint("write page.html, or leave out --with-source"));
     }
     Ok(())
 }
@@ -240,8 +251,10 @@ fn refuse_own_input(input: &Path, output: &Path) -> Result<(), Failure> {
         || matches!((input.canonicalize(), output.canonicalize()), (Ok(input), Ok(output)) if input == output);
     if same {
         let name = output.display();
-        return Err(Failure::usage(format!("{name} is the recording itself: it would be overwritten"))
-            .hint("choose another OUT"));
+        return Err(Failure::usage(format!(
+            "{name} is the recording itself: it would be overwritten"
+        ))
+        .hint("choose another OUT"));
     }
     Ok(())
 }
@@ -288,7 +301,9 @@ fn note_other_events(profile: &Profile, selection: &Selection, form: Form) {
     let names: Vec<String> = profile
         .lanes()
         .iter()
-        .map(|lane| format!("{} ({})", profile.text(lane.name), plural(lane.samples.len() as u64, "sample")))
+        .map(|lane| {
+            format!("{} ({})", profile.text(lane.name), plural(lane.samples.len() as u64, "sample"))
+        })
         .collect();
     if let [first, others @ ..] = names.as_slice()
         && !others.is_empty()
@@ -314,7 +329,8 @@ fn write_svg(
 fn write_page(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let mut bytes = Vec::new();
     profile::file::write(profile, &mut bytes)?;
-    let title = identity::title(profile).map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
+    let title = identity::title(profile)
+        .map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
     out.write_all(web::single_file(&bytes, &title).as_bytes())
 }
 

@@ -18,7 +18,10 @@ pub(crate) enum Failure {
     /// The reader of our output is gone: there is nothing to say.
     BrokenPipe,
     /// A command that we started failed, and said why itself.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "commands are started on Linux only"))]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "commands are started on Linux only")
+    )]
     Ended(u8),
 }
 
@@ -96,7 +99,8 @@ pub(crate) fn alert(sentence: &str) {
 /// A line on stderr; on a terminal it is broken between words.
 fn say(who: &str, sentence: &str) {
     let line = format!("{who}: {}", printable(sentence));
-    let line = style::stderr_width().map_or_else(|| line.clone(), |columns| wrap_words(&line, columns));
+    let line =
+        style::stderr_width().map_or_else(|| line.clone(), |columns| wrap_words(&line, columns));
     // Where stderr is closed, the sentence is lost: there is no other place for it.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

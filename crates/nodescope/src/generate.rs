@@ -25,7 +25,8 @@ pub(crate) fn man_pages(command: &Command, dir: Option<&Path>) -> Result<(), Fai
     };
     let mut commands = vec![command.clone()];
     for child in command.get_subcommands() {
-        let name: &'static str = Box::leak(format!("nodescope-{}", child.get_name()).into_boxed_str());
+        let name: &'static str =
+            Box::leak(format!("nodescope-{}", child.get_name()).into_boxed_str());
         commands.push(child.clone().name(name));
     }
     for command in commands {

@@ -33,11 +33,13 @@ pub(crate) fn processes(profile: &Profile) -> Vec<ProcessRow> {
     if let Some(lane) = profile.lanes().first() {
         for (row, thread) in lane.samples.thread.iter().enumerate() {
             let process = profile.thread(*thread).process;
-            samples[process.index()] = samples[process.index()].saturating_add(lane.samples_in_row(row));
+            samples[process.index()] =
+                samples[process.index()].saturating_add(lane.samples_in_row(row));
         }
     }
     let ids = (0..samples.len()).map(ProcessId::from_index);
-    let described = ids.zip(samples).map(|(id, samples)| ProcessRow { samples, ..row(profile, id) });
+    let described =
+        ids.zip(samples).map(|(id, samples)| ProcessRow { samples, ..row(profile, id) });
     let mut rows: Vec<ProcessRow> = described.collect();
     rows.sort_by_key(|row| {
         let is_known = row.command.is_some() || row.node_version.is_some();
@@ -67,7 +69,8 @@ pub(crate) fn row(profile: &Profile, id: ProcessId) -> ProcessRow {
 
 /// The processes that only started the others; none where there are no others.
 pub(crate) fn launchers(profile: &Profile) -> Vec<ProcessId> {
-    let is_other = |process: &Process| process.command.some().is_some() && !is_launching(profile, process);
+    let is_other =
+        |process: &Process| process.command.some().is_some() && !is_launching(profile, process);
     if !profile.processes().iter().any(is_other) {
         return Vec::new();
     }

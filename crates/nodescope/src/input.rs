@@ -53,8 +53,9 @@ pub(crate) fn refuse_two_stdins(files: &[PathBuf]) -> Result<(), Failure> {
 /// Reads one recording. What is wrong with it stands in its losses.
 pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
     let typed = reading.threads.and_then(|count| NonZero::new(usize::from(count)));
-    let threads =
-        typed.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+    let threads = typed
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZero::<usize>::MIN);
     let sources = Sources { leaves_maps: reading.maps.no_source_maps, ..sources(&reading.names)? };
     let options = ImportOptions { threads, namer: Box::new(sources) };
     let imported = if file == Path::new("-") {
@@ -130,7 +131,8 @@ pub(crate) fn with_texts(
 fn sources(names: &Names) -> Result<Sources, Failure> {
     let there = |path: &Path, what: &str| {
         fs::metadata(path).map(drop).map_err(|error| {
-            Failure::failed(format!("cannot open {}: {error}", path.display())).hint(format!("check {what}"))
+            Failure::failed(format!("cannot open {}: {error}", path.display()))
+                .hint(format!("check {what}"))
         })
     };
     if let Some(root) = &names.root {
@@ -139,7 +141,8 @@ fn sources(names: &Names) -> Result<Sources, Failure> {
     if let Some(kallsyms) = &names.kallsyms {
         there(kallsyms, "--kallsyms")?;
     }
-    let perf_maps: Vec<ForProcess> = names.perf_map.iter().map(|typed| for_process(typed)).collect();
+    let perf_maps: Vec<ForProcess> =
+        names.perf_map.iter().map(|typed| for_process(typed)).collect();
     for map in &perf_maps {
         there(&map.path, "--perf-map FILE[:PID]")?;
     }
@@ -178,7 +181,8 @@ fn for_process(typed: &str) -> ForProcess {
 
 /// Recordings that know their clock keep their distance; the others start together.
 fn join(profiles: &[Profile], files: &[PathBuf]) -> Profile {
-    let start_ns = |profile: &Profile| profile.meta().start_clock_s.map(|seconds| (seconds * 1e9) as u64);
+    let start_ns =
+        |profile: &Profile| profile.meta().start_clock_s.map(|seconds| (seconds * 1e9) as u64);
     let starts: Option<Vec<u64>> = profiles.iter().map(start_ns).collect();
     let first_ns = starts.iter().flatten().min().copied().unwrap_or(0);
     let mut builder = Builder::new();
@@ -194,7 +198,8 @@ fn join(profiles: &[Profile], files: &[PathBuf]) -> Profile {
 
 /// A file's own name, or its whole path where another has the same name.
 fn short_name(file: &Path, files: &[PathBuf]) -> String {
-    let is_one_of_many = files.iter().filter(|other| other.file_name() == file.file_name()).count() > 1;
+    let is_one_of_many =
+        files.iter().filter(|other| other.file_name() == file.file_name()).count() > 1;
     let name = file.file_name().filter(|_| !is_one_of_many).unwrap_or(file.as_os_str());
     name.to_string_lossy().into_owned()
 }
@@ -212,9 +217,8 @@ pub(crate) fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))
             .hint("to make one: nodescope record PID, or perf record -F 99 -g -p PID -- sleep 30"),
-        io::ErrorKind::PermissionDenied => {
-            Failure::failed(format!("you may not read {name}")).hint(format!("sudo chmod a+r {name}"))
-        }
+        io::ErrorKind::PermissionDenied => Failure::failed(format!("you may not read {name}"))
+            .hint(format!("sudo chmod a+r {name}")),
         _ => Failure::failed(format!("cannot open {name}: {error}")),
     };
     let file = File::open(path).map_err(refused)?;

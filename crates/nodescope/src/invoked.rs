@@ -35,8 +35,9 @@ fn name_of(typed: &Path, here: &Path) -> String {
 }
 
 fn with_sudo_at(program: &Path) -> String {
-    let is_found =
-        program.parent().is_some_and(|folder| SUDO_FOLDERS.iter().any(|known| folder == Path::new(known)));
+    let is_found = program
+        .parent()
+        .is_some_and(|folder| SUDO_FOLDERS.iter().any(|known| folder == Path::new(known)));
     if is_found { "sudo nodescope".to_owned() } else { format!("sudo {}", quoted(program)) }
 }
 
@@ -59,13 +60,22 @@ mod tests {
     fn it_works_when_it_is_pasted() {
         let here = Path::new("/srv/src");
         assert_eq!(name_of(Path::new("nodescope"), here), "nodescope");
-        assert_eq!(name_of(Path::new("target/release/nodescope"), here), "target/release/nodescope");
-        assert_eq!(name_of(Path::new("/srv/src/target/release/nodescope"), here), "target/release/nodescope");
+        assert_eq!(
+            name_of(Path::new("target/release/nodescope"), here),
+            "target/release/nodescope"
+        );
+        assert_eq!(
+            name_of(Path::new("/srv/src/target/release/nodescope"), here),
+            "target/release/nodescope"
+        );
         assert_eq!(name_of(Path::new("/srv/src/nodescope"), here), "/srv/src/nodescope");
         assert_eq!(name_of(Path::new("/opt/bin/nodescope"), Path::new("/")), "/opt/bin/nodescope");
         assert_eq!(name_of(Path::new("/a b/nodescope"), here), "'/a b/nodescope'");
         assert_eq!(with_sudo_at(Path::new("/usr/local/bin/nodescope")), "sudo nodescope");
-        assert_eq!(with_sudo_at(Path::new("/opt/cargo/bin/nodescope")), "sudo /opt/cargo/bin/nodescope");
+        assert_eq!(
+            with_sudo_at(Path::new("/opt/cargo/bin/nodescope")),
+            "sudo /opt/cargo/bin/nodescope"
+        );
         assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
     }
 }

@@ -14,9 +14,10 @@ pub(crate) fn run_job(job: &Job) -> Result<(), Failure> {
         result.map_err(|error| Failure::failed(format!("{what}: {error}")))
     };
     match job {
-        Job::ReadNames => {
-            done("cannot read names", live::read_names(|pid| advice::unreadable(pid, &advice::limits())))
-        }
+        Job::ReadNames => done(
+            "cannot read names",
+            live::read_names(|pid| advice::unreadable(pid, &advice::limits())),
+        ),
         Job::LookAtThreads => done("cannot look at threads", live::look_at_threads(dump::explain)),
         Job::StandIn(gate) => Err(record::stand_in(gate)),
         Job::CloseInspector => Ok(()),

@@ -62,7 +62,11 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Some(Command::View(arguments)) => view::run(arguments),
         Some(Command::Report(arguments)) => report::run(arguments),
         Some(Command::Export(arguments)) => export::run(arguments),
-        Some(Command::Completions(arguments)) => generate::completions(Cli::command(), arguments.shell),
-        Some(Command::Man(arguments)) => generate::man_pages(&Cli::command(), arguments.dir.as_deref()),
+        Some(Command::Completions(arguments)) => {
+            generate::completions(Cli::command(), arguments.shell)
+        }
+        Some(Command::Man(arguments)) => {
+            generate::man_pages(&Cli::command(), arguments.dir.as_deref())
+        }
     }
 }

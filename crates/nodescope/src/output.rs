@@ -42,7 +42,9 @@ pub(crate) fn write_to(
 /// A binary form may hold bytes that control a terminal.
 pub(crate) fn refuse_terminal(is_binary: bool) -> Result<(), Failure> {
     match is_binary && io::stdout().is_terminal() {
-        true => Err(Failure::usage("this form is binary, and stdout is a terminal").hint("-o FILE")),
+        true => {
+            Err(Failure::usage("this form is binary, and stdout is a terminal").hint("-o FILE"))
+        }
         false => Ok(()),
     }
 }

@@ -100,7 +100,10 @@ fn table(processes: &[Process], width: usize) -> (Vec<Column>, Vec<Vec<Cell>>) {
     let shown: Vec<usize> = (0..COLUMNS.len()).filter(|at| is_shown(*at)).collect();
     let cells = |(process, row): (&Process, &[String; COLUMNS.len()])| {
         let is_tool = matches!(process.role, Role::Tool { .. });
-        shown.iter().map(|at| if is_tool { Cell::dim(&row[*at]) } else { Cell::new(&row[*at]) }).collect()
+        shown
+            .iter()
+            .map(|at| if is_tool { Cell::dim(&row[*at]) } else { Cell::new(&row[*at]) })
+            .collect()
     };
     let columns = shown.iter().map(|at| COLUMNS[*at]).collect();
     (columns, processes.iter().zip(&rows).map(cells).collect())
@@ -112,7 +115,10 @@ fn has_alike(processes: &[Process]) -> bool {
         (&one.app, &one.command, &one.container) == (&other.app, &other.command, &other.container)
             && one.folder != other.folder
     };
-    processes.iter().enumerate().any(|(at, one)| processes[at + 1..].iter().any(|other| is_alike(one, other)))
+    processes
+        .iter()
+        .enumerate()
+        .any(|(at, one)| processes[at + 1..].iter().any(|other| is_alike(one, other)))
 }
 
 /// The cells of a row, in the order of the columns.
@@ -136,7 +142,8 @@ fn texts(process: &Process) -> [String; COLUMNS.len()] {
 
 /// `3000, 3001, …`.
 fn ports(process: &Process) -> String {
-    let mut ports: Vec<String> = process.ports.iter().take(MOST_PORTS).map(u16::to_string).collect();
+    let mut ports: Vec<String> =
+        process.ports.iter().take(MOST_PORTS).map(u16::to_string).collect();
     if process.ports.len() > MOST_PORTS {
         ports.push("…".into());
     }
@@ -188,8 +195,9 @@ fn command(process: &Process) -> String {
     if !marks.is_empty() {
         text = format!("[{}] {text}", marks.join(", "));
     }
-    let is_typed =
-        |flag: &str| process.command.split(' ').any(|word| flag.split('=').next() == word.split('=').next());
+    let is_typed = |flag: &str| {
+        process.command.split(' ').any(|word| flag.split('=').next() == word.split('=').next())
+    };
     for flag in process.flags.iter().filter(|flag| !is_typed(flag)) {
         text = format!("{text} +{flag}");
     }
@@ -201,7 +209,8 @@ fn reasons(processes: &[Process]) -> Vec<String> {
     let mut closed: BTreeMap<(u8, &str, &str), Vec<u32>> = BTreeMap::new();
     for process in processes.iter().filter(|process| !matches!(process.role, Role::Tool { .. })) {
         let ways = &process.ways;
-        let mut add = |order, way, why| closed.entry((order, way, why)).or_default().push(process.pid);
+        let mut add =
+            |order, way, why| closed.entry((order, way, why)).or_default().push(process.pid);
         if !ways.perf.open {
             add(0, "No perf", ways.perf.why.as_str());
         } else if !ways.names.open {

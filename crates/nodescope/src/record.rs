@@ -92,9 +92,8 @@ fn check_output(arguments: &cli::Record) -> Result<(), Failure> {
         return crate::output::refuse_terminal(export::is_binary(form));
     }
     if path.is_dir() {
-        return Err(
-            Failure::usage(format!("{} is a folder", path.display())).hint("-o FOLDER/NAME.nodescope")
-        );
+        return Err(Failure::usage(format!("{} is a folder", path.display()))
+            .hint("-o FOLDER/NAME.nodescope"));
     }
     // Devices and pipes are written to.
     match arguments.overwrite || !path.is_file() || ask_to_replace(path)? {
@@ -115,7 +114,10 @@ fn ask_to_replace(path: &Path) -> Result<bool, Failure> {
         crate::text::printable(&path.display().to_string())
     );
     let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(|error| Failure::failed(error.to_string()))?;
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::failed(error.to_string()))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
@@ -129,7 +131,11 @@ fn form(arguments: &cli::Record) -> Result<Form, Failure> {
 }
 
 /// What is recorded is a file of ours from its first byte on; on stdout it can be read while it grows.
-fn create_spool(arguments: &cli::Record, out: &Output, most_in_memory: u64) -> Result<Spool, Failure> {
+fn create_spool(
+    arguments: &cli::Record,
+    out: &Output,
+    most_in_memory: u64,
+) -> Result<Spool, Failure> {
     let opening = profile::file::file_header();
     let mut spool = Spool::create(&out.path, &opening, most_in_memory)?;
     if is_plain(arguments, out) && out.path == Path::new("-") {
@@ -193,7 +199,8 @@ fn read_back(spool: &mut Spool) -> Result<Profile, Failure> {
 
 fn say_losses(profile: &Profile, out: &Output) {
     let losses = &profile.meta().losses;
-    let is_told = |sentence: &&String| out.told.iter().any(|told| sentence.starts_with(told.as_str()));
+    let is_told =
+        |sentence: &&String| out.told.iter().any(|told| sentence.starts_with(told.as_str()));
     let news = losses.damage.iter().chain(&losses.notes).filter(|sentence| !is_told(sentence));
     news.for_each(|sentence| warn(sentence));
 }

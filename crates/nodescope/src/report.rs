@@ -39,8 +39,8 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
         report.sort_by_total();
     }
     if arguments.json {
-        let mut text =
-            serde_json::to_string_pretty(&report).map_err(|error| Failure::failed(error.to_string()))?;
+        let mut text = serde_json::to_string_pretty(&report)
+            .map_err(|error| Failure::failed(error.to_string()))?;
         text.push('\n');
         return output::print(&text);
     }
@@ -271,7 +271,10 @@ impl Report {
             packages: packages(profile, weights, selection),
             categories: rows(TopBy::Category).into_iter().map(named).collect(),
             files: rows(TopBy::File).into_iter().map(named).collect(),
-            lines: rows(TopBy::Line).iter().filter_map(|row| line_row(profile, row, times(row))).collect(),
+            lines: rows(TopBy::Line)
+                .iter()
+                .filter_map(|row| line_row(profile, row, times(row)))
+                .collect(),
             threads: rows(TopBy::Thread)
                 .iter()
                 .filter_map(|row| thread_row(profile, row, weights.total))
@@ -302,7 +305,8 @@ impl Report {
             own: &self.own_functions,
             counted: self.counted,
         };
-        (self.loop_notes, self.closing) = (findings::loop_notes(&telling), findings::closing(&telling));
+        (self.loop_notes, self.closing) =
+            (findings::loop_notes(&telling), findings::closing(&telling));
         self.findings = findings::rows(&telling);
         let most_cpu = findings::most_cpu(&telling, self.packages.first());
         self.duration_s = duration_ns as f64 / 1e9;
@@ -311,7 +315,8 @@ impl Report {
         self.cores_busy = cores.map(|cores| cores.cores);
         self.cores_busy_counted = cores.is_some_and(|cores| cores.is_counted);
         self.gc = gc_row(profile, &found.gc);
-        self.host_times = found.host.iter().map(|(id, times)| loops::host_row(profile, *id, times)).collect();
+        self.host_times =
+            found.host.iter().map(|(id, times)| loops::host_row(profile, *id, times)).collect();
         let turns = &found.turns;
         self.loops_watched = turns.watched().next().is_some();
         self.loops = turns.loops.iter().map(|row| loops::loop_row(profile, row)).collect();
@@ -339,7 +344,8 @@ fn caused(
     shown: &[Category],
     by: TopBy,
 ) -> HashMap<TopKey, u64> {
-    let hidden = Category::ALL.iter().copied().filter(|category| !shown.contains(category)).collect();
+    let hidden =
+        Category::ALL.iter().copied().filter(|category| !shown.contains(category)).collect();
     let only_shown = Selection { hidden, ..selection.clone() };
     top(profile, weights, &only_shown, by).iter().map(|row| (row.key, row.self_weight)).collect()
 }
@@ -350,8 +356,10 @@ fn own_functions(profile: &Profile, weights: &Weights, selection: &Selection) ->
         .iter()
         .filter_map(|row| {
             let weight = *caused.get(&row.key).filter(|weight| **weight > 0)?;
-            let times =
-                Times { caused_share: Some(share(weight, weights.total)), ..times(row, weights.total) };
+            let times = Times {
+                caused_share: Some(share(weight, weights.total)),
+                ..times(row, weights.total)
+            };
             Some(function_row(profile, row, times))
         })
         .collect();
@@ -371,8 +379,10 @@ fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<
         .iter()
         .map(|row| {
             let weight = caused.get(&row.key).copied().unwrap_or(0);
-            let times =
-                Times { caused_share: Some(share(weight, weights.total)), ..times(row, weights.total) };
+            let times = Times {
+                caused_share: Some(share(weight, weights.total)),
+                ..times(row, weights.total)
+            };
             NamedRow { name: key_name(profile, row.key), category: row.category, times }
         })
         .collect();
@@ -381,8 +391,16 @@ fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<
 }
 
 fn is_part(selection: &Selection) -> bool {
-    let Selection { lane, range_ns, threads, processes, categories, search, hidden: _, busy_only: _ } =
-        selection;
+    let Selection {
+        lane,
+        range_ns,
+        threads,
+        processes,
+        categories,
+        search,
+        hidden: _,
+        busy_only: _,
+    } = selection;
     let has_ids = threads.is_some() || processes.is_some();
     has_ids || lane.is_some() || range_ns.is_some() || categories.is_some() || search.is_some()
 }
@@ -418,8 +436,8 @@ fn unit_word(unit: Unit) -> &'static str {
 
 fn events(profile: &Profile) -> Vec<EventRow> {
     let event = |lane: &profile::Lane| {
-        let samples =
-            (0..lane.samples.len()).fold(0u64, |sum, row| sum.saturating_add(lane.samples_in_row(row)));
+        let samples = (0..lane.samples.len())
+            .fold(0u64, |sum, row| sum.saturating_add(lane.samples_in_row(row)));
         EventRow { name: profile.text(lane.name).to_owned(), samples }
     };
     // Sleeping stacks are told with the stalls.
@@ -437,8 +455,8 @@ fn unsampled_ns(profile: &Profile) -> u64 {
     let clock = profile.lanes().first().filter(|lane| lane.unit == Unit::Ns);
     let (Some(used_ns), Some(clock)) = (losses.cpu_ns, clock) else { return 0 };
     let busy = Selection { busy_only: true, ..Selection::default() };
-    let sampled_ns =
-        selected_rows(profile, &busy).fold(0u64, |sum, row| sum.saturating_add(clock.samples.weight[row]));
+    let sampled_ns = selected_rows(profile, &busy)
+        .fold(0u64, |sum, row| sum.saturating_add(clock.samples.weight[row]));
     let missing_ns = used_ns.saturating_sub(losses.hidden_kernel_ns).saturating_sub(sampled_ns);
     if missing_ns > used_ns / CHANCE + EDGES_NS { missing_ns } else { 0 }
 }
@@ -506,7 +524,9 @@ fn file_of(profile: &Profile, id: FunctionId) -> Option<&str> {
 fn key_name(profile: &Profile, key: TopKey) -> String {
     match key {
         TopKey::Function(id) => profile.text(profile.functions().name[id.index()]).to_owned(),
-        TopKey::Source(id) | TopKey::Line(id, _) => profile.source_path(id).unwrap_or_default().to_owned(),
+        TopKey::Source(id) | TopKey::Line(id, _) => {
+            profile.source_path(id).unwrap_or_default().to_owned()
+        }
         TopKey::Module(id) => profile.module_name(id).unwrap_or_default().to_owned(),
         TopKey::Package(id) => profile.text(id).to_owned(),
         TopKey::Category(category) => category.word().to_owned(),

@@ -36,7 +36,10 @@ pub(crate) fn select(
             .hint("leave out --range, or record with times: perf script prints them by default"));
     }
     let weights = weigh(profile, &selection);
-    if weights.samples == 0 && weights.total == 0 && !(shows_loops && has_loops(profile, &selection)) {
+    if weights.samples == 0
+        && weights.total == 0
+        && !(shows_loops && has_loops(profile, &selection))
+    {
         return Err(nothing_left(profile, &selection));
     }
     Ok((selection, weights))
@@ -47,12 +50,17 @@ pub(crate) fn select(
 pub(crate) fn busy(profile: &Profile, selection: &Selection) -> (Selection, Weights) {
     let busy = Selection { busy_only: true, ..selection.clone() };
     let weights = weigh(profile, &busy);
-    if weights.samples > 0 { (busy, weights) } else { (selection.clone(), weigh(profile, selection)) }
+    if weights.samples > 0 {
+        (busy, weights)
+    } else {
+        (selection.clone(), weigh(profile, selection))
+    }
 }
 
 /// Whether event loops are known there, with their stalls: a process that mostly waits may have no sample.
 fn has_loops(profile: &Profile, selection: &Selection) -> bool {
-    let of_samples = selection.search.is_some() || selection.categories.is_some() || selection.lane.is_some();
+    let of_samples =
+        selection.search.is_some() || selection.categories.is_some() || selection.lane.is_some();
     !of_samples && !views::turns(profile, selection).loops.is_empty()
 }
 
@@ -66,8 +74,9 @@ fn nothing_left(profile: &Profile, selection: &Selection) -> Failure {
         ));
     }
     if selection.search.is_some() {
-        return failure
-            .hint("--search looks at function names, files and packages; (?i) in front ignores case");
+        return failure.hint(
+            "--search looks at function names, files and packages; (?i) in front ignores case",
+        );
     }
     failure.hint("leave out one of the narrowing options")
 }
@@ -95,9 +104,8 @@ fn parse_range(text: &str) -> Result<Range<u64>, Failure> {
     let from = if from.trim().is_empty() { 0 } else { parse_time(from).ok_or_else(wrong)? };
     let to = if to.trim().is_empty() { u64::MAX } else { parse_time(to).ok_or_else(wrong)? };
     if from >= to {
-        return Err(
-            Failure::usage(format!("--range {text} ends before it starts")).hint("--range 12.5s..14s")
-        );
+        return Err(Failure::usage(format!("--range {text} ends before it starts"))
+            .hint("--range 12.5s..14s"));
     }
     Ok(from..to)
 }
@@ -108,24 +116,33 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, Failure> {
     let ns = ns.ok_or_else(|| match parse_time(text) {
         Some(_) => Failure::usage(format!("-d {text}: that is no time at all"))
             .hint("-d 30s, -d 500ms, -d 2m; Ctrl-C ends a recording earlier, and keeps it"),
-        None => Failure::usage(format!("--duration {text} is not a time")).hint("-d 30s, -d 500ms, -d 2m"),
+        None => Failure::usage(format!("--duration {text} is not a time"))
+            .hint("-d 30s, -d 500ms, -d 2m"),
     })?;
     Ok(Duration::from_nanos(ns))
 }
 
 /// Reads `1.5`, `1.5s`, `500ms`, `20us`, `2m` or `1h` as nanoseconds.
 pub(crate) fn parse_time(text: &str) -> Option<u64> {
-    const UNITS: &[(&str, f64)] =
-        &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
+    const UNITS: &[(&str, f64)] = &[
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("m", 60e9),
+        ("h", 3600e9),
+    ];
     let text = text.trim();
     let unit = UNITS.iter().find(|(unit, _)| {
         text.strip_suffix(unit).is_some_and(|number| {
             number.trim_end().ends_with(|last: char| last.is_ascii_digit() || last == '.')
         })
     });
-    let (number, scale) =
-        unit.map_or((text, 1e9), |(unit, scale)| (text[..text.len() - unit.len()].trim_end(), *scale));
-    let number: f64 = number.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)?;
+    let (number, scale) = unit
+        .map_or((text, 1e9), |(unit, scale)| (text[..text.len() - unit.len()].trim_end(), *scale));
+    let number: f64 =
+        number.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)?;
     Some((number * scale).round() as u64)
 }
 
@@ -143,18 +160,21 @@ fn threads(profile: &Profile, words: &[String]) -> Result<Option<Vec<ThreadId>>,
             fits.then_some(ThreadId::from_index(row))
         }));
         if ids.len() == before {
-            return Err(Failure::failed(format!("no thread is called {word}, has that id or that role"))
-                .hint(format!(
-                    "the threads are {}; the roles main, worker, pool, v8",
-                    thread_names(profile)
-                )));
+            return Err(Failure::failed(format!(
+                "no thread is called {word}, has that id or that role"
+            ))
+            .hint(format!(
+                "the threads are {}; the roles main, worker, pool, v8",
+                thread_names(profile)
+            )));
         }
     }
     Ok(Some(ids))
 }
 
 fn thread_names(profile: &Profile) -> String {
-    let mut names: Vec<&str> = profile.threads().iter().map(|thread| profile.text(thread.name)).collect();
+    let mut names: Vec<&str> =
+        profile.threads().iter().map(|thread| profile.text(thread.name)).collect();
     names.sort_unstable();
     names.dedup();
     names.truncate(20);
@@ -164,7 +184,9 @@ fn thread_names(profile: &Profile) -> String {
 /// What is in both lists; no list stands for all.
 fn both(some: Option<Vec<ThreadId>>, others: Option<Vec<ThreadId>>) -> Option<Vec<ThreadId>> {
     match (some, others) {
-        (Some(some), Some(others)) => Some(some.into_iter().filter(|id| others.contains(id)).collect()),
+        (Some(some), Some(others)) => {
+            Some(some.into_iter().filter(|id| others.contains(id)).collect())
+        }
         (some, others) => some.or(others),
     }
 }
@@ -192,12 +214,13 @@ fn processes(profile: &Profile, pids: &[u32]) -> Result<ByPid, Failure> {
     let words: Vec<String> = pids.iter().map(u32::to_string).collect();
     match threads(profile, &words) {
         Ok(main_threads) => {
-            warn("this recording has no pids: showing the main threads; perf script -F +pid prints pids");
+            warn(
+                "this recording has no pids: showing the main threads; perf script -F +pid prints pids",
+            );
             Ok((None, main_threads))
         }
-        Err(_) => {
-            Err(failure.hint("it has no pids; record them with perf script -F +pid, or narrow with --thread"))
-        }
+        Err(_) => Err(failure
+            .hint("it has no pids; record them with perf script -F +pid, or narrow with --thread")),
     }
 }
 
@@ -222,7 +245,8 @@ fn categories(words: &[String]) -> Result<Vec<Category>, Failure> {
 fn pattern(text: &str) -> Result<regex::Regex, Failure> {
     RegexBuilder::new(text).size_limit(1 << 20).build().map_err(|error| {
         let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let reason =
+            reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         Failure::usage(format!("--search {text} is not a regular expression: {reason}"))
             .hint("put \\ before a character that is meant as it is: \\( \\. \\*")
     })

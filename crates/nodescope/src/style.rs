@@ -68,12 +68,16 @@ pub(crate) fn stderr_width() -> Option<usize> {
     let stderr = io::stderr();
     let measured = || terminal_size::terminal_size_of(&stderr).map(|(columns, _)| columns.0.into());
     // A terminal that does not know its width says 0.
-    let columns: Option<usize> = if stderr.is_terminal() { typed_width().or_else(measured) } else { None };
+    let columns: Option<usize> =
+        if stderr.is_terminal() { typed_width().or_else(measured) } else { None };
     columns.filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))
 }
 
 fn typed_width() -> Option<usize> {
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0)
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok())
+        .filter(|columns| *columns > 0)
 }
 
 fn width(is_terminal: bool) -> usize {

@@ -42,7 +42,9 @@ pub(crate) enum Column {
 impl Column {
     fn title(self) -> &'static str {
         match self {
-            Self::Figure(title) | Self::Word(title) | Self::Name(title) | Self::Path(title) => title,
+            Self::Figure(title) | Self::Word(title) | Self::Name(title) | Self::Path(title) => {
+                title
+            }
         }
     }
 
@@ -101,7 +103,12 @@ fn fit(columns: &[Column], rows: &[Vec<Cell>], total: usize) -> Vec<(usize, usiz
 }
 
 /// What is missing is taken from the widest flexible column, again and again.
-fn squeeze(columns: &[Column], rows: &[Vec<Cell>], shown: &[usize], total: usize) -> Vec<(usize, usize)> {
+fn squeeze(
+    columns: &[Column],
+    rows: &[Vec<Cell>],
+    shown: &[usize],
+    total: usize,
+) -> Vec<(usize, usize)> {
     let wanted = |index: &usize| {
         let cells = rows.iter().map(|row| width(&row[*index].text)).max().unwrap_or(0);
         (*index, cells.max(width(columns[*index].title())))

@@ -81,7 +81,9 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
             lines.push(' ');
             taken += 1;
         }
-        for character in word.chars().map(|character| if character == '\u{a0}' { ' ' } else { character }) {
+        for character in
+            word.chars().map(|character| if character == '\u{a0}' { ' ' } else { character })
+        {
             let wide = character.width().unwrap_or(0);
             if taken > 0 && taken + wide > columns {
                 lines.push('\n');
@@ -209,7 +211,8 @@ pub(crate) fn utc(seconds: u64) -> String {
     // Days since 0000-03-01, in eras of 400 years: each is 146,097 days.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
@@ -283,7 +286,8 @@ mod tests {
         assert_eq!(percent(0.1234), "12.3 %");
         assert_eq!(plural(1, "sample"), "1 sample");
         assert_eq!(duration(29_600_000_000), "29.6 s");
-        let times = [304_400_000, 9_120_000_000, 30_000_000_000, 999_600_000, 100_400_000_000, 1_500_000];
+        let times =
+            [304_400_000, 9_120_000_000, 30_000_000_000, 999_600_000, 100_400_000_000, 1_500_000];
         assert_eq!(times.map(about), ["304 ms", "9.1 s", "30 s", "1 s", "100 s", "1.5 ms"]);
     }
 
@@ -292,7 +296,10 @@ mod tests {
         assert_eq!(rough_percent(0.3444, 622), "34 %");
         assert_eq!(rough_percent(0.3444, 1_000_000), "34.4 %");
         assert_eq!(rough_percent(0.004, 622), "under 1 %");
-        assert_eq!((rough_percent(0.0, 622), rough_percent(1.0, 40)), ("0 %".to_owned(), "100 %".to_owned()));
+        assert_eq!(
+            (rough_percent(0.0, 622), rough_percent(1.0, 40)),
+            ("0 %".to_owned(), "100 %".to_owned())
+        );
     }
 
     #[test]

@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &cli::View) -> Result<(), Failure> {
 }
 
 fn explain(port: u16, error: &io::Error) -> Failure {
-    let failure = |what: String| Failure::failed(what).hint("leave out --port: then any free one is taken");
+    let failure =
+        |what: String| Failure::failed(what).hint("leave out --port: then any free one is taken");
     match error.kind() {
         io::ErrorKind::AddrInUse => failure(format!("port {port} is taken")),
         io::ErrorKind::PermissionDenied => failure(format!("you may not listen on port {port}")),
@@ -76,7 +77,8 @@ fn far_host(connection: &str) -> Option<String> {
     let mut words = connection.split(' ').skip(2);
     let (host, port) = (words.next()?, words.next()?);
     let is_plain = |text: &str| {
-        !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || ".:-_".contains(letter))
+        !text.is_empty()
+            && text.chars().all(|letter| letter.is_alphanumeric() || ".:-_".contains(letter))
     };
     if !is_plain(host) || !is_plain(port) {
         return None;

@@ -2,7 +2,11 @@
 //! runs, programs that were replaced on disk, and the CPU time that samples must add up to.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -48,7 +52,8 @@ fn long_turns_are_told_from_a_busy_loop() {
         let loads = if release.starts_with("26.") { &["busy", "idle"][..] } else { &["busy"] };
         for load in loads {
             let scratch = Scratch::new(&format!("stalls-{release}-{load}"));
-            let (script, truth) = (scratch.file("stalls.js", STALLS.as_bytes()), scratch.path("truth"));
+            let (script, truth) =
+                (scratch.file("stalls.js", STALLS.as_bytes()), scratch.path("truth"));
             let out = scratch.path("a.nodescope");
             let running = Running::start(Command::new(&node).args([&script, *load, &truth]));
             let words = ["record", &running.pid(), "-d", "3500ms", "-o", &out];
@@ -131,25 +136,49 @@ fn other_events_are_lanes() {
     }
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);
-    let mut names: Vec<&str> =
-        report["events"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    let mut names: Vec<&str> = report["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
     // A turn may have waited for long.
     names.retain(|name| *name != profile::WAITS_LANE);
     assert_eq!(names, ["cpu-clock", "page-faults", "context-switches", "sched:sched_switch"]);
     let faults = json(&["report", "--json", "-n", "0", "--event", "page-faults", &out]);
-    assert!(faults["samples"].as_u64().unwrap() > 4 && faults["unit"] == "events", "{}", faults["unit"]);
+    assert!(
+        faults["samples"].as_u64().unwrap() > 4 && faults["unit"] == "events",
+        "{}",
+        faults["unit"]
+    );
     assert!(has_function(&faults, "touch"), "{}: {}", faults["losses"], faults["functions"]);
     assert!(function(&faults, "touch")["total"].as_f64().unwrap() > 0.3, "{}", faults["functions"]);
     let switches = json(&["report", "--json", "--event", "sched:sched_switch", &out]);
     assert!(switches["samples"].as_u64().unwrap() > 50, "{}", switches["samples"]);
-    fails(&["record", &running.pid(), "-e", "page-fault"], 2, "there is no event page-fault", "page-faults");
+    fails(
+        &["record", &running.pid(), "-e", "page-fault"],
+        2,
+        "there is no event page-fault",
+        "page-faults",
+    );
     // A machine has hardware counters, or says that it has none.
-    let cycles =
-        nodescope(&["record", &running.pid(), "-e", "cycles", "-d", "1s", "--overwrite", "-o", &out])
-            .output()
-            .unwrap();
+    let cycles = nodescope(&[
+        "record",
+        &running.pid(),
+        "-e",
+        "cycles",
+        "-d",
+        "1s",
+        "--overwrite",
+        "-o",
+        &out,
+    ])
+    .output()
+    .unwrap();
     match cycles.status.success() {
-        true => assert_eq!(json(&["report", "--json", "--event", "cycles", &out])["event"], "cycles"),
+        true => {
+            assert_eq!(json(&["report", "--json", "--event", "cycles", &out])["event"], "cycles")
+        }
         false => assert!(stderr(&cycles).contains("no event cycles"), "{}", stderr(&cycles)),
     }
 }
@@ -165,7 +194,8 @@ fn everything_is_recorded() {
     let (script, out) = (scratch.file("busy.js", text.as_bytes()), scratch.path("a.nodescope"));
     let running = Running::start(Command::new("node").arg(&script));
     let mut shell = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-    let output = nodescope(&["record", "-a", "-d", "2s", "-F", "199", "-o", &out]).output().unwrap();
+    let output =
+        nodescope(&["record", "-a", "-d", "2s", "-F", "199", "-o", &out]).output().unwrap();
     let _ = shell.kill();
     let _ = shell.wait();
     if stderr(&output).contains("you may not sample the whole machine") {
@@ -175,7 +205,10 @@ fn everything_is_recorded() {
     let report = json(&["report", "--json", &out]);
     let samples = |pid: u32| {
         let threads = report["threads"].as_array().unwrap().iter();
-        threads.filter(|row| row["pid"] == pid).map(|row| row["samples"].as_u64().unwrap()).sum::<u64>()
+        threads
+            .filter(|row| row["pid"] == pid)
+            .map(|row| row["samples"].as_u64().unwrap())
+            .sum::<u64>()
     };
     let (node, shell) = (samples(running.0.id()), samples(shell.id()));
     println!("-a: {node} samples of node, {shell} of sh, of {}", report["samples"]);
@@ -189,7 +222,10 @@ fn a_deleted_program_has_its_names() {
     if !can_record() {
         return;
     }
-    let Some((_, node)) = nodes().into_iter().find(|(release, _)| release.starts_with("22.")) else { return };
+    let Some((_, node)) = nodes().into_iter().find(|(release, _)| release.starts_with("22."))
+    else {
+        return;
+    };
     let scratch = Scratch::new("deleted");
     let copy = scratch.path("node");
     fs::copy(node, &copy).unwrap();
@@ -198,8 +234,9 @@ fn a_deleted_program_has_its_names() {
     let (script, out) = (scratch.file("parse.js", text.as_bytes()), scratch.path("a.nodescope"));
     let running = Running::start(Command::new(&copy).arg(&script));
     fs::remove_file(&copy).unwrap();
-    let output =
-        nodescope(&["record", &running.pid(), "-F", "499", "-d", "1s", "-o", &out]).output().unwrap();
+    let output = nodescope(&["record", &running.pid(), "-F", "499", "-d", "1s", "-o", &out])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(!Path::new(&copy).exists());
     let report = json(&["report", "--json", "-n", "0", &out]);

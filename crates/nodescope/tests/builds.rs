@@ -2,7 +2,11 @@
 //! and one whose memory may not be read.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -59,12 +63,16 @@ fn builtins_are_counted(release: &str, node: &Path) {
     let report = json(&["report", "--json", "-n", "0", &out]);
     assert!(function(&report, "heavy")["total"].as_f64().unwrap() > 0.4, "{release}");
     let builtins = report["functions"].as_array().unwrap().iter();
-    let builtins = builtins.filter(|row| row["name"].as_str().unwrap().starts_with("Builtins_")).count();
+    let builtins =
+        builtins.filter(|row| row["name"].as_str().unwrap().starts_with("Builtins_")).count();
     let unnamed = &report["losses"]["unnamed"];
     println!("Node {release} stripped: {builtins} builtins with a name; without: {unnamed}");
     assert_eq!(builtins, 0, "{release}");
     let unnamed = unnamed.as_object().unwrap().iter();
-    assert!(unnamed.into_iter().any(|(reason, _)| reason.starts_with("no symbol in ")), "{release}");
+    assert!(
+        unnamed.into_iter().any(|(reason, _)| reason.starts_with("no symbol in ")),
+        "{release}"
+    );
 }
 
 /// Debian's Node is a shared library; its libuv keeps no frame pointers.
@@ -86,7 +94,8 @@ fn a_distribution_has_names() {
     fs::write(root.join("tmp").join(&script), format!("console.log('ready');{SHARES}")).unwrap();
     let node = Running::start(&mut inside(&[&format!("/tmp/{script}"), "20000"]));
     let out = scratch.path("a.nodescope");
-    let output = nodescope(&["record", &node.pid(), "-d", "2s", "-F", "999", "-o", &out]).output().unwrap();
+    let output =
+        nodescope(&["record", &node.pid(), "-d", "2s", "-F", "999", "-o", &out]).output().unwrap();
     let _ = fs::remove_file(root.join("tmp").join(&script));
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", "-n", "0", &out]);
@@ -115,14 +124,18 @@ fn a_future_engine_has_no_names_and_says_so() {
         }
         fs::write(&future, &bytes).unwrap();
         assert!(runs(Command::new("chmod").args(["+x", &future])));
-        let (script, out) = (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("a.nodescope"));
+        let (script, out) =
+            (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("a.nodescope"));
         let words = ["record", "-F", "999", "-o", &out, "--", &future, &script, "1000"];
         let output = nodescope(&words).output().unwrap();
         let said = stderr(&output);
         let lines: Vec<&str> = said.lines().filter(|line| line.contains("V8 99.")).collect();
         println!("Node {release}: {lines:?}");
         assert_eq!(lines.len(), 1, "{release}: {said}");
-        assert!(lines[0].contains("does not know") && lines[0].contains("only from a perf map"), "{said}");
+        assert!(
+            lines[0].contains("does not know") && lines[0].contains("only from a perf map"),
+            "{said}"
+        );
         let report = json(&["report", "--json", "-n", "0", &out]);
         assert_eq!(named(&report), 0, "{release}: {}", report["functions"]);
         assert!(report["samples"].as_u64().unwrap() > 500, "{release}: {}", report["samples"]);
@@ -144,7 +157,8 @@ fn make_future(bytes: &mut [u8], file: &Path) -> Option<()> {
     };
     let hex = |text: &str| usize::from_str_radix(text.trim_start_matches("0x"), 16).ok();
     let (symbols, sections, segments) = (readelf("--dyn-syms")?, readelf("-S")?, readelf("-l")?);
-    let table = sections.lines().find_map(|line| line.split_once(" .dynsym ").map(|(_, rest)| rest))?;
+    let table =
+        sections.lines().find_map(|line| line.split_once(" .dynsym ").map(|(_, rest)| rest))?;
     let table = hex(table.split_whitespace().nth(2)?)?;
     let offset_of = |address: usize| {
         segments.lines().find_map(|line| {
@@ -228,7 +242,10 @@ while (spent() < 1500) count += line.match(/(\\w+) (\\w+)$/g)?.length ?? 0;
         let plain = scratch.path(&format!("{release}.plain.nodescope"));
         record_command_with(&["--no-heap"], &node, &[], &[&script], &plain);
         let losses = &json(&["report", "--json", &plain])["losses"];
-        assert!(losses["unnamed"]["generated code without a perf map"].as_u64() > Some(300), "{losses}");
+        assert!(
+            losses["unnamed"]["generated code without a perf map"].as_u64() > Some(300),
+            "{losses}"
+        );
         assert!(succeeds(&["report", &out]).contains("frames named"));
     }
 }

@@ -1,7 +1,11 @@
 //! The built program as people and scripts meet it: what it prints where, its exit status, and what it says of an
 //! input. What it writes is in export.rs.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -9,8 +13,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use program::{
-    Scratch, fails, input, json, nodescope, recording, run, samples, stderr, stdout, succeeds, with_stdin,
-    without_colours,
+    Scratch, fails, input, json, nodescope, recording, run, samples, stderr, stdout, succeeds,
+    with_stdin, without_colours,
 };
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -47,7 +51,11 @@ fn a_report_fits_the_width() {
                     .output()
                     .unwrap();
                 for line in stdout(&output).lines() {
-                    assert!(line.width() <= width, "{case}: {} columns of {width}: {line}", line.width());
+                    assert!(
+                        line.width() <= width,
+                        "{case}: {} columns of {width}: {line}",
+                        line.width()
+                    );
                 }
             }
         }
@@ -57,9 +65,14 @@ fn a_report_fits_the_width() {
 #[test]
 fn a_report_says_what_there_is() {
     let text = succeeds(&["report", &input("node22-http")]);
-    for part in
-        ["695 samples of cpu-clock", "3.0 s", "Where the time went", "Functions", "npm packages", "Threads"]
-    {
+    for part in [
+        "695 samples of cpu-clock",
+        "3.0 s",
+        "Where the time went",
+        "Functions",
+        "npm packages",
+        "Threads",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     for name in ["express", "@babel/parser", "longest_match", "main loop", "libuv pool"] {
@@ -79,8 +92,7 @@ fn no_control_byte_but_the_newline() {
             let is_harmless = |byte: &u8| *byte == b'\n' || (*byte >= b' ' && *byte != 0x7f);
             assert!(output.stdout.iter().all(is_harmless), "{case} {arguments:?}");
             assert!(output.stderr.iter().all(is_harmless), "{case} {arguments:?} on stderr");
-            let hostile =
-                |character: char| matches!(character, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}');
+            let hostile = |character: char| matches!(character, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}');
             if arguments != ["--json"] {
                 assert!(!stdout(&output).contains(hostile), "{case} {arguments:?}");
             }
@@ -91,7 +103,8 @@ fn no_control_byte_but_the_newline() {
 #[test]
 fn colours_are_for_terminals_and_on_demand() {
     let path = input("node22-http");
-    let has_colours = |command: &mut Command| stdout(&command.output().unwrap()).contains("\u{1b}[");
+    let has_colours =
+        |command: &mut Command| stdout(&command.output().unwrap()).contains("\u{1b}[");
     assert!(!has_colours(&mut nodescope(&["report", &path])), "a pipe is no terminal");
     assert!(!has_colours(&mut nodescope(&["report", &path, "--color", "never"])));
     assert!(has_colours(&mut nodescope(&["report", &path, "--color", "always"])));
@@ -185,7 +198,10 @@ fn json_has_the_promised_shape() {
         for count in ["lost", "throttled", "frames"] {
             assert!(report["losses"][count].is_u64(), "{case}: losses.{count}");
         }
-        assert!(report["losses"]["damage"].is_array() && report["losses"]["unnamed"].is_object(), "{case}");
+        assert!(
+            report["losses"]["damage"].is_array() && report["losses"]["unnamed"].is_object(),
+            "{case}"
+        );
         for row in report["functions"].as_array().unwrap() {
             assert!(row["name"].is_string() && row["category"].is_string(), "{case}: {row}");
             for (key, is_right) in [
@@ -235,7 +251,12 @@ fn json_tells_what_is_known() {
     assert_eq!(report["samples"], 1518);
     let first = &report["functions"][0];
     assert_eq!(
-        (first["name"].as_str(), first["file"].as_str(), first["line"].as_u64(), first["category"].as_str()),
+        (
+            first["name"].as_str(),
+            first["file"].as_str(),
+            first["line"].as_u64(),
+            first["category"].as_str()
+        ),
         (Some("burnA"), Some("/srv/shares/shares.js"), Some(7), Some("app"))
     );
     assert!((first["self"].as_f64().unwrap() - 758.0 / 1518.0).abs() < 1e-9);
@@ -244,12 +265,15 @@ fn json_tells_what_is_known() {
     let packages = report["packages"].as_array().unwrap();
     assert!(packages.iter().any(|row| row["name"] == "@babel/core"));
     let functions = report["functions"].as_array().unwrap();
-    assert!(functions.iter().any(|row| row["package"] == "lodash" && row["category"] == "dependency"));
+    assert!(
+        functions.iter().any(|row| row["package"] == "lodash" && row["category"] == "dependency")
+    );
 }
 
 #[test]
 fn narrowing_narrows() {
-    let (http, pids, events) = (input("node22-http"), input("perf-pidtid"), input("perf-multi-event"));
+    let (http, pids, events) =
+        (input("node22-http"), input("perf-pidtid"), input("perf-multi-event"));
     let whole = samples(&[&http]);
     assert_eq!(whole, 695);
     let thread = json(&["report", &http, "--json"])["threads"][0]["tid"].to_string();
@@ -270,8 +294,12 @@ fn narrowing_narrows() {
         let some = samples(arguments);
         assert!(0 < some && some < whole, "{arguments:?}: {some}");
     }
-    assert_eq!(samples(&[&http, "--range", "0s..1s"]) + samples(&[&http, "--range", "1s.."]), whole);
-    let of_roles: u64 = ["main", "pool", "v8"].iter().map(|role| samples(&[&http, "-t", role])).sum();
+    assert_eq!(
+        samples(&[&http, "--range", "0s..1s"]) + samples(&[&http, "--range", "1s.."]),
+        whole
+    );
+    let of_roles: u64 =
+        ["main", "pool", "v8"].iter().map(|role| samples(&[&http, "-t", role])).sum();
     assert_eq!(of_roles, whole);
     assert_eq!(samples(&[&http, "-t", "main,libuv-worker,v8"]), whole);
     assert_eq!(samples(&[&http, "-t", "pool"]), samples(&[&http, "-t", "libuv-worker"]));
@@ -288,7 +316,12 @@ fn hiding_gives_time_to_the_caller() {
     let path = input("node22-gc");
     let gc = |arguments: &[&str]| {
         let report = json(&[&["report", &path, "--json"], arguments].concat());
-        let row = report["categories"].as_array().unwrap().iter().find(|row| row["name"] == "gc").cloned();
+        let row = report["categories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["name"] == "gc")
+            .cloned();
         row.map_or(0.0, |row| row["self"].as_f64().unwrap())
     };
     assert!(gc(&[]) > 0.4);
@@ -331,7 +364,12 @@ fn wrong_narrowing_is_explained() {
             );
         }
     }
-    fails(&["export", &http, "--to", "svg", "-o", "-", "--pid=me"], 2, "--pid me is not a pid", "4140");
+    fails(
+        &["export", &http, "--to", "svg", "-o", "-", "--pid=me"],
+        2,
+        "--pid me is not a pid",
+        "4140",
+    );
     fails(&["report", &folded, "--range", "0s..1s"], 1, "no times", "leave out --range");
     fails(&["report", &input("perf-pidtid"), "--pid", "1"], 1, "no process 1", "its pids are");
 }
@@ -364,13 +402,23 @@ fn inputs_that_cannot_be_opened_say_why() {
         ("empty", b"", "it is empty", "idle?"),
         ("blank.txt", b" \n\n\t\n", "it is empty", "idle?"),
         ("garbage.bin", &garbage, "does not look like any recording", "nodescope reads"),
-        ("prose.txt", b"Dear diary,\ntoday I profiled.\n", "starts with “Dear diary,", "nodescope reads"),
+        (
+            "prose.txt",
+            b"Dear diary,\ntoday I profiled.\n",
+            "starts with “Dear diary,",
+            "nodescope reads",
+        ),
         ("newer.nodescope", &newer, "format version 9, and this nodescope reads up to 2", ""),
         ("damaged.nodescope", &damaged, "damaged at byte 16: the checksum does not match", ""),
         ("cut.nodescope", &recording()[..100], "damaged at byte 16: the file ends", ""),
         ("perf.data", b"PERFILE2 and so on", "damaged at byte 18: the header is cut off", "idle?"),
         ("a.cpuprofile", b"{\"nodes\": []}", "JSON", "folded"),
-        ("v8.log", b"v8-version,12,4\n", "V8 --prof log, but there is not one sample in it (line 1", "idle?"),
+        (
+            "v8.log",
+            b"v8-version,12,4\n",
+            "V8 --prof log, but there is not one sample in it (line 1",
+            "idle?",
+        ),
         ("header.txt", b"# ========\n# captured on : today\n", "does not look like", ""),
         ("cut.gz", &gzipped[..8], "broken near byte 8", ""),
     ];
@@ -406,7 +454,10 @@ fn damage_does_not_hide_what_came_before() {
     assert!(warning.contains("damaged after line") && warning.contains(&position), "{warning}");
     assert!(warning.contains("showing what could be read"), "{warning}");
     let damage = report["losses"]["damage"].as_array().unwrap();
-    assert!(damage.iter().any(|sentence| sentence.as_str().unwrap().contains(&position)), "{damage:?}");
+    assert!(
+        damage.iter().any(|sentence| sentence.as_str().unwrap().contains(&position)),
+        "{damage:?}"
+    );
 
     let output = run(&["report", &input("perf-cut")]);
     assert!(
@@ -417,7 +468,11 @@ fn damage_does_not_hide_what_came_before() {
 
     let output = run(&["report", &input("folded-odd")]);
     assert!(output.status.success());
-    assert!(stderr(&output).contains("line 17 was not understood: “no count here”"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("line 17 was not understood: “no count here”"),
+        "{}",
+        stderr(&output)
+    );
     assert!(stderr(&output).contains("3 lines in all"), "{}", stderr(&output));
 
     let mut two_chunks = recording();
@@ -426,7 +481,8 @@ fn damage_does_not_hide_what_came_before() {
     let path = scratch.file("cut.nodescope", &two_chunks[..whole - 10]);
     let output = run(&["report", &path]);
     assert!(output.status.success() && stdout(&output).contains("514 samples"));
-    let sentence = format!("damaged at byte {}: the file ends in the middle of a chunk", recording().len());
+    let sentence =
+        format!("damaged at byte {}: the file ends in the middle of a chunk", recording().len());
     assert!(stderr(&output).contains(&sentence), "{}", stderr(&output));
     let path = scratch.file("whole.nodescope", &two_chunks);
     assert_eq!(samples(&[&path]), 2 * 514);
@@ -455,21 +511,45 @@ fn help_is_at_hand() {
     ] {
         assert!(succeeds(command).contains("Usage: nodescope"), "{command:?}");
     }
-    let forms =
-        ["nodescope", "html", "svg", "folded", "cpuprofile", "speedscope", "pprof", "firefox", "json"];
+    let forms = [
+        "nodescope",
+        "html",
+        "svg",
+        "folded",
+        "cpuprofile",
+        "speedscope",
+        "pprof",
+        "firefox",
+        "json",
+    ];
     let scratch = Scratch::new("help");
     succeeds(&["man", "--dir", &scratch.0.display().to_string()]);
     let help = succeeds(&["export", "--help"]);
     let page = fs::read_to_string(scratch.0.join("nodescope-export.1")).unwrap();
     let completions = succeeds(&["completions", "fish"]);
     for form in forms {
-        assert!(help.contains(form) && page.contains(form) && completions.contains(form), "{form}: {help}");
+        assert!(
+            help.contains(form) && page.contains(form) && completions.contains(form),
+            "{form}: {help}"
+        );
     }
-    for input in
-        ["perf script", ".cpuprofile", "trace", "--prof", "folded", "pprof", "speedscope", ".nodescope"]
-    {
+    for input in [
+        "perf script",
+        ".cpuprofile",
+        "trace",
+        "--prof",
+        "folded",
+        "pprof",
+        "speedscope",
+        ".nodescope",
+    ] {
         assert!(bare.contains(input), "{input}: {bare}");
-        fails(&["report", &scratch.file("prose.txt", b"Dear diary,\n")], 1, "does not look like", input);
+        fails(
+            &["report", &scratch.file("prose.txt", b"Dear diary,\n")],
+            1,
+            "does not look like",
+            input,
+        );
     }
     assert!(succeeds(&["--version"]).starts_with("nodescope "));
     fails(&["fly"], 2, "fly", "");
@@ -506,7 +586,10 @@ fn manual_pages() {
         let page = fs::read_to_string(scratch.0.join(name)).unwrap();
         let title = name.strip_suffix(".1").unwrap();
         assert!(page.contains(&format!(".TH {title} 1")), "{name}: {page}");
-        match Command::new("man").args(["--warnings", "-E", "UTF-8", "-l"]).arg(scratch.0.join(name)).output()
+        match Command::new("man")
+            .args(["--warnings", "-E", "UTF-8", "-l"])
+            .arg(scratch.0.join(name))
+            .output()
         {
             Ok(output) => assert!(output.status.success(), "{name}: {}", stderr(&output)),
             Err(_) => println!("skipped: rendering {name}: man is not here"),

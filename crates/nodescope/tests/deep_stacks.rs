@@ -2,7 +2,11 @@
 //! that says that it goes on.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it measured")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it measured"
+)]
 
 mod program;
 
@@ -97,7 +101,11 @@ fn recursions_have_their_root_or_say_that_it_is_missing() {
                 (complete + cut) / 1e6
             );
             assert!(wrong.is_empty(), "Node {release}: {recursion:?}: {wrong:#?}");
-            assert!(complete + cut > 1e8, "Node {release}: {recursion:?} was seen for {} ns", complete + cut);
+            assert!(
+                complete + cut > 1e8,
+                "Node {release}: {recursion:?} was seen for {} ns",
+                complete + cut
+            );
         }
         let losses = &json(&["report", "--json", &out])["losses"];
         let cut = losses["stacks_cut"].as_u64().unwrap();

@@ -1,7 +1,11 @@
 //! `nodescope demo`: from nothing to a recording, and nothing left behind.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -77,7 +81,8 @@ fn a_real_demo_is_recorded_and_shown() {
     // Where others want the CPU, too, it takes longer to see everything.
     for seconds in ["3s", "12s", "50s"] {
         let scratch = Scratch::new(&format!("demo-live-{seconds}"));
-        let output = demo(&scratch, &["-d", seconds, "-F", "499", "--no-browser"]).output().unwrap();
+        let output =
+            demo(&scratch, &["-d", seconds, "-F", "499", "--no-browser"]).output().unwrap();
         if !is_live(&output) {
             return;
         }
@@ -95,12 +100,24 @@ fn a_real_demo_is_recorded_and_shown() {
 
 fn has_everything(report: &Value) {
     assert!(report["samples"].as_u64().unwrap() > 200, "{}", report["samples"]);
-    let functions: Vec<&str> =
-        report["functions"].as_array().unwrap().iter().filter_map(|row| row["name"].as_str()).collect();
+    let functions: Vec<&str> = report["functions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| row["name"].as_str())
+        .collect();
     for (what, words) in [
         (
             "HTTP",
-            &["llhttp", "HTTPParser", "StreamBase", "TCPWrap", "uv__stream", "uv__read", "uv_write"][..],
+            &[
+                "llhttp",
+                "HTTPParser",
+                "StreamBase",
+                "TCPWrap",
+                "uv__stream",
+                "uv__read",
+                "uv_write",
+            ][..],
         ),
         ("zlib", &["deflate", "longest_match", "crc32", "compress_block"]),
         ("JSON", &["Json"]),
@@ -112,7 +129,11 @@ fn has_everything(report: &Value) {
         );
     }
     let has = |table: &str, key: &str, word: &str| {
-        report[table].as_array().unwrap().iter().any(|row| row[key].as_str().is_some_and(|text| text == word))
+        report[table]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| row[key].as_str().is_some_and(|text| text == word))
     };
     assert!(has("categories", "category", "gc"), "{}", report["categories"]);
     assert!(has("threads", "role", "libuv-pool") || report["threads"].to_string().contains("pool"));
@@ -159,14 +180,20 @@ fn another_form_is_written_at_once() {
 fn ctrl_c_keeps_what_was_seen() {
     let _alone = alone();
     let scratch = Scratch::new("demo-interrupt");
-    let Some((child, service)) = recording(&scratch, &["-d", "1h", "-F", "499", "-o", "a.nodescope"]) else {
+    let Some((child, service)) =
+        recording(&scratch, &["-d", "1h", "-F", "499", "-o", "a.nodescope"])
+    else {
         return;
     };
     program::running::wait_for_samples(&scratch.path("a.nodescope.part"), 20);
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let start = Instant::now();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(
+        output.status.success() && start.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        start.elapsed()
+    );
     assert!(is_over(service));
     assert!(program::samples(&[&scratch.path("a.nodescope")]) > 5);
 }
@@ -176,7 +203,8 @@ fn ctrl_c_keeps_what_was_seen() {
 fn the_service_does_not_outlive_a_killed_demo() {
     let _alone = alone();
     let scratch = Scratch::new("demo-killed");
-    let Some((mut child, service)) = recording(&scratch, &["-d", "1h", "-F", "499", "-o", "a.nodescope"])
+    let Some((mut child, service)) =
+        recording(&scratch, &["-d", "1h", "-F", "499", "-o", "a.nodescope"])
     else {
         return;
     };
@@ -190,7 +218,11 @@ fn the_service_does_not_outlive_a_killed_demo() {
         last = cpu_seconds(service).unwrap_or(last);
         std::thread::sleep(Duration::from_millis(20));
     }
-    println!("the service ended {} ms and {:.2} s of CPU after", start.elapsed().as_millis(), last - used);
+    println!(
+        "the service ended {} ms and {:.2} s of CPU after",
+        start.elapsed().as_millis(),
+        last - used
+    );
     // Two seconds, if it got a CPU.
     assert!(is_over(service) && (start.elapsed() < Duration::from_secs(2) || last - used < 1.0));
     let folder = std::env::temp_dir().join(format!("nodescope-demo-{}", child.id()));
@@ -202,11 +234,14 @@ fn the_service_does_not_outlive_a_killed_demo() {
 fn is_shipped(scratch: &Scratch, output: &Output, reason: &str, hint: &str) {
     let said = stderr(output);
     assert!(output.status.success(), "{said}");
-    let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with("nodescope: demo: ")).collect();
+    let lines: Vec<&str> =
+        said.lines().filter(|line| !line.starts_with("nodescope: demo: ")).collect();
     assert!(lines[0].starts_with("nodescope: ") && lines[0].contains(reason), "{said}");
     assert!(lines[1].starts_with("hint: ") && lines[1].contains(hint), "{said}");
     assert!(lines[2].contains("so this is a recording that ships with nodescope"), "{said}");
-    assert!(stdout(output).contains("shop.js") && stdout(output).contains("Garbage collection took"));
+    assert!(
+        stdout(output).contains("shop.js") && stdout(output).contains("Garbage collection took")
+    );
     let report = json(&["report", "--json", &scratch.path("a.nodescope")]);
     assert!(report["samples"].as_u64().unwrap() > 500);
     let own = report["own_functions"].to_string();
@@ -224,7 +259,10 @@ fn without_node_a_shipped_recording_is_shown() {
     is_shipped(&scratch, &output, "there is no node in the PATH", "install Node.js");
     // In any form.
     let output = demo(&scratch, &["-o", "a.svg"]).env("PATH", &scratch.0).output().unwrap();
-    assert!(output.status.success() && fs::read_to_string(scratch.path("a.svg")).unwrap().contains("<svg "));
+    assert!(
+        output.status.success()
+            && fs::read_to_string(scratch.path("a.svg")).unwrap().contains("<svg ")
+    );
     let output = demo(&scratch, &["-o", "-"]).env("PATH", &scratch.0).output().unwrap();
     let report = program::with_stdin(&["report", "-"], &output.stdout);
     assert!(stdout(&report).contains("shop.js"), "{}", stderr(&report));
@@ -254,7 +292,8 @@ fn a_node_that_does_not_work_is_explained() {
         let scratch = Scratch::new(&format!("demo-{name}"));
         let node = scratch.file("node", format!("#!/bin/sh\n{script}\n").as_bytes());
         fs::set_permissions(&node, fs::Permissions::from_mode(0o755)).unwrap();
-        let output = demo(&scratch, &["-o", "a.nodescope"]).env("PATH", &scratch.0).output().unwrap();
+        let output =
+            demo(&scratch, &["-o", "a.nodescope"]).env("PATH", &scratch.0).output().unwrap();
         is_shipped(&scratch, &output, reason, "ode");
     }
 }
@@ -263,7 +302,8 @@ fn a_node_that_does_not_work_is_explained() {
 #[test]
 fn without_permission_a_shipped_recording_is_shown() {
     let scratch = Scratch::new("demo-refused");
-    let script = format!("ulimit -n 4; exec {} demo -o a.nodescope", env!("CARGO_BIN_EXE_nodescope"));
+    let script =
+        format!("ulimit -n 4; exec {} demo -o a.nodescope", env!("CARGO_BIN_EXE_nodescope"));
     let output = Command::new("sh").args(["-c", &script]).current_dir(&scratch.0).output().unwrap();
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return println!("skipped: one CPU needs one file");

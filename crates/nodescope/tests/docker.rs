@@ -2,7 +2,11 @@
 //! daemon is our own, in a folder of its own: nothing here touches the machine's.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -14,7 +18,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use program::running::{
-    Folded, NAMES, can_record, copy_program, function, installed_node, is_function, make_root, nodes,
+    Folded, NAMES, can_record, copy_program, function, installed_node, is_function, make_root,
+    nodes,
 };
 use program::{Scratch, nodescope, stderr, stdout, with_stdin};
 use serde_json::Value;
@@ -59,7 +64,9 @@ impl Daemon {
         let log = fs::File::create(scratch.path("log")).unwrap();
         let mut command = Command::new("dockerd");
         command.args(["--iptables=false", "--bridge=none", "--storage-driver", "vfs"]);
-        for (option, file) in [("--data-root", "data"), ("--exec-root", "exec"), ("--pidfile", "pid")] {
+        for (option, file) in
+            [("--data-root", "data"), ("--exec-root", "exec"), ("--pidfile", "pid")]
+        {
             command.args([option, &scratch.path(file)]);
         }
         command.args(["--host", &format!("unix://{}", scratch.path("socket"))]);
@@ -71,7 +78,10 @@ impl Daemon {
             let has_ended = daemon.process.try_wait().unwrap().is_some();
             if has_ended || start.elapsed() > PATIENCE {
                 let log = fs::read_to_string(daemon.scratch.path("log")).unwrap_or_default();
-                return Err(format!("dockerd does not run: {}", log.lines().last().unwrap_or_default()));
+                return Err(format!(
+                    "dockerd does not run: {}",
+                    log.lines().last().unwrap_or_default()
+                ));
             }
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -108,7 +118,9 @@ impl Daemon {
         let fetched = nodes().into_iter().find(|(release, _)| release.starts_with("22.23"));
         let node = fetched.map(|(_, path)| path.display().to_string()).or_else(installed_node);
         let node = node.ok_or("node is missing")?;
-        if !make_root(&root, &node) || !copy_program(&root, env!("CARGO_BIN_EXE_nodescope"), "/nodescope") {
+        if !make_root(&root, &node)
+            || !copy_program(&root, env!("CARGO_BIN_EXE_nodescope"), "/nodescope")
+        {
             return Err("no root file system can be made here".to_owned());
         }
         fs::set_permissions(format!("{root}/tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
@@ -124,7 +136,8 @@ impl Daemon {
             return Err("tar does not work".to_owned());
         }
         self.tell(&["import", &archive, IMAGE])?;
-        let version = Command::new(&node).arg("--version").output().map_err(|error| error.to_string())?;
+        let version =
+            Command::new(&node).arg("--version").output().map_err(|error| error.to_string())?;
         Ok(stdout(&version).trim().to_owned())
     }
 
@@ -145,7 +158,19 @@ impl Daemon {
 
     /// Records process 1 from inside of its container, to stdout.
     fn record_inside(&self, name: &str) -> Output {
-        self.docker(&["exec", name, "/nodescope", "record", "1", "-F", "999", "-d", "1s", "-o", "-"])
+        self.docker(&[
+            "exec",
+            name,
+            "/nodescope",
+            "record",
+            "1",
+            "-F",
+            "999",
+            "-d",
+            "1s",
+            "-o",
+            "-",
+        ])
     }
 }
 
@@ -159,7 +184,9 @@ impl Drop for Daemon {
         }
         let _ = Command::new("kill").arg(self.process.id().to_string()).status();
         let start = Instant::now();
-        while self.process.try_wait().is_ok_and(|status| status.is_none()) && start.elapsed() < PATIENCE {
+        while self.process.try_wait().is_ok_and(|status| status.is_none())
+            && start.elapsed() < PATIENCE
+        {
             std::thread::sleep(Duration::from_millis(50));
         }
         if self.process.try_wait().is_ok_and(|status| status.is_some()) {
@@ -207,8 +234,14 @@ fn check(daemon: &Daemon, version: &str) {
 fn it_is_listed(daemon: &Daemon, name: &str, id: &str, version: &str) -> String {
     let start = Instant::now();
     let process = loop {
-        let list: Value = serde_json::from_str(&stdout(&daemon.nodescope(&["ps", "--json"]))).unwrap();
-        let found = list.as_array().unwrap().iter().find(|process| process["container"]["id"] == id).cloned();
+        let list: Value =
+            serde_json::from_str(&stdout(&daemon.nodescope(&["ps", "--json"]))).unwrap();
+        let found = list
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|process| process["container"]["id"] == id)
+            .cloned();
         if let Some(process) = found.filter(|process| process["ways"]["names"]["open"] == true) {
             break process;
         }
@@ -243,11 +276,17 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
     assert!(folded.with("node::Start") > 0.9 * (heavy + light), "{:#?}", folded.names());
 
     let out = daemon.scratch.path("out.nodescope");
-    for words in [&["-c", &id[..12]][..], &[name], &[&id[..12]], &["-c", name, "--match", "app.js"]] {
-        let words = [&["record", "-F", "999", "-d", "500ms", "--overwrite", "-o", &out], words].concat();
+    for words in [&["-c", &id[..12]][..], &[name], &[&id[..12]], &["-c", name, "--match", "app.js"]]
+    {
+        let words =
+            [&["record", "-F", "999", "-d", "500ms", "--overwrite", "-o", &out], words].concat();
         let output = daemon.nodescope(&words);
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(&format!("(pid {pid})")), "{words:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(&format!("(pid {pid})")),
+            "{words:?}: {}",
+            stderr(&output)
+        );
     }
     let output = daemon.nodescope(&["dump", "-c", name]);
     let said = stdout(&output);
@@ -270,10 +309,15 @@ fn seccomp_is_explained(daemon: &Daemon, name: &str) {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert_eq!(output.stdout, b"");
     assert!(
-        said.contains("seccomp") && said.contains("hint: ") && said.contains("record 1 --via inspector"),
+        said.contains("seccomp")
+            && said.contains("hint: ")
+            && said.contains("record 1 --via inspector"),
         "{said}"
     );
-    println!("docker: inside, with Docker's own filter: {}", said.lines().next().unwrap_or_default());
+    println!(
+        "docker: inside, with Docker's own filter: {}",
+        said.lines().next().unwrap_or_default()
+    );
     let doctor = stdout(&daemon.docker(&["exec", name, "/nodescope", "doctor"]));
     assert!(doctor.contains("✗ perf events") && doctor.contains("seccomp=unconfined"), "{doctor}");
 }
@@ -286,7 +330,10 @@ fn its_inspector_could_be_opened(daemon: &Daemon, name: &str, pid: &str) {
         let checks: Value = serde_json::from_str(&stdout(&output)).unwrap();
         let mut checks = checks.as_array().unwrap().iter();
         let check = checks.find(|check| check["what"] == "inspector").unwrap();
-        assert!(check["ok"] == true && check["found"] == "closed; SIGUSR1 would open it", "{check}");
+        assert!(
+            check["ok"] == true && check["found"] == "closed; SIGUSR1 would open it",
+            "{check}"
+        );
     }
 }
 
@@ -303,7 +350,10 @@ fn it_is_recorded_by_its_inspector(daemon: &Daemon, name: &str, pid: &str) {
         let report = with_stdin(&["report", "--json", "-"], &recording);
         let report: Value = serde_json::from_str(&stdout(&report)).unwrap();
         let share = function(&report, "heavy")["total"].as_f64().unwrap();
-        println!("docker: by the inspector, {} samples, {share:.2} of them of heavy", report["samples"]);
+        println!(
+            "docker: by the inspector, {} samples, {share:.2} of them of heavy",
+            report["samples"]
+        );
         assert!((0.5..0.95).contains(&share), "{}", report["functions"]);
         assert_eq!(report["threads"][0]["pid"].to_string(), pid);
     }
@@ -314,9 +364,12 @@ fn it_is_recorded_by_its_inspector(daemon: &Daemon, name: &str, pid: &str) {
 /// Under Docker's own filter there are no perf events: the user is asked before a port is opened, and obeyed.
 fn it_asks_on_a_terminal(daemon: &Daemon, name: &str, pid: &str) {
     let typed = |answer: &str| {
-        let record = format!("docker exec -it {name} /nodescope record 1 -d 1s -o /tmp/asked.nodescope");
+        let record =
+            format!("docker exec -it {name} /nodescope record 1 -d 1s -o /tmp/asked.nodescope");
         let mut command = Command::new("timeout");
-        command.args(["60", "script", "-qec", &record, "/dev/null"]).env("DOCKER_HOST", daemon.host());
+        command
+            .args(["60", "script", "-qec", &record, "/dev/null"])
+            .env("DOCKER_HOST", daemon.host());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (mut stdin, mut terminal) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -353,10 +406,19 @@ fn it_is_recorded_from_inside(daemon: &Daemon, name: &str) {
     let report = with_stdin(&["report", "--json", "-"], &output.stdout);
     let report: Value = serde_json::from_str(&stdout(&report)).unwrap();
     let share = |name: &str| function(&report, name)["total"].as_f64().unwrap();
-    println!("docker: inside, {} samples, {:.2} of them of heavy", report["samples"], share("heavy"));
-    assert!((0.5..0.95).contains(&share("heavy")) && share("light") > 0.1, "{}", report["functions"]);
+    println!(
+        "docker: inside, {} samples, {:.2} of them of heavy",
+        report["samples"],
+        share("heavy")
+    );
+    assert!(
+        (0.5..0.95).contains(&share("heavy")) && share("light") > 0.1,
+        "{}",
+        report["functions"]
+    );
     assert_eq!(report["threads"][0]["pid"], 1, "{}", report["threads"]);
-    let left = daemon.tell(&["exec", &name, "/node", "-p", "fs.readdirSync('/tmp').join()"]).unwrap();
+    let left =
+        daemon.tell(&["exec", &name, "/node", "-p", "fs.readdirSync('/tmp').join()"]).unwrap();
     assert_eq!(left, "perf-1.map", "nothing of ours is left");
     daemon.tell(&["rm", "--force", &name]).unwrap();
 }
@@ -380,7 +442,8 @@ fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
 /// A stall for want of a CPU is blamed on no function.
 fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let name = format!("{name}-limited");
-    let words = ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];
+    let words =
+        ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];
     if let Err(reason) = daemon.tell(&[&words[..], &["/app/timers.js"]].concat()) {
         return println!("skipped: docker with a CPU limit: {reason}");
     }
@@ -389,7 +452,13 @@ fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let output = daemon.nodescope(&["record", "-c", &name, "-d", "5s", "-o", &out]);
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stdout(&daemon.nodescope(&["report", &out]));
-    println!("docker: {}", said.lines().find(|line| line.contains("CPU limit")).unwrap_or_default());
+    println!(
+        "docker: {}",
+        said.lines().find(|line| line.contains("CPU limit")).unwrap_or_default()
+    );
     assert!(said.contains("Held back by the CPU limit, not by slow code: throttled in"), "{said}");
-    assert!(!said.lines().any(|line| line.contains("stood still") && line.contains("refresh")), "{said}");
+    assert!(
+        !said.lines().any(|line| line.contains("stood still") && line.contains("refresh")),
+        "{said}"
+    );
 }

@@ -1,7 +1,11 @@
 //! `nodescope doctor`: true answers, each with the next step.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -46,7 +50,10 @@ impl Waiting {
     }
 
     fn start_program(mut command: Command, flags: &[&str], program: &str) -> Self {
-        command.args(flags).args(["-e", &format!("{program}; console.log('ready')")]).stdout(Stdio::piped());
+        command
+            .args(flags)
+            .args(["-e", &format!("{program}; console.log('ready')")])
+            .stdout(Stdio::piped());
         // With --perf-basic-prof V8 leaves a log in the current folder.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let scratch = Scratch::new(&format!("doctor-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
@@ -83,7 +90,8 @@ fn the_machine_is_described() {
         assert!(!check["found"].as_str().unwrap().is_empty(), "{check}");
         // Whatever is in the way has a reason and a command.
         assert!(
-            check["ok"] == true || !check["why"].as_str().unwrap().is_empty() && check["fix"].is_string(),
+            check["ok"] == true
+                || !check["why"].as_str().unwrap().is_empty() && check["fix"].is_string(),
             "{check}"
         );
     }
@@ -99,7 +107,8 @@ fn the_machine_is_described() {
 #[test]
 fn it_agrees_with_record() {
     let claims = check(&json(&["doctor", "--json"]), "perf events")["ok"] == true;
-    let words = ["record", "-F", "999", "-o", "-", "--", "node", "-e", "for (let i = 0; i < 3e8; i++);"];
+    let words =
+        ["record", "-F", "999", "-o", "-", "--", "node", "-e", "for (let i = 0; i < 3e8; i++);"];
     let output = program::nodescope(&words).output().unwrap();
     assert_eq!(output.status.success(), claims, "{}", program::stderr(&output));
 }
@@ -110,7 +119,10 @@ fn a_process_is_described() {
     let mapped = Waiting::start(&["--perf-basic-prof", "--interpreted-frames-native-stack"]);
     let names = |waiting: &Waiting| {
         let checks = json(&["doctor", "--json", &waiting.0.id().to_string()]);
-        assert!(check(&checks, "process")["found"].as_str().unwrap().contains("is Node v"), "{checks}");
+        assert!(
+            check(&checks, "process")["found"].as_str().unwrap().contains("is Node v"),
+            "{checks}"
+        );
         check(&checks, "JavaScript names").clone()
     };
     let (without, with) = (names(&plain), names(&mapped));
@@ -139,7 +151,10 @@ fn the_inspector_is_described() {
     let plain = inspector(&[&port], WAITS);
     assert!(plain["ok"] == true && plain["found"] == "closed; SIGUSR1 would open it", "{plain}");
     let open = inspector(&["--inspect=0"], WAITS);
-    assert!(open["ok"] == true && open["found"].as_str().unwrap().starts_with("listens on port "), "{open}");
+    assert!(
+        open["ok"] == true && open["found"].as_str().unwrap().starts_with("listens on port "),
+        "{open}"
+    );
     let listens = inspector(&[&port], &format!("process.on('SIGUSR1', process.exit); {WAITS}"));
     assert!(
         listens["ok"] == false && listens["found"].to_string().contains("listener of its own"),
@@ -151,8 +166,11 @@ fn the_inspector_is_described() {
 /// What doctor says when it is started by another program, such as unshare; `None` where that is not possible.
 fn checks_by(words: &[&str]) -> Option<Value> {
     let program = env!("CARGO_BIN_EXE_nodescope");
-    let output =
-        Command::new(words[0]).args(&words[1..]).args([program, "doctor", "--json"]).output().ok()?;
+    let output = Command::new(words[0])
+        .args(&words[1..])
+        .args([program, "doctor", "--json"])
+        .output()
+        .ok()?;
     if !output.status.success() {
         println!("skipped: {words:?}: {}", program::stderr(&output));
     }
@@ -165,21 +183,34 @@ fn a_narrow_place_is_noticed() {
     if let Some(checks) = checks_by(&["unshare", "--user", "--map-root-user"]) {
         assert_eq!(check(&checks, "user namespace")["ok"], false, "{checks}");
         // Root of such a namespace is not root to the kernel.
-        assert_ne!(check(&checks, "perf_event_paranoid")["found"], "2, which does not restrict you");
+        assert_ne!(
+            check(&checks, "perf_event_paranoid")["found"],
+            "2, which does not restrict you"
+        );
     }
     if let Some(checks) = checks_by(&["unshare", "--pid", "--fork", "--mount-proc"]) {
         let container = check(&checks, "container");
-        assert!(container["found"].as_str().unwrap().contains("its processes only are seen"), "{container}");
+        assert!(
+            container["found"].as_str().unwrap().contains("its processes only are seen"),
+            "{container}"
+        );
         assert!(container["fix"].as_str().unwrap().contains("on the host"), "{container}");
     }
     if let Some(checks) = checks_by(&["prlimit", "--nofile=200:200"]) {
         let files = check(&checks, "open files");
-        assert!(files["ok"] == false && files["fix"].as_str().unwrap().contains("prlimit"), "{files}");
+        assert!(
+            files["ok"] == false && files["fix"].as_str().unwrap().contains("prlimit"),
+            "{files}"
+        );
     }
     let nobody = ["setpriv", "--reuid=65534", "--clear-groups"];
     let program = std::env::temp_dir().join(format!("nodescope-doctor-{}", std::process::id()));
     std::fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
-    let output = Command::new(nobody[0]).args(&nobody[1..]).arg(&program).args(["doctor", "--json"]).output();
+    let output = Command::new(nobody[0])
+        .args(&nobody[1..])
+        .arg(&program)
+        .args(["doctor", "--json"])
+        .output();
     std::fs::remove_file(&program).unwrap();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
         return println!("skipped: not root");
@@ -225,5 +256,8 @@ fn a_changed_binary_is_noticed() {
     command.args(["--reuid=65534", "--clear-groups", "sh", "-c", "exec \"$0\" \"$@\"", &copy]);
     let hidden = seen(command);
     let dumpable = check(&hidden, "dumpable");
-    assert!(dumpable["ok"] == false && dumpable["fix"].as_str().unwrap().contains("setcap -r"), "{dumpable}");
+    assert!(
+        dumpable["ok"] == false && dumpable["fix"].as_str().unwrap().contains("setcap -r"),
+        "{dumpable}"
+    );
 }

@@ -1,7 +1,11 @@
 //! `nodescope dump` on processes that hang: in a loop, in a regular expression, in native code, in a call that sleeps.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -166,7 +170,8 @@ fn a_regular_expression_and_native_code_are_found_with_their_callers() {
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("dump-native-{release}"));
         let running = start(&node, &scratch, REGEXP, &[]);
-        let dump = dump_until(&running.pid(), |dump| frame(threads(dump, "main")[0], "check").is_some());
+        let dump =
+            dump_until(&running.pid(), |dump| frame(threads(dump, "main")[0], "check").is_some());
         let main = threads(&dump, "main")[0];
         assert!(
             main["frames"].as_array().unwrap().iter().any(|frame| frame["category"] == "regexp"),
@@ -178,7 +183,9 @@ fn a_regular_expression_and_native_code_are_found_with_their_callers() {
         let running = start(&node, &scratch, NATIVE, &[]);
         let dump = dump_until(&running.pid(), |dump| {
             let main = threads(dump, "main")[0];
-            frame(main, "derive").is_some() && has(main, "node::crypto") && main["state"] == "running"
+            frame(main, "derive").is_some()
+                && has(main, "node::crypto")
+                && main["state"] == "running"
         });
         let main = threads(&dump, "main")[0];
         assert_eq!(frame(main, "derive").unwrap()["line"], 3, "{release}: {main:#}");
@@ -200,11 +207,17 @@ fn a_sleeping_thread_has_its_stack() {
         assert_eq!(main["is_idle"], false);
         let wait = frame(main, "wait").unwrap_or_else(|| panic!("{release}: {main:#}"));
         assert_eq!(wait["line"], 4, "{release}: {main:#}");
-        assert!(has(main, "uv_fs_read") && frame(main, "readSync").is_some(), "{release}: {main:#}");
+        assert!(
+            has(main, "uv_fs_read") && frame(main, "readSync").is_some(),
+            "{release}: {main:#}"
+        );
         // Down to the first function of the program.
         assert!(has(main, "_start") || has(main, "__libc_start"), "{release}: {main:#}");
         let text = succeeds(&["dump", &running.pid()]);
-        assert!(text.contains("sleeping in read: JavaScript waits for this call"), "{release}: {text}");
+        assert!(
+            text.contains("sleeping in read: JavaScript waits for this call"),
+            "{release}: {text}"
+        );
         drop(running);
 
         let running = start(&node, &scratch, IDLE, &[]);
@@ -231,7 +244,8 @@ fn every_worker_has_its_stack() {
     if !can_record() {
         return;
     }
-    let Some((_, node)) = nodes().into_iter().find(|(release, _)| release.starts_with("22.2")) else {
+    let Some((_, node)) = nodes().into_iter().find(|(release, _)| release.starts_with("22.2"))
+    else {
         return;
     };
     let scratch = Scratch::new("dump-workers");
@@ -280,7 +294,8 @@ fn the_process_is_not_changed() {
     let words = scratch.path("program.js");
     let coloured = succeeds(&["dump", &words, "--color", "always"]);
     assert!(
-        coloured.contains('\u{1b}') && without_colours(&coloured).contains(&format!("pid {}", running.pid()))
+        coloured.contains('\u{1b}')
+            && without_colours(&coloured).contains(&format!("pid {}", running.pid()))
     );
 }
 
@@ -288,7 +303,8 @@ fn the_process_is_not_changed() {
 #[test]
 fn memory_that_blocks_is_given_up() {
     let scratch = Scratch::new("dump-blocking");
-    let (source, program) = (scratch.file("blocking.c", BLOCKING.as_bytes()), scratch.path("blocking"));
+    let (source, program) =
+        (scratch.file("blocking.c", BLOCKING.as_bytes()), scratch.path("blocking"));
     let compiled = Command::new("cc").args(["-o", &program, &source, "-lpthread"]).status();
     if !compiled.is_ok_and(|status| status.success()) {
         return println!("skipped: dump of memory that blocks: there is no C compiler");
@@ -304,7 +320,10 @@ fn memory_that_blocks_is_given_up() {
     let dump: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let threads = dump["threads"].as_array().unwrap();
     assert_eq!(threads.len(), 2, "{dump:#}");
-    assert!(threads.iter().all(|thread| thread["syscall"] == "pause" && has(thread, "pause")), "{dump:#}");
+    assert!(
+        threads.iter().all(|thread| thread["syscall"] == "pause" && has(thread, "pause")),
+        "{dump:#}"
+    );
     assert!(dump["hints"][0]["what"].as_str().unwrap().contains("took too long"), "{dump:#}");
 }
 
@@ -325,7 +344,8 @@ fn other_users_are_refused() {
     let program = scratch.path("nodescope");
     fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
     let running = start(&node, &scratch, IDLE, &[]);
-    let run = || Command::new(&program).args(["dump", &running.pid()]).uid(NOBODY).gid(NOBODY).output();
+    let run =
+        || Command::new(&program).args(["dump", &running.pid()]).uid(NOBODY).gid(NOBODY).output();
     let mut output = run();
     while output.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
         output = run();
@@ -336,7 +356,8 @@ fn other_users_are_refused() {
     let said = stderr(&output);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{said}");
     assert!(
-        said.contains("it belongs to another user") && said.contains("hint: run nodescope as that user"),
+        said.contains("it belongs to another user")
+            && said.contains("hint: run nodescope as that user"),
         "{said}"
     );
     assert!(nodescope(&["dump", &running.pid()]).output().unwrap().status.success());

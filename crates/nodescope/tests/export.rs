@@ -1,6 +1,10 @@
 //! `nodescope export`: every form, what it does to files, and what it refuses.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -24,7 +28,12 @@ fn every_form_by_ending_and_by_name() {
     let scratch = Scratch::new("forms");
     let path = input("node22-gc");
     let rows: &[Form] = &[
-        ("svg", &["flame.svg", "FLAME.SVG"], |bytes| bytes.windows(4).any(|part| part == b"<svg"), &[]),
+        (
+            "svg",
+            &["flame.svg", "FLAME.SVG"],
+            |bytes| bytes.windows(4).any(|part| part == b"<svg"),
+            &[],
+        ),
         ("html", &["page.html", "a.htm"], |bytes| bytes.starts_with(b"<!doctype html>"), &[]),
         ("folded", &["a.folded", "a.collapsed"], |bytes| bytes.starts_with(b"node;"), &[]),
         ("nodescope", &["a.nodescope"], |bytes| bytes.starts_with(b"nodescop"), &[]),
@@ -38,7 +47,9 @@ fn every_form_by_ending_and_by_name() {
         (
             "speedscope",
             &["a.speedscope.json", "a.speedscope"],
-            |bytes| parsed(bytes)["$schema"] == "https://www.speedscope.app/file-format-schema.json",
+            |bytes| {
+                parsed(bytes)["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+            },
             &["speedscope puts the samples of a thread one behind another"],
         ),
         (
@@ -56,7 +67,11 @@ fn every_form_by_ending_and_by_name() {
     ];
     for (form, names, is_right, notes) in rows {
         let streamed = run(&["export", &path, "-o", "-", "--to", form]);
-        assert!(streamed.status.success() && is_right(&streamed.stdout), "{form}: {}", stderr(&streamed));
+        assert!(
+            streamed.status.success() && is_right(&streamed.stdout),
+            "{form}: {}",
+            stderr(&streamed)
+        );
         let said = stderr(&streamed);
         assert_eq!(said.lines().count(), notes.len(), "{form}: {said}");
         for note in *notes {
@@ -64,7 +79,11 @@ fn every_form_by_ending_and_by_name() {
         }
         for name in *names {
             let out = scratch.path(name);
-            assert_eq!(succeeds(&["export", &path, "-o", &out]), "", "{form} prints nothing on stdout");
+            assert_eq!(
+                succeeds(&["export", &path, "-o", &out]),
+                "",
+                "{form} prints nothing on stdout"
+            );
             assert_eq!(fs::read(&out).unwrap(), streamed.stdout, "{form} as {name}");
             // The second time over the first.
             succeeds(&["export", &path, "-o", &out]);
@@ -74,7 +93,8 @@ fn every_form_by_ending_and_by_name() {
         succeeds(&["export", &path, "-o", &odd, "--to", form]);
         assert_eq!(fs::read(&odd).unwrap(), streamed.stdout, "--to {form} wins over the ending");
     }
-    let left: Vec<_> = scratch.0.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        scratch.0.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains(".part")), "{left:?}");
 }
 
@@ -92,15 +112,21 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn what_is_exported_opens_again() {
     let scratch = Scratch::new("again");
-    for case in ["node22-http", "cpuprofile-node22-known-shares", "node22-prof", "pprof-datadog-time"] {
+    for case in
+        ["node22-http", "cpuprofile-node22-known-shares", "node22-prof", "pprof-datadog-time"]
+    {
         let busiest = |path: &str| {
-            let report: Value = serde_json::from_str(&stdout(&run(&["report", path, "--json"]))).unwrap();
+            let report: Value =
+                serde_json::from_str(&stdout(&run(&["report", path, "--json"]))).unwrap();
             let row = &report["functions"][0];
             (row["name"].clone(), row["file"].clone(), row["self"].clone())
         };
         for name in ["a.speedscope.json", "a.pb.gz", "a.nodescope"] {
             let out = scratch.path(name);
-            assert!(run(&["export", &input(case), "-o", &out]).status.success(), "{case} as {name}");
+            assert!(
+                run(&["export", &input(case), "-o", &out]).status.success(),
+                "{case} as {name}"
+            );
             assert_eq!(busiest(&out), busiest(&input(case)), "{case} as {name}");
         }
         let out = scratch.path("a.cpuprofile");
@@ -148,7 +174,8 @@ fn a_recording_of_our_own_reports_the_same() {
         let ours = scratch.path("ours.nodescope");
         run(&["export", &input(case), "-o", &ours]);
         assert_eq!(succeeds(&["report", &ours]), succeeds(&["report", &input(case)]), "{case}");
-        let folded = |path: &str| stdout(&run(&["export", path, "-o", "-", "--to", "folded", "--all"]));
+        let folded =
+            |path: &str| stdout(&run(&["export", path, "-o", "-", "--to", "folded", "--all"]));
         assert_eq!(folded(&ours), folded(&input(case)), "{case}");
     }
 }
@@ -157,7 +184,8 @@ fn a_recording_of_our_own_reports_the_same() {
 fn folded_stacks_have_their_marks() {
     let path = input("perf-pidtid");
     let fold = |flags: &[&str]| {
-        let command: Vec<&str> = [&["export"], flags, &[&path, "-o", "-", "--to", "folded"]].concat();
+        let command: Vec<&str> =
+            [&["export"], flags, &[&path, "-o", "-", "--to", "folded"]].concat();
         succeeds(&command)
     };
     let pid = json(&["report", &path, "--json"])["threads"][0]["pid"].to_string();
@@ -174,7 +202,8 @@ fn folded_stacks_have_their_marks() {
     assert_eq!(succeeds(&command), labelled, "--pid at the end");
     let command = ["export", &path, "--pid", &pid, "-o", "-", "--to", "folded"];
     assert_eq!(succeeds(&command), plain, "--pid with a number narrows");
-    let unknown = succeeds(&["export", &input("node22-noflags"), "-o", "-", "--to", "folded", "--addrs"]);
+    let unknown =
+        succeeds(&["export", &input("node22-noflags"), "-o", "-", "--to", "folded", "--addrs"]);
     assert!(unknown.contains(" <"), "addresses stand where names are missing");
 }
 
@@ -183,10 +212,21 @@ fn several_events_are_not_left_out_silently() {
     let output = run(&["export", &input("perf-multi-event"), "-o", "-", "--to", "folded"]);
     assert!(output.status.success());
     let note = stderr(&output);
-    assert!(note.contains("context-switches (211 samples)") && note.contains("page-faults (91"), "{note}");
+    assert!(
+        note.contains("context-switches (211 samples)") && note.contains("page-faults (91"),
+        "{note}"
+    );
     assert!(note.contains("--event"), "{note}");
-    let output =
-        run(&["export", &input("perf-multi-event"), "-o", "-", "--to", "folded", "--event", "page-faults"]);
+    let output = run(&[
+        "export",
+        &input("perf-multi-event"),
+        "-o",
+        "-",
+        "--to",
+        "folded",
+        "--event",
+        "page-faults",
+    ]);
     assert_eq!(stderr(&output), "");
     assert!(stdout(&run(&["report", &input("perf-multi-event")])).contains("Other events"));
 }
@@ -229,13 +269,15 @@ fn options_of_another_form_are_refused() {
 #[test]
 fn flame_graph_options_show_in_the_picture() {
     let path = input("node22-gc");
-    let draw = |flags: &[&str]| succeeds(&[&["export", &path, "-o", "-", "--to", "svg"], flags].concat());
+    let draw =
+        |flags: &[&str]| succeeds(&[&["export", &path, "-o", "-", "--to", "svg"], flags].concat());
     let plain = draw(&[]);
     assert!(draw(&["--title", "Black Friday <b>"]).contains("Black Friday &lt;b&gt;"));
     assert!(draw(&["--width", "777"]).contains("width=\"777\""));
     let frames = |picture: &str| picture.matches("<title>").count();
     assert!(frames(&draw(&["--min-width", "20"])) < frames(&plain));
-    for flags in [&["--inverted"][..], &["--reverse"], &["--colors", "hot"], &["--search", "churn"]] {
+    for flags in [&["--inverted"][..], &["--reverse"], &["--colors", "hot"], &["--search", "churn"]]
+    {
         assert_ne!(draw(flags), plain, "{flags:?}");
     }
 }
@@ -280,7 +322,11 @@ fn files_are_private_and_links_are_replaced() {
     let loose = scratch.file("loose.svg", b"");
     fs::set_permissions(&loose, fs::Permissions::from_mode(0o644)).unwrap();
     succeeds(&["export", &path, "-o", &loose]);
-    assert_eq!(fs::metadata(&loose).unwrap().permissions().mode() & 0o777, 0o600, "an old file's mode goes");
+    assert_eq!(
+        fs::metadata(&loose).unwrap().permissions().mode() & 0o777,
+        0o600,
+        "an old file's mode goes"
+    );
 }
 
 #[test]
@@ -289,7 +335,12 @@ fn what_cannot_be_written_says_where() {
     let path = input("node22-gc");
     let folder = scratch.path("folder.svg");
     fs::create_dir(&folder).unwrap();
-    fails(&["export", &path, "-o", &folder], 1, &format!("cannot write {folder}: it is a folder"), "");
+    fails(
+        &["export", &path, "-o", &folder],
+        1,
+        &format!("cannot write {folder}: it is a folder"),
+        "",
+    );
     let nowhere = scratch.path("no/such/folder/a.svg");
     fails(&["export", &path, "-o", &nowhere], 1, &format!("cannot write {nowhere}"), "");
 }
@@ -309,7 +360,11 @@ fn a_full_disk_is_an_error_that_names_the_place() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = nodescope(&command).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{form}");
-        assert!(stderr(&output).contains("cannot write stdout: No space left"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("cannot write stdout: No space left"),
+            "{}",
+            stderr(&output)
+        );
     }
     for command in [
         &["report", path.as_str()][..],
@@ -321,7 +376,11 @@ fn a_full_disk_is_an_error_that_names_the_place() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = nodescope(command).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{command:?}");
-        assert!(stderr(&output).contains("cannot write stdout"), "{command:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("cannot write stdout"),
+            "{command:?}: {}",
+            stderr(&output)
+        );
     }
 }
 
@@ -341,7 +400,8 @@ fn a_broken_pipe_is_silent() {
         &["--help"],
     ];
     for command in commands {
-        let mut child = nodescope(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            nodescope(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -372,5 +432,9 @@ fn a_growing_recording_that_was_cut_off_opens() {
     let finished = scratch.path("a.nodescope");
     assert_eq!(program::samples(&[&finished]), samples);
     let read = profile::file::read(&fs::read(&finished).unwrap()).unwrap();
-    assert!(read.meta().losses.damage.concat().starts_with("damaged at byte "), "{:?}", read.meta().losses);
+    assert!(
+        read.meta().losses.damage.concat().starts_with("damaged at byte "),
+        "{:?}",
+        read.meta().losses
+    );
 }

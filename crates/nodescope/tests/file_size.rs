@@ -1,7 +1,11 @@
 //! How large a recording of a busy server is: context switches must not fill the file.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -50,8 +54,10 @@ fn a_busy_server_has_a_small_file() {
     );
     assert!(times > 2000, "{times} times off the CPU: this server is not busy");
     assert!(bytes.len() <= 150_000, "{} bytes", bytes.len());
-    let single =
-        off_cpu.ids().map(|id| off_cpu.row(id)).filter(|row| row.times == 1 && row.length_ns >= 100_000);
+    let single = off_cpu
+        .ids()
+        .map(|id| off_cpu.row(id))
+        .filter(|row| row.times == 1 && row.length_ns >= 100_000);
     assert!(single.count() > 0, "long waits are told one by one");
 
     // What it ran and what it was off the CPU is all of its time.
@@ -63,9 +69,13 @@ fn a_busy_server_has_a_small_file() {
         .filter(|row| row.thread == main)
         .map(|row| row.length_ns)
         .sum();
-    let ran = profile.lanes()[0].samples.thread.iter().filter(|thread| **thread == main).count() as u64;
+    let ran =
+        profile.lanes()[0].samples.thread.iter().filter(|thread| **thread == main).count() as u64;
     let all_ns = off_ns + ran * profile.meta().interval_ns.unwrap();
     let share = all_ns as f64 / profile.duration_ns() as f64;
-    println!("the main thread: {ran} samples, {} ms off the CPU, {share:.2} of the time", off_ns / 1_000_000);
+    println!(
+        "the main thread: {ran} samples, {} ms off the CPU, {share:.2} of the time",
+        off_ns / 1_000_000
+    );
     assert!((0.7..1.3).contains(&share), "{share}");
 }

@@ -2,7 +2,11 @@
 //! is told what is kept, and where.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -44,7 +48,8 @@ exit $status
 
 /// What came of a recording to a disk of that size, and the folder with what was on it.
 fn record(size: &str, frees: &str, words: &[&str]) -> Option<(Output, Scratch)> {
-    let scratch = Scratch::new(&format!("full-disk-{size}-{frees}-{}", words.concat().replace('-', "")));
+    let scratch =
+        Scratch::new(&format!("full-disk-{size}-{frees}-{}", words.concat().replace('-', "")));
     let (disk, kept) = (scratch.path("disk"), scratch.path("kept"));
     fs::create_dir_all(&disk).unwrap();
     fs::create_dir_all(&kept).unwrap();
@@ -52,7 +57,9 @@ fn record(size: &str, frees: &str, words: &[&str]) -> Option<(Output, Scratch)> 
     command.args(["--mount", "sh", "-c", SCRIPT, "sh", &disk, size, &kept, frees]);
     let output = command.arg(env!("CARGO_BIN_EXE_nodescope")).args(words).output();
     match output {
-        Ok(output) if output.status.code() != Some(NO_DISK) && !stderr(&output).contains("unshare:") => {
+        Ok(output)
+            if output.status.code() != Some(NO_DISK) && !stderr(&output).contains("unshare:") =>
+        {
             Some((output, scratch))
         }
         _ => {
@@ -89,7 +96,9 @@ fn is_whole_when_there_is_room_again(words: &[&str]) {
     assert!(output.status.success() && said.contains("the disk is full"), "{said}");
     assert!(!Path::new(&scratch.path("kept/a.nodescope.part")).exists(), "{said}");
     let samples = |name: &str| {
-        json(&["report", "--json", &scratch.path(&format!("kept/{name}"))])["samples"].as_u64().unwrap()
+        json(&["report", "--json", &scratch.path(&format!("kept/{name}"))])["samples"]
+            .as_u64()
+            .unwrap()
     };
     let (before, all) = (samples("when-full"), samples("a.nodescope"));
     assert!(before > 0 && all > before, "{before} samples on the disk, {all} in all: {said}");

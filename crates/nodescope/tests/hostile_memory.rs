@@ -2,7 +2,11 @@
 //! keeps the names of the other threads, and leaves nothing behind.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -70,9 +74,12 @@ __attribute__((constructor)) static void begin(void) {
 
 /// Node with hostile threads in it; `None` where that cannot be.
 fn start(scratch: &Scratch, variables: &[(&str, &str)]) -> Option<Running> {
-    let (source, library) = (scratch.file("hostile.c", HOSTILE.as_bytes()), scratch.path("hostile.so"));
+    let (source, library) =
+        (scratch.file("hostile.c", HOSTILE.as_bytes()), scratch.path("hostile.so"));
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-pthread", "-o", &library, &source]).stderr(Stdio::null());
+    compiler
+        .args(["-shared", "-fPIC", "-O1", "-pthread", "-o", &library, &source])
+        .stderr(Stdio::null());
     if !compiler.status().is_ok_and(|status| status.success()) {
         println!("skipped: there is no cc here that knows userfaultfd");
         return None;
@@ -171,19 +178,30 @@ fn a_thread_that_blocks_readers_costs_only_its_own_names() {
     let (named, all) = (total(&before, "spin"), before["samples"].as_f64().unwrap());
     assert!(named > 0.9 * all, "{named} of {all}");
     let_go(&scratch);
-    let blocked =
-        recorder.wait_until("the thread", |report| has_note(report, "a thread of the target blocks"));
+    let blocked = recorder
+        .wait_until("the thread", |report| has_note(report, "a thread of the target blocks"));
     // The names of the others come back.
     let named = total(&blocked, "spin");
-    let after = recorder.wait_until("names afterwards", |report| total(report, "spin") > named + 100.0);
-    println!("main thread, named: {named} when the thread was found, {} later", total(&after, "spin"));
+    let after =
+        recorder.wait_until("names afterwards", |report| total(report, "spin") > named + 100.0);
+    println!(
+        "main thread, named: {named} when the thread was found, {} later",
+        total(&after, "spin")
+    );
     let (said, readers) = recorder.end();
-    assert!((2..=4).contains(&readers), "{readers} readers: the stuck ones are replaced, and no more");
+    assert!(
+        (2..=4).contains(&readers),
+        "{readers} readers: the stuck ones are replaced, and no more"
+    );
     assert!(said.contains("blocks every reader"), "{said}");
     let report = json(&["report", "--json", &out]);
     assert_eq!(report["losses"]["helper_crashes"], 0, "it is the target's fault");
     let mut threads = report["threads"].as_array().unwrap().iter();
-    assert!(threads.any(|row| row["name"].to_string().contains("hostile")), "{}", report["threads"]);
+    assert!(
+        threads.any(|row| row["name"].to_string().contains("hostile")),
+        "{}",
+        report["threads"]
+    );
 }
 
 /// More of them than are worth the trouble: sampling goes on without names.
@@ -203,7 +221,8 @@ fn many_threads_that_block_readers_end_in_a_sentence() {
     let rooted = |report: &Value| total(report, "node::Start").max(total(report, "_start"));
     let before = recorder.wait_until("samples", |report| report["samples"].as_f64().is_some());
     let walked = recorder.wait_until("stacks", |report| rooted(report) > rooted(&before) + 20.0);
-    let later = recorder.wait_until("more stacks", |report| rooted(report) > rooted(&walked) + 100.0);
+    let later =
+        recorder.wait_until("more stacks", |report| rooted(report) > rooted(&walked) + 100.0);
     let all = later["samples"].as_f64().unwrap() - walked["samples"].as_f64().unwrap();
     let rooted = rooted(&later) - rooted(&walked);
     let (said, readers) = recorder.end();

@@ -2,7 +2,11 @@
 //! and the page's title; and launchers, which are not what a recording is about.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -63,11 +67,14 @@ fn three_of_a_kind_are_told_apart() {
     let folder = fs::canonicalize(&scratch.0).unwrap();
     let running = three(&scratch);
     let list = json(&["ps", "--json"]);
-    for (node, (name, app)) in
-        running.iter().zip([("shop", "@acme/shop"), ("billing", "bill\u{1b}[31ming"), ("mail", "mailer")])
-    {
+    for (node, (name, app)) in running.iter().zip([
+        ("shop", "@acme/shop"),
+        ("billing", "bill\u{1b}[31ming"),
+        ("mail", "mailer"),
+    ]) {
         let pid = u64::from(node.0.id());
-        let process = list.as_array().unwrap().iter().find(|process| process["pid"] == pid).unwrap();
+        let process =
+            list.as_array().unwrap().iter().find(|process| process["pid"] == pid).unwrap();
         assert_eq!(process["app"], app, "{process}");
         assert_eq!(process["folder"], folder.join(name).to_str().unwrap());
         assert_eq!(process["script"], folder.join(name).join("app.js").to_str().unwrap());
@@ -75,12 +82,17 @@ fn three_of_a_kind_are_told_apart() {
     }
     let table = nodescope(&["ps"]).env("COLUMNS", "200").output().unwrap();
     let table = stdout(&table);
-    for text in ["@acme/shop", "mailer", "app", "ports", "folder", &port(&scratch, "shop").to_string()] {
+    for text in
+        ["@acme/shop", "mailer", "app", "ports", "folder", &port(&scratch, "shop").to_string()]
+    {
         assert!(table.contains(text), "{text}: {table}");
     }
     let narrow = stdout(&nodescope(&["ps"]).env("COLUMNS", "80").output().unwrap());
     assert!(narrow.contains("@acme/shop") && narrow.contains("ways in"), "{narrow}");
-    assert!(!table.contains('\u{1b}') && !(list.to_string() + &table).contains("secret-value"), "{table}");
+    assert!(
+        !table.contains('\u{1b}') && !(list.to_string() + &table).contains("secret-value"),
+        "{table}"
+    );
 
     // An application, pm2's name and a script's path are targets; what all share is not.
     let found = |target: &str| {
@@ -93,19 +105,30 @@ fn three_of_a_kind_are_told_apart() {
         ("mailer", &running[2]),
         (folder.join("billing/app.js").to_str().unwrap(), &running[1]),
     ] {
-        assert!(found(target).starts_with(&format!("{} is Node", node.pid())), "{target}: {}", found(target));
+        assert!(
+            found(target).starts_with(&format!("{} is Node", node.pid())),
+            "{target}: {}",
+            found(target)
+        );
     }
     let parent = folder.join("mail");
-    let relative = nodescope(&["dump", "--json", "./app.js"]).current_dir(&parent).output().unwrap();
+    let relative =
+        nodescope(&["dump", "--json", "./app.js"]).current_dir(&parent).output().unwrap();
     let dump: Value = serde_json::from_slice(&relative.stdout).unwrap();
     assert_eq!(dump["pid"], u64::from(running[2].0.id()), "{dump}");
     let name = folder.file_name().unwrap().to_str().unwrap();
-    fails(&["record", &format!("{name}/"), "-d", "1s"], 2, "@acme/shop: node app.js", "name one by its pid");
+    fails(
+        &["record", &format!("{name}/"), "-d", "1s"],
+        2,
+        "@acme/shop: node app.js",
+        "name one by its pid",
+    );
 }
 
 /// The one recording in a folder.
 fn written(folder: &std::path::Path) -> String {
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().display().to_string());
+    let files =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().display().to_string());
     let found: Vec<String> = files.filter(|path| path.ends_with(".nodescope")).collect();
     assert_eq!(found.len(), 1, "{found:?}");
     found[0].clone()
@@ -131,12 +154,17 @@ fn a_recording_says_which_process_it_was() {
         let report = json(&["report", "--json", &file]);
         assert_eq!(report["command"], "node app.js --token=…", "{way}");
         let process = &report["processes"][0];
-        assert_eq!((&process["app"], &process["command"]), (&value!("@acme/shop"), &report["command"]));
+        assert_eq!(
+            (&process["app"], &process["command"]),
+            (&value!("@acme/shop"), &report["command"])
+        );
         assert_eq!(process["folder"], folder.join("shop").to_str().unwrap(), "{way}");
         assert_eq!(process["ports"], value!([port(&scratch, "shop")]), "{way}");
         assert_eq!(process["pid"], u64::from(node.0.id()));
         let page = succeeds(&["export", &file, "-o", "-", "--to", "html"]);
-        assert!(page.contains(&format!("<title>@acme/shop · pid {} · nodescope</title>", node.pid())));
+        assert!(
+            page.contains(&format!("<title>@acme/shop · pid {} · nodescope</title>", node.pid()))
+        );
         assert!(!page.contains("secret-value"));
         let picture = succeeds(&["export", &file, "-o", "-", "--to", "svg"]);
         assert!(picture.contains(&format!("@acme/shop {} · ", node.pid())), "{}", &picture[..2000]);
@@ -161,15 +189,13 @@ fn a_launcher_is_not_what_a_recording_is_about() {
     let scratch = Scratch::new("identity-launcher");
     for package in ["npm", "lodash"] {
         fs::create_dir_all(scratch.0.join("node_modules").join(package)).unwrap();
-        let text =
-            "module.exports = function burn(ms) { const end = Date.now() + ms; while (Date.now() < end); };";
+        let text = "module.exports = function burn(ms) { const end = Date.now() + ms; while (Date.now() < end); };";
         fs::write(scratch.0.join("node_modules").join(package).join("index.js"), text).unwrap();
     }
     // The child runs until it was seen to be what it is.
     let child = burning("lodash", 900, "setTimeout(() => {}, 3000);");
     scratch.file("tests.js", child.as_bytes());
-    let launch =
-        "require('child_process').spawn(process.execPath, ['tests.js', 'run'], { stdio: 'inherit' });";
+    let launch = "require('child_process').spawn(process.execPath, ['tests.js', 'run'], { stdio: 'inherit' });";
     let launcher = scratch.file("npx", burning("npm", 1800, launch).as_bytes());
     let out = scratch.path("a.nodescope");
     let words = ["record", "-F", "499", "-o", &out, "--", "node", &launcher, "tests", "run"];
@@ -179,8 +205,12 @@ fn a_launcher_is_not_what_a_recording_is_about() {
     assert_eq!(report["packages"][0]["name"], "lodash", "{}", report["packages"]);
     assert!(!report["packages"].to_string().contains("\"npm\""), "{}", report["packages"]);
     assert_eq!(report["command"], "node tests.js …");
-    let launchers: Vec<bool> =
-        report["processes"].as_array().unwrap().iter().map(|row| row["is_launcher"] == true).collect();
+    let launchers: Vec<bool> = report["processes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["is_launcher"] == true)
+        .collect();
     assert_eq!(launchers.first(), Some(&false), "{}", report["processes"]);
     assert!(launchers.contains(&true), "{}", report["processes"]);
     assert!(!stdout(&output).contains("npm packages, npm caused"), "{}", stdout(&output));

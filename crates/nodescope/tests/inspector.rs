@@ -2,7 +2,11 @@
 //! and nothing left behind: no open port, no process that hangs or has died.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -14,8 +18,8 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use program::inspected::{
-    BUSY, Target, free_port, has, is_listening, is_open, lines, newest, record, send, share, wait_until,
-    words,
+    BUSY, Target, free_port, has, is_listening, is_open, lines, newest, record, send, share,
+    wait_until, words,
 };
 use program::running::function;
 use program::{Scratch, fails, json, nodescope, stderr, stdout};
@@ -25,7 +29,8 @@ use serde_json::Value;
 fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
     let said = scratch.path("said");
     let log = fs::File::create(&said).unwrap();
-    let recorder = nodescope(&words(pid, out, more)).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+    let recorder =
+        nodescope(&words(pid, out, more)).stdout(Stdio::null()).stderr(log).spawn().unwrap();
     let has_window = || fs::metadata(format!("{out}.part")).is_ok_and(|meta| meta.len() > 1000);
     wait_until("the first window", Duration::from_secs(60), has_window);
     recorder
@@ -79,7 +84,9 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
          }} else {{ process.debugPort = {port}; setInterval(() => spin(3e6), 10); }}"
     );
     let target = Target::start(&scratch, &node, &[], &text, &[]);
-    for (name, more) in [("after", ["-d", "1s"].as_slice()), ("turn", &["-d", "6s", "--each", "700ms"])] {
+    for (name, more) in
+        [("after", ["-d", "1s"].as_slice()), ("turn", &["-d", "6s", "--each", "700ms"])]
+    {
         let out = scratch.path(&format!("{name}.nodescope"));
         let output = record(&target.pid(), &out, more);
         let report = json(&["report", "--json", &out]);
@@ -88,8 +95,10 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
         pids.sort_unstable();
         pids.dedup();
         assert_eq!(pids.len(), 4, "{name}: {}\n{}", report["threads"], stderr(&output));
-        let primary =
-            format!("process {} is the primary of a cluster: recording its 4 workers", target.pid());
+        let primary = format!(
+            "process {} is the primary of a cluster: recording its 4 workers",
+            target.pid()
+        );
         assert!(stderr(&output).contains(&primary), "{name}: {}", stderr(&output));
         assert!(!is_open(port) && !is_open(target.port), "{name}");
         for pid in pids {
@@ -99,7 +108,12 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
     // Node's own cluster would open the inspectors of all workers.
     let out = scratch.path("primary.nodescope");
     let alone = words(&target.pid(), &out, &["--no-children"]).join(" ");
-    fails(&alone.split(' ').collect::<Vec<_>>(), 1, "is the primary of a cluster", "record its workers");
+    fails(
+        &alone.split(' ').collect::<Vec<_>>(),
+        1,
+        "is the primary of a cluster",
+        "record its workers",
+    );
     assert!(!is_open(port) && !is_open(target.port));
 }
 
@@ -121,7 +135,11 @@ fn a_target_that_is_told_to_end_ends() {
                 std::thread::sleep(Duration::from_millis(2));
             }
             println!("Node {release}, {kind}: ended {:?} after SIGTERM", start.elapsed());
-            assert_eq!(status.unwrap_or_else(|| panic!("{release}: it hangs")).code(), code, "{release}");
+            assert_eq!(
+                status.unwrap_or_else(|| panic!("{release}: it hangs")).code(),
+                code,
+                "{release}"
+            );
             assert!(
                 recorder.wait().unwrap().success(),
                 "{}",
@@ -142,7 +160,11 @@ fn ctrl_c_keeps_what_was_seen_and_closes_the_port() {
         let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h"]);
         assert!(is_open(target.port), "{release}");
         send("INT", &recorder.id().to_string());
-        assert!(recorder.wait().unwrap().success(), "{}", fs::read_to_string(scratch.path("said")).unwrap());
+        assert!(
+            recorder.wait().unwrap().success(),
+            "{}",
+            fs::read_to_string(scratch.path("said")).unwrap()
+        );
         assert!(target.is_as_before(), "{release}");
         assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 10, "{release}");
         assert!(!Path::new(&format!("{out}.part")).exists());
@@ -155,7 +177,12 @@ fn is_one_growing_recording(part: &[u8]) {
     let mut finished = Vec::new();
     profile::file::write(&profile::file::read(part).unwrap(), &mut finished).unwrap();
     println!("{} bytes, {} finished", part.len(), finished.len());
-    assert!(part.len() * 10 <= finished.len() * 13, "{} bytes, {} finished", part.len(), finished.len());
+    assert!(
+        part.len() * 10 <= finished.len() * 13,
+        "{} bytes, {} finished",
+        part.len(),
+        finished.len()
+    );
 }
 
 /// The target closes the port itself, and what was recorded opens.
@@ -177,7 +204,9 @@ fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
         is_one_growing_recording(&fs::read(&part).unwrap());
     };
     let nodes = lines();
-    std::thread::scope(|scope| nodes.iter().for_each(|node| drop(scope.spawn(move || check(node)))));
+    std::thread::scope(|scope| {
+        nodes.iter().for_each(|node| drop(scope.spawn(move || check(node))))
+    });
 }
 
 /// A port that opens after the recorder was killed: the target is in one long native call when it is signalled, and has
@@ -195,12 +224,16 @@ fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
         let (pid, out) = (target.pid(), scratch.path("a.nodescope"));
         let said = fs::File::create(scratch.path("said")).unwrap();
         let mut recorder = nodescope(&words(&pid, &out, &[])).stderr(said).spawn().unwrap();
-        wait_until("the warning", Duration::from_secs(20), || has(&scratch, "said", "opening the inspector"));
+        wait_until("the warning", Duration::from_secs(20), || {
+            has(&scratch, "said", "opening the inspector")
+        });
         // The moment of the signal cannot be seen from outside.
         std::thread::sleep(Duration::from_millis(2500));
         recorder.kill().unwrap();
         recorder.wait().unwrap();
-        wait_until("opening", Duration::from_secs(30), || has(&scratch, "log", "Debugger listening"));
+        wait_until("opening", Duration::from_secs(30), || {
+            has(&scratch, "log", "Debugger listening")
+        });
         let after = wait_until("closing", Duration::from_secs(20), || !is_listening(target.port));
         println!("Node {release}: closed {after:?} after it opened");
         assert!(target.is_as_before(), "{release}");
@@ -238,8 +271,9 @@ fn a_stopped_target_is_given_up_and_closed_later() {
 fn a_stopped_recorder_does_no_harm() {
     let Some(node) = newest() else { return };
     let scratch = Scratch::new("inspector-stopped-recorder");
-    let text =
-        format!("{BUSY} setInterval(() => require('fs').writeFileSync('alive', String(Date.now())), 100);");
+    let text = format!(
+        "{BUSY} setInterval(() => require('fs').writeFileSync('alive', String(Date.now())), 100);"
+    );
     let target = Target::start(&scratch, &node, &[], &text, &[]);
     let mut recorder = begin(&scratch, &target.pid(), &scratch.path("a.nodescope"), &["-d", "1h"]);
     send("STOP", &recorder.id().to_string());
@@ -277,7 +311,10 @@ fn a_port_that_was_open_stays_open() {
         let out = scratch.path("a.nodescope");
         let output = record(&target.pid(), &out, &["-d", "1500ms"]);
         assert!(!stderr(&output).contains("opening"), "{release}: {}", stderr(&output));
-        assert!(is_open(target.port) && target.running.0.try_wait().unwrap().is_none(), "{release}");
+        assert!(
+            is_open(target.port) && target.running.0.try_wait().unwrap().is_none(),
+            "{release}"
+        );
         // The same by its address alone.
         let (address, out) = (format!("localhost:{}", target.port), scratch.path("b.folded"));
         let words = ["record", "--connect", &address, "-d", "1500ms", "-o", &out];
@@ -366,12 +403,19 @@ fn calls_are_counted_exactly() {
         let scratch = Scratch::new(&format!("inspector-calls-{release}"));
         let target = Target::start(&scratch, &node, &[], text, &[]);
         let out = scratch.path("a.nodescope");
-        let mut recorder = begin(&scratch, &target.pid(), &out, &["-d", "1h", "--calls", "-F", "499"]);
+        let mut recorder =
+            begin(&scratch, &target.pid(), &out, &["-d", "1h", "--calls", "-F", "499"]);
         fs::write(scratch.path("go"), "").unwrap();
-        wait_until("all calls", Duration::from_secs(60), || Path::new(&scratch.path("done")).exists());
+        wait_until("all calls", Duration::from_secs(60), || {
+            Path::new(&scratch.path("done")).exists()
+        });
         std::thread::sleep(Duration::from_millis(200));
         send("INT", &recorder.id().to_string());
-        assert!(recorder.wait().unwrap().success(), "{}", fs::read_to_string(scratch.path("said")).unwrap());
+        assert!(
+            recorder.wait().unwrap().success(),
+            "{}",
+            fs::read_to_string(scratch.path("said")).unwrap()
+        );
         let report = json(&["report", "--json", &out]);
         let calls = |name: &str| -> Vec<(u64, Option<u64>)> {
             let rows = report["calls"].as_array().unwrap().iter().filter(|row| row["name"] == name);
@@ -380,7 +424,8 @@ fn calls_are_counted_exactly() {
         assert_eq!(calls("often"), [(70_000, Some(3))], "{release}");
         assert_eq!(calls("seldom"), [(700, Some(4))], "{release}");
         assert_eq!(calls("spin"), [(72_200, Some(2))], "{release}");
-        let row = report["calls"].as_array().unwrap().iter().find(|row| row["name"] == "seldom").unwrap();
+        let row =
+            report["calls"].as_array().unwrap().iter().find(|row| row["name"] == "seldom").unwrap();
         assert!(row["mean_s"].as_f64().is_some_and(|mean| mean > 1e-6), "{release}: {row}");
     }
 }
@@ -391,7 +436,12 @@ fn what_cannot_be_is_said() {
     let scratch = Scratch::new("inspector-usage");
     let target = Target::start(&scratch, &node, &[], BUSY, &[]);
     let (pid, out) = (target.pid(), scratch.path("a.nodescope"));
-    fails(&["record", &pid, "--calls", "--via", "perf"], 2, "--calls needs the inspector", "--via inspector");
+    fails(
+        &["record", &pid, "--calls", "--via", "perf"],
+        2,
+        "--calls needs the inspector",
+        "--via inspector",
+    );
     fails(&["record", &pid, "--each", "1s"], 2, "--each needs the inspector", "--via inspector");
     fails(&words(&pid, &out, &["-F", "10000"]), 2, "slow a process down", "--force");
     fails(&words(&pid, &out, &["-e", "page-faults"]), 2, "--event needs perf events", "--via perf");
@@ -404,7 +454,12 @@ fn what_cannot_be_is_said() {
         &format!("{closed}: the connection"),
         "--connect",
     );
-    fails(&["record", &pid, "--connect", "localhost:9229"], 2, "which process is meant", "--connect");
+    fails(
+        &["record", &pid, "--connect", "localhost:9229"],
+        2,
+        "which process is meant",
+        "--connect",
+    );
     let own = std::process::id().to_string();
     fails(&words(&own, &out, &["--no-children"]), 1, "is not Node", "nodescope ps");
     // Something that listens and is no inspector.
@@ -416,7 +471,12 @@ fn what_cannot_be_is_said() {
             let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\n\r\n");
         }
     });
-    fails(&["record", "--connect", &address, "-o", &out], 1, "is no inspector", "--connect HOST:PORT");
+    fails(
+        &["record", "--connect", &address, "-o", &out],
+        1,
+        "is no inspector",
+        "--connect HOST:PORT",
+    );
     assert!(!Path::new(&format!("{out}.part")).exists(), "nothing was recorded");
     assert!(!stdout(&nodescope(&["record", "--help"]).output().unwrap()).is_empty());
 }

@@ -3,7 +3,11 @@
 //! ran.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it found")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it found"
+)]
 
 mod program;
 
@@ -114,7 +118,11 @@ fn check(release: &str, kind: &str, report: &Value, truth: Option<&Value>) -> f6
          listing its functions took {list_ms:.1} ms, beginning {start_ms:.1} ms"
     );
     let function = row(report, "cook").unwrap();
-    assert_eq!((&function["line"], &function["column"]), (&2.into(), &14.into()), "{release}, {kind}");
+    assert_eq!(
+        (&function["line"], &function["column"]),
+        (&2.into(), &14.into()),
+        "{release}, {kind}"
+    );
     assert!(cook + wash > 0.9, "{release}, {kind}: {}", report["functions"]);
     let (found, error) = cooks(report);
     let (expected, other_error) = truth.map_or((0.75, 0.0), cooks);
@@ -138,7 +146,8 @@ fn inlined_main(release: &str, node: &Path) -> f64 {
 #[test]
 fn inlined_functions_have_their_time() {
     let releases = releases();
-    let found = releases.iter().map(|(release, node)| inlined_main(release, node)).fold(0.0, f64::max);
+    let found =
+        releases.iter().map(|(release, node)| inlined_main(release, node)).fold(0.0, f64::max);
     assert!(releases.is_empty() || found > 0.5, "nothing was inlined: {found}");
 }
 
@@ -190,8 +199,12 @@ console.log('ready');";
     record(&target.pid(), &out, &["-d", "2s", "-F", "499"]);
     let used_s = target.cpu_s() - before_s;
     let report = json(&["report", "--json", &out]);
-    let ran: f64 =
-        report["functions"].as_array().unwrap().iter().map(|row| row["self"].as_f64().unwrap()).sum();
+    let ran: f64 = report["functions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["self"].as_f64().unwrap())
+        .sum();
     assert!(ran > 0.98, "{ran}: {}", report["functions"]);
     let names: Vec<&Value> =
         report["categories"].as_array().unwrap().iter().map(|row| &row["name"]).collect();

@@ -2,7 +2,11 @@
 //! runs beside this test.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it found")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it found"
+)]
 
 mod program;
 
@@ -22,7 +26,13 @@ fn shares_agree_with_cpu_prof() {
         let is_quiet = undisturbed(|| {
             let start = Instant::now();
             let own = Command::new(&node)
-                .args(["--cpu-prof", "--cpu-prof-interval", "1000", "--cpu-prof-name", "own.cpuprofile"])
+                .args([
+                    "--cpu-prof",
+                    "--cpu-prof-interval",
+                    "1000",
+                    "--cpu-prof-name",
+                    "own.cpuprofile",
+                ])
                 .args([&script, "8000"])
                 .current_dir(&scratch.0)
                 .output()
@@ -30,7 +40,8 @@ fn shares_agree_with_cpu_prof() {
             assert!(own.status.success());
             8.0 / start.elapsed().as_secs_f64()
         });
-        let (expected, n_own) = share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
+        let (expected, n_own) =
+            share(&json(&["report", "--json", &scratch.path("own.cpuprofile")]));
         let out = scratch.path("a.nodescope");
         let is_quiet = is_quiet
             && undisturbed(|| {
@@ -49,7 +60,11 @@ fn shares_agree_with_cpu_prof() {
             );
         }
         let log = fs::read_to_string(scratch.path("log")).unwrap();
-        assert_eq!(log.matches("Debugger attached").count(), 1, "closed without another talk: {log}");
+        assert_eq!(
+            log.matches("Debugger attached").count(),
+            1,
+            "closed without another talk: {log}"
+        );
         let report = json(&["report", "--json", &out]);
         let (found, n) = share(&report);
         println!(
@@ -63,7 +78,8 @@ fn shares_agree_with_cpu_prof() {
         for part in ["start_ns", "windows", "window_ns", "end_ns", "memory_bytes"] {
             assert!(cost[part].as_u64().unwrap() >= 1, "{release}, {part}: {cost}");
         }
-        let ours = report["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "nodescope");
+        let ours =
+            report["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "nodescope");
         assert_eq!(ours.count(), 0, "{release}: our own code is no sample");
         assert_eq!(report["losses"]["damage"], serde_json::json!([]), "{release}");
     }

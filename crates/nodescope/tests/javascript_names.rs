@@ -114,18 +114,22 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
             continue;
         };
         let Some(expected) = v8::name::parse(truth) else { continue };
-        let is_function = matches!(expected.kind, CodeKind::Function | CodeKind::Script | CodeKind::Eval);
+        let is_function =
+            matches!(expected.kind, CodeKind::Function | CodeKind::Script | CodeKind::Eval);
         match name {
             Err(Reason::OtherCode) if !is_function => {}
-            Err(reason) => score.unnamed.push(format!("{reason:?}: {truth}; frame {at} {frame:x?}")),
+            Err(reason) => {
+                score.unnamed.push(format!("{reason:?}: {truth}; frame {at} {frame:x?}"))
+            }
             Ok(name) => {
                 let function = seen.reader.function(name.function).unwrap();
                 if is_same(&expected, function, name.tier) {
                     score.right += 1;
                 } else {
-                    score
-                        .wrong
-                        .push(format!("{truth} is {:?} {function:?}; frame {at} {frame:x?}", name.tier));
+                    score.wrong.push(format!(
+                        "{truth} is {:?} {function:?}; frame {at} {frame:x?}",
+                        name.tier
+                    ));
                 }
             }
         }
@@ -173,14 +177,19 @@ fn a_node_without_flags_is_named_as_well() {
         let time = session.run(|seen| {
             samples += 1;
             named += seen.names.iter().flatten().count();
-            for reason in
-                seen.names.iter().filter_map(|name| name.as_ref().err()).filter(|reason| is_lost(**reason))
+            for reason in seen
+                .names
+                .iter()
+                .filter_map(|name| name.as_ref().err())
+                .filter(|reason| is_lost(**reason))
             {
                 *losses.entry(*reason).or_default() += 1;
             }
         });
-        let (each, reads) =
-            (time.as_micros() / samples.max(1), u128::from(session.memory.1.get()) / samples.max(1));
+        let (each, reads) = (
+            time.as_micros() / samples.max(1),
+            u128::from(session.memory.1.get()) / samples.max(1),
+        );
         let lost = losses.values().sum::<usize>();
         let share = named as f64 * 100.0 / (named + lost).max(1) as f64;
         println!(
@@ -255,8 +264,9 @@ fn check_nesting(seen: &Seen<'_>) -> Option<Result<(), Vec<String>>> {
     if is_whole && NESTING.iter().enumerate().all(is_right) {
         return Some(Ok(()));
     }
-    let text =
-        stack.iter().map(|(function, line, tier)| format!("{} {line} {tier:?}", function.display_name()));
+    let text = stack
+        .iter()
+        .map(|(function, line, tier)| format!("{} {line} {tier:?}", function.display_name()));
     Some(Err(text.collect()))
 }
 

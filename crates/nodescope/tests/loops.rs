@@ -1,7 +1,11 @@
 //! Event loops that block in every way, recorded, and compared with the program's own log of its turns.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -44,11 +48,16 @@ impl Recorded {
     fn read(out: &str, log: &Path) -> Self {
         let profile = file::read(&fs::read(out).unwrap()).unwrap();
         let start_ms = profile.meta().start_clock_s.unwrap() * 1e3;
-        let time_ns = |word: &str| ((word.parse::<f64>().unwrap() - start_ms) * 1e6).max(0.0) as u64;
+        let time_ns =
+            |word: &str| ((word.parse::<f64>().unwrap() - start_ms) * 1e6).max(0.0) as u64;
         let text = fs::read_to_string(log).unwrap_or_default();
         let logged = text.lines().map(|line| {
             let words: Vec<&str> = line.split(' ').collect();
-            Logged { kind: words[0].to_owned(), start_ns: time_ns(words[1]), end_ns: time_ns(words[2]) }
+            Logged {
+                kind: words[0].to_owned(),
+                start_ns: time_ns(words[1]),
+                end_ns: time_ns(words[2]),
+            }
         });
         let logged = logged.collect();
         let waits = waits(&profile);
@@ -94,14 +103,16 @@ impl Recorded {
 
     fn watched(&self) -> usize {
         let loops = self.profile.loops();
-        let is_watched =
-            |row: &usize| loops.problem[*row].some().is_none() && loops.end_ns[*row] > loops.start_ns[*row];
+        let is_watched = |row: &usize| {
+            loops.problem[*row].some().is_none() && loops.end_ns[*row] > loops.start_ns[*row]
+        };
         (0..loops.len()).filter(is_watched).count()
     }
 
     fn describe(&self) -> String {
         let turns = self.profile.long_turns();
-        let logged = self.logged.iter().map(|one| format!("{} {}..{}", one.kind, one.start_ns, one.end_ns));
+        let logged =
+            self.logged.iter().map(|one| format!("{} {}..{}", one.kind, one.start_ns, one.end_ns));
         let waits = self.waits.iter().map(|wait| format!("{} {:?}", wait.weight_ns, wait.names));
         format!(
             "{:#?}\n{:#?}\n{:#?}\n{:?}",
@@ -148,10 +159,12 @@ impl Given {
     /// Starts a Node that blocks in these ways, records it, and reads what came out.
     fn record(&self, node: &Path, kinds: &str, options: &[&str]) -> Recorded {
         let log = self.log.display().to_string();
-        let node = Running::start(Command::new(node).args([&self.script, &log, &self.fifo, kinds, "120"]));
+        let node =
+            Running::start(Command::new(node).args([&self.script, &log, &self.fifo, kinds, "120"]));
         // On a busy machine a worker takes long to begin.
         let end = Instant::now() + Duration::from_secs(30);
-        let has_worker = || fs::read_to_string(&self.log).is_ok_and(|text| text.contains("workerBlock"));
+        let has_worker =
+            || fs::read_to_string(&self.log).is_ok_and(|text| text.contains("workerBlock"));
         while kinds.contains("worker") && !has_worker() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -187,7 +200,11 @@ fn every_way_to_block_is_found() {
             ("atomicsBlock", &["futex"]),
             ("fifoBlock", &["openat", "open", "read"]),
         ] {
-            assert!(recorded.waited(function, calls), "{release}, {function}: {}", recorded.describe());
+            assert!(
+                recorded.waited(function, calls),
+                "{release}, {function}: {}",
+                recorded.describe()
+            );
         }
         let lane = &recorded.profile.lanes()[0];
         assert_eq!(recorded.profile.text(lane.name), "cpu-clock", "waiting is no use of the CPU");
@@ -235,7 +252,11 @@ fn debian_is_watched() {
     fs::write(folder.join("blocks.js"), BLOCKS).unwrap();
     let mut command = Command::new("chroot");
     let place = |name: &str| format!("/tmp/{inside}/{name}");
-    command.arg(&root).arg("/usr/bin/node").args([&place("blocks.js"), &place("log"), &place("fifo")]);
+    command.arg(&root).arg("/usr/bin/node").args([
+        &place("blocks.js"),
+        &place("log"),
+        &place("fifo"),
+    ]);
     if !Command::new("chroot")
         .arg(&root)
         .args(["/usr/bin/node", "-v"])
@@ -256,8 +277,10 @@ fn debian_is_watched() {
 }
 
 fn check_build(what: &str, recorded: &Recorded) {
-    let (main, worker) =
-        (recorded.found("childBlock") + recorded.found("atomicsBlock"), recorded.found("workerBlock"));
+    let (main, worker) = (
+        recorded.found("childBlock") + recorded.found("atomicsBlock"),
+        recorded.found("workerBlock"),
+    );
     println!("{what}: {main} blocks of the main loop, {worker} of a worker's");
     assert!(main > 0 && worker > 0, "{what}: {}", recorded.describe());
     recorded.has_no_other(what);
@@ -274,12 +297,17 @@ fn work_before_the_first_poll_is_a_start() {
         let sum = 0;
         for (let i = 0; i < 3e7; i++) sum += Math.sqrt(i);
         setTimeout(() => {}, 300);";
-    for (release, node) in nodes().into_iter().filter(|(release, _)| ["18.20.8", "24.21.0"].contains(release))
+    for (release, node) in
+        nodes().into_iter().filter(|(release, _)| ["18.20.8", "24.21.0"].contains(release))
     {
         let scratch = Scratch::new(&format!("start-{release}"));
-        let (script, out) = (scratch.file("start.js", script.as_bytes()), scratch.path("a.nodescope"));
-        let output =
-            nodescope(&["record", "-F", "999", "-o", &out, "--"]).arg(node).arg(script).output().unwrap();
+        let (script, out) =
+            (scratch.file("start.js", script.as_bytes()), scratch.path("a.nodescope"));
+        let output = nodescope(&["record", "-F", "999", "-o", &out, "--"])
+            .arg(node)
+            .arg(script)
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         let recorded = Recorded::read(&out, Path::new("/nonexistent"));
         let starts = recorded.turns(TurnKind::Startup);
@@ -379,7 +407,8 @@ impl Drop for Freezer {
         let _ = fs::write(self.folder.join(self.file), self.words[1]);
         // What runs in it goes back to the root.
         let root = self.folder.parent().unwrap().join("cgroup.procs");
-        for pid in fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default().lines() {
+        for pid in fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default().lines()
+        {
             let _ = fs::write(&root, pid);
         }
         let _ = fs::remove_dir(&self.folder);
@@ -394,7 +423,8 @@ fn a_busy_loop_that_turns_is_healthy() {
     let script =
         "console.log('ready'); function spin() { let sum = 0; for (let i = 0; i < 4e5; i++) sum += i; }
         const turn = () => { spin(); setImmediate(turn); }; turn(); setInterval(spin, 7);";
-    for (release, node) in nodes().into_iter().filter(|(release, _)| ["18.20.8", "26.10.0"].contains(release))
+    for (release, node) in
+        nodes().into_iter().filter(|(release, _)| ["18.20.8", "26.10.0"].contains(release))
     {
         let scratch = Scratch::new(&format!("healthy-{release}"));
         let node = Running::start(Command::new(node).args(["-e", script]));
@@ -461,8 +491,15 @@ fn a_limit_is_told_from_slow_code() {
     let sum = |part: fn(&LongTurn) -> u64| turns.iter().map(part).sum::<u64>() as f64;
     let (length, run) = (sum(|turn| turn.end_ns - turn.start_ns), sum(|turn| turn.run_ns));
     let (ready, throttled) = (sum(|turn| turn.ready_ns), sum(|turn| turn.throttled_ns));
-    println!("limited: {} turns, {length} ns: run {run}, ready {ready}, throttled {throttled}", turns.len());
-    assert!(turns.len() >= 3 && ready > 0.6 * length && run < 0.3 * length, "{}", recorded.describe());
+    println!(
+        "limited: {} turns, {length} ns: run {run}, ready {ready}, throttled {throttled}",
+        turns.len()
+    );
+    assert!(
+        turns.len() >= 3 && ready > 0.6 * length && run < 0.3 * length,
+        "{}",
+        recorded.describe()
+    );
     assert!(throttled > 0.2 * length && throttled <= ready, "{}", recorded.describe());
     let seconds = recorded.profile.seconds();
     let (periods, held) =

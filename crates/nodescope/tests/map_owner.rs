@@ -1,7 +1,11 @@
 //! Perf maps lie where every user may write: only those of the target's user and of root are believed.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -75,9 +79,11 @@ fn a_map_of_another_user_names_nothing() {
         let _map = Forged::new(&node.pid(), owner);
         let (report, said) = recorded(&scratch, &node.pid());
         assert_eq!(has_function(&report, "forged"), is_believed, "{owner}: {said}");
-        let sentence = format!("it belongs to user {STRANGER}, neither root nor the user of the process");
+        let sentence =
+            format!("it belongs to user {STRANGER}, neither root nor the user of the process");
         assert_eq!(said.matches(&sentence).count(), usize::from(!is_believed), "{said}");
-        let unnamed = &report["losses"]["unnamed"]["generated code whose perf map belongs to another user"];
+        let unnamed =
+            &report["losses"]["unnamed"]["generated code whose perf map belongs to another user"];
         assert_eq!(unnamed.as_u64().unwrap_or(0) > 0, !is_believed, "{}", report["losses"]);
     }
 }
@@ -120,8 +126,11 @@ fn a_command_may_change_its_user() {
         const work = 'const end = Date.now() + 1500; function honest() { while (Date.now() < end); } honest();';
         spawnSync(process.execPath, [...process.argv.slice(2), '-e', work], { cwd: process.argv[1] });";
     let out = scratch.path("a.nodescope");
-    let words = [&["record", "--no-heap", "-F", "499", "-o", &out, "--", "node", "-e", text, &folder], NAMES]
-        .concat();
+    let words = [
+        &["record", "--no-heap", "-F", "499", "-o", &out, "--", "node", "-e", text, &folder],
+        NAMES,
+    ]
+    .concat();
     let output = nodescope(&words).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);
@@ -149,7 +158,11 @@ fn the_map_of_an_older_recording_is_compared_too() {
         (vec!["report", "--json", &input, "--perf-map", &given], true),
     ] {
         assert_eq!(has_function(&json(&words), "forged"), is_believed, "{words:?}");
-        assert_eq!(stderr(&run(&words)).contains("belongs to user 54321"), !is_believed, "{words:?}");
+        assert_eq!(
+            stderr(&run(&words)).contains("belongs to user 54321"),
+            !is_believed,
+            "{words:?}"
+        );
     }
     chown(&map.0, Some(0), Some(0)).unwrap();
     assert!(has_function(&json(&["report", "--json", &input]), "forged"));

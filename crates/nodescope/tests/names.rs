@@ -2,7 +2,11 @@
 //! of Node is needed, and each function of the program has exactly its own name and place.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -12,7 +16,8 @@ use program::running::{can_record, nodes, record_command};
 use program::{Scratch, json};
 
 /// Each kind of function burns CPU by itself: a call of a common loop could be inlined or not.
-const BODY: &str = "let sum = 0; for (let i = 0; i < 2e5; i++) sum += Math.sqrt(i ^ 3); return sum;";
+const BODY: &str =
+    "let sum = 0; for (let i = 0; i < 2e5; i++) sum += Math.sqrt(i ^ 3); return sum;";
 
 /// The functions of [`kinds`], by the names that a report must have, and the line where they begin.
 const KINDS: [(&str, u32); 18] = [
@@ -84,7 +89,9 @@ fn seen(out: &str, script: &str, thread: Option<&str>) -> BTreeSet<(String, u32)
     };
     rows.filter(is_ours)
         .filter(|row| row["self_samples"].as_u64().unwrap() > 0)
-        .map(|row| (row["name"].as_str().unwrap().to_owned(), row["line"].as_u64().unwrap_or(0) as u32))
+        .map(|row| {
+            (row["name"].as_str().unwrap().to_owned(), row["line"].as_u64().unwrap_or(0) as u32)
+        })
         .collect()
 }
 
@@ -121,7 +128,8 @@ fn workers_have_the_names_of_their_own_functions() {
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("worker-names-{release}"));
         scratch.file("kinds.cjs", program(3000).as_bytes());
-        let other = "function other() { BODY }\nwhile (process.cpuUsage().user / 1000 < 3000) other();";
+        let other =
+            "function other() { BODY }\nwhile (process.cpuUsage().user / 1000 < 3000) other();";
         scratch.file("other.mjs", other.replace("BODY", BODY).as_bytes());
         let main = "const { Worker } = require('worker_threads');
 new Worker(__dirname + '/kinds.cjs'); new Worker(__dirname + '/other.mjs');
@@ -137,9 +145,13 @@ const timer = setInterval(() => { if (process.cpuUsage().user / 1000 > 3000) cle
         for tid in &tids {
             let names = |script: &str| seen(&out, script, Some(tid));
             let [kinds, other, own] = ["kinds.cjs", "other.mjs", "main.cjs"].map(names);
-            let has = |rows: &BTreeSet<(String, u32)>, name: &str| rows.iter().any(|row| row.0 == name);
+            let has =
+                |rows: &BTreeSet<(String, u32)>, name: &str| rows.iter().any(|row| row.0 == name);
             let is = [has(&kinds, "plain"), has(&other, "other"), has(&own, "own")];
-            assert!(is.iter().filter(|is| **is).count() <= 1, "{release}: one isolate, one program: {is:?}");
+            assert!(
+                is.iter().filter(|is| **is).count() <= 1,
+                "{release}: one isolate, one program: {is:?}"
+            );
             found.extend(is.iter().position(|is| *is));
             if is[0] {
                 println!("Node {release}: thread {tid} of {}", tids.len());

@@ -1,7 +1,11 @@
 //! A program of nodescope's own that crashes while it records: it is told as our own crash, and no sample is lost.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it measured")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it measured"
+)]
 
 mod program;
 
@@ -28,7 +32,12 @@ fn start(scratch: &Scratch) -> Running {
 fn record(node: &Running, seconds: &str, out: &str, variables: &[(&str, &str)]) -> Child {
     let words = ["record", &node.pid(), "-d", seconds, "-F", "499", "-o", out];
     let mut command = nodescope(&words);
-    command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    command
+        .envs(variables.iter().copied())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 /// The program that reads names for a recorder.
@@ -39,13 +48,20 @@ fn reader_of(recorder: &Child) -> Option<u32> {
 /// No sample was lost, and none is there twice: they add up to the CPU time that the kernel has counted.
 fn all_samples_are_there(report: &Value) {
     let losses = &report["losses"];
-    let (cpu_s, sampled_s) = (losses["cpu_s"].as_f64().unwrap(), report["weight"].as_f64().unwrap() / 1e9);
+    let (cpu_s, sampled_s) =
+        (losses["cpu_s"].as_f64().unwrap(), report["weight"].as_f64().unwrap() / 1e9);
     let samples = report["samples"].as_f64().unwrap();
     println!("{samples} samples of {sampled_s:.3} s, the kernel counts {cpu_s:.3} s");
     assert_eq!((&losses["lost"], &losses["unsampled_s"]), (&0.into(), &0.0.into()), "{losses}");
     // The kernel counts in ticks, and the recorder begins and ends between two looks.
-    assert!((sampled_s - cpu_s).abs() <= 0.02 * cpu_s + 0.1, "{sampled_s} s of {cpu_s} s: {losses}");
-    assert!((samples - sampled_s * RATE).abs() <= 0.02 * samples + 5.0, "{samples} in {sampled_s} s");
+    assert!(
+        (sampled_s - cpu_s).abs() <= 0.02 * cpu_s + 0.1,
+        "{sampled_s} s of {cpu_s} s: {losses}"
+    );
+    assert!(
+        (samples - sampled_s * RATE).abs() <= 0.02 * samples + 5.0,
+        "{samples} in {sampled_s} s"
+    );
 }
 
 fn notes(report: &Value) -> String {
@@ -62,14 +78,18 @@ fn end(recorder: Child) -> Output {
 fn named(report: &Value) -> f64 {
     let rows = report["functions"].as_array().unwrap().iter();
     let count = |row: &Value| row["total_samples"].as_f64().unwrap();
-    rows.filter(|row| ["heavy", "light"].contains(&row["name"].as_str().unwrap())).map(count).sum::<f64>()
+    rows.filter(|row| ["heavy", "light"].contains(&row["name"].as_str().unwrap()))
+        .map(count)
+        .sum::<f64>()
         / report["samples"].as_f64().unwrap()
 }
 
 /// Whether programs of ours do so: those that are released do not.
 fn crashes_on_demand() -> bool {
     if !cfg!(debug_assertions) {
-        println!("skipped: a program of ours that panics: in a release build none does so on demand");
+        println!(
+            "skipped: a program of ours that panics: in a release build none does so on demand"
+        );
     }
     cfg!(debug_assertions)
 }
@@ -88,7 +108,9 @@ fn a_reader_that_is_killed_costs_no_sample() {
         samples = wait_for_samples(&part, samples + 300);
         let before = reader_of(&recorder).unwrap();
         send(signal, &before.to_string());
-        wait_until("another reader", LONG, || reader_of(&recorder).is_some_and(|pid| pid != before));
+        wait_until("another reader", LONG, || {
+            reader_of(&recorder).is_some_and(|pid| pid != before)
+        });
     }
     wait_for_samples(&part, samples + 600);
     send("INT", &recorder.id().to_string());
@@ -139,7 +161,8 @@ fn a_reader_that_panics_is_reported_with_its_message() {
     assert!(!notes.contains("blocks every reader"), "it is not the target's fault: {notes}");
     // Five that read names, and one that does not.
     assert_eq!(report["losses"]["helper_crashes"], 6, "{}", report["losses"]);
-    let unwalked = report["functions"].as_array().unwrap().iter().find(|row| row["name"] == "… not walked");
+    let unwalked =
+        report["functions"].as_array().unwrap().iter().find(|row| row["name"] == "… not walked");
     assert!(unwalked.is_some(), "samples that no reader has walked have no root");
 }
 

@@ -1,7 +1,11 @@
 //! perf.data as perf records it here, in every form, against `perf script --no-demangle --no-inline` of the same
 //! file: each sample's time, thread and period, and each frame's name and module.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -26,7 +30,12 @@ function work() { JSON.parse(JSON.stringify(Array.from({ length: 500 }, (_, i) =
 ";
 
 /// A recording of node by perf, and what perf says of it. `None` where perf cannot record, with the reason printed.
-fn record(scratch: &Scratch, name: &str, options: &[&str], node_flags: &[&str]) -> Option<(String, String)> {
+fn record(
+    scratch: &Scratch,
+    name: &str,
+    options: &[&str],
+    node_flags: &[&str],
+) -> Option<(String, String)> {
     let (data, script) = (scratch.path(&format!("{name}.data")), scratch.path("busy.js"));
     fs::write(&script, PROGRAM).unwrap();
     let words = [&["record", "-q", "-o", &data], options, &["--", "node"], node_flags, &[&script]];
@@ -64,7 +73,8 @@ fn ours(data: &str, scratch: &Scratch) -> Profile {
 }
 
 fn theirs(text: &str) -> Profile {
-    let options = ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) };
+    let options =
+        ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) };
     formats::import(fs::File::open(text).unwrap(), options).unwrap()
 }
 
@@ -81,7 +91,10 @@ fn frames(profile: &Profile, lane: &Lane, row: usize) -> Vec<Symbol> {
     let name = |id: profile::StackId| {
         let frame = profile.frames().row(profile.stacks().frame[id.index()]);
         let module = profile.functions().row(frame.function).module;
-        (profile.text(frame.symbol).to_owned(), profile.module_name(module).unwrap_or_default().to_owned())
+        (
+            profile.text(frame.symbol).to_owned(),
+            profile.module_name(module).unwrap_or_default().to_owned(),
+        )
     };
     profile.ancestry(lane.samples.stack[row]).map(name).collect()
 }
@@ -105,7 +118,8 @@ impl Aliases {
 fn places_in(module: &str) -> BTreeMap<String, (u64, u64)> {
     let mut all = BTreeMap::new();
     for flags in [&["-S", "--defined-only"][..], &["-S", "--defined-only", "-D"]] {
-        let printed = Command::new("nm").args(flags).arg(module).output().map(|output| output.stdout);
+        let printed =
+            Command::new("nm").args(flags).arg(module).output().map(|output| output.stdout);
         for line in String::from_utf8_lossy(&printed.unwrap_or_default()).lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let (address, size, name) = match words[..] {
@@ -130,7 +144,11 @@ fn times(profile: &Profile, lane: &Lane) -> Vec<u64> {
 fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
     let mut aliases = Aliases(BTreeMap::new());
     let (our_lanes, their_lanes) = (lanes(ours), lanes(theirs));
-    assert_eq!(our_lanes.keys().collect::<Vec<_>>(), their_lanes.keys().collect::<Vec<_>>(), "{name}");
+    assert_eq!(
+        our_lanes.keys().collect::<Vec<_>>(),
+        their_lanes.keys().collect::<Vec<_>>(),
+        "{name}"
+    );
     let (mut count, mut broken, mut reused) = (0, 0, 0);
     let mut different = BTreeMap::<String, usize>::new();
     for (event, lane) in our_lanes {
@@ -146,7 +164,11 @@ fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
                 broken += 1;
                 continue;
             }
-            assert_eq!(found.len(), expected.len(), "{name} {event} {row}: {found:#?} {expected:#?}");
+            assert_eq!(
+                found.len(),
+                expected.len(),
+                "{name} {event} {row}: {found:#?} {expected:#?}"
+            );
             for (found, expected) in found.into_iter().zip(expected) {
                 count += 1;
                 if found == expected || is_nameless_jump(&expected.0) {
@@ -162,7 +184,10 @@ fn compare(name: &str, ours: &Profile, theirs: &Profile) -> usize {
     }
     assert!(different.is_empty(), "{name}: {different:#?}");
     // Where V8 used an address twice we show the last name, and perf any of them.
-    assert!(broken <= 3 && reused * 100 <= count, "{name}: {broken} chains, {reused} of {count} frames");
+    assert!(
+        broken <= 3 && reused * 100 <= count,
+        "{name}: {broken} chains, {reused} of {count} frames"
+    );
     count
 }
 
@@ -205,7 +230,8 @@ fn every_form_is_what_perf_script_says() {
         ("fixed period", &["-e", "cpu-clock", "-c", "2000000", "-g"], &[]),
     ];
     for (name, options, node_flags) in forms {
-        let Some((data, text)) = record(&scratch, &name.replace(' ', "-"), options, node_flags) else {
+        let Some((data, text)) = record(&scratch, &name.replace(' ', "-"), options, node_flags)
+        else {
             return;
         };
         let (ours, theirs) = (ours(&data, &scratch), theirs(&text));
@@ -240,7 +266,9 @@ fn stacks_begin_as_perf_unwinds_them() {
         // Where the copy ends, we say so, and perf does not.
         found.pop_if(|frame| frame.0 == "… deeper than the copy");
         at_root += usize::from(found.iter().any(|frame| ROOTS.contains(&&*frame.0)));
-        while expected.len() > found.len() && expected.pop_if(|frame| frame.0 == "[unknown]").is_some() {}
+        while expected.len() > found.len()
+            && expected.pop_if(|frame| frame.0 == "[unknown]").is_some()
+        {}
         let mut shared = begins(&found, &expected, &mut aliases);
         if shared == expected.len() {
             alike += 1;
@@ -261,7 +289,10 @@ fn stacks_begin_as_perf_unwinds_them() {
     println!(
         "of {count} stacks {alike} begin as perf's, {found_more} have a caller more; {at_root} reach a root"
     );
-    assert!(count > 100 && (alike + found_more) * 100 >= count * 97, "{alike} and {found_more} of {count}");
+    assert!(
+        count > 100 && (alike + found_more) * 100 >= count * 97,
+        "{alike} and {found_more} of {count}"
+    );
     assert!(alike * 100 >= count * 85, "{alike} of {count}");
     assert!(at_root * 100 >= count * 75, "{at_root} of {count}");
 }
@@ -286,7 +317,8 @@ fn copied_stacks_have_user_frames() {
     let lane = &profile.lanes()[0];
     assert_eq!(lane.samples.len(), 35);
     let is_user = |frame: &Symbol| !frame.1.starts_with("[kernel");
-    let user_frames = |row| frames(&profile, lane, row).iter().filter(|frame| is_user(frame)).count();
+    let user_frames =
+        |row| frames(&profile, lane, row).iter().filter(|frame| is_user(frame)).count();
     assert!((0..35).all(|row| user_frames(row) > 0));
 }
 
@@ -298,8 +330,11 @@ fn the_corpus_is_what_perf_script_says() {
     for case in ["file", "pipe", "zstd", "events", "jitdump"] {
         let data = scratch.path("perf.data");
         let packed = fs::File::open(input(&format!("perf-data-{case}"))).unwrap();
-        std::io::copy(&mut flate2::read::GzDecoder::new(packed), &mut fs::File::create(&data).unwrap())
-            .unwrap();
+        std::io::copy(
+            &mut flate2::read::GzDecoder::new(packed),
+            &mut fs::File::create(&data).unwrap(),
+        )
+        .unwrap();
         let Some(text) = script_of(&scratch, &data) else { return };
         let count = compare(case, &ours(&data, &scratch), &theirs(&text));
         println!("{case}: {count} frames are the same");
@@ -339,7 +374,12 @@ fn names_come_from_what_is_given() {
     fs::copy(&map, scratch.path("root/tmp/perf-17963.map")).unwrap();
     assert!(names(&["--root", &scratch.path("root")]) >= 1);
     for option in ["--perf-map", "--root", "--kallsyms"] {
-        fails(&["report", &input("perf-data-file"), option, "/does/not/exist"], 1, "cannot open", option);
+        fails(
+            &["report", &input("perf-data-file"), option, "/does/not/exist"],
+            1,
+            "cannot open",
+            option,
+        );
     }
 }
 

@@ -1,7 +1,11 @@
 //! A log of `node --prof`, recorded here, against `node --prof-process`: how often each C++ function was at work.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -45,13 +49,15 @@ fn functions_of_libraries_are_those_of_prof_process() {
     assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
     let ours = our_ticks(&log, &scratch);
     let theirs = their_ticks(&log, &scratch);
-    let mut most: Vec<(&String, &u64)> = theirs.iter().filter(|(name, _)| is_function(name)).collect();
+    let mut most: Vec<(&String, &u64)> =
+        theirs.iter().filter(|(name, _)| is_function(name)).collect();
     most.sort_by_key(|(name, ticks)| (std::cmp::Reverse(**ticks), (*name).clone()));
     assert!(most.len() >= MOST, "only {} functions: {theirs:#?}", most.len());
     let aliases = aliases(&libraries(&fs::read_to_string(&log).unwrap()));
     let mut compared = 0;
     for (name, ticks) in &most[..MOST] {
-        let names = aliases.get(*name).cloned().unwrap_or_else(|| BTreeSet::from([(*name).clone()]));
+        let names =
+            aliases.get(*name).cloned().unwrap_or_else(|| BTreeSet::from([(*name).clone()]));
         let found: u64 = names.iter().filter_map(|name| ours.get(name)).sum();
         println!("{found:>6} of {ticks:>6} ticks  {name}");
         assert_eq!(found, **ticks, "{name}, also called {names:?}; ours: {ours:#?}");
@@ -113,7 +119,9 @@ fn their_ticks(log: &str, scratch: &Scratch) -> BTreeMap<String, u64> {
     fs::create_dir(&tools).unwrap();
     for library in &libraries {
         let ticks = ticks_in(&text, library);
-        for (flags, ending) in [(&["-C", "-n", "-S"][..], "full"), (&["-C", "-n", "-S", "-D"], "dynamic")] {
+        for (flags, ending) in
+            [(&["-C", "-n", "-S"][..], "full"), (&["-C", "-n", "-S", "-D"], "dynamic")]
+        {
             let path = format!("{tools}/{}.{ending}", library.path.replace('/', "_"));
             fs::write(path, functions_with_ticks(&nm(flags, &library.path), &ticks)).unwrap();
         }
@@ -125,8 +133,11 @@ fn their_ticks(log: &str, scratch: &Scratch) -> BTreeMap<String, u64> {
         fs::write(&path, format!("#!/bin/sh\n{script}exit 0\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let mut lines: Vec<String> =
-        text.lines().filter(|line| !line.starts_with("shared-library,")).map(str::to_owned).collect();
+    let mut lines: Vec<String> = text
+        .lines()
+        .filter(|line| !line.starts_with("shared-library,"))
+        .map(str::to_owned)
+        .collect();
     let line = |library: &Library| {
         format!("shared-library,{},{:#x},{:#x},0", library.path, library.start, library.end)
     };
@@ -134,12 +145,14 @@ fn their_ticks(log: &str, scratch: &Scratch) -> BTreeMap<String, u64> {
     let helped = scratch.path("helped.log");
     fs::write(&helped, lines.join("\n") + "\n").unwrap();
     let path = format!("{tools}:{}", std::env::var("PATH").unwrap_or_default());
-    let output = Command::new("node").args(["--prof-process", &helped]).env("PATH", path).output().unwrap();
+    let output =
+        Command::new("node").args(["--prof-process", &helped]).env("PATH", path).output().unwrap();
     section(&String::from_utf8_lossy(&output.stdout), " [C++]:")
 }
 
 fn section(text: &str, title: &str) -> BTreeMap<String, u64> {
-    let lines = text.lines().skip_while(|line| *line != title).skip(2).take_while(|line| !line.is_empty());
+    let lines =
+        text.lines().skip_while(|line| *line != title).skip(2).take_while(|line| !line.is_empty());
     let mut ticks = BTreeMap::new();
     for line in lines {
         let words: Vec<&str> = line.split_whitespace().take(3).collect();
@@ -155,10 +168,12 @@ fn ticks_in(log: &str, library: &Library) -> BTreeSet<u64> {
     let ticks = log.lines().filter_map(|line| line.strip_prefix("tick,"));
     let addresses = ticks.flat_map(|fields| {
         let fields: Vec<&str> = fields.split(',').collect();
-        [0, 3]
-            .map(|at| fields.get(at).and_then(|text| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()))
+        [0, 3].map(|at| {
+            fields.get(at).and_then(|text| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok())
+        })
     });
-    let inside = addresses.flatten().filter(|address| (library.start..library.end).contains(address));
+    let inside =
+        addresses.flatten().filter(|address| (library.start..library.end).contains(address));
     inside.flat_map(|address| [address, address - library.start]).collect()
 }
 
@@ -173,7 +188,8 @@ fn address_of(line: &str) -> Option<u64> {
 
 /// Those lines of nm's whose functions have ticks, and the lines behind them, where the former end.
 fn functions_with_ticks(text: &str, ticks: &BTreeSet<u64>) -> String {
-    let lines: Vec<(u64, &str)> = text.lines().filter_map(|line| Some((address_of(line)?, line))).collect();
+    let lines: Vec<(u64, &str)> =
+        text.lines().filter_map(|line| Some((address_of(line)?, line))).collect();
     let mut kept = String::new();
     let mut was_kept = false;
     for functions in lines.chunk_by(|a, b| a.0 == b.0) {
@@ -196,7 +212,8 @@ fn aliases(libraries: &[Library]) -> BTreeMap<String, BTreeSet<String>> {
         let mut at: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
         for flags in [&["-C", "--defined-only"][..], &["-C", "--defined-only", "-D"]] {
             for line in nm(flags, &library.path).lines() {
-                if let (Some(address), Some(name)) = (address_of(line), line.splitn(3, ' ').nth(2)) {
+                if let (Some(address), Some(name)) = (address_of(line), line.splitn(3, ' ').nth(2))
+                {
                     at.entry(address).or_default().insert(plain(name));
                 }
             }

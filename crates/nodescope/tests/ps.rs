@@ -1,7 +1,11 @@
 //! `nodescope ps` on real processes: plain, renamed, clustered, with flags, with an inspector, and not Node at all.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -26,7 +30,8 @@ impl Running {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         // With --perf-basic-prof V8 leaves a log in the current folder.
-        let folder = arguments.iter().map(Path::new).find(|path| path.is_absolute()).and_then(Path::parent);
+        let folder =
+            arguments.iter().map(Path::new).find(|path| path.is_absolute()).and_then(Path::parent);
         command.current_dir(folder.unwrap_or(Path::new("/")));
         let mut spawned = command.env_remove("NODE_OPTIONS").spawn();
         // A process that another test starts holds the file that we have just written for a moment.
@@ -69,7 +74,10 @@ if (cluster.isMaster) {
 
 /// The real Node on the PATH, and its version.
 fn node() -> Option<(String, String)> {
-    let told = Command::new("node").args(["-p", "process.execPath + ' ' + process.version"]).output().ok()?;
+    let told = Command::new("node")
+        .args(["-p", "process.execPath + ' ' + process.version"])
+        .output()
+        .ok()?;
     let told = String::from_utf8(told.stdout).unwrap();
     told.trim().rsplit_once(' ').map(|(path, version)| (path.to_owned(), version.to_owned()))
 }
@@ -126,12 +134,15 @@ fn real_processes_are_told_by_their_elf() {
 
 #[test]
 fn a_cluster_is_seen_as_one() {
-    let Some((node, _)) = node() else { return println!("skipped: ps of a cluster: node is not here") };
+    let Some((node, _)) = node() else {
+        return println!("skipped: ps of a cluster: node is not here");
+    };
     let scratch = Scratch::new("ps-cluster");
     let primary = Running::start(&node, &[&scratch.file("cluster.js", CLUSTER.as_bytes())]);
     let list = json(&["ps", "--json"]);
     assert_eq!(find(&list, primary.pid()).unwrap()["role"]["kind"], "primary");
-    let workers = list.as_array().unwrap().iter().filter(|process| process["parent_pid"] == primary.pid());
+    let workers =
+        list.as_array().unwrap().iter().filter(|process| process["parent_pid"] == primary.pid());
     let mut numbers: Vec<u64> = workers
         .map(|worker| {
             assert_eq!(worker["role"]["kind"], "worker", "{worker}");
@@ -145,7 +156,9 @@ fn a_cluster_is_seen_as_one() {
 
 #[test]
 fn flags_open_ways() {
-    let Some((node, _)) = node() else { return println!("skipped: ps with flags: node is not here") };
+    let Some((node, _)) = node() else {
+        return println!("skipped: ps with flags: node is not here");
+    };
     let scratch = Scratch::new("ps-flags");
     let script = scratch.file("waiting.js", WAITING.as_bytes());
     let mapped = Running::start(&node, &["--perf_basic_prof", &script]);
@@ -158,7 +171,10 @@ fn flags_open_ways() {
     assert_eq!(process["ways"]["names"]["open"], true, "{process}");
     let map = process["perf_map"]["path"].as_str().unwrap();
     assert_eq!(process["perf_map"]["is_fresh"], true);
-    assert!(map.ends_with(&format!("/tmp/perf-{}.map", mapped.pid())) && fs::metadata(map).is_ok(), "{map}");
+    assert!(
+        map.ends_with(&format!("/tmp/perf-{}.map", mapped.pid())) && fs::metadata(map).is_ok(),
+        "{map}"
+    );
     // Node leaves its map behind.
     let map = format!("/tmp/perf-{}.map", mapped.pid());
 
@@ -193,7 +209,9 @@ fn an_ended_process_is_gone() {
 /// Others may be seen, but not looked into.
 #[test]
 fn other_users_see_less() {
-    let Some((node, _)) = node() else { return println!("skipped: ps as another user: node is not here") };
+    let Some((node, _)) = node() else {
+        return println!("skipped: ps as another user: node is not here");
+    };
     let scratch = Scratch::new("ps-user");
     let program = scratch.path("nodescope");
     fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
@@ -204,15 +222,22 @@ fn other_users_see_less() {
     while output.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
         output = run();
     }
-    let Ok(output) = output else { return println!("skipped: ps as another user: only root can become one") };
+    let Ok(output) = output else {
+        return println!("skipped: ps as another user: only root can become one");
+    };
     let list: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let process = find(&list, running.pid()).unwrap();
-    assert_eq!((&process["is_certain"], &process["node_version"]), (&Value::Bool(false), &Value::Null));
+    assert_eq!(
+        (&process["is_certain"], &process["node_version"]),
+        (&Value::Bool(false), &Value::Null)
+    );
     for way in ["perf", "names", "inspector"] {
         let why = process["ways"][way]["why"].as_str().unwrap();
         assert!(why.contains("(needs root)"), "{way}: {why}");
     }
-    assert!(process["command"].as_str().unwrap().ends_with(&format!("--perf-basic-prof {script} …")));
+    assert!(
+        process["command"].as_str().unwrap().ends_with(&format!("--perf-basic-prof {script} …"))
+    );
     let map = format!("/tmp/perf-{}.map", running.pid());
     drop(running);
     let _ = fs::remove_file(map);

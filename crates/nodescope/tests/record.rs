@@ -2,7 +2,11 @@
 //! a recording ends.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -24,10 +28,14 @@ fn a_command_has_its_shares_and_its_status() {
         return;
     }
     let scratch = Scratch::new("record-command");
-    let (script, out, used) =
-        (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("a.nodescope"), scratch.path("used"));
+    let (script, out, used) = (
+        scratch.file("shares.js", SHARES.as_bytes()),
+        scratch.path("a.nodescope"),
+        scratch.path("used"),
+    );
     let words =
-        [&["record", "-F", "999", "-o", &out, "--", "node"], NAMES, &[&script, "3000", &used]].concat();
+        [&["record", "-F", "999", "-o", &out, "--", "node"], NAMES, &[&script, "3000", &used]]
+            .concat();
     let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
     remove_map(&output);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
@@ -77,16 +85,20 @@ fn code_keeps_its_name_when_its_place_is_used_again() {
         require('fs').writeFileSync(process.argv[2], String(n));";
     let (script, out, rounds) =
         (scratch.file("reuse.js", text.as_bytes()), scratch.path("a.nodescope"), scratch.path("n"));
-    let words =
-        [&["record", "-F", "499", "-o", &out, "--", "node", "--expose-gc"], NAMES, &[&script, &rounds]]
-            .concat();
+    let words = [
+        &["record", "-F", "499", "-o", &out, "--", "node", "--expose-gc"],
+        NAMES,
+        &[&script, &rounds],
+    ]
+    .concat();
     let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
     remove_map(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     let rounds: usize = fs::read_to_string(rounds).unwrap().parse().unwrap();
     let report = json(&["report", "--json", &out]);
     let functions = report["functions"].as_array().unwrap();
-    let named = functions.iter().filter(|row| row["name"].as_str().unwrap().starts_with("round")).count();
+    let named =
+        functions.iter().filter(|row| row["name"].as_str().unwrap().starts_with("round")).count();
     println!("{named} of {rounds} rounds have their name");
     assert!(rounds >= 20 && named * 10 >= rounds * 9, "{named} of {rounds} rounds");
 }
@@ -102,24 +114,39 @@ fn a_process_shows_its_kernel_time_and_its_pool() {
         (function stat() { for (let i = 0; i < 500; i++) fs.statSync('/tmp'); setImmediate(stat); })();";
     let node = Running::node(&scratch, &[], text, &[]);
     let out = scratch.path("b.nodescope");
-    let output =
-        nodescope(&["record", &node.pid(), "-d", "1500ms", "-F", "499", "-o", &out]).output().unwrap();
+    let output = nodescope(&["record", &node.pid(), "-d", "1500ms", "-F", "499", "-o", &out])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);
-    let roles: Vec<&str> =
-        report["threads"].as_array().unwrap().iter().filter_map(|row| row["role"].as_str()).collect();
+    let roles: Vec<&str> = report["threads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| row["role"].as_str())
+        .collect();
     assert!(
-        roles.iter().any(|role| role.contains("main")) && roles.iter().any(|role| role.contains("pool")),
+        roles.iter().any(|role| role.contains("main"))
+            && roles.iter().any(|role| role.contains("pool")),
         "{roles:?}"
     );
-    let names: Vec<&str> =
-        report["functions"].as_array().unwrap().iter().filter_map(|row| row["name"].as_str()).collect();
+    let names: Vec<&str> = report["functions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| row["name"].as_str())
+        .collect();
     assert!(names.iter().any(|name| name.contains("sha512")), "{names:?}");
     if stderr(&output).contains("without the kernel's time") {
         println!("skipped: the kernel's time may not be seen here");
     } else {
-        let kernel = report["categories"].as_array().unwrap().iter().find(|row| row["category"] == "kernel");
-        assert!(kernel.is_some_and(|row| row["self"].as_f64().unwrap() > 0.02), "{}", report["categories"]);
+        let kernel =
+            report["categories"].as_array().unwrap().iter().find(|row| row["category"] == "kernel");
+        assert!(
+            kernel.is_some_and(|row| row["self"].as_f64().unwrap() > 0.02),
+            "{}",
+            report["categories"]
+        );
     }
 }
 
@@ -138,7 +165,10 @@ fn ctrl_c_keeps_what_was_seen() {
             .spawn()
             .unwrap();
         wait_for_samples(&format!("{out}.part"), 20);
-        Command::new("kill").args([&format!("-{signal}"), &recorder.id().to_string()]).status().unwrap();
+        Command::new("kill")
+            .args([&format!("-{signal}"), &recorder.id().to_string()])
+            .status()
+            .unwrap();
         let start = Instant::now();
         let output = recorder.wait_with_output().unwrap();
         assert!(output.status.success() && start.elapsed() < PATIENCE, "{}", stderr(&output));
@@ -209,7 +239,9 @@ fn children_are_followed_unless_not_wanted() {
     let pids = |time: &str, options: &[&str]| {
         let out = scratch.path("a.nodescope");
         let pid = node.pid();
-        let words = [&["record", &pid, "-d", time, "-F", "499", "--overwrite", "-o", &out], options].concat();
+        let words =
+            [&["record", &pid, "-d", time, "-F", "499", "--overwrite", "-o", &out], options]
+                .concat();
         let output = nodescope(&words).output().unwrap();
         let said = stderr(&output);
         if said.contains("used no CPU") {
@@ -247,11 +279,24 @@ fn hostile_maps_cost_nothing() {
     ] {
         assert!(Command::new(command).args(&arguments).status().unwrap().success());
         let (out, start) = (scratch.path("a.folded"), Instant::now());
-        let output =
-            nodescope(&["record", &node.pid(), "-d", "700ms", "-F", "499", "--overwrite", "-o", &out])
-                .output()
-                .unwrap();
-        assert!(output.status.success() && start.elapsed() < PATIENCE, "{command}: {}", stderr(&output));
+        let output = nodescope(&[
+            "record",
+            &node.pid(),
+            "-d",
+            "700ms",
+            "-F",
+            "499",
+            "--overwrite",
+            "-o",
+            &out,
+        ])
+        .output()
+        .unwrap();
+        assert!(
+            output.status.success() && start.elapsed() < PATIENCE,
+            "{command}: {}",
+            stderr(&output)
+        );
         let text = fs::read_to_string(&out).unwrap();
         assert!(text.len() > 100 && !text.contains("not for others"), "{command}: {text}");
         fs::remove_file(&map).unwrap();
@@ -269,7 +314,8 @@ fn a_process_is_found_by_its_words() {
     let one = Running::node(&scratch, &[], SHARES, &["20000"]);
     let samples = |options: &[&str]| {
         let out = scratch.path("a.nodescope");
-        let words = [&["record", "-d", "700ms", "-F", "499", "--overwrite", "-o", &out], options].concat();
+        let words =
+            [&["record", "-d", "700ms", "-F", "499", "--overwrite", "-o", &out], options].concat();
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{options:?}: {}", stderr(&output));
         let threads = json(&["report", "--json", &out])["threads"].as_array().unwrap().clone();
@@ -279,7 +325,10 @@ fn a_process_is_found_by_its_words() {
         pids
     };
     assert_eq!(samples(&[&word]), [one.pid()]);
-    assert_eq!(samples(&["--match", &format!("^node .*{}", word.rsplit('/').nth(1).unwrap())]), [one.pid()]);
+    assert_eq!(
+        samples(&["--match", &format!("^node .*{}", word.rsplit('/').nth(1).unwrap())]),
+        [one.pid()]
+    );
     let two = Running::node(&scratch, &[], SHARES, &["20000"]);
     fails(
         &["record", &word, "-o", &scratch.path("b.nodescope")],
@@ -297,10 +346,25 @@ fn what_cannot_be_recorded_is_explained() {
     let scratch = Scratch::new("record-refused");
     let out = scratch.path("a.nodescope");
     fails(&["record", "999999999", "-o", &out], 1, "there is no process 999999999", "ps");
-    fails(&["record", "nobody runs this", "-o", &out], 1, "no Node process here matches", "nodescope ps");
-    fails(&["record", "--match", "(", "-o", &out], 2, "--match ( is not a regular expression", "--match");
+    fails(
+        &["record", "nobody runs this", "-o", &out],
+        1,
+        "no Node process here matches",
+        "nodescope ps",
+    );
+    fails(
+        &["record", "--match", "(", "-o", &out],
+        2,
+        "--match ( is not a regular expression",
+        "--match",
+    );
     fails(&["record", "1", "-d", "soon", "-o", &out], 2, "--duration soon is not a time", "-d 30s");
-    fails(&["record", "1", "-o", "a.xyz"], 2, "does not say what to write", "end it with .nodescope, .svg");
+    fails(
+        &["record", "1", "-o", "a.xyz"],
+        2,
+        "does not say what to write",
+        "end it with .nodescope, .svg",
+    );
     fails(&["record", "1", "-o", &out, "--", "node"], 2, "no process can be named beside it", "");
     assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists());
     let missing = nodescope(&["record", "-o", &out, "--", "/does/not/exist"]).output().unwrap();
@@ -340,7 +404,9 @@ fn nobody_sees_what_is_theirs() {
         &script,
     ]);
     let output = command.current_dir(&scratch.0).env("TMPDIR", scratch.path("")).output();
-    let (Ok(_), Ok(output)) = (permitted, output) else { return println!("skipped: setpriv is missing") };
+    let (Ok(_), Ok(output)) = (permitted, output) else {
+        return println!("skipped: setpriv is missing");
+    };
     let said = stderr(&output);
     if said.contains("setpriv:") {
         return println!("skipped: not root");
@@ -363,8 +429,16 @@ fn another_users_process_is_refused() {
     let (out, binary) = (scratch.path("a.nodescope"), scratch.path("nodescope"));
     fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
     Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status().unwrap();
-    let words =
-        ["--reuid=65534", "--regid=65534", "--clear-groups", &binary, "record", &node.pid(), "-o", &out];
+    let words = [
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        &binary,
+        "record",
+        &node.pid(),
+        "-o",
+        &out,
+    ];
     let Ok(output) = Command::new("setpriv").args(words).output() else {
         return println!("skipped: setpriv is missing");
     };
@@ -406,7 +480,8 @@ fn a_process_in_its_own_root_has_its_names() {
     wait_for_begin(pid);
     let pid = pid.to_string();
     let out = scratch.path("a.nodescope");
-    let output = nodescope(&["record", &pid, "-d", "1500ms", "-F", "499", "-o", &out]).output().unwrap();
+    let output =
+        nodescope(&["record", &pid, "-d", "1500ms", "-F", "499", "-o", &out]).output().unwrap();
     Command::new("kill").args(["-9", &pid]).status().unwrap();
     let _ = child.wait();
     assert!(output.status.success(), "{}", stderr(&output));
@@ -426,7 +501,8 @@ fn the_page_is_opened() {
     }
     let scratch = Scratch::new("record-open");
     let (out, told) = (scratch.path("a.nodescope"), scratch.path("told"));
-    let browser = scratch.file("browser.sh", format!("#!/bin/sh\necho \"$1\" > '{told}'\n").as_bytes());
+    let browser =
+        scratch.file("browser.sh", format!("#!/bin/sh\necho \"$1\" > '{told}'\n").as_bytes());
     let mut rights = fs::metadata(&browser).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
     fs::set_permissions(&browser, rights).unwrap();
@@ -455,19 +531,27 @@ fn the_length_of_paths_does_not_matter() {
     for length in [0, 99, 103, 200] {
         let folder = scratch.path(&"n".repeat(length));
         fs::create_dir_all(&folder).unwrap();
-        let (own, script, out) =
-            (format!("{folder}/node"), format!("{folder}/shares.js"), format!("{folder}/a.nodescope"));
+        let (own, script, out) = (
+            format!("{folder}/node"),
+            format!("{folder}/shares.js"),
+            format!("{folder}/a.nodescope"),
+        );
         // A link has a path of its own; on another disk there is none.
         if fs::hard_link(&node, &own).is_err() {
             fs::copy(&node, &own).unwrap();
         }
         fs::write(&script, SHARES).unwrap();
-        let mut command = nodescope(&["record", "-F", "999", "-o", &out, "--", &own, &script, "400"]);
+        let mut command =
+            nodescope(&["record", "-F", "999", "-o", &out, "--", &own, &script, "400"]);
         let output = command.env("TMPDIR", &folder).current_dir(&folder).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{length}: {}", stderr(&output));
         let report = json(&["report", "--json", &out]);
-        let (share, losses) = (function(&report, "heavy")["total"].as_f64().unwrap(), &report["losses"]);
-        assert!(share > 0.3 && losses["helper_crashes"] == 0, "{length}: {share} in heavy, {losses}");
+        let (share, losses) =
+            (function(&report, "heavy")["total"].as_f64().unwrap(), &report["losses"]);
+        assert!(
+            share > 0.3 && losses["helper_crashes"] == 0,
+            "{length}: {share} in heavy, {losses}"
+        );
         fs::remove_file(&own).unwrap();
     }
 }

@@ -1,7 +1,11 @@
 //! Where `record` writes, what it says meanwhile, and what it refuses before it samples.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -42,10 +46,15 @@ fn an_existing_file_is_refused_before_sampling() {
     fails(&["record", "-p", NO_PROCESS, "-o", &out], 2, "exists already", "--overwrite");
     fails(&["record", "-p", NO_PROCESS, "-o", &out, "--overwrite"], 1, "there is no process", "");
     fails(&["record", "-p", NO_PROCESS, "-o", &scratch.path("")], 2, "", "");
-    for (typed, said) in
-        [("n\n", "exists already\r\n"), ("\n", "exists already\r\n"), ("y\n", "there is no process")]
-    {
-        let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -o {out}"), &[], typed) else { return };
+    for (typed, said) in [
+        ("n\n", "exists already\r\n"),
+        ("\n", "exists already\r\n"),
+        ("y\n", "there is no process"),
+    ] {
+        let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -o {out}"), &[], typed)
+        else {
+            return;
+        };
         assert!(seen.contains("Replace it? [y/N]") && seen.contains(said), "{typed:?}: {seen}");
     }
     assert_eq!(fs::read(&out).unwrap(), b"an older file");
@@ -74,7 +83,8 @@ fn no_time_is_a_mistake() {
 
 #[test]
 fn sentences_are_broken_between_words_on_a_terminal() {
-    let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -d 0"), &[("COLUMNS", "44")], "") else {
+    let Some(seen) = on_terminal(&format!("record -p {NO_PROCESS} -d 0"), &[("COLUMNS", "44")], "")
+    else {
         return;
     };
     let lines: Vec<&str> = seen.lines().map(|line| line.trim_end_matches('\r')).collect();
@@ -94,7 +104,11 @@ fn forms_go_to_stdout_and_silence_is_kept() {
     let pid = busy.pid();
     let page = run(&["record", &pid, "-F", "499", "-d", "500ms", "--to", "html", "-o", "-"]);
     assert!(page.status.success(), "{}", stderr(&page));
-    assert!(stdout(&page).to_lowercase().starts_with("<!doctype html>"), "{}", &stdout(&page)[..200]);
+    assert!(
+        stdout(&page).to_lowercase().starts_with("<!doctype html>"),
+        "{}",
+        &stdout(&page)[..200]
+    );
     let words = ["record", &pid, "-F", "499", "-d", "500ms", "-q", "--to", "svg"];
     let quiet = nodescope(&words).current_dir(&scratch.0).output().unwrap();
     assert!(quiet.status.success(), "{}", stderr(&quiet));
@@ -106,7 +120,10 @@ fn forms_go_to_stdout_and_silence_is_kept() {
         "{files:?}"
     );
     let refused = run(&["record", "-q", "-p", NO_PROCESS]);
-    assert!(!refused.status.success() && stderr(&refused).contains("there is no process"), "errors are said");
+    assert!(
+        !refused.status.success() && stderr(&refused).contains("there is no process"),
+        "errors are said"
+    );
 }
 
 /// What goes to a pipe goes there at once, by both ways, and is a whole recording in the end.
@@ -154,7 +171,8 @@ fn a_part_that_was_left_is_kept() {
     for (number, way) in [(1, "perf"), (2, "inspector")] {
         let out = scratch.path("a.nodescope");
         let words = ["record", "-p", &pid, "--via", way, "-F", "499", "--overwrite", "-o", &out];
-        let cut_off = nodescope(&[&words[..], &["-d", "1h"]].concat()).stderr(Stdio::null()).spawn();
+        let cut_off =
+            nodescope(&[&words[..], &["-d", "1h"]].concat()).stderr(Stdio::null()).spawn();
         let mut cut_off = cut_off.unwrap();
         wait_for_samples(&format!("{out}.part"), 5);
         cut_off.kill().unwrap();
@@ -163,7 +181,10 @@ fn a_part_that_was_left_is_kept() {
         let next = nodescope(&[&words[..], &["-d", "1s"]].concat()).output().unwrap();
         let (said, kept) = (stderr(&next), scratch.path(&format!("a.nodescope.{number}.part")));
         assert!(next.status.success(), "{said}");
-        assert!(said.contains("it is now") && said.contains(&format!("report {kept} opens it")), "{said}");
+        assert!(
+            said.contains("it is now") && said.contains(&format!("report {kept} opens it")),
+            "{said}"
+        );
         assert!(fs::read(&kept).unwrap() == left, "{way}: it is what was left");
         assert!(!Path::new(&format!("{out}.part")).exists() && samples(&[&out]) > 0, "{way}");
     }
@@ -180,13 +201,17 @@ fn a_command_that_runs_on_is_waited_for() {
         const look = () => fs.existsSync(end) ? process.exit(7) : setTimeout(look, 20);
         look(); setInterval(() => { for (let i = 0; i < 1e7; i++); }, 20);";
     for (name, signal, status) in [("by-itself", None, 7), ("by-signal", Some("INT"), 143)] {
-        let (out, end) = (scratch.path(&format!("{name}.nodescope")), scratch.path(&format!("{name}.end")));
+        let (out, end) =
+            (scratch.path(&format!("{name}.nodescope")), scratch.path(&format!("{name}.end")));
         let said = scratch.path(&format!("{name}.said"));
-        let words = ["record", "-d", "500ms", "-F", "499", "-o", &out, "--", "node", "-e", script, &end];
+        let words =
+            ["record", "-d", "500ms", "-F", "499", "-o", &out, "--", "node", "-e", script, &end];
         let mut command = nodescope(&words);
         command.stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap());
         let mut recorder = command.spawn().unwrap();
-        wait_until("the sentence", PATIENCE, || fs::read_to_string(&said).unwrap().contains("still runs"));
+        wait_until("the sentence", PATIENCE, || {
+            fs::read_to_string(&said).unwrap().contains("still runs")
+        });
         let text = fs::read_to_string(&said).unwrap();
         let (wrote, waits) =
             (text.find("wrote ").unwrap(), text.find("waiting for its end, Ctrl-C").unwrap());

@@ -2,7 +2,11 @@
 //! have one answer.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -42,7 +46,9 @@ fn release(version: &str) -> Option<PathBuf> {
 }
 
 fn start(program: &Path, arguments: &[&str], folder: &Path) -> Running {
-    Running::start(Command::new(program).args(arguments).current_dir(folder).env_remove("NODE_OPTIONS"))
+    Running::start(
+        Command::new(program).args(arguments).current_dir(folder).env_remove("NODE_OPTIONS"),
+    )
 }
 
 fn known() -> Vec<u32> {
@@ -65,7 +71,8 @@ fn ps_and_doctor_promise_what_record_can_read() {
     let list = json(&["ps", "--json"]);
     for (version, node) in &nodes {
         let pid = u64::from(node.0.id());
-        let process = list.as_array().unwrap().iter().find(|process| process["pid"] == pid).unwrap();
+        let process =
+            list.as_array().unwrap().iter().find(|process| process["pid"] == pid).unwrap();
         let major: u32 = version.split('.').next().unwrap().parse().unwrap();
         let way = &process["ways"]["names"];
         assert_eq!(way["open"], known().contains(&major), "{version}: {way}");
@@ -91,7 +98,11 @@ fn the_first_release_of_a_line_has_names() {
     let (script, out) = (scratch.file("busy.js", BUSY.as_bytes()), scratch.path("a.nodescope"));
     let busy = start(&node, &[&script], &scratch.0);
     let output = run(&["record", &busy.pid(), "-F", "499", "-d", "2s", "-o", &out]);
-    assert!(output.status.success() && !stderr(&output).contains("does not know"), "{}", stderr(&output));
+    assert!(
+        output.status.success() && !stderr(&output).contains("does not know"),
+        "{}",
+        stderr(&output)
+    );
     let report = json(&["report", "--json", &out]);
     assert_eq!(report["own_functions"][0]["name"], "simmer", "{report}");
     assert_eq!(report["own_functions"][0]["file"], script.as_str());
@@ -106,7 +117,8 @@ fn an_unknown_v8_keeps_native_names_and_has_one_message() {
     // SIGUSR1 is not for a process in its first second.
     let can_be_opened = || {
         let list = json(&["ps", "--json"]);
-        let mut own = list.as_array().unwrap().iter().filter(|row| row["pid"] == u64::from(busy.0.id()));
+        let mut own =
+            list.as_array().unwrap().iter().filter(|row| row["pid"] == u64::from(busy.0.id()));
         own.any(|row| row["ways"]["inspector"]["state"] == "can-be-opened")
     };
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -149,7 +161,9 @@ fn bun_and_deno_are_not_node() {
         // As npm installs it: it must not be taken for a package of the application.
         let program = scratch.0.join("node_modules").join(package).join("bin").join(name);
         fs::create_dir_all(program.parent().unwrap()).unwrap();
-        fs::hard_link(&fetched, &program).or_else(|_| fs::copy(&fetched, &program).map(drop)).unwrap();
+        fs::hard_link(&fetched, &program)
+            .or_else(|_| fs::copy(&fetched, &program).map(drop))
+            .unwrap();
         let busy = start(&program, &[arguments, &[&script]].concat(), &scratch.0);
         let out = scratch.path(&format!("{name}.nodescope"));
         let output = run(&["record", &busy.pid(), "-F", "499", "-d", "1s", "-o", &out]);
@@ -160,10 +174,16 @@ fn bun_and_deno_are_not_node() {
         assert!(!said.contains("--perf-basic-prof") && !said.contains("--via inspector"), "{said}");
         let again = run(&["report", &out]);
         let said = stdout(&again) + &stderr(&again);
-        assert!(said.matches(&sentence).count() == 1 && !said.contains("--perf-basic-prof"), "{said}");
+        assert!(
+            said.matches(&sentence).count() == 1 && !said.contains("--perf-basic-prof"),
+            "{said}"
+        );
         let report = json(&["report", "--json", &out]);
         let packages = report["packages"].as_array().unwrap();
-        assert!(!packages.iter().any(|row| row["name"].as_str().unwrap().contains(name)), "{packages:?}");
+        assert!(
+            !packages.iter().any(|row| row["name"].as_str().unwrap().contains(name)),
+            "{packages:?}"
+        );
         assert!(!json(&["ps", "--json"]).to_string().contains(&format!("\"pid\":{},", busy.pid())));
         let doctor = nodescope(&["doctor", &busy.pid()]).output().unwrap();
         assert!(stderr(&doctor).contains(&sentence), "{}", stderr(&doctor));
@@ -173,7 +193,8 @@ fn bun_and_deno_are_not_node() {
 /// Wherever the README lists releases that have names, it is the list of the table.
 #[test]
 fn the_readme_names_the_same_releases() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let readme =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     let text = readme.split_whitespace().collect::<Vec<_>>().join(" ");
     let list = format!("Node {}", v8::layout::known_node_list());
     assert_eq!(text.matches("Node 18, ").count(), text.matches(&list).count(), "{list}");

@@ -89,9 +89,9 @@ fn a_loop_that_waits() {
     );
     // A part of it, clipped.
     let part = head(waiting(), &["--range", "10s..12s"]);
-    assert!(
-        part.starts_with("deploy-api · pid 4140 · Node 24.11.1 · container web-3 · 2.0 s from 03:15:12 UTC")
-    );
+    assert!(part.starts_with(
+        "deploy-api · pid 4140 · Node 24.11.1 · container web-3 · 2.0 s from 03:15:12 UTC"
+    ));
     assert!(part.contains("stood still 2 times, 304 ms each: 608 ms of 2 s."), "{part}");
 }
 
@@ -103,7 +103,9 @@ fn lines_fit_narrow_terminals() {
     let text = program::stdout(&output);
     assert!(text.lines().take(14).all(|line| line.chars().count() <= 50), "{text}");
     assert!(
-        text.contains("\n   Waiting for a child process, not on the CPU:\n   execSync in deployStatus"),
+        text.contains(
+            "\n   Waiting for a child process, not on the CPU:\n   execSync in deployStatus"
+        ),
         "{text}"
     );
 }
@@ -123,7 +125,9 @@ fn all_stalls_are_counted() {
     for rows in ["0", "3"] {
         let text = succeeds(&["report", &path, "-n", rows]);
         assert!(
-            text.contains("1  The event loop stood still 100 times, for 60 to 159 ms: 10.9 s of 60 s."),
+            text.contains(
+                "1  The event loop stood still 100 times, for 60 to 159 ms: 10.9 s of 60 s."
+            ),
             "{text}"
         );
         assert_eq!(text.contains("… 97 more; -n 0 shows all"), rows == "3", "{text}");
@@ -131,9 +135,18 @@ fn all_stalls_are_counted() {
     let report = json(&["report", "--json", &path]);
     assert_eq!(report["stalls"].as_array().unwrap().len(), 100);
     let longest = &report["stalls"][0];
-    assert_eq!((longest["kind"].as_str(), longest["duration_s"].as_f64()), (Some("ran"), Some(0.159)));
-    assert_eq!((longest["function"].as_str(), longest["line"].as_u64()), (Some("render"), Some(12)));
-    assert_eq!((longest["file"].as_str(), longest["pid"].as_u64()), (Some("/srv/views.js"), Some(4140)));
+    assert_eq!(
+        (longest["kind"].as_str(), longest["duration_s"].as_f64()),
+        (Some("ran"), Some(0.159))
+    );
+    assert_eq!(
+        (longest["function"].as_str(), longest["line"].as_u64()),
+        (Some("render"), Some(12))
+    );
+    assert_eq!(
+        (longest["file"].as_str(), longest["pid"].as_u64()),
+        (Some("/srv/views.js"), Some(4140))
+    );
     assert_eq!(
         (longest["entry"]["function"].as_str(), longest["run_s"].as_f64()),
         (Some("poll"), Some(0.154))
@@ -170,7 +183,8 @@ fn a_cpu_limit_leads() {
 
 #[test]
 fn a_healthy_service() {
-    let service = identified(Service::new(30)).watched(24 * SECOND).counted(200 * MS, MS, Some((0, 0)));
+    let service =
+        identified(Service::new(30)).watched(24 * SECOND).counted(200 * MS, MS, Some((0, 0)));
     let (main, helper) = (service.main, service.helper);
     let service = service.ran(main, &[TIMERS, POLL, RENDER], 0, 5 * SECOND);
     let service = service.ran(main, &[TIMERS, POLL, RENDER, MARK_COMPACT], 5 * SECOND, 600 * MS);
@@ -207,8 +221,9 @@ fn few_samples_name_no_share() {
 
 #[test]
 fn loops_that_were_not_watched_starts_and_stops() {
-    let service =
-        identified(Service::new(10)).watched(8 * SECOND).unwatched_worker("its stack may not be read");
+    let service = identified(Service::new(10))
+        .watched(8 * SECOND)
+        .unwatched_worker("its stack may not be read");
     let service = service.turn(TurnKind::Startup, 0, 350 * MS, [350 * MS, 0, 0]);
     let service = service.turn(TurnKind::Stopped, SECOND, 2 * SECOND, [UNKNOWN, UNKNOWN, UNKNOWN]);
     let main = service.main;
@@ -225,10 +240,13 @@ fn loops_that_were_not_watched_starts_and_stops() {
     let main = service.main;
     let text = head(service.ran(main, &[TIMERS, POLL], 0, SECOND), &[]);
     assert!(
-        text.contains("The event loop was not watched, so stalls are not known: its libuv is unknown."),
+        text.contains(
+            "The event loop was not watched, so stalls are not known: its libuv is unknown."
+        ),
         "{text}"
     );
-    let service = identified(Service::new(1)).watched(0).turn(TurnKind::Startup, 0, SECOND, [SECOND, 0, 0]);
+    let service =
+        identified(Service::new(1)).watched(0).turn(TurnKind::Startup, 0, SECOND, [SECOND, 0, 0]);
     let main = service.main;
     let text = head(service.ran(main, &[RENDER], 0, SECOND), &[]);
     assert!(
@@ -245,7 +263,10 @@ fn a_recording_without_a_cpu_sample_is_shown() {
     let service = service.turn(TurnKind::Turn, SECOND, 900 * MS, [0, 0, 0]);
     let service = service.slept(&[POLL, DEPLOY, EXEC_SYNC, SPAWN_SYNC], SECOND + 51 * MS, 850 * MS);
     let text = head(service, &[]);
-    assert!(text.contains("pid 4140") && text.contains("No sample: too few to name shares;"), "{text}");
+    assert!(
+        text.contains("pid 4140") && text.contains("No sample: too few to name shares;"),
+        "{text}"
+    );
     assert!(text.contains("stood still once, for 900 ms, at 1 s."), "{text}");
     assert!(
         text.contains("execSync in deployStatus (server.js:2), called by\n   poll (server.js:4)."),
@@ -263,7 +284,8 @@ fn every_kind() -> Service {
     let service = service.ran(main, &[TIMERS, POLL, RENDER], 1_500 * MS, 20 * MS);
     let service = service.turn(TurnKind::Turn, 2_500 * MS, 90 * MS, [UNKNOWN, UNKNOWN, UNKNOWN]);
     let service = service.ran(main, &[TIMERS, CLONE], 2_500 * MS, 90 * MS);
-    let service = service.turn(TurnKind::Startup, 3_500 * MS, 100 * MS, [UNKNOWN, UNKNOWN, UNKNOWN]);
+    let service =
+        service.turn(TurnKind::Startup, 3_500 * MS, 100 * MS, [UNKNOWN, UNKNOWN, UNKNOWN]);
     service.counted(400 * MS, 10 * MS, Some((0, 0)))
 }
 
@@ -280,8 +302,11 @@ fn the_pages_tests_read_every_kind() {
     let kept = profile::file::read(&std::fs::read(path).unwrap()).unwrap();
     assert!(kept == made, "UPDATE_STALLS=1 cargo test -p nodescope --test report");
     let kinds = json(&["report", "--json", path]);
-    let kinds =
-        kinds["stalls"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap().to_owned());
+    let kinds = kinds["stalls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["kind"].as_str().unwrap().to_owned());
     let kinds: std::collections::BTreeSet<String> = kinds.collect();
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["blocked", "ran", "throttled", "unknown"]);
 }

@@ -71,7 +71,17 @@ fn named(kind: u32, words: &[u64], name: &[u8]) -> Vec<u8> {
 /// A sample whose stack has frame pointers, and so much room of which so much was filled.
 fn sample(room: u64, filled: u64) -> Vec<u8> {
     let mut words = vec![7, CODE + 16, pair(40, 41), 1000, 0, 1];
-    words.extend([2, (-128i64) as u64, 0xffff_ffff_8100_0000, 2, 0, STACK + 16, STACK, CODE + 16, room]);
+    words.extend([
+        2,
+        (-128i64) as u64,
+        0xffff_ffff_8100_0000,
+        2,
+        0,
+        STACK + 16,
+        STACK,
+        CODE + 16,
+        room,
+    ]);
     let word = |at: u64| if at.is_multiple_of(2) { STACK + at * 8 + 32 } else { CODE + 16 * at };
     words.extend((0..room / 8).map(word));
     words.push(filled);
@@ -158,7 +168,8 @@ fn a_chain_that_is_too_long_for_a_record_is_cut() {
         ..Attribute::default()
     };
     let head = record(ATTRIBUTE, &[attribute.to_bytes(), 7u64.to_ne_bytes().to_vec()].concat());
-    for (length, is_cut) in [(1, false), (4000, false), (4200, true), (9000, true), (70_000, true)] {
+    for (length, is_cut) in [(1, false), (4000, false), (4200, true), (9000, true), (70_000, true)]
+    {
         // As long as it can be: whose an address is changes with each.
         let all = (0..length).map(|at| if at % 2 == 0 { user(at) } else { named(at) });
         let chain: Vec<Address> = all.collect();
@@ -181,7 +192,10 @@ fn a_chain_that_is_too_long_for_a_record_is_cut() {
         let found = &chains.0[0];
         assert_eq!(found.last() == Some(&Cut::DeeperThanCopy.address()), is_cut, "{length}");
         let kept = found.len() - usize::from(is_cut);
-        assert!(found[..kept] == chain[..kept] && kept >= chain.len().min(4000), "{length}: {kept}");
+        assert!(
+            found[..kept] == chain[..kept] && kept >= chain.len().min(4000),
+            "{length}: {kept}"
+        );
     }
 }
 

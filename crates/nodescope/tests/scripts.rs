@@ -1,6 +1,10 @@
 //! Every script that nodescope carries and runs in Node is JavaScript to the oldest Node that it supports.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -11,7 +15,8 @@ use std::process::Command;
 /// Every .js file below a folder.
 fn scripts(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let is_script = |path: &PathBuf| path.is_dir() || path.extension().is_some_and(|ending| ending == "js");
+    let is_script =
+        |path: &PathBuf| path.is_dir() || path.extension().is_some_and(|ending| ending == "js");
     entries
         .filter(is_script)
         .flat_map(|path| if path.is_dir() { scripts(&path) } else { vec![path] })

@@ -43,7 +43,10 @@ fn assert_originals(file: &str, shop: &Scratch) {
         ("runShop", "src/main.ts:10"),
         ("totalPrice", "src/basket.ts:14"),
     ] {
-        assert!(functions.contains(&format!("{name} {}", shop.path(place))), "{name}: {functions:?}");
+        assert!(
+            functions.contains(&format!("{name} {}", shop.path(place))),
+            "{name}: {functions:?}"
+        );
     }
 }
 
@@ -75,7 +78,10 @@ fn an_imported_profile_names_what_people_wrote() {
     let report = json(&["report", "--json", &file]);
     assert!(report["packages"].to_string().contains("tiny-hash"), "{}", report["packages"]);
     let folded = succeeds(&["export", &file, "-o", "-", "--to", "folded"]);
-    assert!(folded.contains(&format!("countPrimes {}:13:17", shop.path("src/primes.ts"))), "{folded}");
+    assert!(
+        folded.contains(&format!("countPrimes {}:13:17", shop.path("src/primes.ts"))),
+        "{folded}"
+    );
     let folded = succeeds(&["export", &file, "-o", "-", "--to", "folded", "--no-source-maps"]);
     assert!(folded.contains("l file://") && !folded.contains("countPrimes"), "{folded}");
     // Elsewhere there is no script, and no message says so.
@@ -94,7 +100,14 @@ fn a_recording_names_what_people_wrote() {
     let shop = shop("maps-record");
     let script = shop.path("esbuild/app.min.js");
     let record = |options: &[&str], out: &str| {
-        let node = ["--", "node", "--perf-basic-prof", "--interpreted-frames-native-stack", &script, "1500"];
+        let node = [
+            "--",
+            "node",
+            "--perf-basic-prof",
+            "--interpreted-frames-native-stack",
+            &script,
+            "1500",
+        ];
         let words = [&["record", "-F", "999", "--overwrite", "-o", out], options, &node].concat();
         let output = nodescope(&words).current_dir(&shop.0).output().unwrap();
         program::running::remove_map(&output);

@@ -1,7 +1,11 @@
 //! Stacks of every version of Node, from a busy program, reach the functions that began their threads.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 

@@ -32,9 +32,11 @@ fn a_loop_that_waits_is_told_with_what_it_waits_for() {
     }
     for (release, node) in nodes().into_iter().filter(|(release, _)| RELEASES.contains(release)) {
         let scratch = Scratch::new(&format!("stall-words-{release}"));
-        let (script, out) = (scratch.file("waits.js", WAITS.as_bytes()), scratch.path("a.nodescope"));
+        let (script, out) =
+            (scratch.file("waits.js", WAITS.as_bytes()), scratch.path("a.nodescope"));
         let running = Running::start(Command::new(&node).arg(&script));
-        let output = nodescope(&["record", &running.pid(), "-d", "3s", "-o", &out]).output().unwrap();
+        let output =
+            nodescope(&["record", &running.pid(), "-d", "3s", "-o", &out]).output().unwrap();
         assert!(output.status.success(), "{release}: {}", stderr(&output));
         check(release, &stdout(&output), &json(&["report", "--json", &out]));
         // Also where there may be no sample of what ran.
@@ -44,13 +46,19 @@ fn a_loop_that_waits_is_told_with_what_it_waits_for() {
 
 fn check(release: &str, text: &str, report: &Value) {
     let loops = report["loops"].as_array().unwrap();
-    assert!(loops.len() == 2 && loops.iter().all(|row| row["watched"] == true), "{release}: {loops:#?}");
+    assert!(
+        loops.len() == 2 && loops.iter().all(|row| row["watched"] == true),
+        "{release}: {loops:#?}"
+    );
     let stalls = report["stalls"].as_array().unwrap();
     for (call, function, line) in
         [("a child process: execSync", "deployStatus", 4), ("Atomics.wait", "pause", 6)]
     {
         let is_it = |row: &&Value| row["waited_for"] == call && row["function"] == function;
-        let its = stalls.iter().find(is_it).unwrap_or_else(|| panic!("{release}: no {call}: {stalls:#?}"));
+        let its = stalls
+            .iter()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("{release}: no {call}: {stalls:#?}"));
         assert!(its["kind"] == "blocked" && its["line"] == line, "{release}: {its}");
         assert!(its["file"].as_str().unwrap().ends_with("waits.js"), "{release}: {its}");
         assert!(its["blocked_s"].as_f64().unwrap() > 0.1, "{release}: {its}");

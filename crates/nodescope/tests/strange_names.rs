@@ -3,7 +3,11 @@
 //! was, by perf events, by the inspector and in a dump, and must harm no terminal, table or picture.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -71,7 +75,10 @@ const LINE: u32 = 99;
 fn expected(most: usize) -> Vec<(String, String)> {
     let cut = |text: &str| text.chars().take(most).collect::<String>();
     let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
-    rows().iter().map(|(name, script)| (or(name.clone(), ANONYMOUS), or(cut(script), NO_SCRIPT))).collect()
+    rows()
+        .iter()
+        .map(|(name, script)| (or(name.clone(), ANONYMOUS), or(cut(script), NO_SCRIPT)))
+        .collect()
 }
 
 /// The beginnings of names, for a message, and how long they are.
@@ -83,11 +90,18 @@ fn shown((name, file): &(String, String)) -> (String, usize, String, usize) {
 /// Adds the functions that have samples, by name and script; each must be one of those that run.
 fn add_seen(what: &str, report: &Value, all: &Pairs, seen: &mut Pairs) {
     let functions = report["functions"].as_array().unwrap();
-    for row in functions.iter().filter(|row| row["line"] == LINE && row["total_samples"].as_u64() > Some(0)) {
+    for row in functions
+        .iter()
+        .filter(|row| row["line"] == LINE && row["total_samples"].as_u64() > Some(0))
+    {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let pair = (text("name"), text("file"));
         assert!(all.contains(&pair), "{what}: wrong {:?}", shown(&pair));
-        assert!(row["category"] == "app" || pair.1 == NO_SCRIPT, "{what}: {:?} {row:?}", shown(&pair));
+        assert!(
+            row["category"] == "app" || pair.1 == NO_SCRIPT,
+            "{what}: {:?} {row:?}",
+            shown(&pair)
+        );
         seen.insert(pair);
     }
 }
@@ -118,12 +132,19 @@ fn check_output(out: &str) {
     for words in [&["report", out][..], &["report", "-n", "0", out]] {
         let text = succeeds(words);
         assert!(words.len() == 2 || text.contains("my tenant script.js"), "{text}");
-        assert!(!text.chars().any(|character| character.is_control() && character != '\n'), "{text:?}");
+        assert!(
+            !text.chars().any(|character| character.is_control() && character != '\n'),
+            "{text:?}"
+        );
         assert!(text.len() < 32 << 10, "{words:?} has {} bytes", text.len());
     }
     let picture = succeeds(&["export", out, "--to", "svg", "-o", "-"]);
-    assert!(picture.contains("my tenant handler my tenant script.js:99") && picture.len() < 2 << 20);
-    assert!(!picture.chars().any(|character| character.is_control() && !"\n\r\t".contains(character)));
+    assert!(
+        picture.contains("my tenant handler my tenant script.js:99") && picture.len() < 2 << 20
+    );
+    assert!(
+        !picture.chars().any(|character| character.is_control() && !"\n\r\t".contains(character))
+    );
     let folded = succeeds(&["export", out, "--to", "folded", "-o", "-"]);
     assert!(folded.contains("my tenant handler my tenant script.js:99"));
     assert_eq!(folded.lines().filter(|line| line.rsplit_once(' ').is_none()).count(), 0);
@@ -132,7 +153,8 @@ fn check_output(out: &str) {
 fn check_perf(release: &str, target: &Target, scratch: &Scratch) {
     let out = scratch.path("perf.nodescope");
     let pid = target.pid();
-    let words = ["record", &pid, "--via", "perf", "-F", "999", "-d", "1500ms", "--overwrite", "-o", &out];
+    let words =
+        ["record", &pid, "--via", "perf", "-F", "999", "-d", "1500ms", "--overwrite", "-o", &out];
     check(&format!("Node {release}, perf events"), LONG, || {
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
@@ -202,7 +224,8 @@ const OLD_FRAME: u32 = 0x4e53_0004;
 fn record_of(kind: u32, body: &[u8]) -> Vec<u8> {
     let length = (8 + body.len()).next_multiple_of(8);
     let mut bytes =
-        [&kind.to_ne_bytes()[..], &0u16.to_ne_bytes(), &(length as u16).to_ne_bytes(), body].concat();
+        [&kind.to_ne_bytes()[..], &0u16.to_ne_bytes(), &(length as u16).to_ne_bytes(), body]
+            .concat();
     bytes.resize(length, 0);
     bytes
 }
@@ -217,7 +240,8 @@ fn recording_of(frames: &[u8], rows: &[u32]) -> Vec<u8> {
         flags: 1 << 18 | 1 << 10,
         ..Attribute::default()
     };
-    let mut chunk = record_of(ATTRIBUTE, &[attribute.to_bytes(), 7u64.to_ne_bytes().to_vec()].concat());
+    let mut chunk =
+        record_of(ATTRIBUTE, &[attribute.to_bytes(), 7u64.to_ne_bytes().to_vec()].concat());
     chunk.extend_from_slice(frames);
     for row in rows {
         let chain = [Address { value: u64::from(*row), context: Context::JavaScript }];
@@ -263,13 +287,17 @@ fn old_and_new_recordings_open() {
         own::javascript(&JavaScript { row, name, line: 100, column: 1, inlined: false })
     };
     let first = FrameName::Function { row: 9, tier: Tier::Turbofan, told: Some(told) };
-    let first = own::javascript(&JavaScript { row: 1, name: first, line: 100, column: 1, inlined: false });
+    let first =
+        own::javascript(&JavaScript { row: 1, name: first, line: 100, column: 1, inlined: false });
     let frames = [old(0, "JS:*handle /srv/app.js:12:3"), first.clone(), frame(2, None)].concat();
     let path = scratch.file("whole.part", &recording_of(&frames, &[0, 1, 2]));
     let report = json(&["report", "--json", "-n", "0", &path]);
     let functions = report["functions"].as_array().unwrap();
     let row = |wanted: &str| functions.iter().find(|row| row["name"] == wanted).unwrap();
-    assert_eq!((&row("handle")["file"], &row("handle")["line"]), (&"/srv/app.js".into(), &12.into()));
+    assert_eq!(
+        (&row("handle")["file"], &row("handle")["line"]),
+        (&"/srv/app.js".into(), &12.into())
+    );
     assert_eq!((&row(&name)["file"], &row(&name)["line"]), (&script.into(), &LINE.into()));
     assert_eq!(row(&name)["self_samples"], 2);
 
@@ -279,5 +307,8 @@ fn old_and_new_recordings_open() {
     let cut = [parts.concat(), frame(2, None)].concat();
     let path = scratch.file("cut.part", &recording_of(&cut, &[1, 2]));
     let report = json(&["report", "--json", "-n", "0", &path]);
-    assert!(report["functions"].as_array().unwrap().iter().all(|row| row["name"] == "[unknown]"), "{report}");
+    assert!(
+        report["functions"].as_array().unwrap().iter().all(|row| row["name"] == "[unknown]"),
+        "{report}"
+    );
 }

@@ -29,7 +29,18 @@ const CRATES: &[(&str, &[&str])] = &[
     ("formats", &["trace", "profile", "v8", "naming", "views"]),
     (
         "live",
-        &["trace", "profile", "elf", "v8", "sys", "target", "capture", "inspector", "symbols", "formats"],
+        &[
+            "trace",
+            "profile",
+            "elf",
+            "v8",
+            "sys",
+            "target",
+            "capture",
+            "inspector",
+            "symbols",
+            "formats",
+        ],
     ),
     ("web", &["profile", "views", "formats"]),
     (PROGRAM, &[]),
@@ -46,8 +57,15 @@ const TOP_FOLDERS: &[&str] =
     &[".ci", "bench", "corpus", "crates", "docs", "fuzz", "page", "scripts", "tests"];
 
 /// Files that documents mention by their bare names.
-const TOP_FILES: &[&str] =
-    &["Makefile", "Cargo.toml", "Cargo.lock", "deny.toml", "clippy.toml", "rustfmt.toml", "LICENSE-"];
+const TOP_FILES: &[&str] = &[
+    "Makefile",
+    "Cargo.toml",
+    "Cargo.lock",
+    "deny.toml",
+    "clippy.toml",
+    "rustfmt.toml",
+    "LICENSE-",
+];
 
 /// Folders that are made, not written.
 const MADE: &[&str] = &[".git", "target", "node_modules", "artifacts"];
@@ -78,14 +96,18 @@ fn unsafe_has_one_address() {
         .into_iter()
         .filter(|name| name != UNSAFE_CRATE)
         .filter_map(|name| complain_of_lints(&name, &read(&format!("crates/{name}/Cargo.toml"))));
-    let code = rust_files().into_iter().filter(|path| !path.starts_with(&format!("crates/{UNSAFE_CRATE}/")));
+    let code = rust_files()
+        .into_iter()
+        .filter(|path| !path.starts_with(&format!("crates/{UNSAFE_CRATE}/")));
     let code = code.filter_map(|path| complain_of_unsafe(&path, &read(&path)));
     assert_none(root.into_iter().chain(lints).chain(code));
 }
 
 #[test]
 fn no_function_asks_for_its_system() {
-    let code = rust_files().into_iter().filter(|path| path.starts_with("crates/") && path.contains("/src/"));
+    let code = rust_files()
+        .into_iter()
+        .filter(|path| path.starts_with("crates/") && path.contains("/src/"));
     assert_none(code.filter_map(|path| complain_of_system(&path, &read(&path))));
 }
 
@@ -135,14 +157,20 @@ fn documents_know_every_category_and_tier() {
 fn aliases(root_manifest: &str) -> BTreeMap<String, String> {
     let path = Regex::new(r#"path = "crates/(\w+)""#).unwrap();
     let rows = section_lines(root_manifest, |name| name == "workspace.dependencies");
-    rows.filter_map(|line| Some((key(line).to_owned(), path.captures(line)?[1].to_owned()))).collect()
+    rows.filter_map(|line| Some((key(line).to_owned(), path.captures(line)?[1].to_owned())))
+        .collect()
 }
 
-fn complain_of_dependencies(name: &str, manifest: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
+fn complain_of_dependencies(
+    name: &str,
+    manifest: &str,
+    aliases: &BTreeMap<String, String>,
+) -> Vec<String> {
     let Some((_, allowed)) = CRATES.iter().find(|(row, _)| *row == name) else {
         return vec![format!("crates/{name} is not in the table of crates")];
     };
-    let counts = |section: &str| section.ends_with("dependencies") && !section.ends_with("dev-dependencies");
+    let counts =
+        |section: &str| section.ends_with("dependencies") && !section.ends_with("dev-dependencies");
     let direct = Regex::new(r#"path = "\.\./(\w+)""#).unwrap();
     let used = section_lines(manifest, counts).filter_map(|line| {
         let by_path = direct.captures(line).map(|found| found[1].to_owned());
@@ -177,7 +205,8 @@ fn complain_of_table(document: &str) -> Vec<String> {
             _ => allowed.join(", "),
         };
         let found = document.lines().any(|line| {
-            line.starts_with(&format!("| {name} |")) && line.trim_end().ends_with(&format!("| {allowed} |"))
+            line.starts_with(&format!("| {name} |"))
+                && line.trim_end().ends_with(&format!("| {allowed} |"))
         });
         (!found).then(|| format!("ARCHITECTURE.md has no row “{name} … {allowed}”"))
     };
@@ -191,12 +220,14 @@ fn complain_of_root_lints(manifest: &str) -> Option<String> {
 }
 
 fn complain_of_lints(name: &str, manifest: &str) -> Option<String> {
-    let inherits = section_lines(manifest, |name| name == "lints").any(|line| line == "workspace = true");
+    let inherits =
+        section_lines(manifest, |name| name == "lints").any(|line| line == "workspace = true");
     (!inherits).then(|| format!("crates/{name} does not take over the workspace's lints"))
 }
 
 fn complain_of_unsafe(path: &str, text: &str) -> Option<String> {
-    let pattern = Regex::new(r"\bunsafe\s*(\{|fn\b|impl\b|trait\b|extern\b)|allow\(\s*unsafe_code").unwrap();
+    let pattern =
+        Regex::new(r"\bunsafe\s*(\{|fn\b|impl\b|trait\b|extern\b)|allow\(\s*unsafe_code").unwrap();
     let is_code = |line: &&str| !line.trim_start().starts_with("//") && pattern.is_match(line);
     // This file has to spell what it looks for.
     let found = text.lines().find(is_code).filter(|_| !path.ends_with("tests/tidy.rs"))?;
@@ -216,12 +247,15 @@ fn complain_of_system(path: &str, text: &str) -> Option<String> {
 /// Paths that start like ours must lead somewhere, and so must links, seen from the document or from the root.
 fn complain_of_paths(document: &str, text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let folder = document.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let beside = |path: &str| if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
+    let beside =
+        |path: &str| if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
     let link = Regex::new(r"\]\(([^)\s#]+)[^)]*\)").unwrap();
     let prose = text.split("```").step_by(2); // no code
-    let links = prose.flat_map(|part| link.captures_iter(part)).map(|found| found.get(1).unwrap().as_str());
+    let links =
+        prose.flat_map(|part| link.captures_iter(part)).map(|found| found.get(1).unwrap().as_str());
     let links = links.filter(|target| !target.contains("://") && !target.starts_with("mailto:"));
-    let words = text.split(|letter: char| letter.is_whitespace() || "`\"'()[]<>|,;=".contains(letter));
+    let words =
+        text.split(|letter: char| letter.is_whitespace() || "`\"'()[]<>|,;=".contains(letter));
     let words = words.filter_map(mentioned_path);
     let missing = links.chain(words).filter(|path| !exists(path) && !exists(&beside(path)));
     missing.map(|path| format!("{document} names {path}, which does not exist")).collect()
@@ -233,7 +267,8 @@ fn mentioned_path(word: &str) -> Option<&str> {
     let line_number = |(_, digits): &(&str, &str)| digits.bytes().all(|byte| byte.is_ascii_digit());
     let word = word.rsplit_once(':').filter(line_number).map_or(word, |(path, _)| path);
     let Some((first, _)) = word.split_once('/') else {
-        let is_document = word.ends_with(".md") && word.starts_with(|letter: char| letter.is_uppercase());
+        let is_document =
+            word.ends_with(".md") && word.starts_with(|letter: char| letter.is_uppercase());
         let is_ours = is_document || TOP_FILES.iter().any(|file| word.starts_with(file));
         return (is_ours && word != "LICENSE-").then_some(word);
     };
@@ -253,7 +288,8 @@ fn mentioned_path(word: &str) -> Option<&str> {
 /// `*`, `…`, `$CASE`, `NAME`: what the reader has to fill in.
 fn is_placeholder(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or_default();
-    let is_loud = stem.len() > 1 && stem.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let is_loud =
+        stem.len() > 1 && stem.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     part.contains(['*', '…', '{', '$']) || is_loud && stem != "README"
 }
 
@@ -271,14 +307,17 @@ fn complain_of_case(case: &str, files: &[&str]) -> Vec<String> {
 
 fn complain_of_case_table(readme: &str, cases: &BTreeSet<&str>) -> Vec<String> {
     let (_, table) = readme.split_once("\n## Cases\n").unwrap_or_default();
-    let rows =
-        table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |").map(|(name, _)| name));
+    let rows = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split_once(" |").map(|(name, _)| name));
     let listed: Vec<&str> = rows.filter(|name| *name != "case" && !name.starts_with('-')).collect();
     let unknown = listed.iter().filter(|name| !cases.contains(*name));
-    let unknown = unknown.map(|name| format!("corpus/README.md lists {name}, which does not exist"));
+    let unknown =
+        unknown.map(|name| format!("corpus/README.md lists {name}, which does not exist"));
     let times = |case: &str| listed.iter().filter(|name| **name == case).count();
     let missing = cases.iter().filter(|case| times(case) != 1);
-    let missing = missing.map(|case| format!("corpus/README.md lists {case} {} times", times(case)));
+    let missing =
+        missing.map(|case| format!("corpus/README.md lists {case} {} times", times(case)));
     unknown.chain(missing).collect()
 }
 
@@ -286,7 +325,9 @@ fn complain_of_case_table(readme: &str, cases: &BTreeSet<&str>) -> Vec<String> {
 fn complain_of_traces(path: &str, text: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_foreign = |line: &&str| match name {
-        "Cargo.lock" => line.starts_with("source = ") && *line != format!("source = \"{CRATES_IO}\""),
+        "Cargo.lock" => {
+            line.starts_with("source = ") && *line != format!("source = \"{CRATES_IO}\"")
+        }
         "package-lock.json" => line.contains("\"resolved\""),
         ".npmrc" => line.contains("registry=") || line.contains("//"),
         "config.toml" => line.contains("registry") || line.starts_with("[source"),
@@ -356,12 +397,16 @@ mod every_rule_can_fail {
 
     #[test]
     fn dependencies() {
-        let aliases =
-            aliases("[workspace.dependencies]\nviews = { path = \"crates/views\" }\nclap = \"4\"\n");
+        let aliases = aliases(
+            "[workspace.dependencies]\nviews = { path = \"crates/views\" }\nclap = \"4\"\n",
+        );
         let complaints = |name, manifest| complain_of_dependencies(name, manifest, &aliases).len();
         assert_eq!(complaints("profile", "[dependencies]\nviews.workspace = true\n"), 1);
         assert_eq!(complaints("profile", "[dependencies]\nviews = { path = \"../views\" }\n"), 1);
-        assert_eq!(complaints("profile", "[target.'cfg(unix)'.dependencies]\nviews.workspace = true\n"), 1);
+        assert_eq!(
+            complaints("profile", "[target.'cfg(unix)'.dependencies]\nviews.workspace = true\n"),
+            1
+        );
         assert_eq!(complaints("profile", "[build-dependencies]\nviews.workspace = true\n"), 1);
         assert_eq!(complaints("profile", "[dev-dependencies]\nviews.workspace = true\n"), 0);
         assert_eq!(complaints("profile", "[dependencies]\nclap.workspace = true\n"), 0);
@@ -373,7 +418,9 @@ mod every_rule_can_fail {
 
     #[test]
     fn lints_and_unsafe() {
-        assert!(complain_of_root_lints("[workspace.lints.rust]\nunsafe_code = \"warn\"\n").is_some());
+        assert!(
+            complain_of_root_lints("[workspace.lints.rust]\nunsafe_code = \"warn\"\n").is_some()
+        );
         assert!(complain_of_lints("views", "[lints]\n").is_some());
         assert!(complain_of_lints("views", "[lints]\nworkspace = true\n").is_none());
         for code in ["    unsafe { read() }", "pub unsafe fn f() {}", "#![allow(unsafe_code)]"] {
@@ -396,7 +443,8 @@ mod every_rule_can_fail {
 
     #[test]
     fn paths() {
-        let exists = |path: &str| ["docs", "docs/a.md", "corpus", "README.md", "crates"].contains(&path);
+        let exists =
+            |path: &str| ["docs", "docs/a.md", "corpus", "README.md", "crates"].contains(&path);
         let complaints = |text: &str| complain_of_paths("docs/page.md", text, exists).len();
         for text in [
             "`docs/b.md`",
@@ -428,7 +476,8 @@ mod every_rule_can_fail {
         assert_eq!(complain_of_case("a", &["README.md", "input.txt.gz"]).len(), 0);
         assert_eq!(complain_of_case("a", &["README.md", "input.cpuprofile"]).len(), 0);
         assert_eq!(complain_of_case("a", &["input.txt", "input.txt.gz"]).len(), 2);
-        let table = "# Corpus\n\n## Cases\n\n| case | what |\n| --- | --- |\n| a | one |\n| c | gone |\n";
+        let table =
+            "# Corpus\n\n## Cases\n\n| case | what |\n| --- | --- |\n| a | one |\n| c | gone |\n";
         assert_eq!(complain_of_case_table(table, &BTreeSet::from(["a", "b"])).len(), 2);
         assert_eq!(complain_of_case_table(table, &BTreeSet::from(["a", "c"])).len(), 0);
     }

@@ -2,7 +2,11 @@
 //! them, because V8 has the map; where nothing has one, their lines are marked as generated. Node's own stripping of
 //! types keeps every line.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 #![cfg(target_os = "linux")]
 
 mod program;
@@ -117,8 +121,9 @@ fn places(arguments: &[&str], scratch: &Scratch) -> Vec<Place> {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         (text("name"), text("file"), row["line"].as_u64().unwrap_or(0))
     };
-    let is_own =
-        |place: &Place| place.1.starts_with(&scratch.path("")) && !place.1.contains("/node_modules/");
+    let is_own = |place: &Place| {
+        place.1.starts_with(&scratch.path("")) && !place.1.contains("/node_modules/")
+    };
     report["functions"].as_array().unwrap().iter().map(place).filter(is_own).collect()
 }
 
@@ -165,7 +170,8 @@ fn record(scratch: &Scratch, options: &[&str], node: &Path, words: &[&str]) -> S
 /// Records a tool on some releases of Node, and compares each with the files.
 fn assert_tool(name: &str, releases: impl Fn(&str) -> bool, words: &[&str]) {
     let Some(scratch) = project(name).filter(|_| can_record()) else { return };
-    let nodes: Vec<(&str, PathBuf)> = lines().into_iter().filter(|(release, _)| releases(release)).collect();
+    let nodes: Vec<(&str, PathBuf)> =
+        lines().into_iter().filter(|(release, _)| releases(release)).collect();
     assert!(!nodes.is_empty());
     for (release, node) in nodes {
         let out = record(&scratch, &[], &node, words);
@@ -195,7 +201,8 @@ fn jest_has_its_lines() {
 
 #[test]
 fn stripped_types_keep_their_lines() {
-    let strips = |release: &str| ["22.2", "24.2", "26."].iter().any(|start| release.starts_with(start));
+    let strips =
+        |release: &str| ["22.2", "24.2", "26."].iter().any(|start| release.starts_with(start));
     let words = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning", "main.ts"];
     assert_tool("strip-types", strips, &words);
 }
@@ -206,12 +213,19 @@ fn without_maps_lines_are_marked() {
     let Some((_, node)) = lines().pop() else { return };
     let words = ["--import", "tsx", "main.ts"];
     let out = record(&scratch, &["--no-source-maps"], &node, &words);
-    assert_marked(&places(&[&out, "--no-source-maps"], &scratch), &scratch, "recorded without maps");
+    assert_marked(
+        &places(&[&out, "--no-source-maps"], &scratch),
+        &scratch,
+        "recorded without maps",
+    );
     // What was mapped stays so, and that is said.
     let out = record(&scratch, &[], &node, &words);
     let output = nodescope(&["report", "--no-source-maps", &out]).output().unwrap();
     let said = stderr(&output);
-    assert!(said.contains("--no-source-maps cannot undo that") && said.lines().count() == 1, "{said}");
+    assert!(
+        said.contains("--no-source-maps cannot undo that") && said.lines().count() == 1,
+        "{said}"
+    );
     assert_eq!(stderr(&nodescope(&["report", &out]).output().unwrap()), "");
     // A file that was mapped is read anywhere.
     fs::remove_file(scratch.path("hot.ts")).unwrap();
@@ -225,8 +239,12 @@ fn profiles_of_v8_are_held_against_the_file() {
     let Some((_, node)) = lines().pop() else { return };
     let profile_of = |words: &[&str]| {
         let arguments = ["--cpu-prof", "--cpu-prof-name=out.cpuprofile"];
-        let output =
-            Command::new(&node).args(arguments).args(words).current_dir(&scratch.0).output().unwrap();
+        let output = Command::new(&node)
+            .args(arguments)
+            .args(words)
+            .current_dir(&scratch.0)
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         scratch.path("out.cpuprofile")
     };

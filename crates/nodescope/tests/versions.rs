@@ -2,11 +2,17 @@
 //! program's own CPU clock.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
-use program::running::{NAMES, can_record, function, is_without_kernel, nodes, record_command_with};
+use program::running::{
+    NAMES, can_record, function, is_without_kernel, nodes, record_command_with,
+};
 use program::shares::shares_are_right;
 use program::{Scratch, json, succeeds};
 
@@ -56,14 +62,18 @@ fn without_the_heap_only_javascript_lacks_names() {
     }
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("versions-plain-{release}"));
-        let (script, out) = (scratch.file("mixed.js", MIXED.as_bytes()), scratch.path("a.nodescope"));
+        let (script, out) =
+            (scratch.file("mixed.js", MIXED.as_bytes()), scratch.path("a.nodescope"));
         let output = record_command_with(&["--no-heap"], &node, &[], &[&script], &out);
         let report = json(&["report", "--json", "-n", "0", &out]);
         let losses = &report["losses"];
         let unnamed = &losses["unnamed"]["generated code without a perf map"];
         let generated = function(&report, "[JIT]");
         let share = generated["self"].as_f64().unwrap();
-        println!("Node {release}: [JIT] is {share:.3} of the time; without names: {}", losses["unnamed"]);
+        println!(
+            "Node {release}: [JIT] is {share:.3} of the time; without names: {}",
+            losses["unnamed"]
+        );
         assert!(
             unnamed.as_u64().unwrap() >= generated["self_samples"].as_u64().unwrap(),
             "{release}: {losses}"
@@ -76,7 +86,10 @@ fn without_the_heap_only_javascript_lacks_names() {
         );
         let has = |part: &str| {
             let mut rows = report["functions"].as_array().unwrap().iter();
-            assert!(rows.any(|row| row["name"].as_str().unwrap().contains(part)), "{release}: no {part}");
+            assert!(
+                rows.any(|row| row["name"].as_str().unwrap().contains(part)),
+                "{release}: no {part}"
+            );
         };
         for part in ["v8::internal::JsonParser", "node::fs::Stat", "node::Start", "uv_fs_stat"] {
             has(part);

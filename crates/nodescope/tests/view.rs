@@ -2,7 +2,11 @@
 //! the server has a test here that fails without it.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -54,7 +58,10 @@ impl View {
     /// Asks as a browser does, with these headers instead of or beside its own.
     fn ask(&self, target: &str, headers: &[(&str, &str)]) -> Answer {
         let own = format!("127.0.0.1:{}", self.port);
-        let host = headers.iter().find(|(name, _)| *name == "Host").map_or(own.as_str(), |(_, value)| value);
+        let host = headers
+            .iter()
+            .find(|(name, _)| *name == "Host")
+            .map_or(own.as_str(), |(_, value)| value);
         let mut text = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n");
         for (name, value) in headers.iter().filter(|(name, _)| *name != "Host") {
             text.push_str(&format!("{name}: {value}\r\n"));
@@ -151,10 +158,14 @@ fn a_file_is_served_and_shown_at_once() {
     assert_eq!(rows[0]["bytes"].as_u64(), Some(fs::metadata(input("node22-gc")).unwrap().len()));
     let id = rows[0]["id"].as_str().unwrap();
     let answer = view.ask(&format!("/recording/{id}"), &[("Cookie", &cookie)]);
-    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/octet-stream")));
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, Some("application/octet-stream"))
+    );
     assert_eq!(answer.body, recording(), "the same file as export writes");
     let head = view.send(
-        format!("HEAD /recording/{id} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n").as_bytes(),
+        format!("HEAD /recording/{id} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n")
+            .as_bytes(),
     );
     assert_eq!((head.status, head.body.len()), (200, 0));
     assert_eq!(head.header("content-length").unwrap(), answer.body.len().to_string());
@@ -189,7 +200,11 @@ fn nothing_is_shown_without_the_cookie() {
 #[test]
 fn the_code_works_once() {
     let view = View::start(&[&input("node22-gc")]);
-    assert!(view.code.len() >= 32 && view.code.bytes().all(|byte| byte.is_ascii_hexdigit()), "{}", view.code);
+    assert!(
+        view.code.len() >= 32 && view.code.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "{}",
+        view.code
+    );
     let with_code = format!("/?code={}", view.code);
     // Guesses, heads and other pages do not use it up.
     is_refused(&view.ask(&format!("/?code={}0", &view.code[1..]), &[]), 403);
@@ -204,7 +219,11 @@ fn the_code_works_once() {
     assert!(!cookie.contains("Domain") && !cookie.contains(&view.code), "{cookie}");
     let again = view.ask(&with_code, &[]);
     is_refused(&again, 403);
-    assert!(again.text().contains("works once") && again.text().contains("run it again"), "{}", again.text());
+    assert!(
+        again.text().contains("works once") && again.text().contains("run it again"),
+        "{}",
+        again.text()
+    );
     // A browser that has the cookie already is led to the page.
     let pair = cookie.split_once(';').unwrap().0;
     assert_eq!(view.ask(&with_code, &[("Cookie", pair)]).status, 303);
@@ -245,7 +264,8 @@ fn names_of_other_machines_are_refused() {
         is_refused(&view.ask("/", &[("Host", host), ("Cookie", &cookie)]), 403);
     }
     is_refused(&view.send(format!("GET / HTTP/1.1\r\nCookie: {cookie}\r\n\r\n").as_bytes()), 403);
-    let two = format!("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nCookie: {cookie}\r\n\r\n");
+    let two =
+        format!("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nCookie: {cookie}\r\n\r\n");
     is_refused(&view.send(two.as_bytes()), 403);
 }
 
@@ -302,8 +322,14 @@ fn every_answer_keeps_to_itself() {
             policy.starts_with("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"),
             "{policy}"
         );
-        assert!(!policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"), "{policy}");
-        assert!(!answer.headers.iter().any(|(name, _)| name.starts_with("access-control")), "{answer:?}");
+        assert!(
+            !policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"),
+            "{policy}"
+        );
+        assert!(
+            !answer.headers.iter().any(|(name, _)| name.starts_with("access-control")),
+            "{answer:?}"
+        );
         assert_eq!(answer.header("content-length").unwrap(), answer.body.len().to_string());
     }
 }
@@ -357,7 +383,8 @@ fn large_and_broken_requests_are_refused() {
     let many: Vec<(&str, &str)> = vec![("X", "y"); 200];
     is_refused(&view.ask("/", &many), 431);
     // A head that never ends.
-    let endless = [b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ".as_slice(), &vec![b'a'; 8 << 20]].concat();
+    let endless =
+        [b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ".as_slice(), &vec![b'a'; 8 << 20]].concat();
     is_refused(&view.send(&endless), 431);
     for broken in [
         "GET / HTTP/1.1\r\nHost : localhost\r\n\r\n",
@@ -428,8 +455,10 @@ fn other_machines_do_not_reach_it() {
     });
     match outside {
         Ok(address) if !address.ip().is_loopback() => {
-            let stream =
-                TcpStream::connect_timeout(&(address.ip(), view.port).into(), Duration::from_secs(5));
+            let stream = TcpStream::connect_timeout(
+                &(address.ip(), view.port).into(),
+                Duration::from_secs(5),
+            );
             assert!(stream.is_err(), "{address}");
         }
         _ => println!("skipped: connecting from outside: this machine has no other address"),
@@ -495,7 +524,8 @@ fn a_folder_is_a_list_that_stays_new() {
         rows.iter().map(|row| (word(row, "folder"), word(row, "name"))).collect()
     };
     let pair = |folder: &str, name: &str| (folder.to_owned(), name.to_owned());
-    let expected = [pair("deep/er", "text.txt.gz"), pair("", "mine.nodescope"), pair("deep", "noname")];
+    let expected =
+        [pair("deep/er", "text.txt.gz"), pair("", "mine.nodescope"), pair("deep", "noname")];
     assert_eq!(shown(&list), expected);
     assert_eq!(list["open"], Value::Array(Vec::new()));
     let newest = list["recordings"][0]["modified_ms"].as_u64().unwrap();
@@ -507,7 +537,10 @@ fn a_folder_is_a_list_that_stays_new() {
     scratch.file("new.nodescope", &ours);
     fs::remove_file(scratch.path("mine.nodescope")).unwrap();
     let later = view.json(&cookie);
-    assert_eq!(shown(&later), [pair("", "new.nodescope"), expected[0].clone(), expected[2].clone()]);
+    assert_eq!(
+        shown(&later),
+        [pair("", "new.nodescope"), expected[0].clone(), expected[2].clone()]
+    );
     assert_eq!(later["recordings"][1]["id"], list["recordings"][0]["id"]);
     for row in later["recordings"].as_array().unwrap() {
         let id = row["id"].as_str().unwrap();
@@ -540,7 +573,8 @@ fn every_kind_of_recording_is_served_as_ours() {
     let rows = list["recordings"].as_array().unwrap();
     assert_eq!(rows.len(), 5, "{list}");
     for row in rows {
-        let answer = view.ask(&format!("/recording/{}", row["id"].as_str().unwrap()), &[("Cookie", &cookie)]);
+        let answer = view
+            .ask(&format!("/recording/{}", row["id"].as_str().unwrap()), &[("Cookie", &cookie)]);
         assert_eq!(answer.status, 200, "{row}: {}", answer.text());
         // One chunk, up to the end of the file: what was cut off is joined before it is served.
         let length = u64::from_le_bytes(answer.body[24..32].try_into().unwrap());
@@ -566,11 +600,13 @@ fn damage_is_said_in_a_sentence() {
     let rows = list["recordings"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
     for row in rows {
-        let answer = view.ask(&format!("/recording/{}", row["id"].as_str().unwrap()), &[("Cookie", &cookie)]);
+        let answer = view
+            .ask(&format!("/recording/{}", row["id"].as_str().unwrap()), &[("Cookie", &cookie)]);
         assert_eq!(answer.status, 422, "{row}");
         assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
         let text = answer.text();
-        let expected = if row["name"] == "damaged.nodescope" { "checksum" } else { "does not look like" };
+        let expected =
+            if row["name"] == "damaged.nodescope" { "checksum" } else { "does not look like" };
         assert!(text.contains(expected) && text.trim_end().lines().count() == 1, "{text}");
     }
 }
@@ -593,8 +629,12 @@ fn two_files_are_compared_and_stdin_is_a_file() {
     let view = View::start(&[&before, &after]);
     let cookie = view.enter();
     let list = view.json(&cookie);
-    let names: Vec<&str> =
-        list["recordings"].as_array().unwrap().iter().map(|row| row["folder"].as_str().unwrap()).collect();
+    let names: Vec<&str> = list["recordings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["folder"].as_str().unwrap())
+        .collect();
     assert!(names[0].ends_with("node22-gc") && names[1].ends_with("node22-http"), "{list}");
     let ids: Vec<Value> =
         list["recordings"].as_array().unwrap().iter().map(|row| row["id"].clone()).collect();
@@ -684,15 +724,20 @@ fn over_ssh_it_says_how_to_get_there() {
     let view = View::start_as(command);
     let port = view.port;
     let (_, said) = view.end("-INT");
-    assert!(said.contains(&format!("ssh -L {port}:127.0.0.1:{port} -p 2222 ada@192.0.2.8")), "{said}");
+    assert!(
+        said.contains(&format!("ssh -L {port}:127.0.0.1:{port} -p 2222 ada@192.0.2.8")),
+        "{said}"
+    );
     assert!(said.contains("export") && said.contains("page.html"), "{said}");
 }
 
 #[test]
 fn the_browser_gets_the_address() {
     let scratch = Scratch::new("view-browser");
-    let browser = scratch
-        .file("browser", format!("#!/bin/sh\nprintf %s \"$1\" > {}\n", scratch.path("asked.tmp")).as_bytes());
+    let browser = scratch.file(
+        "browser",
+        format!("#!/bin/sh\nprintf %s \"$1\" > {}\n", scratch.path("asked.tmp")).as_bytes(),
+    );
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(&browser, fs::Permissions::from_mode(0o700)).unwrap();
     let mut command = nodescope(&["view", &input("node22-gc")]);
@@ -726,7 +771,12 @@ fn what_cannot_be_shown_is_refused_before_it_starts() {
     fails(&["view", &scratch.path("gone")], 1, "there is no file", "record");
     fails(&["view", &empty], 1, "there is no recording in", "record");
     fails(&["view", &text], 1, "does not look like any recording", "nodescope reads");
-    fails(&["view", &input("node22-gc"), &text], 1, "does not look like any recording", "nodescope reads");
+    fails(
+        &["view", &input("node22-gc"), &text],
+        1,
+        "does not look like any recording",
+        "nodescope reads",
+    );
     fails(&["view", "-", "-"], 2, "cannot be given twice", "only one");
     fails(&["view", "--port", "0", &text], 2, "0", "");
     let page = scratch.path("page.html");
@@ -737,5 +787,9 @@ fn what_cannot_be_shown_is_refused_before_it_starts() {
     fails(&["view", &input("node22-gc"), "--port", &port], 1, "is taken", "leave out --port");
     let mut here = nodescope(&["view"]);
     let output = here.current_dir(&empty).output().unwrap();
-    assert!(stderr(&output).contains("there is no recording in this folder"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("there is no recording in this folder"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -2,7 +2,11 @@
 //! record` says is compared with a program whose shares are known.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod live;
 mod program;
@@ -42,7 +46,8 @@ fn functions_have_the_names_that_v8_gives_them() {
             println!("skipped: there is no Node {version} in the cache");
             continue;
         };
-        let mut session = Session::start(&binary, &["--perf-basic-prof"], &session::program("wasm.js"));
+        let mut session =
+            Session::start(&binary, &["--perf-basic-prof"], &session::program("wasm.js"));
         let mut map = PerfMap::new(session.pid());
         let mut score = Score::default();
         for _ in 0..MOST_RUNS {
@@ -64,9 +69,16 @@ fn functions_have_the_names_that_v8_gives_them() {
         assert!(*right > 300, "{version}: {right} frames are too few");
         assert!(wrong.is_empty(), "{version}: {wrong:#?}");
         // V8 10.1 keeps the tier in another place, which is not known.
-        assert!(*without_tier == 0 || version == "18.0.0", "{version}: {without_tier} have no tier");
+        assert!(
+            *without_tier == 0 || version == "18.0.0",
+            "{version}: {without_tier} have no tier"
+        );
         assert!(strange.is_empty(), "{version}: {strange:#?}");
-        assert!(unnamed.len() * 50 <= *right, "{version}: {} of {right}: {unnamed:#?}", unnamed.len());
+        assert!(
+            unnamed.len() * 50 <= *right,
+            "{version}: {} of {right}: {unnamed:#?}",
+            unnamed.len()
+        );
         // Maglev keeps no positions there: what it inlined, such as a caller, is not known.
         let knows_inlined = !["22.0.0", "24.0.0"].contains(&version);
         assert!(
@@ -83,12 +95,15 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
         Some((name, seen.reader.function(name.function)?))
     };
     let mut is_wasm = false;
-    for (at, frame) in seen.frames.iter().enumerate().filter(|(_, frame)| frame.kind == Kind::Generated) {
+    for (at, frame) in
+        seen.frames.iter().enumerate().filter(|(_, frame)| frame.kind == Kind::Generated)
+    {
         let Some(truth) = map.find(frame.instruction()) else { continue };
         let Some(expected) = v8::name::parse(truth) else { continue };
         let found = name_at(at);
         let is_wrapper = |kind| matches!(kind, FunctionKind::WasmToJs | FunctionKind::JsToWasm);
-        let is_function = expected.kind == CodeKind::Wasm && !expected.function.starts_with("wasm-to-js");
+        let is_function =
+            expected.kind == CodeKind::Wasm && !expected.function.starts_with("wasm-to-js");
         is_wasm |= is_function && at == 0;
         match found.map(|(name, function)| (function.kind, function, name.tier)) {
             Some((FunctionKind::JavaScript, function, _)) if is_function => {
@@ -96,7 +111,8 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
             }
             Some((FunctionKind::Wasm { index: Some(_) }, function, tier)) if is_function => {
                 let has_tier = tier != Tier::Unmarked;
-                let is_same = *function.name == *expected.function && (tier == expected.tier || !has_tier);
+                let is_same =
+                    *function.name == *expected.function && (tier == expected.tier || !has_tier);
                 if is_same {
                     score.right += 1;
                     score.without_tier += usize::from(!has_tier);
@@ -108,7 +124,9 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
                 score.wrong.push(format!("{truth} is {kind:?}"));
             }
             _ if is_function => {
-                score.unnamed.push(format!("{truth}: {:?}; frame {at} {frame:x?}", seen.names.get(at)));
+                score
+                    .unnamed
+                    .push(format!("{truth}: {:?}; frame {at} {frame:x?}", seen.names.get(at)));
             }
             Some((FunctionKind::Wasm { .. }, function, _)) if expected.kind != CodeKind::Wasm => {
                 score.strange.push(format!("{truth} is {function:?}; frame {at} {frame:x?}"));
@@ -121,8 +139,10 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
         let callers = ["turn"];
         let is_caller = |at| {
             name_at(at).is_some_and(|(name, function)| {
-                let inlined =
-                    name.inlined.iter().filter_map(|inlined| seen.reader.function(inlined.function));
+                let inlined = name
+                    .inlined
+                    .iter()
+                    .filter_map(|inlined| seen.reader.function(inlined.function));
                 inlined.chain([function]).any(|function| callers.contains(&&*function.name))
             })
         };
@@ -137,7 +157,11 @@ fn share_of(report: &Value, category: &str) -> f64 {
 
 /// `[JIT]` has no file, and certainly not a perf map that does not exist.
 fn has_no_made_up_file(report: &Value) -> bool {
-    !report["functions"].as_array().unwrap().iter().any(|row| row["file"].to_string().contains("/perf-"))
+    !report["functions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|row| row["file"].to_string().contains("/perf-"))
 }
 
 #[test]
@@ -202,7 +226,11 @@ fn sql_js_has_its_time() {
         let (wasm, unknown) = (share_of(&report, "wasm"), share_of(&report, "unknown"));
         let query = function(&report, "query")["total"].as_f64().unwrap();
         println!("Node {release}: wasm {wasm:.3}, unknown {unknown:.3}, under query {query:.3}");
-        assert!(wasm > 0.5 && unknown < 0.03 && query > wasm * 0.9, "{release}: {}", report["categories"]);
+        assert!(
+            wasm > 0.5 && unknown < 0.03 && query > wasm * 0.9,
+            "{release}: {}",
+            report["categories"]
+        );
         assert!(has_no_made_up_file(&report), "{release}");
     }
 }

@@ -1,6 +1,10 @@
 //! `--with-source`: recordings hold the text of scripts where the user asks for it, and nowhere else.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
@@ -62,7 +66,9 @@ fn inside(page: &str) -> Vec<u8> {
 /// The texts of sources, by path.
 fn texts(header: &Value) -> Vec<(String, String)> {
     let string = |id: &Value| {
-        header["strings"].get(id.as_u64().unwrap() as usize).map(|text| text.as_str().unwrap().to_owned())
+        header["strings"]
+            .get(id.as_u64().unwrap() as usize)
+            .map(|text| text.as_str().unwrap().to_owned())
     };
     let rows = header["sources"].as_array().unwrap().iter();
     rows.filter_map(|row| Some((string(&row["path"])?, string(&row["text"])?))).collect()
@@ -87,7 +93,10 @@ fn text_goes_along_only_where_somebody_asked_for_it() {
     for out in [&with, &with_page] {
         let output = nodescope(&["export", &file, "-o", out, "--with-source"]).output().unwrap();
         assert!(output.status.success());
-        assert_eq!(stderr(&output), "nodescope: the file carries the text of 1 source file, 1 kB\n");
+        assert_eq!(
+            stderr(&output),
+            "nodescope: the file carries the text of 1 source file, 1 kB\n"
+        );
     }
     let expected = [(script.clone(), TEXT.to_owned())];
     assert_eq!(texts(&header(&fs::read(&with).unwrap())), expected);
@@ -122,8 +131,9 @@ fn other_forms_have_no_place_for_it() {
         "carry the text",
         "page.html",
     );
-    let output =
-        nodescope(&["export", &file, "-o", &scratch.path("a.html"), "--with-source"]).output().unwrap();
+    let output = nodescope(&["export", &file, "-o", &scratch.path("a.html"), "--with-source"])
+        .output()
+        .unwrap();
     assert!(output.status.success());
 }
 
@@ -172,13 +182,19 @@ fn a_map_brings_the_text_of_what_was_compiled() {
         .args(["--cpu-prof", "--cpu-prof-name=app.cpuprofile", &script, "400"])
         .current_dir(&scratch.0)
         .output();
-    let Ok(node) = node else { return println!("skipped: text from a source map: there is no node") };
+    let Ok(node) = node else {
+        return println!("skipped: text from a source map: there is no node");
+    };
     assert!(node.status.success(), "{}", stderr(&node));
     let out = scratch.path("app.nodescope");
     succeeds(&["export", &scratch.path("app.cpuprofile"), "-o", &out, "--with-source"]);
     let found = texts(&header(&fs::read(&out).unwrap()));
     let primes = found.iter().find(|(path, _)| *path == scratch.path("src/primes.ts"));
-    assert_eq!(primes.map(|(_, text)| text.as_str()), Some("// made from ../src/primes.ts\n"), "{found:?}");
+    assert_eq!(
+        primes.map(|(_, text)| text.as_str()),
+        Some("// made from ../src/primes.ts\n"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -191,7 +207,8 @@ fn a_recording_takes_the_text_along() {
     let script = scratch.file("busy.js", b"// nobody else\nconst spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };\nwhile (spent() < 1200) JSON.stringify({ a: [1, 2, 3] });\n");
     let record = |out: &str, options: &[&str]| {
         let words =
-            [&["record", "-F", "999", "--overwrite", "-o", out], options, &["--", "node", &script]].concat();
+            [&["record", "-F", "999", "--overwrite", "-o", out], options, &["--", "node", &script]]
+                .concat();
         let output = nodescope(&words).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         fs::read(out).unwrap()

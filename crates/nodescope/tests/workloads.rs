@@ -2,13 +2,18 @@
 //! C++, the kernel; and on what is not Node, or not ours.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod program;
 
 use program::inspected::wait_until;
 use program::running::{
-    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes, wait_for_begin,
+    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes,
+    wait_for_begin,
 };
 use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
@@ -130,7 +135,8 @@ fn worker_threads_have_their_own_functions() {
         let out = scratch.path("a.nodescope");
         record(&start(&scratch, &node, WORKERS), &out);
         let report = json(&["report", "--json", &out]);
-        let workers: Vec<&Value> = rows(&report, "threads").filter(|row| row["role"] == "worker").collect();
+        let workers: Vec<&Value> =
+            rows(&report, "threads").filter(|row| row["role"] == "worker").collect();
         assert_eq!(workers.len(), 2, "{release}: {}", report["threads"]);
         // There every isolate opens the map anew, and they write over each other.
         if release.starts_with("18.") {
@@ -138,7 +144,15 @@ fn worker_threads_have_their_own_functions() {
             continue;
         }
         let own = |worker: &Value| {
-            let report = json(&["report", "--json", &out, "--thread", &worker["tid"].to_string(), "-n", "0"]);
+            let report = json(&[
+                "report",
+                "--json",
+                &out,
+                "--thread",
+                &worker["tid"].to_string(),
+                "-n",
+                "0",
+            ]);
             let share = |name: &str| {
                 let row = rows(&report, "functions").find(|row| row["name"] == name);
                 row.map_or(0.0, |row| row["total"].as_f64().unwrap())
@@ -171,10 +185,15 @@ fn the_pool_shows_what_it_computes() {
         println!("Node {release}: {threads} threads of the pool have {share:.2} of the time");
         assert!((2..=4).contains(&threads) && share > 0.7, "{release}: {}", all["threads"]);
         let time = |part: &str, column: &str| {
-            let parts = rows(&report, "functions").filter(|row| row["name"].as_str().unwrap().contains(part));
+            let parts = rows(&report, "functions")
+                .filter(|row| row["name"].as_str().unwrap().contains(part));
             parts.map(|row| row[column].as_f64().unwrap()).fold(0.0, f64::max)
         };
-        assert!(time("sha512_block", "self") > 0.1, "{release}: no hash in {}", report["functions"]);
+        assert!(
+            time("sha512_block", "self") > 0.1,
+            "{release}: no hash in {}",
+            report["functions"]
+        );
         for part in ["deflate", "PBKDF2"] {
             assert!(time(part, "total") > 0.05, "{release}: no {part} in {}", report["functions"]);
         }
@@ -222,11 +241,13 @@ fn a_cluster_of_four_is_four_processes() {
     let scratch = Scratch::new("cluster");
     let primary = start(&scratch, Path::new("node"), CLUSTER);
     let out = scratch.path("a.nodescope");
-    let output =
-        nodescope(&["record", &primary.pid(), "-d", "2s", "-F", "999", "-o", &out]).output().unwrap();
+    let output = nodescope(&["record", &primary.pid(), "-d", "2s", "-F", "999", "-o", &out])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);
-    let mut pids: Vec<u64> = rows(&report, "threads").filter_map(|row| row["pid"].as_u64()).collect();
+    let mut pids: Vec<u64> =
+        rows(&report, "threads").filter_map(|row| row["pid"].as_u64()).collect();
     pids.sort_unstable();
     pids.dedup();
     pids.retain(|pid| pid.to_string() != primary.pid());
@@ -254,7 +275,8 @@ fn a_target_that_ends_half_way_keeps_its_names() {
     let scratch = Scratch::new("half-way");
     let node = Running::node(&scratch, NAMES, SHARES, &["1500"]);
     let out = scratch.path("a.nodescope");
-    let output = nodescope(&["record", &node.pid(), "-d", "1h", "-F", "999", "-o", &out]).output().unwrap();
+    let output =
+        nodescope(&["record", &node.pid(), "-d", "1h", "-F", "999", "-o", &out]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);
     let share = |name: &str| function(&report, name)["total"].as_f64().unwrap();
@@ -284,15 +306,26 @@ fn what_is_not_node_is_recorded_all_the_same() {
     let idle = Running::start(Command::new("sh").args(["-c", "echo ready; exec sleep 60"]));
     let pid = idle.pid();
     // The shell has become it, and it has begun to wait.
-    let is_asleep =
-        || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains("(sleep) S "));
+    let is_asleep = || {
+        fs::read_to_string(format!("/proc/{pid}/stat"))
+            .is_ok_and(|stat| stat.contains("(sleep) S "))
+    };
     wait_until("it sleeps", PATIENCE, is_asleep);
-    let output = nodescope(&["record", &pid, "-d", "300ms", "-o", &scratch.path("b.svg")]).output().unwrap();
+    let output =
+        nodescope(&["record", &pid, "-d", "300ms", "-o", &scratch.path("b.svg")]).output().unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("used no CPU meanwhile") && said.contains("hint: put load on it"), "{said}");
+    assert!(
+        said.contains("used no CPU meanwhile") && said.contains("hint: put load on it"),
+        "{said}"
+    );
     // By words only Node is found: the others are too many.
-    fails(&["record", "sleep 60", "-d", "300ms"], 1, "no Node process here matches", "nodescope ps");
+    fails(
+        &["record", "sleep 60", "-d", "300ms"],
+        1,
+        "no Node process here matches",
+        "nodescope ps",
+    );
     let left = scratch.0.read_dir().unwrap().count();
     assert_eq!(left, 1, "nothing is left of what failed");
 }
@@ -304,12 +337,15 @@ fn a_process_of_another_user_has_its_names() {
         return;
     }
     let scratch = Scratch::new("nobody");
-    let (script, binary) = (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("nodescope"));
+    let (script, binary) =
+        (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("nodescope"));
     fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
     Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status().unwrap();
     let mut command = Command::new("node");
     command.args(NAMES).args([&script, "30000"]).current_dir(&scratch.0).uid(NOBODY).gid(NOBODY);
-    let Ok(child) = command.spawn() else { return println!("skipped: only root can become another user") };
+    let Ok(child) = command.spawn() else {
+        return println!("skipped: only root can become another user");
+    };
     let node = Running(child);
     wait_for_begin(node.0.id());
     let theirs = scratch.path("theirs.nodescope");
@@ -320,7 +356,11 @@ fn a_process_of_another_user_has_its_names() {
     } else {
         assert!(output.status.success() && is_without_kernel(&output), "{}", stderr(&output));
         let report = json(&["report", "--json", &theirs]);
-        assert!(function(&report, "heavy")["total"].as_f64().unwrap() > 0.5, "{}", report["functions"]);
+        assert!(
+            function(&report, "heavy")["total"].as_f64().unwrap() > 0.5,
+            "{}",
+            report["functions"]
+        );
         assert!(rows(&report, "categories").all(|row| row["category"] != "kernel"));
     }
     let ours = scratch.path("ours.nodescope");
@@ -344,10 +384,12 @@ fn a_title_that_changes_splits_no_thread() {
         return;
     }
     let scratch = Scratch::new("titles");
-    let (out, script) = (scratch.path("out.nodescope"), scratch.file("titles.js", TITLES.as_bytes()));
+    let (out, script) =
+        (scratch.path("out.nodescope"), scratch.file("titles.js", TITLES.as_bytes()));
     // The shell's own work is that of another program.
     let shell = format!("i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exec node {script}");
-    let output = nodescope(&["record", "-F", "999", "-o", &out, "--", "sh", "-c", &shell]).output().unwrap();
+    let output =
+        nodescope(&["record", "-F", "999", "-o", &out, "--", "sh", "-c", &shell]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", "-n", "0", &out]);
     let threads = report["threads"].as_array().unwrap();

@@ -9,8 +9,9 @@ pub fn file_path(url: &str) -> Option<String> {
         Some(rest) => rest.strip_prefix("localhost").unwrap_or(rest),
         None => rest,
     };
-    let path =
-        String::from_utf8(percent_decoded(path)).ok().filter(|path| !path.contains(char::is_control))?;
+    let path = String::from_utf8(percent_decoded(path))
+        .ok()
+        .filter(|path| !path.contains(char::is_control))?;
     let path = path.strip_prefix('/').filter(|path| has_drive(path)).unwrap_or(&path);
     is_absolute(path).then(|| normal(path))
 }

@@ -50,7 +50,10 @@ impl Budget {
 
     /// What to say when it is full, without a full stop.
     pub fn sentence(&self) -> String {
-        format!("what came before fills {} MB of memory, and the rest was left out", self.most() >> 20)
+        format!(
+            "what came before fills {} MB of memory, and the rest was left out",
+            self.most() >> 20
+        )
     }
 }
 

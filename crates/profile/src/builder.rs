@@ -25,8 +25,8 @@ use crate::model::Profile;
 use crate::originals::Originals;
 use crate::strings::Interner;
 use crate::tables::{
-    Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, OffCpuTimes, Process,
-    Sample, Samples, Second, Source, Stack, Thread, Unit,
+    Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, OffCpuTimes,
+    Process, Sample, Samples, Second, Source, Stack, Thread, Unit,
 };
 
 /// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that
@@ -107,8 +107,9 @@ impl Builder {
         profile.stacks.reserve(stacks);
         let Profile { frames: frame_rows, stacks: stack_rows, .. } = profile;
         self.frames.reserve(frames, |&id| hash(&frame_rows.row(id)));
-        self.stacks
-            .reserve(stacks, |&id| hash(&(stack_rows.parent[id.index()], stack_rows.frame[id.index()])));
+        self.stacks.reserve(stacks, |&id| {
+            hash(&(stack_rows.parent[id.index()], stack_rows.frame[id.index()]))
+        });
     }
 
     /// Makes room for that many more samples in a lane.
@@ -218,7 +219,9 @@ impl Builder {
     pub fn stack(&mut self, parent: StackId, frame: FrameId) -> StackId {
         let table = &mut self.profile.stacks;
         let key = (parent, frame);
-        let key_of = |id: StackId, table: &crate::Stacks| (table.parent[id.index()], table.frame[id.index()]);
+        let key_of = |id: StackId, table: &crate::Stacks| {
+            (table.parent[id.index()], table.frame[id.index()])
+        };
         if let Some(&id) = self.stacks.find(hash(&key), |&id| key_of(id, table) == key) {
             return id;
         }
@@ -231,7 +234,8 @@ impl Builder {
         self.budget.take(cost::STACK);
         let caller = parent.some().map(|id| table.category[id.index()]);
         let frames = &self.profile.frames;
-        let category = stack_category(caller, frames.category[frame.index()], frames.tier[frame.index()]);
+        let category =
+            stack_category(caller, frames.category[frame.index()], frames.tier[frame.index()]);
         let id = table.push(Stack { parent, frame, category });
         self.stacks.insert_unique(hash(&key), id, |&id| hash(&key_of(id, table)));
         id
@@ -406,7 +410,8 @@ pub(crate) fn settle(profile: &mut Profile) {
 
 /// What to say of frames that were left out.
 fn too_deep(frames: u64) -> Option<String> {
-    (frames > 0).then(|| format!("stacks have more than {DEEPEST_STACK} frames: {frames} are left out"))
+    (frames > 0)
+        .then(|| format!("stacks have more than {DEEPEST_STACK} frames: {frames} are left out"))
 }
 
 /// The starts and ends of everything that lasts.
@@ -423,9 +428,18 @@ fn earliest_ns(profile: &Profile) -> u64 {
     let Profile { markers, off_cpu, loops, long_turns, seconds, .. } = profile;
     let lanes = profile.lanes.iter().filter(|lane| lane.timed);
     let samples = lanes.filter_map(|lane| lane.samples.time_ns.iter().min());
-    let spans =
-        [&markers.start_ns, &off_cpu.start_ns, &loops.start_ns, &long_turns.start_ns, &seconds.start_ns];
-    samples.chain(spans.into_iter().filter_map(|starts| starts.iter().min())).min().copied().unwrap_or(0)
+    let spans = [
+        &markers.start_ns,
+        &off_cpu.start_ns,
+        &loops.start_ns,
+        &long_turns.start_ns,
+        &seconds.start_ns,
+    ];
+    samples
+        .chain(spans.into_iter().filter_map(|starts| starts.iter().min()))
+        .min()
+        .copied()
+        .unwrap_or(0)
 }
 
 fn latest_ns(profile: &Profile) -> u64 {
@@ -434,7 +448,9 @@ fn latest_ns(profile: &Profile) -> u64 {
     let spans = [&markers.end_ns, &loops.end_ns, &long_turns.end_ns, &seconds.end_ns];
     let ends = samples.chain(spans.into_iter().filter_map(|ends| ends.iter().max())).copied();
     let off_cpu = profile.off_cpu.start_ns.iter().zip(&profile.off_cpu.length_ns);
-    ends.chain(off_cpu.map(|(start_ns, length_ns)| start_ns.saturating_add(*length_ns))).max().unwrap_or(0)
+    ends.chain(off_cpu.map(|(start_ns, length_ns)| start_ns.saturating_add(*length_ns)))
+        .max()
+        .unwrap_or(0)
 }
 
 fn sort_off_cpu(rows: &mut OffCpuTimes) {

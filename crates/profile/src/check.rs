@@ -125,17 +125,32 @@ impl Profile {
         let strings = counts.strings;
         in_range("sources", "string", self.sources.iter().map(|row| row.path.0), strings)?;
         in_range("sources", "string", self.sources.iter().map(|row| row.text.0), strings)?;
-        in_range("sources", "source", self.sources.iter().map(|row| row.generated.0), counts.sources)?;
+        in_range(
+            "sources",
+            "source",
+            self.sources.iter().map(|row| row.generated.0),
+            counts.sources,
+        )?;
         in_range("modules", "string", self.modules.iter().map(|row| row.name.0), strings)?;
         in_range("modules", "string", self.modules.iter().map(|row| row.build_id.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.name.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.container.0), strings)?;
-        in_range("processes", "string", self.processes.iter().map(|row| row.node_version.0), strings)?;
+        in_range(
+            "processes",
+            "string",
+            self.processes.iter().map(|row| row.node_version.0),
+            strings,
+        )?;
         in_range("processes", "string", self.processes.iter().map(|row| row.app.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.command.0), strings)?;
         in_range("processes", "string", self.processes.iter().map(|row| row.folder.0), strings)?;
         in_range("threads", "string", self.threads.iter().map(|row| row.name.0), strings)?;
-        required("threads", "process", self.threads.iter().map(|row| row.process.0), counts.processes)?;
+        required(
+            "threads",
+            "process",
+            self.threads.iter().map(|row| row.process.0),
+            counts.processes,
+        )?;
         in_range("lanes", "string", self.lanes.iter().map(|lane| lane.name.0), strings)
     }
 
@@ -145,7 +160,12 @@ impl Profile {
         in_range("functions", "string", functions.package.iter().map(|id| id.0), counts.strings)?;
         in_range("functions", "source", functions.source.iter().map(|id| id.0), counts.sources)?;
         in_range("functions", "module", functions.module.iter().map(|id| id.0), counts.modules)?;
-        required("frames", "function", self.frames.function.iter().map(|id| id.0), counts.functions)?;
+        required(
+            "frames",
+            "function",
+            self.frames.function.iter().map(|id| id.0),
+            counts.functions,
+        )?;
         in_range("frames", "string", self.frames.symbol.iter().map(|id| id.0), counts.strings)?;
         required("stacks", "frame", self.stacks.frame.iter().map(|id| id.0), counts.frames)
     }
@@ -170,7 +190,12 @@ impl Profile {
 
     fn check_unclosed(&self, counts: &Counts) -> Result<(), CheckError> {
         let unclosed = self.meta.losses.unclosed;
-        required("losses", "thread", unclosed.iter().map(|unclosed| unclosed.thread.0), counts.threads)?;
+        required(
+            "losses",
+            "thread",
+            unclosed.iter().map(|unclosed| unclosed.thread.0),
+            counts.threads,
+        )?;
         in_range("losses", "stack", unclosed.iter().map(|unclosed| unclosed.stack.0), counts.stacks)
     }
 
@@ -178,7 +203,12 @@ impl Profile {
         let (markers, ticks) = (&self.markers, &self.line_ticks);
         required("line ticks", "stack", ticks.stack.iter().map(|id| id.0), counts.stacks)?;
         required("markers", "thread", markers.thread.iter().map(|id| id.0), counts.threads)?;
-        required("off-CPU times", "thread", self.off_cpu.thread.iter().map(|id| id.0), counts.threads)?;
+        required(
+            "off-CPU times",
+            "thread",
+            self.off_cpu.thread.iter().map(|id| id.0),
+            counts.threads,
+        )?;
         in_range("markers", "string", markers.text.iter().map(|id| id.0), counts.strings)?;
         forwards("marker", &markers.start_ns, &markers.end_ns)
     }

@@ -71,7 +71,9 @@ pub fn classify<'a>(code: &Code<'a>) -> Class<'a> {
         CodeKind::Binding => Class::of(Category::NodeCore),
         CodeKind::Builtin => Class::of(category_of_builtin(code.name)),
         CodeKind::Regexp => Class::of(Category::Regexp),
-        CodeKind::Wasm => Class { category: Category::Wasm, package: code.source.and_then(package_of) },
+        CodeKind::Wasm => {
+            Class { category: Category::Wasm, package: code.source.and_then(package_of) }
+        }
         CodeKind::Meta => Class::of(category_of_meta(code.name)),
     }
 }
@@ -154,7 +156,11 @@ mod tests {
         ];
         for (kind, name, category) in rows {
             let code = Code { kind: *kind, name, source: None, module: None };
-            assert_eq!(classify(&code), Class { category: *category, package: None }, "{kind:?} {name}");
+            assert_eq!(
+                classify(&code),
+                Class { category: *category, package: None },
+                "{kind:?} {name}"
+            );
         }
     }
 

@@ -122,7 +122,8 @@ pub fn file_header() -> [u8; FILE_HEADER] {
 /// Writes a profile as one more chunk.
 pub fn write_chunk(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     let payload = header::encode(profile)?;
-    let level = if payload.len() <= SMALL_PAYLOAD { Compression::default() } else { Compression::fast() };
+    let level =
+        if payload.len() <= SMALL_PAYLOAD { Compression::default() } else { Compression::fast() };
     let mut encoder = ZlibEncoder::new(Vec::new(), level);
     encoder.write_all(&payload)?;
     let stored = encoder.finish()?;
@@ -151,7 +152,10 @@ pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Profile, FileError> 
         return Err(FileError::NotOurs);
     }
     let Some(found) = u32_at(bytes, 8) else {
-        return Err(FileError::Damaged { byte: bytes.len(), what: "the file ends in its header".into() });
+        return Err(FileError::Damaged {
+            byte: bytes.len(),
+            what: "the file ends in its header".into(),
+        });
     };
     if found > VERSION {
         return Err(FileError::Newer { found });
@@ -183,7 +187,8 @@ fn read_chunks(bytes: &[u8], may_grow: bool, mut most_bytes: u64) -> Result<Prof
     let mut profile = if joined.is_empty() {
         join(whole)
     } else {
-        let wrong = |error: CheckError| FileError::Damaged { byte: FILE_HEADER, what: error.to_string() };
+        let wrong =
+            |error: CheckError| FileError::Damaged { byte: FILE_HEADER, what: error.to_string() };
         joined.finish().map_err(wrong)?
     };
     if let Some(what) = damage {
@@ -219,12 +224,18 @@ impl<'a> Chunk<'a> {
         let is_whole = bytes.starts_with(WHOLE_TAG);
         let is_more = may_grow && bytes.starts_with(MORE_TAG);
         if !is_whole && !is_more {
-            return Err(if bytes.len() < MORE_HEADER { ChunkError::CutOff } else { ChunkError::UnknownTag });
+            return Err(if bytes.len() < MORE_HEADER {
+                ChunkError::CutOff
+            } else {
+                ChunkError::UnknownTag
+            });
         }
         let checksum = u32_at(bytes, 4).ok_or(ChunkError::CutOff)?;
         let (lengths, header) = match is_whole {
             true => (u64_at(bytes, 8).zip(u64_at(bytes, 16)), WHOLE_HEADER),
-            false => (u32_at(bytes, 8).map(u64::from).zip(u32_at(bytes, 12).map(u64::from)), MORE_HEADER),
+            false => {
+                (u32_at(bytes, 8).map(u64::from).zip(u32_at(bytes, 12).map(u64::from)), MORE_HEADER)
+            }
         };
         let (stored, becomes) = lengths.ok_or(ChunkError::CutOff)?;
         let end = usize::try_from(stored).ok().and_then(|length| length.checked_add(header));

@@ -30,7 +30,8 @@ pub use model::Profile;
 pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;
 pub use tables::{
-    Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops, Marker,
-    MarkerKind, Markers, Module, NO_ADDRESS, OffCpuTime, OffCpuTimes, Process, Sample, Samples, Second,
-    Seconds, Source, Stack, Stacks, Thread, TurnKind, UNKNOWN, Unit, WAITS_LANE,
+    Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, LongTurn, LongTurns, Loop,
+    Loops, Marker, MarkerKind, Markers, Module, NO_ADDRESS, OffCpuTime, OffCpuTimes, Process,
+    Sample, Samples, Second, Seconds, Source, Stack, Stacks, Thread, TurnKind, UNKNOWN, Unit,
+    WAITS_LANE,
 };

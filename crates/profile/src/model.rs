@@ -4,8 +4,8 @@ use crate::ids::{FrameId, LaneId, ModuleId, ProcessId, SourceId, StackId, String
 use crate::meta::Meta;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Function, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module, OffCpuTimes, Process,
-    Seconds, Source, Stacks, Thread,
+    Frames, Function, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module, OffCpuTimes,
+    Process, Seconds, Source, Stacks, Thread,
 };
 
 /// A finished recording. Made by [`crate::Builder`]; [`Profile::check`] holds for each one.

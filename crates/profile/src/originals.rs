@@ -58,7 +58,8 @@ impl Profile {
     /// before they were generated are one again.
     pub fn with_originals(mut self, originals: &Originals) -> Profile {
         // Files of older versions have URLs.
-        let has_urls = self.sources.iter().any(|row| address::file_path(self.text(row.path)).is_some());
+        let has_urls =
+            self.sources.iter().any(|row| address::file_path(self.text(row.path)).is_some());
         if has_urls || !originals.functions.is_empty() {
             self = Builder::copy_with(&self, originals).finish();
         }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::category::{Category, Role, Tier};
-use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId};
+use crate::ids::{
+    FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
+};
 
 /// A script or source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -282,7 +284,9 @@ pub enum MarkerKind {
 impl MarkerKind {
     /// The kind of a byte column's entry.
     pub fn from_u8(byte: u8) -> Option<Self> {
-        [Self::LoopTurn, Self::GcPause, Self::OffCpu, Self::Throttled].get(usize::from(byte)).copied()
+        [Self::LoopTurn, Self::GcPause, Self::OffCpu, Self::Throttled]
+            .get(usize::from(byte))
+            .copied()
     }
 }
 

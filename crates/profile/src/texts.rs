@@ -28,7 +28,8 @@ impl Profile {
 
     /// The same recording without any text of its sources.
     pub fn without_source_texts(mut self) -> Profile {
-        let texts: BTreeSet<StringId> = self.sources.iter().filter_map(|source| source.text.some()).collect();
+        let texts: BTreeSet<StringId> =
+            self.sources.iter().filter_map(|source| source.text.some()).collect();
         if texts.is_empty() {
             return self;
         }
@@ -48,10 +49,9 @@ impl Profile {
     fn used_strings(&self) -> BTreeSet<StringId> {
         let sources = self.sources.iter().flat_map(|row| [row.path, row.text]);
         let modules = self.modules.iter().flat_map(|row| [row.name, row.build_id]);
-        let processes = self
-            .processes
-            .iter()
-            .flat_map(|row| [row.name, row.container, row.node_version, row.app, row.command, row.folder]);
+        let processes = self.processes.iter().flat_map(|row| {
+            [row.name, row.container, row.node_version, row.app, row.command, row.folder]
+        });
         let threads = self.threads.iter().map(|row| row.name);
         let lanes = self.lanes.iter().map(|row| row.name);
         let columns = [

@@ -5,8 +5,8 @@
 mod sample;
 
 use profile::{
-    Builder, Category, DEEPEST_STACK, Joining, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId,
-    Thread, ThreadId, Tier, Unit,
+    Builder, Category, DEEPEST_STACK, Joining, LaneId, LaneInfo, Process, Profile, Role, Sample,
+    StackId, Thread, ThreadId, Tier, Unit,
 };
 use sample::{frame, function};
 
@@ -32,7 +32,11 @@ const INHERITANCE: &[(&str, &[Code], Category)] = &[
     ("the callback of a replace", &[(App, JS), (Regexp, NATIVE), (App, JS)], App),
     ("what that callback calls", &[(Regexp, NATIVE), (App, JS), (System, NATIVE)], System),
     ("a dependency's callback", &[(Regexp, NATIVE), (Dependency, Tier::Ignition)], Dependency),
-    ("GC that a callback causes", &[(Regexp, NATIVE), (App, JS), (Gc, NATIVE), (System, NATIVE)], Gc),
+    (
+        "GC that a callback causes",
+        &[(Regexp, NATIVE), (App, JS), (Gc, NATIVE), (System, NATIVE)],
+        Gc,
+    ),
     ("JavaScript whose tier is not known", &[(Gc, NATIVE), (App, Tier::Unmarked)], App),
     ("wasm is no JavaScript", &[(Compiler, NATIVE), (Wasm, Tier::Liftoff)], Compiler),
     ("the kernel's idle loop", &[(Kernel, NATIVE), (Idle, NATIVE), (Kernel, NATIVE)], Idle),
@@ -52,7 +56,8 @@ fn gc_compiler_regexp_and_idle_claim_what_they_call() {
         }
         let profile = builder.finish();
         assert_eq!(profile.stacks().row(stack).category, *expected, "{what}");
-        let own: Vec<Category> = profile.ancestry(stack).map(|id| category_of_code(&profile, id)).collect();
+        let own: Vec<Category> =
+            profile.ancestry(stack).map(|id| category_of_code(&profile, id)).collect();
         let typed: Vec<Category> = calls.iter().rev().map(|(category, _)| *category).collect();
         assert_eq!(own, typed, "{what}: the frames keep their own");
     }
@@ -97,9 +102,14 @@ fn times_are_sorted_and_start_at_zero() {
     let timed = builder.lane(LaneInfo { name: "a", unit: Unit::Ns, timed: true, counted: true });
     let later = builder.lane(LaneInfo { name: "b", unit: Unit::Ns, timed: true, counted: true });
     let untimed = builder.lane(LaneInfo { name: "c", unit: Unit::Ns, timed: false, counted: true });
-    for (lane, time_ns, weight) in
-        [(timed, 50, 1), (timed, 20, 2), (timed, 20, 3), (timed, 90, 4), (later, 70, 5), (untimed, 1, 6)]
-    {
+    for (lane, time_ns, weight) in [
+        (timed, 50, 1),
+        (timed, 20, 2),
+        (timed, 20, 3),
+        (timed, 90, 4),
+        (later, 70, 5),
+        (untimed, 1, 6),
+    ] {
         builder.sample(lane, Sample { time_ns, thread, stack: StackId::NONE, weight });
     }
     let profile = builder.finish();
@@ -121,7 +131,11 @@ fn an_origin_that_was_set_stays() {
     builder.set_origin_ns(100);
     builder.meta().duration_ns = 500;
     let profile = builder.finish();
-    assert_eq!(profile.lanes()[0].samples.time_ns, [0, 20], "what was before the start is at the start");
+    assert_eq!(
+        profile.lanes()[0].samples.time_ns,
+        [0, 20],
+        "what was before the start is at the start"
+    );
     assert_eq!(profile.duration_ns(), 500, "a known duration is not shortened");
 }
 
@@ -154,7 +168,8 @@ fn a_profile_can_start_later_under_another_name() {
         let process = builder.process(Process::default());
         let name = builder.string("main");
         let thread = builder.thread(Thread { process, tid: None, name, role: Role::MainLoop });
-        let lane = builder.lane(LaneInfo { name: "cpu", unit: Unit::Ns, timed: true, counted: true });
+        let lane =
+            builder.lane(LaneInfo { name: "cpu", unit: Unit::Ns, timed: true, counted: true });
         builder.sample(lane, Sample { time_ns: 3, thread, stack: StackId::NONE, weight: 1 });
         builder.sample(lane, Sample { time_ns: 8, thread, stack: StackId::NONE, weight: 1 });
         builder.finish()
@@ -165,7 +180,8 @@ fn a_profile_can_start_later_under_another_name() {
     let joined = builder.finish();
     assert_eq!(joined.lanes()[0].samples.time_ns, [0, 5, 100, 105]);
     assert_eq!(joined.duration_ns(), 105);
-    let names: Vec<&str> = joined.processes().iter().map(|process| joined.text(process.name)).collect();
+    let names: Vec<&str> =
+        joined.processes().iter().map(|process| joined.text(process.name)).collect();
     assert_eq!(names, ["a.log", "b.log"]);
     assert_eq!(joined.threads().len(), 2);
 }
@@ -188,5 +204,8 @@ fn no_stack_is_too_deep() {
     let profile = builder.finish();
     assert_eq!(profile.check(), Ok(()));
     assert_eq!(profile.ancestry(deep).count(), usize::from(DEEPEST_STACK));
-    assert_eq!(profile.meta().losses.damage, ["stacks have more than 16384 frames: 1 are left out"]);
+    assert_eq!(
+        profile.meta().losses.damage,
+        ["stacks have more than 16384 frames: 1 are left out"]
+    );
 }

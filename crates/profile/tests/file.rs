@@ -39,7 +39,10 @@ fn the_sample_uses_the_whole_model() {
         assert!(!value.is_null() && value != "" && value != 0, "meta.{key}");
     }
     for (key, value) in chunk.header["meta"]["losses"].as_object().unwrap() {
-        assert!(!value.is_null() && *value != json!([]) && *value != json!({}) && value != 0, "losses.{key}");
+        assert!(
+            !value.is_null() && *value != json!([]) && *value != json!({}) && value != 0,
+            "losses.{key}"
+        );
     }
     for (table, field) in [("sources", "generated"), ("sources", "text"), ("modules", "build_id")] {
         let none = |row: &Value| row[field] == u32::MAX;
@@ -65,7 +68,11 @@ fn chunks_join() {
         profile.lane_named(lane).map_or(0, |id| profile.lane(id).samples.len())
     };
     for lane in ["cpu-clock", "page-faults", "allocations"] {
-        assert_eq!(samples(&joined, lane), samples(&first, lane) + samples(&second, lane), "{lane}");
+        assert_eq!(
+            samples(&joined, lane),
+            samples(&first, lane) + samples(&second, lane),
+            "{lane}"
+        );
     }
     assert_eq!(joined.lanes().len(), 3, "lanes of one name and unit are one");
     assert!(joined.lane(LaneId(0)).samples.time_ns.is_sorted());
@@ -89,7 +96,8 @@ fn a_chunk_joins_with_an_empty_one_unchanged() {
     file::write_chunk(&profile::Builder::new().finish(), &mut bytes).unwrap();
     let joined = file::read(&bytes).unwrap();
     // Which sample nothing closes is only known of a whole text.
-    profile = edited(&profile, |chunk| chunk.header["meta"]["losses"]["unclosed"] = Value::Null).unwrap();
+    profile =
+        edited(&profile, |chunk| chunk.header["meta"]["losses"]["unclosed"] = Value::Null).unwrap();
     assert_eq!(joined, profile);
 }
 
@@ -101,7 +109,8 @@ fn a_file_that_was_cut_off_opens_up_to_the_last_whole_chunk() {
     file::write_chunk(&second_part(), &mut bytes).unwrap();
     for end in end_of_first + 1..bytes.len() {
         let profile = file::read(&bytes[..end]).unwrap();
-        let damage = format!("damaged at byte {end_of_first}: the file ends in the middle of a chunk");
+        let damage =
+            format!("damaged at byte {end_of_first}: the file ends in the middle of a chunk");
         assert_eq!(profile.meta().losses.damage.last(), Some(&damage), "cut off at byte {end}");
         assert_eq!(profile.lanes(), first.lanes());
     }
@@ -155,8 +164,12 @@ fn lies_are_refused() {
         ("the header is not valid JSON", |chunk| {
             chunk.header.as_object_mut().unwrap().remove("threads");
         }),
-        ("column stacks.parent is missing", |chunk| chunk.column("stacks.parent")["name"] = json!("x")),
-        ("column stacks.parent is missing", |chunk| chunk.column("stacks.parent")["type"] = json!("u8")),
+        ("column stacks.parent is missing", |chunk| {
+            chunk.column("stacks.parent")["name"] = json!("x")
+        }),
+        ("column stacks.parent is missing", |chunk| {
+            chunk.column("stacks.parent")["type"] = json!("u8")
+        }),
         ("column stacks.parent is missing", |chunk| {
             chunk.column("stacks.parent")["offset"] = json!(u64::MAX);
         }),
@@ -194,21 +207,37 @@ fn lies_are_refused() {
         ("row 1 of threads refers to process 4294967295", |chunk| {
             chunk.header["threads"][1]["process"] = json!(u32::MAX);
         }),
-        ("row 1 of lanes refers to string 1000", |chunk| chunk.header["lanes"][1]["name"] = json!(1000)),
-        ("row 1 of functions refers to string 1000", |chunk| chunk.set_u32("functions.name", 1, 1000)),
-        ("row 1 of functions refers to string 1000", |chunk| chunk.set_u32("functions.package", 1, 1000)),
-        ("row 1 of functions refers to source 1000", |chunk| chunk.set_u32("functions.source", 1, 1000)),
-        ("row 1 of functions refers to module 1000", |chunk| chunk.set_u32("functions.module", 1, 1000)),
-        ("row 1 of frames refers to function 1000", |chunk| chunk.set_u32("frames.function", 1, 1000)),
+        ("row 1 of lanes refers to string 1000", |chunk| {
+            chunk.header["lanes"][1]["name"] = json!(1000)
+        }),
+        ("row 1 of functions refers to string 1000", |chunk| {
+            chunk.set_u32("functions.name", 1, 1000)
+        }),
+        ("row 1 of functions refers to string 1000", |chunk| {
+            chunk.set_u32("functions.package", 1, 1000)
+        }),
+        ("row 1 of functions refers to source 1000", |chunk| {
+            chunk.set_u32("functions.source", 1, 1000)
+        }),
+        ("row 1 of functions refers to module 1000", |chunk| {
+            chunk.set_u32("functions.module", 1, 1000)
+        }),
+        ("row 1 of frames refers to function 1000", |chunk| {
+            chunk.set_u32("frames.function", 1, 1000)
+        }),
         ("row 1 of frames refers to function 4294967295", |chunk| {
             chunk.set_u32("frames.function", 1, u32::MAX);
         }),
         ("row 1 of frames refers to string 1000", |chunk| chunk.set_u32("frames.symbol", 1, 1000)),
         ("row 1 of stacks refers to frame 1000", |chunk| chunk.set_u32("stacks.frame", 1, 1000)),
-        ("row 1 of stacks refers to frame 4294967295", |chunk| chunk.set_u32("stacks.frame", 1, u32::MAX)),
+        ("row 1 of stacks refers to frame 4294967295", |chunk| {
+            chunk.set_u32("stacks.frame", 1, u32::MAX)
+        }),
         ("stack 1 stands before its parent", |chunk| chunk.set_u32("stacks.parent", 1, 1)),
         ("stack 1 stands before its parent", |chunk| chunk.set_u32("stacks.parent", 1, 1000)),
-        ("row 1 of samples refers to thread 1000", |chunk| chunk.set_u32("lanes.0.thread", 1, 1000)),
+        ("row 1 of samples refers to thread 1000", |chunk| {
+            chunk.set_u32("lanes.0.thread", 1, 1000)
+        }),
         ("row 1 of samples refers to thread 4294967295", |chunk| {
             chunk.set_u32("lanes.0.thread", 1, u32::MAX);
         }),
@@ -216,16 +245,22 @@ fn lies_are_refused() {
         ("the times of lane 0 go backwards at sample 2", |chunk| {
             chunk.bytes_of("lanes.0.time_ns")[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
         }),
-        ("row 0 of line ticks refers to stack 1000", |chunk| chunk.set_u32("line_ticks.stack", 0, 1000)),
+        ("row 0 of line ticks refers to stack 1000", |chunk| {
+            chunk.set_u32("line_ticks.stack", 0, 1000)
+        }),
         ("row 0 of line ticks refers to stack 4294967295", |chunk| {
             chunk.set_u32("line_ticks.stack", 0, u32::MAX);
         }),
-        ("row 0 of markers refers to thread 1000", |chunk| chunk.set_u32("markers.thread", 0, 1000)),
+        ("row 0 of markers refers to thread 1000", |chunk| {
+            chunk.set_u32("markers.thread", 0, 1000)
+        }),
         ("row 0 of markers refers to string 1000", |chunk| chunk.set_u32("markers.text", 0, 1000)),
         ("marker 0 ends before it starts", |chunk| {
             chunk.bytes_of("markers.start_ns")[..8].copy_from_slice(&u64::MAX.to_le_bytes());
         }),
-        ("row 1 of off-CPU times refers to thread 1000", |chunk| chunk.set_u32("off_cpu.thread", 1, 1000)),
+        ("row 1 of off-CPU times refers to thread 1000", |chunk| {
+            chunk.set_u32("off_cpu.thread", 1, 1000)
+        }),
         ("the columns of off-CPU times differ in length", |chunk| {
             chunk.column("off_cpu.length_us")["length"] = json!(1);
         }),
@@ -237,11 +272,17 @@ fn lies_are_refused() {
             let unclosed = json!({"thread": 0, "stack": 1000, "weight": 1});
             chunk.header["meta"]["losses"]["unclosed"] = unclosed;
         }),
-        ("column off_cpu.times is missing", |chunk| chunk.column("off_cpu.times")["name"] = json!("x")),
+        ("column off_cpu.times is missing", |chunk| {
+            chunk.column("off_cpu.times")["name"] = json!("x")
+        }),
     ];
     for (sentence, lie) in rows {
-        let error = edited(&whole_model(), *lie).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.starts_with(&format!("damaged at byte 16: {sentence}")), "{sentence}: got {error:?}");
+        let error =
+            edited(&whole_model(), *lie).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(
+            error.starts_with(&format!("damaged at byte 16: {sentence}")),
+            "{sentence}: got {error:?}"
+        );
     }
 }
 
@@ -312,7 +353,8 @@ fn columns_do_not_share_bytes() {
             chunk.header["lanes"].as_array_mut().unwrap().push(lane.clone());
             for column in &columns {
                 let mut column = column.clone();
-                let name = column["name"].as_str().unwrap().replace("lanes.0", &format!("lanes.{number}"));
+                let name =
+                    column["name"].as_str().unwrap().replace("lanes.0", &format!("lanes.{number}"));
                 column["name"] = json!(name);
                 chunk.header["columns"].as_array_mut().unwrap().push(column);
             }
@@ -370,8 +412,11 @@ struct Chunk {
 impl Chunk {
     fn of(recording: &[u8]) -> Self {
         let mut payload = Vec::new();
-        ZlibDecoder::new(&recording[FILE_HEADER + CHUNK_HEADER..]).read_to_end(&mut payload).unwrap();
-        let end = 8 + usize::try_from(u64::from_le_bytes(payload[..8].try_into().unwrap())).unwrap();
+        ZlibDecoder::new(&recording[FILE_HEADER + CHUNK_HEADER..])
+            .read_to_end(&mut payload)
+            .unwrap();
+        let end =
+            8 + usize::try_from(u64::from_le_bytes(payload[..8].try_into().unwrap())).unwrap();
         let header = serde_json::from_slice(&payload[8..end]).unwrap();
         Self { header, columns: payload[end.next_multiple_of(8)..].to_vec() }
     }

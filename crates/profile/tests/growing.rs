@@ -1,7 +1,11 @@
 //! A recording that is written while it grows: it reads back as if it had been finished at once, and so does every part
 //! of it.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and prints what it measured")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and prints what it measured"
+)]
 
 mod replay;
 mod sample;
@@ -72,7 +76,8 @@ fn every_part_opens() {
         assert_eq!(part.check(), Ok(()));
         assert_eq!(part.meta().losses.damage, Vec::<String>::new());
         let until_ns = (chunk as u64 + 1) * SECOND_NS;
-        let expected = from.lanes()[0].samples.time_ns.iter().filter(|time_ns| **time_ns < until_ns).count();
+        let expected =
+            from.lanes()[0].samples.time_ns.iter().filter(|time_ns| **time_ns < until_ns).count();
         samples = part.lanes()[0].samples.len();
         assert_eq!(samples, expected, "chunk {chunk}");
     }
@@ -93,7 +98,10 @@ fn a_part_that_was_cut_off_opens_up_to_its_last_whole_chunk() {
     let mut damaged = told.bytes.clone();
     damaged[before + 40] ^= 1;
     let part = file::read(&damaged).unwrap();
-    assert_eq!(part.meta().losses.damage, [format!("damaged at byte {before}: the checksum does not match")]);
+    assert_eq!(
+        part.meta().losses.damage,
+        [format!("damaged at byte {before}: the checksum does not match")]
+    );
     assert!(part.lanes() == whole.lanes());
 }
 
@@ -146,7 +154,10 @@ fn rows_are_told_again() {
         (&[5000, 9000][..], &[1000, 50_000][..])
     );
     let meta = read.meta();
-    assert_eq!((meta.host.as_deref(), meta.losses.lost, meta.losses.unnamed.len()), (Some("a"), 5, 0));
+    assert_eq!(
+        (meta.host.as_deref(), meta.losses.lost, meta.losses.unnamed.len()),
+        (Some("a"), 5, 0)
+    );
     assert_eq!(read.duration_ns(), 59_000, "until the end of the last wait");
 }
 
@@ -215,8 +226,10 @@ fn samples_go_out_with_their_chunk() {
         sizes.push(growing.chunk().unwrap().len());
         let kept = growing.rows().so_far();
         assert!(kept.lanes().iter().all(|lane| lane.samples.is_empty()));
-        let marks =
-            kept.off_cpu().len() + kept.long_turns().len() + kept.seconds().len() + kept.markers().len();
+        let marks = kept.off_cpu().len()
+            + kept.long_turns().len()
+            + kept.seconds().len()
+            + kept.markers().len();
         assert_eq!(marks + kept.loops().len() + kept.line_ticks().len(), 0);
         assert!(kept.stacks().len() <= from.stacks().len() && !kept.stacks().is_empty());
     }

@@ -56,11 +56,14 @@ fn chunks() -> Vec<Chunk> {
     let mut at = FILE_HEADER;
     let mut chunks = Vec::new();
     while at < GROWING.len() {
-        let number = |at: usize| u32::from_le_bytes(GROWING[at..at + 4].try_into().unwrap()) as usize;
+        let number =
+            |at: usize| u32::from_le_bytes(GROWING[at..at + 4].try_into().unwrap()) as usize;
         let (stored, becomes) = (number(at + 8), number(at + 12));
         at += CHUNK_HEADER;
         let mut payload = Vec::with_capacity(becomes + 1);
-        stream.decompress_vec(&GROWING[at..at + stored], &mut payload, FlushDecompress::Sync).unwrap();
+        stream
+            .decompress_vec(&GROWING[at..at + stored], &mut payload, FlushDecompress::Sync)
+            .unwrap();
         let length = u32::from_le_bytes(payload[..4].try_into().unwrap()) as usize;
         let header = serde_json::from_slice(&payload[4..4 + length]).unwrap();
         chunks.push(Chunk { header, columns: payload[4 + length..].to_vec(), claim: 0 });
@@ -112,7 +115,8 @@ fn what_is_put_together_again_is_the_same() {
 }
 
 const SAMPLE: &[&str] = &["time_ns", "thread", "stack", "weight"];
-const TURN: &[&str] = &["row", "kind", "thread", "start_ns", "end_ns", "run_ns", "ready_ns", "throttled_ns"];
+const TURN: &[&str] =
+    &["row", "kind", "thread", "start_ns", "end_ns", "run_ns", "ready_ns", "throttled_ns"];
 
 #[test]
 fn lies_are_refused_and_what_came_before_opens() {
@@ -120,28 +124,37 @@ fn lies_are_refused_and_what_came_before_opens() {
     let rows: &[(&str, Lie)] = &[
         ("the header is not valid JSON", |chunk| chunk.header = json!("x")),
         ("the header is not valid JSON", |chunk| chunk.header["strings"] = json!("x")),
-        ("the header is not valid JSON", |chunk| chunk.header["meta"] = json!({"duration_ns": "x"})),
+        ("the header is not valid JSON", |chunk| {
+            chunk.header["meta"] = json!({"duration_ns": "x"})
+        }),
         ("meta, or an object in it, is no object", |chunk| chunk.header["meta"] = json!([1])),
-        ("meta, or an object in it, is no object", |chunk| chunk.header["meta"] = json!({"cost": [1]})),
+        ("meta, or an object in it, is no object", |chunk| {
+            chunk.header["meta"] = json!({"cost": [1]})
+        }),
         ("meta, or an object in it, is no object", |chunk| {
             let losses = json!([0, 0, null, 0, {}, 0, 0, 0, {}, [], [], 0, 0, {"thread": 99}]);
             chunk.header["meta"] = json!({"losses": losses});
         }),
-        ("the header is not valid JSON", |chunk| chunk.header["again"] = json!({"threads": {"x": {}}})),
+        ("the header is not valid JSON", |chunk| {
+            chunk.header["again"] = json!({"threads": {"x": {}}})
+        }),
         ("a growing recording has no sample that ends with a text", |chunk| {
-            chunk.header["meta"] = json!({"losses": {"unclosed": {"thread": 0, "stack": 0, "weight": 1}}});
+            chunk.header["meta"] =
+                json!({"losses": {"unclosed": {"thread": 0, "stack": 0, "weight": 1}}});
         }),
         ("a growing recording has no sample that ends with a text", |chunk| {
             chunk.header["meta"] = json!({"losses": {"unclosed": [99, 99, 1]}});
         }),
         ("row 0 of sources refers to string 9999", |chunk| {
-            chunk.header["sources"] = json!([{"path": 9999, "generated": u32::MAX, "text": u32::MAX}]);
+            chunk.header["sources"] =
+                json!([{"path": 9999, "generated": u32::MAX, "text": u32::MAX}]);
         }),
         ("row 0 of threads refers to process 9", |chunk| {
             chunk.header["threads"] = json!([{"process": 9, "tid": 1, "name": 0, "role": "main"}]);
         }),
         ("row 0 of lanes refers to string 9999", |chunk| {
-            chunk.header["lanes"] = json!([{"name": 9999, "unit": "ns", "timed": true, "counted": true}]);
+            chunk.header["lanes"] =
+                json!([{"name": 9999, "unit": "ns", "timed": true, "counted": true}]);
         }),
         ("the columns are larger than what is there", |chunk| {
             chunk.header["tables"][0]["rows"] = json!(1000);
@@ -149,7 +162,9 @@ fn lies_are_refused_and_what_came_before_opens() {
         ("the columns are larger than what is there", |chunk| {
             chunk.header["tables"][0]["rows"] = json!(1u64 << 60);
         }),
-        ("column lanes.0.weight is missing", |chunk| chunk.only("lanes.0", 1, &SAMPLE[..3], &[1, 0, 0])),
+        ("column lanes.0.weight is missing", |chunk| {
+            chunk.only("lanes.0", 1, &SAMPLE[..3], &[1, 0, 0])
+        }),
         ("column lanes.0.thread is missing", |chunk| {
             chunk.only("lanes.0", 1, &["thread", "thread"], &[1, 0]);
         }),
@@ -161,13 +176,21 @@ fn lies_are_refused_and_what_came_before_opens() {
             let table = chunk.header["tables"][0].clone();
             chunk.header["tables"] = json!([table, table]);
         }),
-        ("row 0 of samples refers to lane 7", |chunk| chunk.only("lanes.7", 1, SAMPLE, &[1, 0, 0, 1])),
-        ("row 0 of samples refers to thread 1", |chunk| chunk.only("lanes.0", 1, SAMPLE, &[1, 1, 0, 1])),
+        ("row 0 of samples refers to lane 7", |chunk| {
+            chunk.only("lanes.7", 1, SAMPLE, &[1, 0, 0, 1])
+        }),
+        ("row 0 of samples refers to thread 1", |chunk| {
+            chunk.only("lanes.0", 1, SAMPLE, &[1, 1, 0, 1])
+        }),
         ("row 0 of samples refers to thread 4294967295", |chunk| {
             chunk.only("lanes.0", 1, SAMPLE, &[1, -1, 0, 1]);
         }),
-        ("column lanes.0.thread is missing", |chunk| chunk.only("lanes.0", 1, SAMPLE, &[1, -2, 0, 1])),
-        ("column lanes.0.thread is missing", |chunk| chunk.only("lanes.0", 1, SAMPLE, &[1, 1 << 32, 0, 1])),
+        ("column lanes.0.thread is missing", |chunk| {
+            chunk.only("lanes.0", 1, SAMPLE, &[1, -2, 0, 1])
+        }),
+        ("column lanes.0.thread is missing", |chunk| {
+            chunk.only("lanes.0", 1, SAMPLE, &[1, 1 << 32, 0, 1])
+        }),
         ("row 0 of samples refers to stack 9999", |chunk| {
             chunk.only("lanes.0", 1, SAMPLE, &[1, 0, 9999, 1]);
         }),
@@ -177,13 +200,21 @@ fn lies_are_refused_and_what_came_before_opens() {
         ("column stacks.category is missing", |chunk| {
             chunk.only("stacks", 1, &["parent", "frame", "category"], &[0, 0, 15]);
         }),
-        ("stack ", |chunk| chunk.only("stacks", 1, &["parent", "frame", "category"], &[9999, 0, 0])),
+        ("stack ", |chunk| {
+            chunk.only("stacks", 1, &["parent", "frame", "category"], &[9999, 0, 0])
+        }),
         ("row 0 of frames refers to function 4294967295", |chunk| {
-            let columns = ["function", "symbol", "line", "column", "category", "tier", "inlined", "address"];
+            let columns =
+                ["function", "symbol", "line", "column", "category", "tier", "inlined", "address"];
             chunk.only("frames", 1, &columns, &[-1, -1, 0, 0, 0, 0, 0, 0]);
         }),
         ("marker 0 ends before it starts", |chunk| {
-            chunk.only("markers", 1, &["kind", "thread", "start_ns", "end_ns", "text"], &[1, 0, 9, 8, -1]);
+            chunk.only(
+                "markers",
+                1,
+                &["kind", "thread", "start_ns", "end_ns", "text"],
+                &[1, 0, 9, 8, -1],
+            );
         }),
         ("row 0 of threads refers to row 5", |chunk| {
             let row = json!({"process": 0, "tid": 1, "name": 0, "role": "main"});
@@ -193,7 +224,9 @@ fn lies_are_refused_and_what_came_before_opens() {
             let row = json!({"process": 3, "tid": 1, "name": 0, "role": "main"});
             chunk.header["again"]["threads"] = json!({"0": row});
         }),
-        ("row 0 of processes refers to row 1", |chunk| chunk.header["again"]["processes"] = json!({"1": {}})),
+        ("row 0 of processes refers to row 1", |chunk| {
+            chunk.header["again"]["processes"] = json!({"1": {}})
+        }),
         ("row 0 of long turns refers to row 0", |chunk| {
             chunk.again("long_turns", TURN, &[0, 0, 0, 1, 2, 0, 0, 0]);
         }),
@@ -214,7 +247,10 @@ fn lies_are_refused_and_what_came_before_opens() {
             "{sentence}: got {damage:?}"
         );
         assert!(read.lanes() == before.lanes() && read.stacks() == before.stacks(), "{sentence}");
-        assert!(read.threads() == before.threads() && read.strings() == before.strings(), "{sentence}");
+        assert!(
+            read.threads() == before.threads() && read.strings() == before.strings(),
+            "{sentence}"
+        );
         assert_eq!(read.check(), Ok(()));
     }
 }
@@ -264,7 +300,10 @@ fn rows_count_as_what_they_become() {
     let (bytes, at) = edited(|chunk| chunk.only("lanes.0", rows, SAMPLE, &vec![0; 4 * rows]));
     let read = file::read_within(&bytes, 16 << 20).unwrap();
     let damage = read.meta().losses.damage.concat();
-    assert!(damage.starts_with(&format!("damaged at byte {at}: it swells to more than")), "{damage}");
+    assert!(
+        damage.starts_with(&format!("damaged at byte {at}: it swells to more than")),
+        "{damage}"
+    );
     assert!(file::read_within(&bytes, 64 << 20).unwrap().meta().losses.damage.is_empty());
 }
 
@@ -280,9 +319,15 @@ fn what_is_kept_counts() {
     for kept in rows {
         let mut chunks = chunks();
         chunks.truncate(2);
-        chunks.extend((0..6).map(|round| Chunk { header: kept(round), columns: Vec::new(), claim: 0 }));
+        chunks.extend((0..6).map(|round| Chunk {
+            header: kept(round),
+            columns: Vec::new(),
+            claim: 0,
+        }));
         let (bytes, starts) = recording(&chunks);
-        let read = |most_bytes| file::read_within(&bytes, most_bytes).unwrap().meta().losses.damage.concat();
+        let read = |most_bytes| {
+            file::read_within(&bytes, most_bytes).unwrap().meta().losses.damage.concat()
+        };
         assert_eq!(read(8 << 20), "");
         let damage = read(4 << 20);
         assert!(damage.ends_with("bytes") && damage.contains("it swells to more than"), "{damage}");
@@ -302,7 +347,10 @@ fn meta_counts_once() {
     };
     chunks.extend((0..2000).map(patch));
     let read = file::read_within(&recording(&chunks).0, 1 << 20).unwrap();
-    assert_eq!((read.meta().losses.lost, read.meta().losses.damage.concat()), (1999, String::new()));
+    assert_eq!(
+        (read.meta().losses.lost, read.meta().losses.damage.concat()),
+        (1999, String::new())
+    );
 }
 
 #[test]

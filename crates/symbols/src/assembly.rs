@@ -9,7 +9,9 @@ use naming::off_cpu::{CpuSwitch, OffCpu};
 use naming::quality::Quality;
 use naming::roles::Roles;
 use profile::classify::is_launcher;
-use profile::{Builder, FrameId, LaneId, LaneInfo, OffCpuTime, Profile, Sample, StackId, Unit, WAITS_LANE};
+use profile::{
+    Builder, FrameId, LaneId, LaneInfo, OffCpuTime, Profile, Sample, StackId, Unit, WAITS_LANE,
+};
 use rustc_hash::FxHashMap;
 use trace::{CpuTime, ShortWaits};
 
@@ -154,7 +156,9 @@ impl Assembly {
     }
 
     fn add_stacks(&mut self, builder: &mut Builder, namer: &Namer) {
-        for RawStack { parent, frame } in namer.stacks.rows.get(self.stacks.len()..).unwrap_or_default() {
+        for RawStack { parent, frame } in
+            namer.stacks.rows.get(self.stacks.len()..).unwrap_or_default()
+        {
             let parent = self.stack(*parent);
             self.stacks.push(builder.stack(parent, self.frames[*frame as usize]));
         }
@@ -179,7 +183,8 @@ impl Assembly {
         let switches: Vec<CpuSwitch> = switches.iter().map(&mut switch).collect();
         let is_due = |waits: &ShortWaits| progress.has_reached(waits.time_ns);
         let short_waits = std::mem::take(&mut namer.short_waits);
-        let (due, open): (Vec<ShortWaits>, Vec<ShortWaits>) = short_waits.into_iter().partition(is_due);
+        let (due, open): (Vec<ShortWaits>, Vec<ShortWaits>) =
+            short_waits.into_iter().partition(is_due);
         namer.short_waits = open;
         let mut sum = |waits: &ShortWaits| {
             let row = namer.threads.current(Some(waits.pid), Some(waits.tid)).row;
@@ -200,8 +205,11 @@ impl Assembly {
             let Some(&lane) = self.lanes.get(&row.event) else { continue };
             let thread = self.threads.id(builder, namer, row.thread);
             let stack = self.stack(row.stack);
-            builder.sample(lane, Sample { time_ns: row.time_ns, thread, stack, weight: row.weight });
-            if let Some(pid) = namer.threads.rows.get(row.thread as usize).and_then(|thread| thread.pid) {
+            builder
+                .sample(lane, Sample { time_ns: row.time_ns, thread, stack, weight: row.weight });
+            if let Some(pid) =
+                namer.threads.rows.get(row.thread as usize).and_then(|thread| thread.pid)
+            {
                 *self.samples_of.entry(pid).or_default() += 1;
             }
         }
@@ -213,7 +221,8 @@ impl Assembly {
         for row in samples {
             *counts.entry(row.event).or_default() += 1;
         }
-        let is_waits = |event: &u32| namer.events.get(event).is_some_and(|event| event.name == WAITS_LANE);
+        let is_waits =
+            |event: &u32| namer.events.get(event).is_some_and(|event| event.name == WAITS_LANE);
         let has_only_waits = counts.keys().all(is_waits) && !counts.is_empty();
         if self.lanes.is_empty() && (has_only_waits || namer.is_growing && !counts.is_empty()) {
             // The first lane is the clock's, also where it has nothing.
@@ -261,7 +270,8 @@ impl Assembly {
             self.start_ns = first_ns(builder.so_far());
         }
         let start_ns = self.start_ns;
-        let mut versions: Vec<&str> = namer.facts.values().map(|facts| facts.node_version.as_str()).collect();
+        let mut versions: Vec<&str> =
+            namer.facts.values().map(|facts| facts.node_version.as_str()).collect();
         versions.sort_unstable();
         versions.dedup();
         let meta = builder.meta();
@@ -283,7 +293,8 @@ impl Assembly {
 
     /// The command of the process that most samples are of, among those that no launcher is.
     fn command_of_most(&self, namer: &Namer) -> Option<String> {
-        let told = self.samples_of.iter().filter_map(|(pid, count)| Some((namer.facts.get(pid)?, count)));
+        let told =
+            self.samples_of.iter().filter_map(|(pid, count)| Some((namer.facts.get(pid)?, count)));
         let told = told.filter(|(facts, _)| !facts.command.is_empty());
         let most = told.max_by_key(|(facts, count)| (!is_launcher(&facts.command), **count));
         most.map(|(facts, _)| facts.command.clone())
@@ -303,7 +314,10 @@ fn add_lane(builder: &mut Builder, event: Option<&RawEvent>) -> LaneId {
 }
 
 /// The reader of the heap knows better than that there was no map why code has no name.
-fn with_reasons_of_heap(mut unnamed: BTreeMap<String, u64>, namer: &Namer) -> BTreeMap<String, u64> {
+fn with_reasons_of_heap(
+    mut unnamed: BTreeMap<String, u64>,
+    namer: &Namer,
+) -> BTreeMap<String, u64> {
     let Some(mut left) = unnamed.remove(WITHOUT_MAP) else { return unnamed };
     for (reason, count) in &namer.losses.unnamed {
         let count = left.min(*count);

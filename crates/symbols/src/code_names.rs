@@ -46,7 +46,8 @@ impl CodeNames {
 }
 
 fn get<'a>(text: &'a str, ends: &[u32], row: u32) -> &'a str {
-    let start = row.checked_sub(1).and_then(|before| ends.get(before as usize)).copied().unwrap_or(0);
+    let start =
+        row.checked_sub(1).and_then(|before| ends.get(before as usize)).copied().unwrap_or(0);
     let end = ends.get(row as usize).copied().unwrap_or(start);
     text.get(start as usize..end as usize).unwrap_or_default()
 }

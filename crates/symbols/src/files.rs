@@ -119,8 +119,9 @@ fn open_regular(root: Option<&Path>, path: &Path) -> io::Result<File> {
         Some(root) => match sys::files::open_in(root, path) {
             Err(error) if is_refused(&error) => &inside(root, path)?,
             file => {
-                return file
-                    .and_then(|file| if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) });
+                return file.and_then(|file| {
+                    if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
+                });
             }
         },
     };

@@ -78,7 +78,8 @@ impl GrowingNamer {
     pub fn chunk(&mut self, until_ns: Option<u64>) -> io::Result<Vec<u8>> {
         let progress = until_ns.map_or(Progress::Whole, Progress::Until);
         let Self { namer, assembly, scripts, growing } = self;
-        assembly.add(growing.rows(), namer, progress, |namer, piece| original(namer, piece, scripts));
+        assembly
+            .add(growing.rows(), namer, progress, |namer, piece| original(namer, piece, scripts));
         let Some(start_ns) = assembly.start_ns() else {
             return if progress == Progress::Whole { growing.chunk() } else { Ok(Vec::new()) };
         };

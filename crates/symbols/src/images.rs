@@ -56,7 +56,8 @@ impl NamedFile {
 
     /// What it takes in memory.
     pub(crate) fn bytes(&self) -> u64 {
-        let debug = self.debug.as_ref().map_or(0, |(image, index)| image.kept_bytes() + index.bytes());
+        let debug =
+            self.debug.as_ref().map_or(0, |(image, index)| image.kept_bytes() + index.bytes());
         self.image.kept_bytes() + self.index.bytes() + debug
     }
 
@@ -75,7 +76,8 @@ impl NamedFile {
         mut take: impl FnMut(usize, &str),
     ) {
         let symbols = image.symbols_of(&self.index);
-        let debug = self.debug.as_ref().and_then(|(file, index)| Some((Elf::parse(file).ok()?, index)));
+        let debug =
+            self.debug.as_ref().and_then(|(file, index)| Some((Elf::parse(file).ok()?, index)));
         let debug = debug.map(|(elf, index)| elf.symbols_of(index));
         let mut debug = debug.as_ref().map(|symbols| symbols.finder(demangle));
         let mut finder = symbols.finder(demangle);
@@ -239,7 +241,8 @@ fn candidates<'a>(
 ) -> Vec<(Option<&'a Path>, PathBuf)> {
     let mut all: Vec<_> = root.map(|root| (Some(root), path.to_owned())).into_iter().collect();
     all.push((None, path.to_owned()));
-    let copy = sources.build_id_cache.as_deref().and_then(|folder| by_build_id(folder, build_id?, "/elf"));
+    let copy =
+        sources.build_id_cache.as_deref().and_then(|folder| by_build_id(folder, build_id?, "/elf"));
     all.extend(copy.map(|copy| (None, copy)));
     all
 }
@@ -251,7 +254,11 @@ fn by_build_id(folder: &Path, build_id: &[u8], ending: &str) -> Option<PathBuf> 
     Some(folder.join(format!(".build-id/{start}/{rest}{ending}")))
 }
 
-fn find_debug_file(sources: &Sources, root: Option<&Path>, build_id: Option<&[u8]>) -> Option<Image> {
+fn find_debug_file(
+    sources: &Sources,
+    root: Option<&Path>,
+    build_id: Option<&[u8]>,
+) -> Option<Image> {
     let path = by_build_id(DEBUG_FOLDER.as_ref(), build_id?, ".debug")?;
     let read = |root: Option<&Path>| {
         let file = Parts::new(sources.files.open(root, &path).ok()?).ok()?;

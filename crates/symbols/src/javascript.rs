@@ -78,7 +78,9 @@ impl JavaScriptNames {
     /// What everything takes in memory.
     pub(crate) fn bytes(&self) -> usize {
         let frames = self.frames.len() * (size_of::<NamedFrame>() + size_of::<u32>());
-        frames + self.functions.len() * (size_of::<NamedFunction>() + size_of::<u32>()) + self.text_bytes
+        frames
+            + self.functions.len() * (size_of::<NamedFunction>() + size_of::<u32>())
+            + self.text_bytes
     }
 
     pub(crate) fn is_empty(&self) -> bool {

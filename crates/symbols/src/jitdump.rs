@@ -44,8 +44,10 @@ const MOST_BYTES: u64 = 8 << 30;
 /// Reads a dump up to its end, or up to where it makes no sense: it may still be written. Tells each change with its
 /// time; several threads compile and write in turn, so times may go back.
 pub(crate) fn read(input: impl Read, mut tell: impl FnMut(u64, Change<'_>)) -> io::Result<Jitdump> {
-    let mut reader =
-        Reader { input: BufReader::with_capacity(1 << 16, input.take(MOST_BYTES)), big_endian: false };
+    let mut reader = Reader {
+        input: BufReader::with_capacity(1 << 16, input.take(MOST_BYTES)),
+        big_endian: false,
+    };
     let mut dump = Jitdump::default();
     let Some(head) = reader.bytes::<HEAD>()? else { return Err(no_jitdump()) };
     reader.big_endian = match head.first_chunk().map(|magic| u32::from_le_bytes(*magic)) {
@@ -72,7 +74,11 @@ struct Reader<R> {
 
 impl<R: BufRead> Reader<R> {
     /// Takes one record. False at the end.
-    fn record(&mut self, name: &mut Vec<u8>, tell: &mut impl FnMut(u64, Change<'_>)) -> io::Result<bool> {
+    fn record(
+        &mut self,
+        name: &mut Vec<u8>,
+        tell: &mut impl FnMut(u64, Change<'_>),
+    ) -> io::Result<bool> {
         let Some(head) = self.bytes::<RECORD_HEAD>()? else { return Ok(false) };
         let (kind, size, time_ns) = (self.u32(&head, 0), self.u32(&head, 4), self.u64(&head, 8));
         let Some(left) = u64::from(size).checked_sub(RECORD_HEAD as u64) else { return Ok(false) };
@@ -154,13 +160,21 @@ pub(crate) mod tests {
 
         fn words(&mut self, words: &[u32]) {
             for word in words {
-                self.bytes.extend(if self.big_endian { word.to_be_bytes() } else { word.to_le_bytes() });
+                self.bytes.extend(if self.big_endian {
+                    word.to_be_bytes()
+                } else {
+                    word.to_le_bytes()
+                });
             }
         }
 
         fn longs(&mut self, longs: &[u64]) {
             for long in longs {
-                self.bytes.extend(if self.big_endian { long.to_be_bytes() } else { long.to_le_bytes() });
+                self.bytes.extend(if self.big_endian {
+                    long.to_be_bytes()
+                } else {
+                    long.to_le_bytes()
+                });
             }
         }
 
@@ -192,8 +206,10 @@ pub(crate) mod tests {
             writer.moved(30, 0x1000, 0x2000, 16);
             writer.load(10, 0x3000, 4, "early");
             let mut told = Vec::new();
-            let dump = read(&writer.bytes[..], |time_ns, change| told.push(format!("{time_ns} {change:?}")))
-                .unwrap();
+            let dump = read(&writer.bytes[..], |time_ns, change| {
+                told.push(format!("{time_ns} {change:?}"))
+            })
+            .unwrap();
             let expected = [
                 (20, Change::Load { start: 0x1000, size: 16, name: "JS:*foo a.js:1:2".into() }),
                 (30, Change::Move { from: 0x1000, to: 0x2000, size: 16 }),

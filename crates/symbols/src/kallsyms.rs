@@ -76,7 +76,8 @@ impl Kallsyms {
         let row = self.rows.get(next.checked_sub(1)?)?;
         let symbol = self.symbol(row);
         // The last function of a module does not reach over to the next.
-        let is_last = self.rows.get(next).is_none_or(|next| self.symbol(next).module != symbol.module);
+        let is_last =
+            self.rows.get(next).is_none_or(|next| self.symbol(next).module != symbol.module);
         (!is_last || address - row.address < 2 * PAGE - row.address % PAGE).then_some(symbol)
     }
 
@@ -125,7 +126,8 @@ mod tests {
 
     #[test]
     fn hidden_addresses_name_nothing() {
-        let all = Kallsyms::read(&b"0000000000000000 T _stext\n0000000000000000 t a\n"[..]).unwrap();
+        let all =
+            Kallsyms::read(&b"0000000000000000 T _stext\n0000000000000000 t a\n"[..]).unwrap();
         assert!(all.hidden && all.is_empty() && all.find(0).is_none());
         let none = Kallsyms::read(&b"nonsense\n"[..]).unwrap();
         assert!(!none.hidden && none.is_empty());

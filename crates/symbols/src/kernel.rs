@@ -87,10 +87,9 @@ pub(crate) fn read_names(
         file.take(MOST_NOTES).read_to_end(&mut notes).ok()?;
         Some(elf::build_id_of_notes(&notes)? != build_id?)
     };
-    let moved = maps
-        .reference
-        .as_ref()
-        .is_some_and(|(function, address)| all.address_of(function).is_some_and(|found| found != *address));
+    let moved = maps.reference.as_ref().is_some_and(|(function, address)| {
+        all.address_of(function).is_some_and(|found| found != *address)
+    });
     if moved || is_running && is_other_build() == Some(true) {
         return Err("the kernel is not the one that was recorded, or was started anew".into());
     }

@@ -71,7 +71,8 @@ mod tests {
     fn lines_arrive_whole() {
         for step in [1, 2, 3, 100] {
             let mut lines = Vec::new();
-            each_line(Slow(b"one\n\ntwo\r\nthree", step), |line| lines.push(line.to_vec())).unwrap();
+            each_line(Slow(b"one\n\ntwo\r\nthree", step), |line| lines.push(line.to_vec()))
+                .unwrap();
             assert_eq!(lines, [b"one".to_vec(), b"".to_vec(), b"two\r".to_vec()], "{step}");
         }
     }

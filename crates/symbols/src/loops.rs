@@ -60,8 +60,9 @@ impl Loops {
         }
         let loops = std::mem::take(&mut namer.loops);
         // A thread that was just begun is told of later than its loop.
-        let is_there =
-            |(pid, tid): &Key| progress == Progress::Whole || namer.threads.is_known(Some(*pid), Some(*tid));
+        let is_there = |(pid, tid): &Key| {
+            progress == Progress::Whole || namer.threads.is_known(Some(*pid), Some(*tid))
+        };
         let known: Vec<&Key> = loops.keys().filter(|key| is_there(key)).collect();
         for key in known {
             let Some(raw) = loops.get(key) else { continue };
@@ -143,8 +144,9 @@ impl Loops {
     pub(crate) fn add_unwatched(&self, builder: &mut Builder) {
         let end_ns = self.ends.values().max().copied().unwrap_or(0);
         let known: Vec<ThreadId> = self.ends.keys().copied().collect();
-        let span =
-            |thread: ThreadId| self.spans.get(thread.index()).copied().flatten().unwrap_or((end_ns, end_ns));
+        let span = |thread: ThreadId| {
+            self.spans.get(thread.index()).copied().flatten().unwrap_or((end_ns, end_ns))
+        };
         turns::add_unwatched(builder, &known, span);
     }
 }

@@ -90,11 +90,17 @@ mod tests {
             [None, Some(1), Some(1), None, Some(2), None]
         );
         maps.insert(150, 350, PlaceId(3));
-        assert_eq!(found(&maps, &[149, 150, 250, 349, 350]), [Some(1), Some(3), Some(3), Some(3), Some(2)]);
+        assert_eq!(
+            found(&maps, &[149, 150, 250, 349, 350]),
+            [Some(1), Some(3), Some(3), Some(3), Some(2)]
+        );
         maps.insert(200, 210, PlaceId(4));
         assert_eq!(found(&maps, &[199, 200, 209, 210]), [Some(3), Some(4), Some(4), Some(3)]);
         maps.insert(0, u64::MAX, PlaceId(5));
-        assert_eq!((found(&maps, &[0, 205, u64::MAX]), maps.len()), (vec![Some(5), Some(5), None], 1));
+        assert_eq!(
+            (found(&maps, &[0, 205, u64::MAX]), maps.len()),
+            (vec![Some(5), Some(5), None], 1)
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Instant;
 use profile::Budget;
 use rustc_hash::FxHashMap;
 use trace::{
-    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, LoopWatch, Loss,
-    Measure, Mmap, Sample, ScriptPart, Second, ShortWaits, Sink, Switch, Turn,
+    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, LoopWatch,
+    Loss, Measure, Mmap, Sample, ScriptPart, Second, ShortWaits, Sink, Switch, Turn,
 };
 
 use crate::assembly::profile_of;
@@ -300,10 +300,12 @@ impl Namer {
             && let Ok(dump) = &opened
             && let Err(stranger) = self.world.sources.owners.check(pid, dump.as_ref())
         {
-            return self.note(stranger.sentence(&format!("the jitdump {}", path_of(path).display())));
+            return self
+                .note(stranger.sentence(&format!("the jitdump {}", path_of(path).display())));
         }
         let mut events = DumpedEvents { names: &mut self.codes, rows: Vec::new(), left_out: 0 };
-        let dump = opened.and_then(|file| jitdump::read(file, |time_ns, change| events.add(time_ns, change)));
+        let dump = opened
+            .and_then(|file| jitdump::read(file, |time_ns, change| events.add(time_ns, change)));
         let DumpedEvents { rows, left_out, .. } = events;
         match dump {
             Ok(dump) => self.take_dump(process, &dump, rows, left_out),
@@ -314,10 +316,17 @@ impl Namer {
         }
     }
 
-    fn take_dump(&mut self, process: u32, dump: &Jitdump, mut events: Vec<CodeEvent>, left_out: u64) {
+    fn take_dump(
+        &mut self,
+        process: u32,
+        dump: &Jitdump,
+        mut events: Vec<CodeEvent>,
+        left_out: u64,
+    ) {
         if dump.foreign_clock {
             self.damage(
-                "a jitdump counts time in processor ticks, so the last code at an address counts".into(),
+                "a jitdump counts time in processor ticks, so the last code at an address counts"
+                    .into(),
             );
             events.iter_mut().for_each(|event| event.time_ns = 0);
         }
@@ -415,31 +424,46 @@ impl Sink for Namer {
         let process = processes.get(process_row);
         let generation = process.generation;
         let chain = if is_unwound { unwound } else { sample.chain };
-        let stack = chains[slot].stack(chain, generation, stacks, |address| match address.context {
-            Context::User => {
-                if let Some(&frame) = process.frames.get(&address.value) {
-                    return frame;
+        let stack =
+            chains[slot].stack(chain, generation, stacks, |address| match address.context {
+                Context::User => {
+                    if let Some(&frame) = process.frames.get(&address.value) {
+                        return frame;
+                    }
+                    let place = place_of(process, process_row, places, address);
+                    let frame = frames.id(RawFrame { place, address: address.value }, process_row);
+                    process.frames.insert(address.value, frame);
+                    frame
                 }
-                let place = place_of(process, process_row, places, address);
-                let frame = frames.id(RawFrame { place, address: address.value }, process_row);
-                process.frames.insert(address.value, frame);
-                frame
-            }
-            Context::Kernel => *kernel_frames.entry(address.value).or_insert_with(|| {
-                frames.id(RawFrame { place: places.id(Place::Kernel), address: address.value }, process_row)
-            }),
-            Context::JavaScript => frames
-                .id(RawFrame { place: places.id(Place::JavaScript), address: address.value }, process_row),
-            Context::Cut => {
-                frames.id(RawFrame { place: places.id(Place::Cut), address: address.value }, process_row)
-            }
-            Context::Elsewhere => frames
-                .id(RawFrame { place: places.id(Place::Elsewhere), address: address.value }, process_row),
-        });
+                Context::Kernel => *kernel_frames.entry(address.value).or_insert_with(|| {
+                    frames.id(
+                        RawFrame { place: places.id(Place::Kernel), address: address.value },
+                        process_row,
+                    )
+                }),
+                Context::JavaScript => frames.id(
+                    RawFrame { place: places.id(Place::JavaScript), address: address.value },
+                    process_row,
+                ),
+                Context::Cut => frames.id(
+                    RawFrame { place: places.id(Place::Cut), address: address.value },
+                    process_row,
+                ),
+                Context::Elsewhere => frames.id(
+                    RawFrame { place: places.id(Place::Elsewhere), address: address.value },
+                    process_row,
+                ),
+            });
         let (new_frames, new_stacks) = (frames.rows.len() - known.0, stacks.rows.len() - known.1);
         self.budget.take(cost::SAMPLE + new_frames * cost::FRAME + new_stacks * cost::STACK);
         let (time_ns, weight) = (sample.time_ns, sample.period.max(1));
-        self.samples.push(RawSample { time_ns, weight, thread: current.row, stack, event: sample.event });
+        self.samples.push(RawSample {
+            time_ns,
+            weight,
+            thread: current.row,
+            stack,
+            event: sample.event,
+        });
     }
 
     fn mmap(&mut self, mmap: &Mmap<'_>) {
@@ -573,8 +597,11 @@ impl Sink for Namer {
 fn place_of(process: &Process, row: u32, places: &mut Places, address: Address) -> PlaceId {
     let mapped = process.find(address.value);
     let in_file = mapped.is_some_and(|id| matches!(places.rows[id.0 as usize], Place::File { .. }));
-    let code = process.timeline.as_ref().filter(|_| !in_file).and_then(|code| code.find(address.value));
-    code.map(|code| places.id(Place::Code(code))).or(mapped).unwrap_or_else(|| places.id(Place::Nowhere(row)))
+    let code =
+        process.timeline.as_ref().filter(|_| !in_file).and_then(|code| code.find(address.value));
+    code.map(|code| places.id(Place::Code(code)))
+        .or(mapped)
+        .unwrap_or_else(|| places.id(Place::Nowhere(row)))
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -47,12 +47,17 @@ impl Owners {
 
     /// Refuses a file of another user. Where a system does not tell owners, every file is believed.
     pub(crate) fn check(&self, pid: Option<u32>, file: &dyn OpenFile) -> Result<(), Stranger> {
-        let of_process = pid.and_then(|pid| self.processes.get(&pid)).filter(|users| !users.is_empty());
+        let of_process =
+            pid.and_then(|pid| self.processes.get(&pid)).filter(|users| !users.is_empty());
         let (Some(users), Some(owner)) = (of_process.or(self.others.as_ref()), file.owner()) else {
             return Ok(());
         };
         let is_believed = owner == ROOT || users.contains(&owner);
-        if is_believed { Ok(()) } else { Err(Stranger { owner, is_of_process: of_process.is_some() }) }
+        if is_believed {
+            Ok(())
+        } else {
+            Err(Stranger { owner, is_of_process: of_process.is_some() })
+        }
     }
 
     /// Whether a process's own file is believed.
@@ -121,15 +126,23 @@ mod tests {
         for (pid, owner, believed) in rows {
             assert_eq!(owners.check(pid, &Owned(Some(owner))).is_ok(), believed, "{pid:?} {owner}");
         }
-        assert!(owners.check(Some(7), &Owned(None)).is_ok() && owners.check(None, &Cursor::new([0])).is_ok());
+        assert!(
+            owners.check(Some(7), &Owned(None)).is_ok()
+                && owners.check(None, &Cursor::new([0])).is_ok()
+        );
         assert!(Owners::default().check(Some(7), &Owned(Some(65534))).is_ok());
         let sentence = |pid| {
-            owners.check(pid, &Owned(Some(65534))).unwrap_err().sentence("the perf map /tmp/perf-7.map")
+            owners
+                .check(pid, &Owned(Some(65534)))
+                .unwrap_err()
+                .sentence("the perf map /tmp/perf-7.map")
         };
         assert_eq!(
             sentence(Some(7)),
             "the perf map /tmp/perf-7.map was left out: it belongs to user 65534, neither root nor the user of the process"
         );
-        assert!(sentence(None).ends_with("neither root nor you (--perf-map FILE:PID reads it anyway)"));
+        assert!(
+            sentence(None).ends_with("neither root nor you (--perf-map FILE:PID reads it anyway)")
+        );
     }
 }

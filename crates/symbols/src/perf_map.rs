@@ -63,13 +63,17 @@ mod tests {
 
     fn names(map: &str, wanted: &[u64]) -> (Vec<String>, u64) {
         let found = find(map.as_bytes(), wanted).unwrap();
-        (found.names.iter().map(|name| name.as_deref().unwrap_or("-").to_owned()).collect(), found.ambiguous)
+        (
+            found.names.iter().map(|name| name.as_deref().unwrap_or("-").to_owned()).collect(),
+            found.ambiguous,
+        )
     }
 
     #[test]
     fn the_last_line_for_an_address_counts() {
         let map = "1000 100 a\n1080 100 b c:1:2\n1040 10 d\n1000 8 a\n";
-        let wanted = [0xfff, 0x1000, 0x1008, 0x1040, 0x104f, 0x1050, 0x107f, 0x1080, 0x117f, 0x1180];
+        let wanted =
+            [0xfff, 0x1000, 0x1008, 0x1040, 0x104f, 0x1050, 0x107f, 0x1080, 0x117f, 0x1180];
         let expected = ["-", "a", "a", "d", "d", "a", "a", "b c:1:2", "b c:1:2", "-"];
         assert_eq!(names(map, &wanted), (expected.map(str::to_owned).to_vec(), 3));
     }

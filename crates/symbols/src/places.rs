@@ -116,15 +116,20 @@ mod tests {
 
     #[test]
     fn names_of_mappings() {
-        for path in ["//anon", "[anon:v8]", "/memfd:jit (deleted)", "", "/dev/zero (deleted)", "[heap]"] {
+        for path in
+            ["//anon", "[anon:v8]", "/memfd:jit (deleted)", "", "/dev/zero (deleted)", "[heap]"]
+        {
             assert!(is_generated(path.as_bytes()), "{path}");
         }
         for path in ["/usr/bin/node", "[vdso]", "[vsyscall]", "/anon/x.so"] {
             assert!(!is_generated(path.as_bytes()), "{path}");
         }
-        for (path, is) in
-            [("/tmp/jit-12.dump", true), ("jit-1.dump", true), ("/tmp/jit-.dump", false), ("/x", false)]
-        {
+        for (path, is) in [
+            ("/tmp/jit-12.dump", true),
+            ("jit-1.dump", true),
+            ("/tmp/jit-.dump", false),
+            ("/x", false),
+        ] {
             assert_eq!(is_jitdump(path.as_bytes()), is, "{path}");
         }
     }

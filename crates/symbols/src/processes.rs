@@ -149,7 +149,10 @@ mod tests {
         assert_eq!((find(&mut processes, 2, 150), find(&mut processes, 2, 350)), (Some(7), None));
         let child = processes.row(Some(2));
         processes.map(child, 100, 200, PlaceId(9));
-        assert_eq!((find(&mut processes, 1, 150), find(&mut processes, 2, 150)), (Some(7), Some(9)));
+        assert_eq!(
+            (find(&mut processes, 1, 150), find(&mut processes, 2, 150)),
+            (Some(7), Some(9))
+        );
     }
 
     #[test]

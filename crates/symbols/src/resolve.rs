@@ -126,7 +126,12 @@ struct Groups {
 }
 
 /// Names the frames of a recording from a row on.
-pub(crate) fn resolve(builder: &mut Builder, namer: &Namer, first: usize, files: &mut NameFiles) -> Resolved {
+pub(crate) fn resolve(
+    builder: &mut Builder,
+    namer: &Namer,
+    first: usize,
+    files: &mut NameFiles,
+) -> Resolved {
     let rows = namer.frames.rows.get(first..).unwrap_or_default();
     let done = Resolved { frames: vec![FrameId::NONE; rows.len()], first, ..Resolved::default() };
     let (named, functions) = (FxHashMap::default(), FxHashMap::default());
@@ -173,12 +178,14 @@ impl Resolver<'_> {
     fn name_module(&mut self, namer: &Namer, row: u32, wanted: &[Wanted], files: &mut NameFiles) {
         let module = &namer.world.modules.rows[row as usize];
         let mut known = module.clone();
-        known.build_id = known.build_id.or_else(|| namer.world.build_ids.get(&module.path).cloned());
+        known.build_id =
+            known.build_id.or_else(|| namer.world.build_ids.get(&module.path).cloned());
         let release = namer.about.os_release.as_deref();
         if known.path == images::VDSO
             && release.is_some_and(|release| is_running(&namer.world.sources, release))
         {
-            known.build_id = known.build_id.or_else(|| images::own_vdso_build(&namer.world.sources));
+            known.build_id =
+                known.build_id.or_else(|| images::own_vdso_build(&namer.world.sources));
         }
         let path = String::from_utf8_lossy(&module.path);
         let build_id = known.build_id.as_deref().map(hex);
@@ -187,7 +194,8 @@ impl Resolver<'_> {
         let sources = &namer.world.sources;
         let kept = files.modules.remove(&row);
         let is_kept = kept.is_some();
-        let file = kept.unwrap_or_else(|| NamedFile::find(sources, &known).map_err(|why| why.to_string()));
+        let file =
+            kept.unwrap_or_else(|| NamedFile::find(sources, &known).map_err(|why| why.to_string()));
         if let Ok(Some(file)) = &file {
             file.name(sources.demangle, &offsets, |at, symbol| {
                 self.give(wanted[at], Name { symbol, module: &path, build_id });
@@ -210,7 +218,10 @@ impl Resolver<'_> {
         for wanted in wanted {
             match names.as_ref().ok().and_then(|names| names.find(wanted.0)) {
                 Some(found) => {
-                    self.give(*wanted, Name { symbol: found.name, module: found.module, build_id: None });
+                    self.give(
+                        *wanted,
+                        Name { symbol: found.name, module: found.module, build_id: None },
+                    );
                 }
                 None => self.refuse(*wanted, namer.kernel.module(wanted.0), None, why),
             }
@@ -277,8 +288,10 @@ impl Resolver<'_> {
 
     fn give(&mut self, (address, row): Wanted, name: Name<'_>) -> FrameId {
         let Name { symbol, module, build_id } = name;
-        let NamedSymbol { function, category, tier, symbol } = self.symbol(symbol, module, build_id);
-        let frame = Frame { function, line: 0, column: 0, category, tier, inlined: false, address, symbol };
+        let NamedSymbol { function, category, tier, symbol } =
+            self.symbol(symbol, module, build_id);
+        let frame =
+            Frame { function, line: 0, column: 0, category, tier, inlined: false, address, symbol };
         let id = self.builder.frame(frame);
         *self.done.slot(row) = id;
         id
@@ -286,8 +299,12 @@ impl Resolver<'_> {
 
     fn symbol(&mut self, symbol: &str, module: &str, build_id: Option<&str>) -> NamedSymbol {
         let builder = &mut *self.builder;
-        let key = (builder.string(symbol), builder.string(module), builder.optional_string(build_id));
-        *self.named.entry(key).or_insert_with(|| add::symbol(builder, symbol, Some(module), build_id))
+        let key =
+            (builder.string(symbol), builder.string(module), builder.optional_string(build_id));
+        *self
+            .named
+            .entry(key)
+            .or_insert_with(|| add::symbol(builder, symbol, Some(module), build_id))
     }
 
     /// A frame that was named when it was seen.
@@ -296,7 +313,8 @@ impl Resolver<'_> {
         let named = frame.and_then(|frame| match &frame.name {
             NameOfFrame::Symbol(symbol) => {
                 // A system call in which a thread slept is the kernel's.
-                let module = if number >= u64::from(FIRST_SYSTEM_CALL_ROW) { KERNEL } else { JIT_MODULE };
+                let module =
+                    if number >= u64::from(FIRST_SYSTEM_CALL_ROW) { KERNEL } else { JIT_MODULE };
                 Some(self.symbol(symbol, module, None))
             }
             NameOfFrame::Function(function, tier) => self.function(names, (*function, *tier)),
@@ -306,7 +324,8 @@ impl Resolver<'_> {
             return;
         };
         let NamedSymbol { function, category, tier, symbol } = named;
-        let (line, column, inlined, address) = (frame.line, frame.column, frame.inlined, NO_ADDRESS);
+        let (line, column, inlined, address) =
+            (frame.line, frame.column, frame.inlined, NO_ADDRESS);
         let frame = Frame { function, line, column, category, tier, inlined, address, symbol };
         *self.done.slot(row) = self.builder.frame(frame);
     }
@@ -345,8 +364,12 @@ impl Groups {
                     let offset = frame.address.wrapping_add(bias);
                     groups.modules.entry(module).or_default().push((offset, row as u32));
                 }
-                Place::Generated(process) => groups.processes.entry(process).or_default().0.push(wanted),
-                Place::Nowhere(process) => groups.processes.entry(process).or_default().1.push(wanted),
+                Place::Generated(process) => {
+                    groups.processes.entry(process).or_default().0.push(wanted)
+                }
+                Place::Nowhere(process) => {
+                    groups.processes.entry(process).or_default().1.push(wanted)
+                }
                 Place::Code(code) => groups.codes.push((wanted, code)),
                 Place::JavaScript => groups.javascript.push(wanted),
             }
@@ -386,7 +409,11 @@ fn look_up_in_maps(
 }
 
 /// What the perf maps of a process say of ascending addresses; `None` where it has no map.
-fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<Option<Found>, NoMap> {
+fn read_perf_maps(
+    namer: &Namer,
+    pid: Option<u32>,
+    addresses: &[u64],
+) -> Result<Option<Found>, NoMap> {
     let sources = &namer.world.sources;
     let mut given = given_for(&sources.perf_maps, pid).peekable();
     let failed = |path: &PathBuf, error: io::Error| {
@@ -413,8 +440,9 @@ fn read_perf_maps(namer: &Namer, pid: Option<u32>, addresses: &[u64]) -> Result<
     let mut all = Found { names: vec![None; addresses.len()], ambiguous: 0 };
     for path in given {
         let map = sources.files.open(None, path);
-        let found =
-            map.and_then(|map| perf_map::find(map, addresses)).map_err(|error| failed(path, error))?;
+        let found = map
+            .and_then(|map| perf_map::find(map, addresses))
+            .map_err(|error| failed(path, error))?;
         all.ambiguous += found.ambiguous;
         for (name, new) in all.names.iter_mut().zip(found.names) {
             *name = new.or(name.take());

@@ -71,7 +71,13 @@ mod tests {
     #[test]
     fn parts_are_joined_and_two_texts_are_none() {
         use ScriptPart::{MapUrl, Name, Text};
-        let one = [Name(b"file:///srv/a%20b.ts"), MapUrl(b"data:"), MapUrl(b",{}"), Text(b"f("), Text(b")")];
+        let one = [
+            Name(b"file:///srv/a%20b.ts"),
+            MapUrl(b"data:"),
+            MapUrl(b",{}"),
+            Text(b"f("),
+            Text(b")"),
+        ];
         let whole = told(&one);
         let expected = RanScript { map_url: b"data:,{}".to_vec(), text: b"f()".to_vec() };
         assert_eq!(whole, BTreeMap::from([("/srv/a b.ts".to_owned(), expected)]));

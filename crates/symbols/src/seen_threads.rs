@@ -46,7 +46,12 @@ impl SeenThreads {
     }
 
     /// The process of a pid, with all that is known of it.
-    pub(crate) fn process(&mut self, builder: &mut Builder, namer: &Namer, pid: Option<u32>) -> ProcessId {
+    pub(crate) fn process(
+        &mut self,
+        builder: &mut Builder,
+        namer: &Namer,
+        pid: Option<u32>,
+    ) -> ProcessId {
         if let Some(id) = self.processes.get(&pid) {
             return *id;
         }
@@ -79,7 +84,11 @@ fn rows_of(namer: &Namer, row: u32) -> Vec<u32> {
 /// A thread under its last name, and what its names tell of its role.
 fn as_named(namer: &Namer, rows: &[u32]) -> (NamedThread, Option<Role>) {
     let all = rows.iter().rev().filter_map(|row| namer.threads.rows.get(*row as usize));
-    let last = all.clone().next().cloned().unwrap_or(NamedThread { pid: None, tid: None, name: Vec::new() });
+    let last = all.clone().next().cloned().unwrap_or(NamedThread {
+        pid: None,
+        tid: None,
+        name: Vec::new(),
+    });
     let names = all.map(|thread| String::from_utf8_lossy(&thread.name));
     let role = add::role_of_names(last.pid, last.tid, names);
     (last, role)

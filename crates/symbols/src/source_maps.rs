@@ -119,7 +119,10 @@ fn generated_sources(profile: &Profile) -> BTreeMap<SourceId, SourceRows> {
         let path = script_path(profile.text(source.path));
         if let Some(path) = path.filter(|_| source.generated.some().is_none()) {
             let (functions, frames, line_ticks) = (Vec::new(), Vec::new(), Vec::new());
-            sources.insert(SourceId::from_index(row), SourceRows { path, functions, frames, line_ticks });
+            sources.insert(
+                SourceId::from_index(row),
+                SourceRows { path, functions, frames, line_ticks },
+            );
         }
     }
     if sources.is_empty() {
@@ -128,7 +131,8 @@ fn generated_sources(profile: &Profile) -> BTreeMap<SourceId, SourceRows> {
     // A function of a native source file has a path, too.
     let mut is_javascript = vec![false; functions.len()];
     for id in frames.ids() {
-        is_javascript[frames.function[id.index()].index()] |= frames.tier[id.index()].is_javascript();
+        is_javascript[frames.function[id.index()].index()] |=
+            frames.tier[id.index()].is_javascript();
     }
     for id in functions.ids().filter(|id| is_javascript[id.index()]) {
         if let Some(rows) = sources.get_mut(&functions.source[id.index()]) {
@@ -192,7 +196,9 @@ fn find<'a>(
                 (Outcome::NoScript, _) => continue,
                 (Outcome::NoMap, _) => without = without.or(Some(root)),
                 (Outcome::Damaged(sentence), _) => return Err(sentence),
-                (Outcome::Found(mapped), Some(known)) if !mapped.text.is_same(&known.mapped.text) => {
+                (Outcome::Found(mapped), Some(known))
+                    if !mapped.text.is_same(&known.mapped.text) =>
+                {
                     return Err(format!(
                         "{path} differs between containers: its functions are shown as they were generated"
                     ));

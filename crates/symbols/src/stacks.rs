@@ -80,7 +80,13 @@ impl Call {
 
 impl Stacks {
     /// The stack of a call to an address. Most calls repeat the one before, and cost one comparison.
-    fn call(&mut self, parent: u32, to: Address, generation: u32, frame: impl FnOnce(Address) -> u32) -> u32 {
+    fn call(
+        &mut self,
+        parent: u32,
+        to: Address,
+        generation: u32,
+        frame: impl FnOnce(Address) -> u32,
+    ) -> u32 {
         let slot = parent.wrapping_add(1) as usize;
         let kind = Call::kind_of(to, generation);
         if let Some(guess) = self.last_called.get(slot)
@@ -163,9 +169,13 @@ mod tests {
     fn chains_share_their_roots() {
         let (mut stacks, mut last) = (Stacks::default(), LastChain::default());
         let mut stack = |values: &[u64], generation| {
-            let chain: Vec<Address> =
-                values.iter().map(|value| Address { value: *value, context: Context::User }).collect();
-            last.stack(&chain, generation, &mut stacks, |address| address.value as u32 + generation * 100)
+            let chain: Vec<Address> = values
+                .iter()
+                .map(|value| Address { value: *value, context: Context::User })
+                .collect();
+            last.stack(&chain, generation, &mut stacks, |address| {
+                address.value as u32 + generation * 100
+            })
         };
         assert_eq!(stack(&[3, 2, 1], 0), 2);
         assert_eq!(stack(&[4, 2, 1], 0), 3);

@@ -69,7 +69,9 @@ impl Threads {
     pub(crate) fn rows_of_life(&self, row: u32) -> Vec<u32> {
         let life = self.rows.get(row as usize).zip(self.life_of_row.get(row as usize));
         let life = life.map(|(NamedThread { pid, tid, .. }, life)| ((*pid, *tid), *life));
-        let Some((rows, last)) = life.and_then(|life| self.rows_of_life.get(&life)) else { return vec![row] };
+        let Some((rows, last)) = life.and_then(|life| self.rows_of_life.get(&life)) else {
+            return vec![row];
+        };
         rows.iter().filter(|row| *row != last).chain([last]).copied().collect()
     }
 
@@ -81,7 +83,8 @@ impl Threads {
     /// A new thread is called as the one that began it.
     pub(crate) fn fork(&mut self, child: (u32, u32), parent: (u32, u32)) {
         let parent = (Some(parent.0), Some(parent.1));
-        let known = self.current.get(&parent).map(|parent| self.rows[parent.row as usize].name.clone());
+        let known =
+            self.current.get(&parent).map(|parent| self.rows[parent.row as usize].name.clone());
         let child = (Some(child.0), Some(child.1));
         self.begin_life(child);
         self.rename(child, known.unwrap_or_else(|| nameless(child.0, child.1)));
@@ -90,7 +93,8 @@ impl Threads {
     fn rename(&mut self, key: Key, name: Vec<u8>) -> Current {
         let thread = NamedThread { pid: key.0, tid: key.1, name };
         let life = self.lives.get(&key).copied().unwrap_or(0);
-        let (rows, lives, new_row) = (&mut self.rows, &mut self.life_of_row, self.index.len() as u32);
+        let (rows, lives, new_row) =
+            (&mut self.rows, &mut self.life_of_row, self.index.len() as u32);
         let row = *self.index.entry(thread).or_insert_with_key(|thread| {
             rows.push(thread.clone());
             lives.push(life);

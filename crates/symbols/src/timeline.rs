@@ -59,7 +59,8 @@ impl Timeline {
     /// Goes on to a time. Says whether anything changed.
     pub(crate) fn advance(&mut self, time_ns: u64) -> bool {
         let before = self.next;
-        while let Some(event) = self.events.get(self.next).filter(|event| event.time_ns <= time_ns) {
+        while let Some(event) = self.events.get(self.next).filter(|event| event.time_ns <= time_ns)
+        {
             match event.change {
                 CodeChange::Unknown { start, size } => {
                     self.present.remove(start, start.saturating_add(size));
@@ -98,8 +99,10 @@ mod tests {
             time_ns,
             change: CodeChange::Load { start, size: 16, code: place },
         };
-        let moved = CodeEvent { time_ns: 30, change: CodeChange::Move { from: 100, to: 200, size: 16 } };
-        let mut timeline = Timeline::new(vec![load(10, 100, 1), load(20, 108, 2), moved, load(40, 100, 3)]);
+        let moved =
+            CodeEvent { time_ns: 30, change: CodeChange::Move { from: 100, to: 200, size: 16 } };
+        let mut timeline =
+            Timeline::new(vec![load(10, 100, 1), load(20, 108, 2), moved, load(40, 100, 3)]);
         let mut at = |time| {
             timeline.advance(time);
             [100, 107, 108, 200].map(|address| timeline.find(address))

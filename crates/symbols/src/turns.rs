@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use profile::{
-    Builder, LongTurn, Loop, Marker, MarkerKind, Role, Second, StringId, ThreadId, TurnKind, UNKNOWN,
+    Builder, LongTurn, Loop, Marker, MarkerKind, Role, Second, StringId, ThreadId, TurnKind,
+    UNKNOWN,
 };
 use trace::Turn;
 
@@ -101,7 +102,11 @@ pub(crate) fn add_marker(builder: &mut Builder, thread: ThreadId, turn: &Turn) -
 }
 
 /// The row of a stretch of a loop's time, if it is long.
-pub(crate) fn long_turn(thread: ThreadId, turn: &Turn, off_cpu: Option<&OffCpu>) -> Option<LongTurn> {
+pub(crate) fn long_turn(
+    thread: ThreadId,
+    turn: &Turn,
+    off_cpu: Option<&OffCpu>,
+) -> Option<LongTurn> {
     let (start_ns, end_ns) = (turn.start_ns, turn.end_ns.max(turn.start_ns));
     let kind = match turn.kind {
         trace::TurnKind::Turn => TurnKind::Turn,
@@ -119,7 +124,8 @@ fn spent(turn: &Turn, length_ns: u64, off_cpu: Option<&OffCpu>) -> (u64, u64) {
     let run_ns = turn.run_ns.min(length_ns);
     let ready_ns = turn.ready_ns.min(length_ns - run_ns);
     let switches = off_cpu.and_then(|off_cpu| off_cpu.within(turn.start_ns, turn.end_ns));
-    let Some((off_ns, preempted_ns)) = switches.filter(|_| turn.kind != trace::TurnKind::Stopped) else {
+    let Some((off_ns, preempted_ns)) = switches.filter(|_| turn.kind != trace::TurnKind::Stopped)
+    else {
         return (run_ns, ready_ns);
     };
     let exact_ns = length_ns.saturating_sub(off_ns);
@@ -142,7 +148,8 @@ pub(crate) fn loop_row(builder: &mut Builder, thread: ThreadId, raw: &RawLoop) -
 pub(crate) fn add_marker_of_loop(builder: &mut Builder, thread: ThreadId, raw: &RawLoop) -> bool {
     if raw.is_watched() {
         let turns = raw.counted().1;
-        let text = builder.string(&turns.map_or("quick turns".to_owned(), |turns| format!("{turns} turns")));
+        let text = builder
+            .string(&turns.map_or("quick turns".to_owned(), |turns| format!("{turns} turns")));
         let (kind, end_ns) = (MarkerKind::LoopTurn, raw.span().1);
         builder.marker(Marker { kind, thread, start_ns: end_ns, end_ns, text });
     }
@@ -159,7 +166,8 @@ impl RawLoop {
         let (mut polled, mut turns) = (Some(0u64), Some(0u64));
         // A watch that could not begin says nothing where another one did.
         let is_watched = self.is_watched();
-        let counted = self.watches.values().filter(|(_, polled, _)| polled.is_some() || !is_watched);
+        let counted =
+            self.watches.values().filter(|(_, polled, _)| polled.is_some() || !is_watched);
         for (_, polled_ns, count) in counted {
             polled = polled.zip(*polled_ns).map(|(sum, part)| sum.saturating_add(part));
             turns = turns.zip(*count).map(|(sum, part)| sum.saturating_add(part));
@@ -207,7 +215,11 @@ pub(crate) fn add_unwatched(
 }
 
 /// Adds what the kernel counted in a piece of time.
-pub(crate) fn add_second(builder: &mut Builder, process: profile::ProcessId, second: &trace::Second) {
+pub(crate) fn add_second(
+    builder: &mut Builder,
+    process: profile::ProcessId,
+    second: &trace::Second,
+) {
     let known = |number: Option<u64>| number.unwrap_or(UNKNOWN);
     builder.second(Second {
         process,
@@ -252,14 +264,20 @@ mod tests {
         let whole = turn(Startup, 7, 0, 488);
         let others = [turn(Startup, 8, 10, 60), turn(Startup, 7, 500, 600), turn(Long, 7, 10, 60)];
         let all = [&[whole, turn(Startup, 7, 10, 68)][..], &others].concat();
-        let kept: Vec<Turn> = all.iter().filter(|turn| !is_part_of_a_start(turn, &all)).copied().collect();
+        let kept: Vec<Turn> =
+            all.iter().filter(|turn| !is_part_of_a_start(turn, &all)).copied().collect();
         assert_eq!(kept, [&[whole][..], &others].concat());
     }
 
     #[test]
     fn switches_tell_when_a_thread_was_off_the_cpu() {
-        let rows =
-            [(10, true, false), (20, false, false), (30, true, true), (35, false, false), (50, true, false)];
+        let rows = [
+            (10, true, false),
+            (20, false, false),
+            (30, true, true),
+            (35, false, false),
+            (50, true, false),
+        ];
         let known = off_cpu(&rows);
         assert_eq!(known.within(15, 32), Some((7, 2)));
         assert_eq!(known.within(20, 60), Some((15, 5)), "it has not come back yet");
@@ -301,14 +319,16 @@ mod tests {
         let mut builder = Builder::new();
         let process = builder.process(profile::Process::default());
         let name = builder.string("node");
-        let thread = builder.thread(profile::Thread { process, tid: Some(7), name, role: Role::Worker });
+        let thread =
+            builder.thread(profile::Thread { process, tid: Some(7), name, role: Role::Worker });
         let watches = BTreeMap::from([
             (10, (20, Some(5), Some(3))),
             (30, (30, None, None)),
             (40, (90, Some(7), Some(2))),
         ]);
         let watched = RawLoop { watches, problem: String::new() };
-        let missed = RawLoop { watches: BTreeMap::from([(10, (10, None, None))]), problem: "no".into() };
+        let missed =
+            RawLoop { watches: BTreeMap::from([(10, (10, None, None))]), problem: "no".into() };
         for raw in [&watched, &missed] {
             let row = loop_row(&mut builder, thread, raw);
             builder.event_loop(row);
@@ -316,7 +336,10 @@ mod tests {
         }
         let profile = builder.finish();
         let rows = profile.loops();
-        assert_eq!((rows.start_ns[0], rows.end_ns[0], rows.polled_ns[0], rows.turns[0]), (0, 80, 12, 5));
+        assert_eq!(
+            (rows.start_ns[0], rows.end_ns[0], rows.polled_ns[0], rows.turns[0]),
+            (0, 80, 12, 5)
+        );
         assert_eq!((rows.polled_ns[1], rows.turns[1]), (UNKNOWN, UNKNOWN));
         assert_eq!((rows.problem[0].some(), profile.text(rows.problem[1])), (None, "no"));
         assert_eq!(profile.markers().len(), 1, "that it was watched can be seen");

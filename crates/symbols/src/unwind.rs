@@ -109,7 +109,8 @@ const PAGE: u64 = 4096;
 
 /// Whether a sample says enough to find callers, and does not name them itself.
 pub(crate) fn wants_unwinding(sample: &Sample<'_>) -> bool {
-    sample.user_registers.is_some() && !sample.chain.iter().any(|address| address.context == Context::User)
+    sample.user_registers.is_some()
+        && !sample.chain.iter().any(|address| address.context == Context::User)
 }
 
 /// A frame that was found.
@@ -154,7 +155,12 @@ impl Unwinders {
 
     /// Appends the frames of user space, the leaf first. `steps` holds the innermost frames already where they are
     /// known better than from the tables. Whether the way led past the end of the copy, or is too long.
-    pub(crate) fn steps(&mut self, moment: &Moment<'_>, sample: &Sample<'_>, steps: &mut Vec<Step>) -> bool {
+    pub(crate) fn steps(
+        &mut self,
+        moment: &Moment<'_>,
+        sample: &Sample<'_>,
+        steps: &mut Vec<Step>,
+    ) -> bool {
         let Some(registers) = sample.user_registers else { return false };
         let machine = if moment.arch.is_some() { moment.machine() } else { Machine::of(registers) };
         self.settle(moment, machine.unwrap_or(&X86_64));
@@ -183,14 +189,18 @@ impl Unwinders {
                 }
                 let sp = sp.wrapping_add(8 * (steps.len() as u64 - 1));
                 let cache = &mut self.caches.x86_64;
-                let mut walk = Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
+                let mut walk =
+                    Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
                 walk.callers(leaf, UnwindRegsX86_64::new(leaf.pc, sp, leaf.fp.unwrap_or(fp)), steps)
             }
             MachineUnwinder::Aarch64(unwinder) => {
                 steps.push(leaf);
-                let Some(lr) = numbers.link.and_then(|link| registers.get(link)) else { return false };
+                let Some(lr) = numbers.link.and_then(|link| registers.get(link)) else {
+                    return false;
+                };
                 let cache = &mut self.caches.aarch64;
-                let mut walk = Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
+                let mut walk =
+                    Walk { unwinder, cache, moment, stack, process, codes, has_missed, is_beyond };
                 walk.callers(leaf, aarch64_registers(lr, sp, fp), steps)
             }
         }
@@ -229,8 +239,15 @@ impl Unwinders {
     ) -> ProcessUnwinder {
         let unwinder = MachineUnwinder::new(machine);
         let (covered, indexes, blind, expressions) = Default::default();
-        let mut process =
-            ProcessUnwinder { layout, files: Vec::new(), covered, indexes, blind, expressions, unwinder };
+        let mut process = ProcessUnwinder {
+            layout,
+            files: Vec::new(),
+            covered,
+            indexes,
+            blind,
+            expressions,
+            unwinder,
+        };
         for (start, end, place) in &files {
             if let Place::File { module, bias, .. } = moment.place(*place)
                 && let Some(tables) = self.files.get(moment, module)
@@ -276,7 +293,8 @@ impl TableFiles {
             return known.clone();
         }
         let module = &moment.modules.rows[row as usize];
-        let build_id = module.build_id.as_ref().or_else(|| moment.build_ids.get(&module.path)).cloned();
+        let build_id =
+            module.build_id.as_ref().or_else(|| moment.build_ids.get(&module.path)).cloned();
         let known = Module { build_id, ..module.clone() };
         let tables = images::read_tables(moment.sources, &known);
         let tables = tables.filter(|tables| self.bytes + tables.size() <= MOST_BYTES).map(Arc::new);
@@ -298,7 +316,8 @@ impl ProcessUnwinder {
             }
         }
         for range in &tables.covered {
-            let (from, to) = (range.start.saturating_add(base).max(start), range.end.saturating_add(base));
+            let (from, to) =
+                (range.start.saturating_add(base).max(start), range.end.saturating_add(base));
             let to = to.min(end);
             if from >= to || self.covered.len() == MOST_MODULES {
                 continue;
@@ -329,13 +348,15 @@ impl ProcessUnwinder {
         (ip, bp): (u64, u64),
         stack: Stack<'_>,
     ) -> [Option<u64>; 2] {
-        let keeps_frames =
-            |address: u64| !self.has_tables(address) && !self.is_blind(address) && moment.is_code(address);
+        let keeps_frames = |address: u64| {
+            !self.has_tables(address) && !self.is_blind(address) && moment.is_code(address)
+        };
         let is_caller = |address: &u64| *address > PAGE && keeps_frames(*address - 1);
         if !keeps_frames(ip) {
             return [None, None];
         }
-        let (top, second) = (stack.read(stack.start).ok(), stack.read(stack.start.wrapping_add(8)).ok());
+        let (top, second) =
+            (stack.read(stack.start).ok(), stack.read(stack.start.wrapping_add(8)).ok());
         if top == Some(bp) {
             return [second.filter(is_caller), None];
         }
@@ -430,7 +451,11 @@ where
                 *self.has_missed = true;
                 return false;
             }
-            steps.push(Step { pc: caller, fp: Some(regs.frame_pointer()), is_return_address: true });
+            steps.push(Step {
+                pc: caller,
+                fp: Some(regs.frame_pointer()),
+                is_return_address: true,
+            });
             at = next;
         }
         true
@@ -440,7 +465,8 @@ where
         let (stack, process, address) = (self.stack, self.process, at.address_for_lookup());
         if let Some((sp, fp)) = regs.pointers() {
             let is_blind = |address: u64| process.is_blind(address);
-            let search = Search { moment: self.moment, stack, address, sp, fp, is_blind: &is_blind };
+            let search =
+                Search { moment: self.moment, stack, address, sp, fp, is_blind: &is_blind };
             let here = FrameRegisters { pc: at.address(), sp, fp };
             let found = match process.caller_by_expression(address, here, stack) {
                 _ if is_blind(address) => Some(self.codes.caller(&search)?),
@@ -474,7 +500,8 @@ struct Stack<'a> {
 
 impl Stack<'_> {
     fn read(self, address: u64) -> Result<u64, ()> {
-        let at = address.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()).ok_or(())?;
+        let at =
+            address.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()).ok_or(())?;
         let word = self.bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or(())?;
         Ok(u64::from_le_bytes(*word))
     }

@@ -2,7 +2,11 @@
 //! recording may take. A program of its own reads it, so that its memory is measured alone.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it measured")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it measured"
+)]
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -19,15 +23,21 @@ const LINES: u64 = 1_700_000;
 const CODE: u64 = 0x1000_0000;
 
 fn name(line: u64) -> String {
-    format!("JS:*handler{line} file:///srv/service/src/routes/{line}.js:{}:{}", line % 997, line % 89)
+    format!(
+        "JS:*handler{line} file:///srv/service/src/routes/{line}.js:{}:{}",
+        line % 997,
+        line % 89
+    )
 }
 
 /// The dump as the recorder writes it: a head, then a piece of code for each line.
 fn write_dump(path: &Path) -> u64 {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path).unwrap());
     let mut map_bytes = 0;
-    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
-    let longs = |longs: &[u64]| longs.iter().flat_map(|long| long.to_ne_bytes()).collect::<Vec<u8>>();
+    let words =
+        |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+    let longs =
+        |longs: &[u64]| longs.iter().flat_map(|long| long.to_ne_bytes()).collect::<Vec<u8>>();
     out.write_all(&[words(&[0x4a69_5444, 1, 40, 62, 0, 7]), longs(&[0, 0])].concat()).unwrap();
     for line in 0..LINES {
         let (name, start) = (name(line), CODE + line * 64);
@@ -106,7 +116,8 @@ fn a_large_map_stays_within_memory() {
     fs::remove_file(&path).unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    let peak: u64 = said.lines().find_map(|line| line.strip_prefix("peak:")).unwrap().parse().unwrap();
+    let peak: u64 =
+        said.lines().find_map(|line| line.strip_prefix("peak:")).unwrap().parse().unwrap();
     println!("a map of {} MB: {} MB of memory", map_bytes >> 20, peak >> 10);
     assert!(peak < MOST_MEMORY_KB, "{peak} KB");
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use symbols::{Files, Namer, OpenFile, Sources};
 use trace::{
-    Address, BuildId, Comm, Context, Event, Facts, Fork, FrameName, Function, FunctionKind, JavaScript,
-    Measure, Mmap, Sample, ScriptPart, Sink, Switch, Tier,
+    Address, BuildId, Comm, Context, Event, Facts, Fork, FrameName, Function, FunctionKind,
+    JavaScript, Measure, Mmap, Sample, ScriptPart, Sink, Switch, Tier,
 };
 
 /// Every file exists and holds the same noise, which starts like something at times.
@@ -39,7 +39,8 @@ fn any_records_make_a_profile() {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut bytes = STARTS[random.below(STARTS.len() as u64) as usize].to_vec();
         bytes.extend((0..random.below(2000)).map(|_| random.below(256) as u8).collect::<Vec<u8>>());
-        let mut namer = Namer::new(Sources { files: Box::new(Noise(bytes)), ..Sources::default() }, "noise");
+        let mut namer =
+            Namer::new(Sources { files: Box::new(Noise(bytes)), ..Sources::default() }, "noise");
         for _ in 0..random.below(300) {
             feed(&mut namer, &mut random);
         }
@@ -54,7 +55,13 @@ fn feed(namer: &mut Namer, random: &mut Random) {
     let flag = random.below(2) == 0;
     match random.below(13) {
         0 => namer.comm(&Comm { time_ns, pid, tid, name: path, exec: flag }),
-        1 => namer.fork(&Fork { time_ns, pid, tid, parent_pid: random.below(4) as u32, parent_tid: 1 }),
+        1 => namer.fork(&Fork {
+            time_ns,
+            pid,
+            tid,
+            parent_pid: random.below(4) as u32,
+            parent_tid: 1,
+        }),
         2 => namer.switch(&Switch { time_ns, pid, tid, out: flag, preempted: pid % 2 == 0 }),
         3 => namer.build_id(path, BuildId(&path[..path.len().min(3)])),
         4 => namer.event(&Event {
@@ -75,7 +82,13 @@ fn feed(namer: &mut Namer, random: &mut Random) {
             build_id: Some(BuildId(b"")).filter(|_| flag),
             executable: random.below(4) > 0,
         }),
-        7 => namer.facts(&Facts { pid, inner_pid: tid, container: path, app: path, ..Facts::default() }),
+        7 => namer.facts(&Facts {
+            pid,
+            inner_pid: tid,
+            container: path,
+            app: path,
+            ..Facts::default()
+        }),
         8 => namer.javascript(&JavaScript {
             row: random.below(4) as u32,
             name: frame_name(random),
@@ -89,13 +102,15 @@ fn feed(namer: &mut Namer, random: &mut Random) {
 }
 
 fn frame_name(random: &mut Random) -> FrameName<'static> {
-    let one_of =
-        |list: &'static [&'static [u8]], random: &mut Random| list[random.below(list.len() as u64) as usize];
+    let one_of = |list: &'static [&'static [u8]], random: &mut Random| {
+        list[random.below(list.len() as u64) as usize]
+    };
     if random.below(3) == 0 {
         return FrameName::Symbol(one_of(SYMBOLS, random));
     }
-    let kind = [FunctionKind::JavaScript, FunctionKind::Wasm { index: None }, FunctionKind::WasmToJs]
-        [random.below(3) as usize];
+    let kind =
+        [FunctionKind::JavaScript, FunctionKind::Wasm { index: None }, FunctionKind::WasmToJs]
+            [random.below(3) as usize];
     let some = |text: &'static [u8], random: &mut Random| (random.below(2) == 0).then_some(text);
     let (name, script, generator) =
         (one_of(SYMBOLS, random), one_of(SCRIPTS, random), one_of(SCRIPTS, random));
@@ -106,8 +121,13 @@ fn frame_name(random: &mut Random) -> FrameName<'static> {
     FrameName::Function { row: random.below(4) as u32, tier: Tier::Sparkplug, told }
 }
 
-const SYMBOLS: &[&[u8]] =
-    &[b"JS:*f /a.ts:1:2", b"JS:~ file:///a.ts:9:9999999", b"JS:^g /b.js:0:0", b"", b"JS:*f \xff:1:1"];
+const SYMBOLS: &[&[u8]] = &[
+    b"JS:*f /a.ts:1:2",
+    b"JS:~ file:///a.ts:9:9999999",
+    b"JS:^g /b.js:0:0",
+    b"",
+    b"JS:*f \xff:1:1",
+];
 const SCRIPTS: &[&[u8]] = &[b"/a.ts", b"file:///a.ts", b"/b.js", b"\xff", b""];
 const MAPS: &[&[u8]] = &[
     b"data:,{\"version\":3,\"sources\":[\"a.ts\",\"../../x\"],\"names\":[],\"mappings\":\"AAAA;;AACA,ICg\"}",
@@ -119,8 +139,9 @@ const MAPS: &[&[u8]] = &[
 
 /// Parts of scripts, also without their beginnings.
 fn feed_script(namer: &mut Namer, random: &mut Random) {
-    let one_of =
-        |list: &'static [&'static [u8]], random: &mut Random| list[random.below(list.len() as u64) as usize];
+    let one_of = |list: &'static [&'static [u8]], random: &mut Random| {
+        list[random.below(list.len() as u64) as usize]
+    };
     for _ in 0..random.below(4) {
         let part = match random.below(3) {
             0 => ScriptPart::Name(one_of(SCRIPTS, random)),
@@ -132,7 +153,8 @@ fn feed_script(namer: &mut Namer, random: &mut Random) {
 }
 
 fn feed_sample(namer: &mut Namer, random: &mut Random, time_ns: u64, pid: u32, tid: u32) {
-    let contexts = [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript, Context::Cut];
+    let contexts =
+        [Context::User, Context::Kernel, Context::Elsewhere, Context::JavaScript, Context::Cut];
     let chain: Vec<Address> = (0..random.below(8))
         .map(|_| Address { value: random.number(), context: contexts[random.below(5) as usize] })
         .map(|address| match address.context {

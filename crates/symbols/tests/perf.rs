@@ -1,7 +1,11 @@
 //! A real recording of node, named by us and by perf: every frame of every sample. perf tells its own names with
 //! `perf script`, and from the same text come the records that drive the sink.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and a skipped one says so")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and a skipped one says so"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,10 +46,14 @@ fn every_frame_is_named_as_perf_names_it() {
         }
     }
     let is_moved = |name: &&String| name.contains(".map\"");
-    let moved: u64 = different.iter().filter(|(name, _)| is_moved(name)).map(|(_, count)| count).sum();
+    let moved: u64 =
+        different.iter().filter(|(name, _)| is_moved(name)).map(|(_, count)| count).sum();
     let count: u64 = different.values().sum();
     // Where V8 moved code meanwhile, the two may choose different lines of the map.
-    assert!(count == moved && moved * 100 <= frames && frames > 1000, "{count} of {frames}: {different:#?}");
+    assert!(
+        count == moved && moved * 100 <= frames && frames > 1000,
+        "{count} of {frames}: {different:#?}"
+    );
 }
 
 /// perf knows its own vDSO, and we know that an address without a mapping may still be in the perf map. The map
@@ -65,8 +73,10 @@ fn chain(profile: &Profile, row: usize) -> Vec<(String, String)> {
         let frame = profile.frames().row(profile.stacks().frame[id.index()]);
         let module = profile.functions().row(frame.function).module;
         let module = profile.modules()[module.index()].name;
-        names
-            .push((profile.strings().get(frame.symbol).to_owned(), profile.strings().get(module).to_owned()));
+        names.push((
+            profile.strings().get(frame.symbol).to_owned(),
+            profile.strings().get(module).to_owned(),
+        ));
         at = profile.stacks().parent[id.index()];
     }
     names
@@ -87,7 +97,14 @@ impl Replay {
     fn new() -> Self {
         let mut namer = Namer::new(Sources { demangle: false, ..Sources::default() }, "perf.data");
         let (name, measure) = (&b"cpu-clock"[..], Measure::Ns);
-        namer.event(&Event { row: 0, name, measure, timed: true, has_period: false, interval_ns: None });
+        namer.event(&Event {
+            row: 0,
+            name,
+            measure,
+            timed: true,
+            has_period: false,
+            interval_ns: None,
+        });
         let (open, chain, names, expected) = (None, Vec::new(), Vec::new(), Vec::new());
         Self { namer, files: BTreeMap::new(), open, chain, names, expected }
     }
@@ -122,7 +139,13 @@ impl Replay {
             let (name, ids) = rest.split_once(": ").unwrap().1.rsplit_once(':').unwrap();
             let ids = numbers(ids);
             let exec = rest.starts_with(" exec");
-            self.namer.comm(&Comm { time_ns, pid: ids[0], tid: ids[1], name: name.as_bytes(), exec });
+            self.namer.comm(&Comm {
+                time_ns,
+                pid: ids[0],
+                tid: ids[1],
+                name: name.as_bytes(),
+                exec,
+            });
         } else if let Some(rest) = record.strip_prefix("FORK") {
             let ids = numbers(rest);
             let [pid, tid, parent_pid, parent_tid] = ids[..] else { panic!("{record}") };
@@ -138,7 +161,8 @@ impl Replay {
         let (ids, rest) = record.split_once(": [").unwrap();
         let (place, file) = rest.split_once("]: ").unwrap();
         let (_, path) = file.split_once(' ').unwrap();
-        let words: Vec<&str> = place.split(['(', ')', ' ']).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> =
+            place.split(['(', ')', ' ']).filter(|word| !word.is_empty()).collect();
         let [start, length, _, offset, ..] = words[..] else { panic!("{record}") };
         let pid = ids.split_once(' ').unwrap().1.split_once('/').unwrap().0.parse::<u32>().ok();
         let (start, length, offset) = (hex(start), hex(length), hex(offset));
@@ -155,8 +179,10 @@ impl Replay {
         let number = u64::from_str_radix(number, 16).unwrap();
         let is_kernel = number >> 63 == 1;
         let mappings = self.files.get(module).filter(|_| !is_kernel && module != "[vdso]");
-        let mapping =
-            mappings.into_iter().flatten().find(|(_, length, at)| number.wrapping_sub(*at) < *length);
+        let mapping = mappings
+            .into_iter()
+            .flatten()
+            .find(|(_, length, at)| number.wrapping_sub(*at) < *length);
         let value = mapping.map_or(number, |(start, _, at)| number - at + start);
         let context = if is_kernel { Context::Kernel } else { Context::User };
         self.chain.push(Address { value, context });
@@ -194,13 +220,23 @@ fn record() -> Option<String> {
 }
 
 fn record_in(folder: &PathBuf) -> Option<String> {
-    let perf = |arguments: &[&str]| Command::new("perf").args(arguments).current_dir(folder).output().ok();
+    let perf =
+        |arguments: &[&str]| Command::new("perf").args(arguments).current_dir(folder).output().ok();
     let node = ["--", "node", "--perf-basic-prof", "-e", PROGRAM];
-    let recorded =
-        perf(&[&["record", "-e", "cpu-clock", "-F", "999", "-g", "-o", "data"], &node[..]].concat())?;
+    let recorded = perf(
+        &[&["record", "-e", "cpu-clock", "-F", "999", "-g", "-o", "data"], &node[..]].concat(),
+    )?;
     let fields = "comm,pid,tid,time,event,ip,sym,dso";
-    let shown =
-        ["script", "--no-demangle", "--show-mmap-events", "--show-task-events", "-i", "data", "-F", fields];
+    let shown = [
+        "script",
+        "--no-demangle",
+        "--show-mmap-events",
+        "--show-task-events",
+        "-i",
+        "data",
+        "-F",
+        fields,
+    ];
     let script = perf(&shown).filter(|_| recorded.status.success())?;
     Some(String::from_utf8_lossy(&script.stdout).into_owned()).filter(|text| text.contains("(/usr"))
 }

@@ -2,7 +2,11 @@
 //! source, and why it gets none.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it measured")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it measured"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +17,8 @@ use elf::Elf;
 use profile::{Category, Profile, Tier, Unit};
 use symbols::{Files, ForProcess, KernelNames, Namer, OpenFile, Sources};
 use trace::{
-    About, Address, BuildId, Comm, Context, Event, Fork, Measure, Mmap, Sample, ShortWaits, Sink, Switch,
+    About, Address, BuildId, Comm, Context, Event, Fork, Measure, Mmap, Sample, ShortWaits, Sink,
+    Switch,
 };
 
 /// Files that exist only here, by path; those of a root begin with it.
@@ -49,7 +54,8 @@ fn mmap(namer: &mut Namer, pid: u32, start: u64, length: u64, offset: u64, path:
 }
 
 fn sample(namer: &mut Namer, time_ns: u64, pid: u32, chain: &[(u64, Context)]) {
-    let chain: Vec<Address> = chain.iter().map(|&(value, context)| Address { value, context }).collect();
+    let chain: Vec<Address> =
+        chain.iter().map(|&(value, context)| Address { value, context }).collect();
     namer.sample(&Sample {
         event: 0,
         time_ns,
@@ -83,7 +89,11 @@ fn chains(profile: &Profile) -> Vec<Vec<String>> {
         }
         names
     };
-    profile.lanes().iter().flat_map(|lane| lane.samples.stack.iter().map(|stack| frames(*stack))).collect()
+    profile
+        .lanes()
+        .iter()
+        .flat_map(|lane| lane.samples.stack.iter().map(|stack| frames(*stack)))
+        .collect()
 }
 
 fn unnamed(profile: &Profile) -> Vec<(String, u64)> {
@@ -106,8 +116,10 @@ fn own_program() -> Real {
 /// The C library that this program uses: unlike the program it has a build id.
 fn own_library() -> Option<Real> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let path =
-        maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.contains("/libc"));
+    let path = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5))
+        .find(|path| path.contains("/libc"));
     real(path?.as_ref(), "malloc").filter(|real| real.build_id.is_some())
 }
 
@@ -149,7 +161,10 @@ fn a_changed_file_names_nothing() {
             namer.build_id(mapped.as_bytes(), BuildId(build_id)); // after the samples, as perf.data tells it
         }
         let profile = namer.finish();
-        (chains(&profile)[0][0].clone(), unnamed(&profile).first().map(|(reason, _)| reason.clone()))
+        (
+            chains(&profile)[0][0].clone(),
+            unnamed(&profile).first().map(|(reason, _)| reason.clone()),
+        )
     };
     let here = || sources([(path, &own.bytes[..])]);
     let unknown = format!("[unknown] ({path})");
@@ -161,7 +176,10 @@ fn a_changed_file_names_nothing() {
     let deleted = "/srv/app (deleted)";
     assert_eq!(name_with(None, here(), deleted), (format!("[unknown] ({deleted})"), changed));
     if let Some(build_id) = &own.build_id {
-        assert_eq!(name_with(Some(build_id), here(), path), (format!("{} ({path})", own.name), None));
+        assert_eq!(
+            name_with(Some(build_id), here(), path),
+            (format!("{} ({path})", own.name), None)
+        );
         assert_eq!(name_with(Some(build_id), here(), deleted).1, None);
         let hex: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         let copy = format!("/cache/.build-id/{}/{}/elf", &hex[..2], &hex[2..]);
@@ -180,20 +198,29 @@ fn generated_code_has_the_names_of_its_map() {
     user(&mut namer, 2, 8, &[JIT + 0x1010]);
     let profile = namer.finish();
     let next = "JS:*next /srv/node_modules/express/router.js:177:16 ([JIT])";
-    let expected =
-        [vec![next, "[unknown] (/tmp/perf-7.map)", "[unknown] ([unknown])"], vec!["[unknown] ([unknown])"]];
+    let expected = [
+        vec![next, "[unknown] (/tmp/perf-7.map)", "[unknown] ([unknown])"],
+        vec!["[unknown] ([unknown])"],
+    ];
     assert_eq!(chains(&profile), expected);
-    let reasons = [("not in the perf map".to_owned(), 1), ("nothing is mapped at the address".to_owned(), 2)];
+    let reasons =
+        [("not in the perf map".to_owned(), 1), ("nothing is mapped at the address".to_owned(), 2)];
     assert_eq!(unnamed(&profile), reasons);
-    let row =
-        profile.frames().symbol.iter().position(|symbol| profile.strings().get(*symbol).starts_with("JS"));
+    let row = profile
+        .frames()
+        .symbol
+        .iter()
+        .position(|symbol| profile.strings().get(*symbol).starts_with("JS"));
     let frame = profile.frames().row(profile.frames().ids().nth(row.unwrap()).unwrap());
     assert_eq!(
         (frame.tier, frame.category, frame.address),
         (Tier::Turbofan, Category::Dependency, JIT + 0x1010)
     );
     let function = profile.functions().row(frame.function);
-    assert_eq!((profile.strings().get(function.name), function.line, function.column), ("next", 177, 16));
+    assert_eq!(
+        (profile.strings().get(function.name), function.line, function.column),
+        ("next", 177, 16)
+    );
     assert_eq!(profile.strings().get(function.package), "express");
 }
 
@@ -225,8 +252,12 @@ fn what_a_process_maps_counts_from_then_on() {
     user(&mut namer, 4, 8, &[0x1800]);
     namer.comm(&Comm { time_ns: 5, pid: 8, tid: 8, name: b"sh", exec: true });
     user(&mut namer, 6, 8, &[0x1800]);
-    let expected =
-        [["[unknown] (/a.so)"], ["[unknown] (/b.so)"], ["[unknown] (/a.so)"], ["[unknown] ([unknown])"]];
+    let expected = [
+        ["[unknown] (/a.so)"],
+        ["[unknown] (/b.so)"],
+        ["[unknown] (/a.so)"],
+        ["[unknown] ([unknown])"],
+    ];
     assert_eq!(chains(&namer.finish()), expected);
 }
 
@@ -249,7 +280,10 @@ fn the_kernel_has_the_names_of_its_list() {
     };
     let unknown = "[unknown] ([kernel.kallsyms])";
     let (names, _) = kernel(KALLSYMS, 0xffff_ffff_8100_0000);
-    assert_eq!(names, format!("do_syscall_64 ([kernel.kallsyms]), nft_do ([nf_tables]), {unknown}"));
+    assert_eq!(
+        names,
+        format!("do_syscall_64 ([kernel.kallsyms]), nft_do ([nf_tables]), {unknown}")
+    );
     let nothing = [unknown; 3].join(", ");
     let reason = |text: &str| vec![(text.to_owned(), 3)];
     let moved = "the kernel is not the one that was recorded, or was started anew";
@@ -277,7 +311,8 @@ fn jitdump(loads: &[(u64, u64, &str)]) -> Vec<u8> {
 fn a_jitdump_knows_what_stood_there_when() {
     let dump = jitdump(&[(10, JIT, "JS:~early a.js:1:1"), (20, JIT, "JS:*late a.js:2:1")]);
     for (path, given) in [("/tmp/jit-7.dump", false), ("/x.dump", true)] {
-        let jitdumps = given.then(|| ForProcess { pid: None, path: path.into() }).into_iter().collect();
+        let jitdumps =
+            given.then(|| ForProcess { pid: None, path: path.into() }).into_iter().collect();
         let mut namer = namer(Sources { jitdumps, ..sources([(path, &dump[..])]) });
         mmap(&mut namer, 7, 0x5000, 0x1000, 0, if given { "//anon" } else { path });
         mmap(&mut namer, 7, JIT, 0x10_0000, 0, "//anon");
@@ -287,7 +322,10 @@ fn a_jitdump_knows_what_stood_there_when() {
         let chains = chains(&namer.finish());
         let leaves: Vec<&str> = chains.iter().map(|chain| chain[0].as_str()).collect();
         let early = "JS:~early a.js:1:1 ([JIT])";
-        assert_eq!(leaves, ["[unknown] (/tmp/perf-7.map)", early, early, "JS:*late a.js:2:1 ([JIT])"]);
+        assert_eq!(
+            leaves,
+            ["[unknown] (/tmp/perf-7.map)", early, early, "JS:*late a.js:2:1 ([JIT])"]
+        );
     }
 }
 
@@ -332,14 +370,23 @@ fn lanes_threads_switches_and_losses() {
     namer.throttled();
     namer.damage("a record is cut off".into());
     let wall_clock = Some((1_700_000_000_000_000_000, 1_000_000_000));
-    namer.about(&About { host: Some(b"web-3"), os_release: Some(b"6.1"), wall_clock, ..About::default() });
+    namer.about(&About {
+        host: Some(b"web-3"),
+        os_release: Some(b"6.1"),
+        wall_clock,
+        ..About::default()
+    });
     let profile = namer.finish();
     assert_eq!(profile.check(), Ok(()));
     let lanes: Vec<_> =
         profile.lanes().iter().map(|lane| (profile.strings().get(lane.name), lane.unit)).collect();
-    assert_eq!(lanes, [("cpu-clock:ppp", Unit::Ns), ("faults", Unit::Event), ("samples", Unit::Count)]);
+    assert_eq!(
+        lanes,
+        [("cpu-clock:ppp", Unit::Ns), ("faults", Unit::Event), ("samples", Unit::Count)]
+    );
     assert_eq!(profile.lanes()[1].samples.weight, [1]);
-    let threads: Vec<_> = profile.threads().iter().map(|thread| profile.strings().get(thread.name)).collect();
+    let threads: Vec<_> =
+        profile.threads().iter().map(|thread| profile.strings().get(thread.name)).collect();
     assert_eq!(threads, ["node", "web", ""]);
     let off_cpu = profile.off_cpu();
     assert_eq!(
@@ -361,7 +408,8 @@ fn context_switches_do_not_fill_the_file() {
     // Lengths without a pattern, from 20 µs to 2 ms.
     let mut noise: u64 = 1;
     let mut next = |most: u64| {
-        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        noise =
+            noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (noise >> 33) % most
     };
     let (mut time_ns, mut off_ns) = (1_000_000_000, 0);
@@ -384,5 +432,8 @@ fn context_switches_do_not_fill_the_file() {
     println!("{} KB, {} rows", bytes.len() / 1000, profile.off_cpu().len());
     assert!(bytes.len() <= 100_000, "{} bytes", bytes.len());
     let kept_ns: u64 = profile.off_cpu().length_ns.iter().sum();
-    assert!(off_ns - kept_ns < 20_000_000, "{kept_ns} of {off_ns}: whole microseconds, and no more is lost");
+    assert!(
+        off_ns - kept_ns < 20_000_000,
+        "{kept_ns} of {off_ns}: whole microseconds, and no more is lost"
+    );
 }

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use naming::add;
 use naming::name_call_frame;
 use profile::{
-    Builder, Category, Frame, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Profile, Sample, StackId, Tier, Unit,
+    Builder, Category, Frame, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Profile, Sample, StackId,
+    Tier, Unit,
 };
 use symbols::source_maps::{
     Carried, KnownScripts, MapPlaces, RanScript, TextLimits, apply, apply_ran, text_of, with_texts,
@@ -169,14 +170,16 @@ fn a_minified_bundle_has_its_names_back() {
     assert_eq!(spelt(&profile), BUNDLE_ORIGINALS);
     assert!(profile.meta().losses.damage.is_empty());
     // What it was made of is known, and folded output has the new names.
-    let original = profile.sources().iter().find(|row| profile.text(row.path).ends_with("main.ts")).unwrap();
+    let original =
+        profile.sources().iter().find(|row| profile.text(row.path).ends_with("main.ts")).unwrap();
     assert_eq!(profile.source_path(original.generated), Some("/srv/shop/esbuild/app.min.js"));
     let symbols: Vec<&str> = profile.frames().symbol.iter().map(|id| profile.text(*id)).collect();
     assert!(symbols.contains(&"JS:*countPrimes /srv/shop/src/primes.ts:13:17"), "{symbols:?}");
     // Nothing else is opened but what tells where the project is, and no original.
     let opened = files.opened();
-    let is_expected =
-        |path: &String| path.starts_with("/srv/shop/esbuild/app.min.js") || path.ends_with("/package.json");
+    let is_expected = |path: &String| {
+        path.starts_with("/srv/shop/esbuild/app.min.js") || path.ends_with("/package.json")
+    };
     assert!(opened.iter().all(is_expected), "{opened:?}");
     // Once is enough.
     assert_eq!(applied(&profile, &files), profile);
@@ -184,7 +187,8 @@ fn a_minified_bundle_has_its_names_back() {
 
 #[test]
 fn an_inline_map_tells_the_same() {
-    let rows: Vec<String> = BUNDLE_ROWS.iter().map(|_| BUNDLE.replace("esbuild", "inline")).collect();
+    let rows: Vec<String> =
+        BUNDLE_ROWS.iter().map(|_| BUNDLE.replace("esbuild", "inline")).collect();
     let rows: Vec<Row<'_>> = BUNDLE_ROWS
         .iter()
         .zip(&rows)
@@ -248,7 +252,8 @@ fn webpack_is_seen_from_its_project() {
 #[test]
 fn an_index_map_is_one_map() {
     let script = "/srv/shop/index/app.js";
-    let rows: &[Row<'_>] = &[("isPrime", script, (4, 17), (0, 0)), ("totalPrice", script, (31, 15), (0, 0))];
+    let rows: &[Row<'_>] =
+        &[("isPrime", script, (4, 17), (0, 0)), ("totalPrice", script, (31, 15), (0, 0))];
     let profile = applied(&profile_of(rows), &shop(&["index/app.js", "index/app.js.map"]));
     assert_eq!(
         spelt(&profile),
@@ -268,8 +273,10 @@ fn one_function_in_two_bundles_is_one() {
 #[test]
 fn a_packages_code_stays_the_packages() {
     let script = "/srv/node_modules/dep/dist/a.js";
-    let map = r#"{"version":3,"sources":["webpack://dep/./src/a.ts"],"names":[],"mappings":"AAAA"}"#;
-    let files = MadeUp::default().with(script, "function f(){}").with(&format!("{script}.map"), map);
+    let map =
+        r#"{"version":3,"sources":["webpack://dep/./src/a.ts"],"names":[],"mappings":"AAAA"}"#;
+    let files =
+        MadeUp::default().with(script, "function f(){}").with(&format!("{script}.map"), map);
     let profile = applied(&profile_of(&[("f", script, (1, 11), (0, 0))]), &files);
     assert_eq!(spelt(&profile), ["f webpack://dep/src/a.ts:1:1 dep dependency"]);
 }
@@ -292,7 +299,10 @@ fn containers_have_their_own_files() {
     // In both, in one, on the host only.
     let both = inside(inside(MadeUp::default(), "/a"), "/b");
     assert_eq!(spelt(&applied_with(&profile, &both, None, &roots)), mapped);
-    assert_eq!(spelt(&applied_with(&profile, &inside(MadeUp::default(), "/b"), None, &roots)), mapped);
+    assert_eq!(
+        spelt(&applied_with(&profile, &inside(MadeUp::default(), "/b"), None, &roots)),
+        mapped
+    );
     let host = shop(&["tsc/primes.js", "tsc/primes.js.map"]);
     assert_eq!(spelt(&applied_with(&profile, &host, None, &roots)), generated);
     // Two that differ.
@@ -341,7 +351,9 @@ fn damage_of(comment: &str, map: &str) -> (Vec<String>, Vec<String>) {
 #[test]
 fn bad_maps_change_nothing() {
     let with = |mappings: &str| {
-        format!(r#"{{"version":3,"sources":["../../../../etc/passwd"],"names":[],"mappings":"{mappings}"}}"#)
+        format!(
+            r#"{{"version":3,"sources":["../../../../etc/passwd"],"names":[],"mappings":"{mappings}"}}"#
+        )
     };
     for map in [
         "",
@@ -357,14 +369,19 @@ fn bad_maps_change_nothing() {
         // An empty file is none.
         assert_eq!(damage.len(), usize::from(!map.is_empty()), "{map}: {damage:?}");
     }
-    for url in ["http://example.com/a.map", "missing.map", "data:,", "data:application/json;base64,####"] {
+    for url in
+        ["http://example.com/a.map", "missing.map", "data:,", "data:application/json;base64,####"]
+    {
         let (damage, opened) = damage_of(url, "");
         assert!(opened.iter().all(|path| path.starts_with("/srv/dist/")), "{opened:?}");
         assert_eq!(damage.len(), usize::from(url == "data:,"), "{url}: {damage:?}");
     }
     // Any file may be named; its content is never shown.
     let (damage, _) = damage_of("file:///etc/shadow", "");
-    assert!(damage.len() == 1 && !damage[0].contains("secret") && !damage[0].contains("root"), "{damage:?}");
+    assert!(
+        damage.len() == 1 && !damage[0].contains("secret") && !damage[0].contains("root"),
+        "{damage:?}"
+    );
 }
 
 #[test]
@@ -386,7 +403,11 @@ fn a_script_that_changed_is_not_mapped() {
     let before = profile_of(rows);
     let after = applied(&before, &shop(&["esbuild/app.min.js", "esbuild/app.min.js.map"]));
     assert_eq!(spelt(&after), spelt(&before));
-    assert!(after.meta().losses.damage[0].contains("has changed"), "{:?}", after.meta().losses.damage);
+    assert!(
+        after.meta().losses.damage[0].contains("has changed"),
+        "{:?}",
+        after.meta().losses.damage
+    );
 }
 
 #[test]
@@ -417,12 +438,19 @@ fn a_hostile_map_costs_little() {
         format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{}"}}"#, many(";")),
         format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{}"}}"#, many("A,")),
         format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{}"}}"#, many("g")),
-        format!(r#"{{"version":3,"sources":[{}"a"],"names":[],"mappings":"AAAA"}}"#, many(r#""","#)),
-        format!(r#"{{"version":3,"sections":[{}0]}}"#, many(r#"{"offset":{"line":0,"column":0}},"#)),
+        format!(
+            r#"{{"version":3,"sources":[{}"a"],"names":[],"mappings":"AAAA"}}"#,
+            many(r#""","#)
+        ),
+        format!(
+            r#"{{"version":3,"sections":[{}0]}}"#,
+            many(r#"{"offset":{"line":0,"column":0}},"#)
+        ),
         many("["),
     ];
     for map in maps {
-        let files = MadeUp::default().with("/srv/a.js", "function f(){}").with("/srv/a.js.map", map);
+        let files =
+            MadeUp::default().with("/srv/a.js", "function f(){}").with("/srv/a.js.map", map);
         let before = profile_of(&[("f", "/srv/a.js", (1, 11), (0, 0))]);
         let start = Instant::now();
         let after = applied(&before, &files);
@@ -440,11 +468,13 @@ fn texts(
     roots: &BTreeMap<u32, PathBuf>,
     limits: TextLimits,
 ) -> (Vec<(String, String)>, Carried) {
-    let (profile, carried) = with_texts(profile.clone(), &MapPlaces { files, root: None, roots }, limits);
+    let (profile, carried) =
+        with_texts(profile.clone(), &MapPlaces { files, root: None, roots }, limits);
     profile.check().unwrap();
     let rows = (0..profile.sources().len()).map(profile::SourceId::from_index);
-    let found = rows
-        .filter_map(|id| Some((profile.source_path(id)?.to_owned(), profile.source_text(id)?.to_owned())));
+    let found = rows.filter_map(|id| {
+        Some((profile.source_path(id)?.to_owned(), profile.source_text(id)?.to_owned()))
+    });
     (found.collect(), carried)
 }
 
@@ -461,7 +491,8 @@ fn the_hottest_texts_come_first() {
         &[("root", "/a.js", (1, 1), (1, 1)), ("large", "/c.js", (1, 1), (1, 1))],
     ];
     let profile = profile_of_processes(&[(None, rows[0]), (None, rows[0]), (None, rows[1])]);
-    let files = MadeUp::default().with("/a.js", "aaaa").with("/b.js", "bbbb").with("/c.js", "c".repeat(9));
+    let files =
+        MadeUp::default().with("/a.js", "aaaa").with("/b.js", "bbbb").with("/c.js", "c".repeat(9));
     let none = BTreeMap::new();
     let (found, carried) = texts(&profile, &files, &none, MUCH);
     assert_eq!(found.len(), 3, "{found:?}");
@@ -480,7 +511,8 @@ fn the_hottest_texts_come_first() {
 fn texts_of_containers_come_from_their_roots() {
     let row: &[Row<'_>] = &[("hot", "/srv/a.js", (1, 1), (1, 1))];
     let profile = profile_of_processes(&[(Some(7), row)]);
-    let files = MadeUp::default().with("/srv/a.js", "ours").with_root("/root7", "/srv/a.js", "theirs");
+    let files =
+        MadeUp::default().with("/srv/a.js", "ours").with_root("/root7", "/srv/a.js", "theirs");
     let roots = BTreeMap::from([(7, PathBuf::from("/root7"))]);
     assert_eq!(texts(&profile, &files, &roots, MUCH).0, [pair("/srv/a.js", "theirs")]);
     assert_eq!(texts(&profile, &files, &BTreeMap::new(), MUCH).0, [pair("/srv/a.js", "ours")]);
@@ -523,7 +555,8 @@ fn only_scripts_are_opened_for_their_text() {
     assert_eq!(text("/srv/a.ts", Some("/etc/passwd")), None);
     let opened = files.opened();
     assert!(
-        !opened.contains(&"/etc/passwd".to_owned()) && !opened.contains(&"/srv/plain.txt".to_owned()),
+        !opened.contains(&"/etc/passwd".to_owned())
+            && !opened.contains(&"/srv/plain.txt".to_owned()),
         "{opened:?}"
     );
 }
@@ -542,10 +575,14 @@ fn next_js_is_shown_as_people_wrote_it() {
         "webpack://next/./node_modules/lodash/lodash.js",
         "webpack://next/(rsc)/./lib/money.ts?1a2b",
     ];
-    let mappings: Vec<&str> = (0..sources.len()).map(|row| if row == 0 { "AAAA" } else { "ACAA" }).collect();
-    let map =
-        format!(r#"{{"version":3,"sources":{sources:?},"names":[],"mappings":"{}"}}"#, mappings.join(";"));
-    let text = format!("{}//# sourceMappingURL=page.js.map\n", "function f(){}\n".repeat(sources.len()));
+    let mappings: Vec<&str> =
+        (0..sources.len()).map(|row| if row == 0 { "AAAA" } else { "ACAA" }).collect();
+    let map = format!(
+        r#"{{"version":3,"sources":{sources:?},"names":[],"mappings":"{}"}}"#,
+        mappings.join(";")
+    );
+    let text =
+        format!("{}//# sourceMappingURL=page.js.map\n", "function f(){}\n".repeat(sources.len()));
     let files = MadeUp::default()
         .with(script, text)
         .with("/srv/shop/.next/server/app/page.js.map", map)
@@ -620,7 +657,8 @@ fn lines_that_are_not_the_files_are_marked() {
         assert_eq!(applied(&after, &files), after);
         assert_eq!(applied(&after, &MadeUp::default()), after);
         // So it is when the file has changed since.
-        let changed = MadeUp::default().with("/srv/a.ts", "// Gone.\n").with("/srv/a.js", "// Gone.\n");
+        let changed =
+            MadeUp::default().with("/srv/a.ts", "// Gone.\n").with("/srv/a.js", "// Gone.\n");
         assert_eq!(applied(&after, &changed), after);
     }
     // Tools that know source maps themselves are believed.
@@ -647,10 +685,13 @@ fn a_script_that_was_transpiled_has_its_map() {
         ("g", "/srv/b.js", (2, 11), (0, 0)),
     ];
     let applied = |scripts: &BTreeMap<String, RanScript>, uses_maps| {
-        let (files, roots) =
-            (MadeUp::default().with("/srv/cache/a.map", map.replace("a.ts", "../a.ts")), BTreeMap::new());
+        let (files, roots) = (
+            MadeUp::default().with("/srv/cache/a.map", map.replace("a.ts", "../a.ts")),
+            BTreeMap::new(),
+        );
         let places = MapPlaces { files: &files, root: None, roots: &roots };
-        let after = apply_ran(profile_of(rows), scripts, &places, &mut KnownScripts::default(), uses_maps);
+        let after =
+            apply_ran(profile_of(rows), scripts, &places, &mut KnownScripts::default(), uses_maps);
         assert_eq!(after.check(), Ok(()));
         after
     };

@@ -10,6 +10,7 @@ mod linux;
 pub use inspector_port::{Holder, InspectorPort, Opening, Refusal};
 #[cfg(target_os = "linux")]
 pub use linux::{
-    Capability, Container, Inside, InspectorWay, Limits, List, PerfMap, Places, Proc, Process, Role,
-    Surroundings, Way, Ways, app_of_folder, engine_version, list, load_bias, other_program, title,
+    Capability, Container, Inside, InspectorWay, Limits, List, PerfMap, Places, Proc, Process,
+    Role, Surroundings, Way, Ways, app_of_folder, engine_version, list, load_bias, other_program,
+    title,
 };

@@ -2,7 +2,11 @@
 //! lives and no listener of its own has run.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod nodes;
 
@@ -74,7 +78,8 @@ fn a_plain_process_opens() {
         assert!(InspectorPort::find(process.pid()).unwrap().is_none(), "{version}");
         InspectorPort::could_open(process.pid(), &Opening::within(Duration::ZERO)).unwrap();
         process.assert_untouched();
-        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        let inspector =
+            open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         assert_eq!(
             (inspector.port(), inspector.opened_by_us(), inspector.is_closed()),
             (port, true, false),
@@ -82,21 +87,26 @@ fn a_plain_process_opens() {
         );
         assert!(ask(&inspector, "/json/list").contains("webSocketDebuggerUrl"), "{version}");
         let again = open(process.pid()).unwrap();
-        assert_eq!((again.port(), again.opened_by_us()), (port, false), "{version}: it was open before");
+        assert_eq!(
+            (again.port(), again.opened_by_us()),
+            (port, false),
+            "{version}: it was open before"
+        );
         process.assert_unharmed();
     }
 }
 
 #[test]
 fn a_listener_of_its_own_is_left_alone() {
-    for (version, refusal) in refusals(&[], &format!("{LISTENS}; process.on('SIGTERM', () => {{}})")) {
+    for (version, refusal) in
+        refusals(&[], &format!("{LISTENS}; process.on('SIGTERM', () => {{}})"))
+    {
         assert!(matches!(refusal, Refusal::OwnListener(_)), "{version}: {refusal}");
     }
     // Listeners to other signals do not matter.
     for (version, binary) in nodes() {
         let (_, flag) = port_flag();
-        let signals =
-            "for (const name of ['HUP', 'TERM', 'USR2', 'WINCH']) process.on('SIG' + name, () => {})";
+        let signals = "for (const name of ['HUP', 'TERM', 'USR2', 'WINCH']) process.on('SIG' + name, () => {})";
         let mut process = Running::node(&binary, &[&flag], &format!("{WAITS}; {signals}"));
         process.settle();
         open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
@@ -114,13 +124,18 @@ fn a_listener_that_was_removed_would_be_death() {
 #[test]
 fn flags_can_keep_it_shut() {
     let start = |version: &str, flags: &[&str]| {
-        let Some(binary) = node(version) else { return println!("skipped: Node {version} is missing") };
+        let Some(binary) = node(version) else {
+            return println!("skipped: Node {version} is missing");
+        };
         let (_, port) = port_flag();
         let mut process = Running::node(&binary, &[flags, &[&port]].concat(), WAITS);
         process.settle();
-        let refusal = open(process.pid()).err().unwrap_or_else(|| panic!("{version} {flags:?}: it opened"));
+        let refusal =
+            open(process.pid()).err().unwrap_or_else(|| panic!("{version} {flags:?}: it opened"));
         match flags[0] {
-            "--disable-sigusr1" => assert!(matches!(refusal, Refusal::Blocked(_)), "{version}: {refusal}"),
+            "--disable-sigusr1" => {
+                assert!(matches!(refusal, Refusal::Blocked(_)), "{version}: {refusal}")
+            }
             _ => assert!(matches!(refusal, Refusal::Confined(_)), "{version}: {refusal}"),
         }
         process.assert_untouched();
@@ -135,11 +150,15 @@ fn flags_can_keep_it_shut() {
 #[test]
 fn the_permission_to_inspect_counts() {
     for version in ["24.21.0", "26.10.0"] {
-        let Some(binary) = node(version) else { return println!("skipped: Node {version} is missing") };
+        let Some(binary) = node(version) else {
+            return println!("skipped: Node {version} is missing");
+        };
         let (port, flag) = port_flag();
-        let mut process = Running::node(&binary, &["--permission", "--allow-inspector", &flag], WAITS);
+        let mut process =
+            Running::node(&binary, &["--permission", "--allow-inspector", &flag], WAITS);
         process.settle();
-        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        let inspector =
+            open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         assert_eq!(inspector.port(), port);
         process.assert_unharmed();
     }
@@ -243,7 +262,9 @@ fn a_port_that_is_taken_is_said() {
         let mut process = Running::node(&binary, &[&format!("--inspect-port={port}")], WAITS);
         process.settle();
         match open(process.pid()).unwrap_err() {
-            Refusal::PortTaken { port: said, holder: Holder::Process { pid, is_kin, .. }, .. } => {
+            Refusal::PortTaken {
+                port: said, holder: Holder::Process { pid, is_kin, .. }, ..
+            } => {
                 // The test is the parent of the process, so they are kin.
                 assert_eq!((said, pid, is_kin), (port, std::process::id(), true), "{version}");
             }
@@ -256,12 +277,15 @@ fn a_port_that_is_taken_is_said() {
 /// A port that is taken where only Node sees it: known when no port has come in time.
 #[test]
 fn a_port_that_turns_out_to_be_taken_is_said() {
-    let Ok(taken) = TcpListener::bind("[::1]:0") else { return println!("skipped: there is no IPv6") };
+    let Ok(taken) = TcpListener::bind("[::1]:0") else {
+        return println!("skipped: there is no IPv6");
+    };
     let port = taken.local_addr().unwrap().port();
     let Some((_, binary)) = nodes().pop() else { return };
     let mut process = Running::node(&binary, &[&format!("--inspect-port=[::1]:{port}")], WAITS);
     process.settle();
-    let refusal = InspectorPort::open(process.pid(), &Opening::within(Duration::from_secs(1))).unwrap_err();
+    let refusal =
+        InspectorPort::open(process.pid(), &Opening::within(Duration::from_secs(1))).unwrap_err();
     assert!(matches!(refusal, Refusal::PortTaken { was_signalled: true, .. }), "{refusal}");
     process.assert_unharmed();
 }
@@ -273,7 +297,8 @@ fn a_pegged_loop_opens() {
         let program = "setTimeout(() => { for (;;); }, 200)";
         let mut process = Running::node(&binary, &[&flag], program);
         process.settle();
-        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        let inspector =
+            open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         assert_eq!(inspector.port(), port);
         process.assert_unharmed();
     }
@@ -289,7 +314,8 @@ fn a_long_native_call_does_not_open_and_perf_is_advised() {
         process.wait_for("hashing");
         process.settle();
         let refusal =
-            InspectorPort::open(process.pid(), &Opening::within(Duration::from_millis(700))).unwrap_err();
+            InspectorPort::open(process.pid(), &Opening::within(Duration::from_millis(700)))
+                .unwrap_err();
         assert!(
             matches!(refusal, Refusal::TimeLimit { .. }) && refusal.was_signalled(),
             "{version}: {refusal}"
@@ -309,8 +335,9 @@ fn an_open_port_is_found_among_others() {
     for (version, binary) in nodes() {
         let mut process = Running::node(&binary, &["--inspect=0"], server);
         process.wait_for("Debugger listening");
-        let inspector =
-            InspectorPort::find(process.pid()).unwrap().unwrap_or_else(|| panic!("{version}: not found"));
+        let inspector = InspectorPort::find(process.pid())
+            .unwrap()
+            .unwrap_or_else(|| panic!("{version}: not found"));
         let printed = process.printed();
         let port = printed.split("ws://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
         assert_eq!(
@@ -357,7 +384,8 @@ fn a_closed_inspector_is_seen() {
                        setInterval(() => { if (inspector.url()) due ??= setTimeout(close, 300) }, 50)";
         let mut process = Running::node(&binary, &[&flag], program);
         process.settle();
-        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        let inspector =
+            open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         let end = Instant::now() + PATIENCE;
         while !inspector.is_closed() {
             assert!(Instant::now() < end, "{version}");
@@ -407,7 +435,10 @@ fn a_stripped_binary_needs_a_word() {
     std::fs::remove_file(&copy).unwrap();
     process.settle();
     let refusal = open(process.pid()).unwrap_err();
-    assert!(matches!(&refusal, Refusal::Unseen { why, .. } if why.contains("stripped")), "{refusal}");
+    assert!(
+        matches!(&refusal, Refusal::Unseen { why, .. } if why.contains("stripped")),
+        "{refusal}"
+    );
     process.assert_untouched();
     let opening = Opening { within: Duration::from_secs(10), has_no_listener: true };
     assert!(InspectorPort::open(process.pid(), &opening).unwrap().opened_by_us());

@@ -2,7 +2,11 @@
 //! namespace, in a user namespace without root, in a cluster that shares one port.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 mod nodes;
 
@@ -62,14 +66,19 @@ fn another_network_is_entered() {
         let mut process = in_own_network("up", &binary, &["-e", WAITS]);
         process.wait_for("ready");
         process.settle();
-        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        let inspector =
+            open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         assert_eq!((inspector.port(), inspector.opened_by_us()), (9229, true), "{version}");
         assert!(answers(&inspector), "{version}");
         let found = InspectorPort::find(process.pid()).unwrap().unwrap();
         assert!(!found.opened_by_us() && answers(&found), "{version}");
         process.assert_unharmed();
         for ours in ["/proc/self/ns/net", "/proc/thread-self/ns/net"] {
-            assert_eq!(fs::read_link(ours).unwrap(), own, "{version}: only a throwaway thread was there");
+            assert_eq!(
+                fs::read_link(ours).unwrap(),
+                own,
+                "{version}: only a throwaway thread was there"
+            );
         }
     }
 }
@@ -91,7 +100,8 @@ fn the_port_is_where_the_program_wants_it() {
         let mut process = in_own_network("up", &binary, &["-e", program]);
         process.wait_for("ready");
         process.settle();
-        let inspector = open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
+        let inspector =
+            open(process.pid()).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         assert_eq!((inspector.port(), inspector.opened_by_us()), (4711, true), "{version}");
         assert!(answers(&inspector), "{version}");
         process.assert_unharmed();
@@ -169,7 +179,9 @@ fn a_rootless_container_as_nobody() {
         process.wait_for("ready");
         process.settle();
         match open(process.pid()) {
-            Ok(inspector) => assert!(loopback == "up" && inspector.opened_by_us() && answers(&inspector)),
+            Ok(inspector) => {
+                assert!(loopback == "up" && inspector.opened_by_us() && answers(&inspector))
+            }
             Err(refusal) => {
                 assert!(loopback == "down", "{refusal}");
                 assert!(refusal.to_string().contains("loopback interface is down"), "{refusal}");
@@ -184,12 +196,14 @@ struct Nobody(PathBuf);
 
 impl Nobody {
     fn new(name: &str) -> Option<Self> {
-        let can = Command::new("setpriv").args(["--reuid=65534", "--clear-groups", "true"]).output();
+        let can =
+            Command::new("setpriv").args(["--reuid=65534", "--clear-groups", "true"]).output();
         if !can.is_ok_and(|output| output.status.success()) {
             println!("skipped: another user: setpriv is missing, or this is not root");
             return None;
         }
-        let folder = std::env::temp_dir().join(format!("nodescope-port-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("nodescope-port-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         assert!(Command::new("chmod").arg("755").arg(&folder).status().unwrap().success());
         fs::copy(std::env::current_exe().unwrap(), folder.join("test")).unwrap();
@@ -214,8 +228,14 @@ impl Nobody {
         command.args(["--exact", test, "--nocapture"]).env(INNER, word).current_dir("/");
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        said.lines().filter(|line| line.starts_with("skipped: ")).for_each(|line| println!("{line}"));
-        assert!(output.status.success() && said.contains("1 passed"), "{said}{}", text(&output.stderr));
+        said.lines()
+            .filter(|line| line.starts_with("skipped: "))
+            .for_each(|line| println!("{line}"));
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}{}",
+            text(&output.stderr)
+        );
     }
 }
 
@@ -250,11 +270,16 @@ fn the_first_process_of_a_namespace_opens() {
         command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--net"]);
         command.args(["sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""]).arg(&binary);
         command.args(["-e", program]).arg(std::env::current_exe().unwrap());
-        command.args(["--exact", "the_first_process_of_a_namespace_opens", "--nocapture"]).env(INNER, "1");
+        command
+            .args(["--exact", "the_first_process_of_a_namespace_opens", "--nocapture"])
+            .env(INNER, "1");
         let process = Running::start(command);
         process.wait_for("lives, and the test left with");
         let printed = process.printed();
-        assert!(printed.contains("left with 0") && printed.contains("1 passed"), "{version}: {printed}");
+        assert!(
+            printed.contains("left with 0") && printed.contains("1 passed"),
+            "{version}: {printed}"
+        );
     }
 }
 
@@ -264,7 +289,8 @@ fn a_cluster_opens_one_after_another() {
     if !can_unshare(&["--net"]) {
         return;
     }
-    let folder = std::env::temp_dir().join(format!("nodescope-port-{}-cluster", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("nodescope-port-{}-cluster", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let script = folder.join("cluster.js");
     let close = folder.join("close");
@@ -290,14 +316,19 @@ fn a_cluster_opens_one_after_another() {
         std::thread::sleep(nodes::SETTLED);
         let workers = pids();
         let refusal = open(process.pid()).unwrap_err();
-        assert!(matches!(refusal, Refusal::Primary(_)), "{version}: it would signal all workers: {refusal}");
+        assert!(
+            matches!(refusal, Refusal::Primary(_)),
+            "{version}: it would signal all workers: {refusal}"
+        );
         process.assert_untouched();
         let first = open(workers[0]).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
         for worker in &workers[1..] {
             let refusal = open(*worker).unwrap_err();
             match &refusal {
                 Refusal::PortTaken {
-                    port: 9229, holder: Holder::Process { pid, is_kin: true, .. }, ..
+                    port: 9229,
+                    holder: Holder::Process { pid, is_kin: true, .. },
+                    ..
                 } => {
                     assert_eq!(*pid, workers[0], "{version}");
                 }
@@ -311,7 +342,10 @@ fn a_cluster_opens_one_after_another() {
         }
         fs::remove_file(&close).unwrap();
         let second = open(workers[1]).unwrap_or_else(|refusal| panic!("{version}: {refusal}"));
-        assert!(second.opened_by_us() && answers(&second) && second.pid() == workers[1], "{version}");
+        assert!(
+            second.opened_by_us() && answers(&second) && second.pid() == workers[1],
+            "{version}"
+        );
         process.assert_unharmed();
     }
     fs::remove_dir_all(&folder).unwrap();

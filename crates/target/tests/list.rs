@@ -1,6 +1,10 @@
 //! The list, on a made-up /proc: what is found, what is hidden, and that hostile files do no harm.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skips"
+)]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
@@ -19,7 +23,8 @@ struct Made {
 
 impl Made {
     fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("nodescope-proc-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("nodescope-proc-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         let made = Self { folder };
         made.write("uptime", "1000.00 4000.00\n");
@@ -51,7 +56,8 @@ impl Made {
              SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\nCapEff:\t0000000000000000\nSeccomp:\t0\n"
         );
         self.write(&format!("{pid}/status"), status);
-        let stat = format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 500 100 0 0 20 0 11 0 10000 0 0\n");
+        let stat =
+            format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 500 100 0 0 20 0 11 0 10000 0 0\n");
         self.write(&format!("{pid}/stat"), stat);
         self.write(&format!("{pid}/cmdline"), words.join("\0") + "\0");
         self.write(&format!("{pid}/environ"), "");
@@ -124,14 +130,24 @@ fn everything_is_put_together() {
     assert_eq!((process.inner_pid, process.threads, process.uptime_s), (1, 11, 900.0));
     assert_eq!((process.user.as_deref(), process.pm2_id.as_deref()), (Some("ann"), Some("4")));
     assert_eq!(process.container.as_ref().unwrap().id, ID);
-    assert_eq!((process.app.as_deref(), process.folder.as_deref()), (Some("shop"), Some("/srv/shop")));
-    assert_eq!((process.script.as_deref(), &process.ports[..]), (Some("/srv/shop/server.js"), &[8080][..]));
+    assert_eq!(
+        (process.app.as_deref(), process.folder.as_deref()),
+        (Some("shop"), Some("/srv/shop"))
+    );
+    assert_eq!(
+        (process.script.as_deref(), &process.ports[..]),
+        (Some("/srv/shop/server.js"), &[8080][..])
+    );
     assert_eq!(process.perf_map.as_ref().unwrap().bytes, 10);
     assert!(process.node_version.as_ref().unwrap().starts_with('v'));
     assert!(process.ways.perf.open && process.ways.names.open && process.is_certain);
     assert_eq!(process.ways.inspector, InspectorWay::Open { port: 9230 });
     assert_eq!(find(&list, 22).role, Role::Tool { name: "npm" });
-    assert_eq!(find(&list, 23).ways.inspector, InspectorWay::CanBeOpened, "the port is not its own");
+    assert_eq!(
+        find(&list, 23).ways.inspector,
+        InspectorWay::CanBeOpened,
+        "the port is not its own"
+    );
     assert_eq!(find(&list, 23).ways.names.why, "read from its memory");
 }
 
@@ -161,7 +177,9 @@ fn hostile_files_do_no_harm() {
 /// Every user may write into the folder of perf maps.
 #[test]
 fn a_map_of_another_user_is_none() {
-    let Some(node) = node() else { return println!("skipped: a strange perf map: node is not here") };
+    let Some(node) = node() else {
+        return println!("skipped: a strange perf map: node is not here");
+    };
     let made = Made::new("strange-map");
     for pid in [40, 41] {
         made.process(pid, 1, &node, &["node"]);
@@ -203,14 +221,15 @@ fn libnode_is_node_and_lookalikes_are_not() {
     let made = Made::new("libnode");
     let folder = &made.folder.join("bin");
     fs::create_dir_all(folder).unwrap();
-    let library =
-        "const char version[] = \"v20.19.2\"; int _ZN4node5StartEiPPc(int a, char **b) { return a; }";
+    let library = "const char version[] = \"v20.19.2\"; int _ZN4node5StartEiPPc(int a, char **b) { return a; }";
     let program = "int _ZN4node5StartEiPPc(int, char **); int main(int a, char **b) { return _ZN4node5StartEiPPc(a, b); }";
     let lookalike = "int napi_create_function; int uv_run; int main() { return 0; }";
-    let is_made =
-        compile(folder, library, &["-shared", "-fPIC", "-Wl,-soname,libnode.so.115", "-o", "libnode.so.115"])
-            && compile(folder, program, &["libnode.so.115", "-o", "node"])
-            && compile(folder, lookalike, &["-rdynamic", "-o", "bun"]);
+    let is_made = compile(
+        folder,
+        library,
+        &["-shared", "-fPIC", "-Wl,-soname,libnode.so.115", "-o", "libnode.so.115"],
+    ) && compile(folder, program, &["libnode.so.115", "-o", "node"])
+        && compile(folder, lookalike, &["-rdynamic", "-o", "bun"]);
     if !is_made {
         return println!("skipped: libnode: there is no C compiler");
     }

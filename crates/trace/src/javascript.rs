@@ -157,7 +157,8 @@ fn encode_function(function: &Function<'_>, out: &mut Vec<u8>) {
 /// What [`encode`] wrote; `None` where the bytes are cut off or damaged.
 pub fn decode(bytes: &[u8]) -> Option<JavaScript<'_>> {
     let mut bytes = Bytes(bytes);
-    let (row, function, line, column) = (bytes.number()?, bytes.number()?, bytes.number()?, bytes.number()?);
+    let (row, function, line, column) =
+        (bytes.number()?, bytes.number()?, bytes.number()?, bytes.number()?);
     let tier = *TIERS.get(usize::from(bytes.byte()?))?;
     let flags = bytes.byte()?;
     let told = if flags & TOLD != 0 { Some(decode_function(&mut bytes)?) } else { None };

@@ -82,7 +82,9 @@ mod tests {
 
     #[test]
     fn machines_are_told_by_name_and_by_registers() {
-        for (name, machine) in [("x86_64", Some(&X86_64)), ("arm64", Some(&AARCH64)), ("riscv64", None)] {
+        for (name, machine) in
+            [("x86_64", Some(&X86_64)), ("arm64", Some(&AARCH64)), ("riscv64", None)]
+        {
             assert_eq!(Machine::named(name), machine, "{name}");
         }
         for machine in MACHINES {

@@ -2,8 +2,8 @@
 
 use crate::javascript::JavaScript;
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, LoopWatch, Loss, Mmap, Sample, ScriptPart,
-    Second, ShortWaits, Switch, Turn,
+    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, LoopWatch, Loss, Mmap, Sample,
+    ScriptPart, Second, ShortWaits, Switch, Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order

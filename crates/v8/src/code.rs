@@ -79,7 +79,12 @@ impl Codes {
     }
 
     /// The code around an instruction.
-    pub(crate) fn at(&mut self, heap: &mut Heap<'_>, pc: u64, batch: u64) -> Result<&mut Code, Reason> {
+    pub(crate) fn at(
+        &mut self,
+        heap: &mut Heap<'_>,
+        pc: u64,
+        batch: u64,
+    ) -> Result<&mut Code, Reason> {
         let known = self.found.range(..=pc).next_back().map(|(start, code)| (*start, code.end));
         let known = known.filter(|(_, end)| pc < *end).map(|(start, _)| start);
         if let Some(start) = known
@@ -226,8 +231,8 @@ impl Code {
             return true;
         }
         let Ok(now) = Self::read(heap, self.stream, batch) else { return false };
-        let is_same =
-            (now.object, now.end, now.data, now.table) == (self.object, self.end, self.data, self.table);
+        let is_same = (now.object, now.end, now.data, now.table)
+            == (self.object, self.end, self.data, self.table);
         self.batch = batch;
         is_same
     }
@@ -278,7 +283,8 @@ impl Code {
     pub(crate) fn position(&mut self, heap: &mut Heap<'_>, pc: u64) -> Option<Position> {
         if self.positions.is_none() {
             let bytes = heap.bytes(self.table).ok()?;
-            self.positions = Some(Arc::new(Positions::decode(&bytes, heap.layout.unsigned_positions)));
+            self.positions =
+                Some(Arc::new(Positions::decode(&bytes, heap.layout.unsigned_positions)));
         }
         let offset = u32::try_from(pc.checked_sub(self.start)?).ok()?;
         self.positions.as_ref()?.find(offset)

@@ -74,22 +74,30 @@ impl Reader {
             untagged(word).filter(|_| is_reference(context))
         };
         let (mut functions, mut wanted) = (Vec::new(), Vec::new());
-        for frame in frames.iter().filter(|frame| matches!(frame.kind, Kind::Generated | Kind::Builtin)) {
+        for frame in
+            frames.iter().filter(|frame| matches!(frame.kind, Kind::Generated | Kind::Builtin))
+        {
             functions.extend(slot(frame, layout.frame.function));
             wanted.extend(slot(frame, layout.frame.bytecode));
             // The leaf's instructions tell whether it has a frame.
             wanted.extend((!frame.is_return_address).then_some(frame.pc));
-            wanted.extend(state.codes.known(frame.instruction()).into_iter().flat_map(Code::addresses));
+            wanted.extend(
+                state.codes.known(frame.instruction()).into_iter().flat_map(Code::addresses),
+            );
         }
         let field = layout.at.function_shared as u64;
         wanted.extend(functions.iter().flat_map(|function| [*function, function + field]));
         let mut heap = Heap { memory, layout, kept: &mut state.kept };
         heap.expect(wanted.into_iter());
-        let shared = functions.iter().filter_map(|function| untagged(heap.kept_word(function + field)?));
+        let shared =
+            functions.iter().filter_map(|function| untagged(heap.kept_word(function + field)?));
         let shared: Vec<u64> = shared.collect();
         let scripts = shared.iter().filter_map(|shared| state.shared.get(shared)?.script);
-        let scripts = scripts.flat_map(|script| [script.address, script.address + layout.at.script_id]);
-        heap.expect(shared.iter().flat_map(|at| [*at, at + layout.at.shared_script as u64]).chain(scripts));
+        let scripts =
+            scripts.flat_map(|script| [script.address, script.address + layout.at.script_id]);
+        heap.expect(
+            shared.iter().flat_map(|at| [*at, at + layout.at.shared_script as u64]).chain(scripts),
+        );
     }
 }
 
@@ -108,7 +116,8 @@ impl Attempt<'_> {
     /// Starts over, once, when something moved.
     fn name_twice(&mut self) -> Result<JsFrame, Reason> {
         let result = self.name();
-        let is_loss = result.as_ref().is_err_and(|reason| reason.is_loss() && *reason != Reason::StackCut);
+        let is_loss =
+            result.as_ref().is_err_and(|reason| reason.is_loss() && *reason != Reason::StackCut);
         if !is_loss || self.reader.state.retries >= MOST_RETRIES {
             return result;
         }
@@ -146,7 +155,9 @@ impl Attempt<'_> {
         }
         let bytecode = self.slot(layout.bytecode)?;
         let kind = self.reader.layout.types.bytecode;
-        let Ok(bytecode) = self.heap().object_of(bytecode, kind) else { return Err(Reason::Builtin) };
+        let Ok(bytecode) = self.heap().object_of(bytecode, kind) else {
+            return Err(Reason::Builtin);
+        };
         let shared = self.shared_of_frame()?;
         if self.heap().bytecode_of_shared(shared)? != bytecode {
             return Err(Reason::Mismatch);
@@ -174,7 +185,8 @@ impl Attempt<'_> {
     fn name_code(&mut self) -> Result<JsFrame, Reason> {
         let pc = self.frame.instruction();
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let code = state.codes.at(&mut heap, pc, state.batch)?;
         match code.tier {
             None if code.is_js_to_wasm => self.wrapper(FunctionKind::JsToWasm),
@@ -189,7 +201,8 @@ impl Attempt<'_> {
     /// in a register.
     fn name_baseline(&mut self, pc: u64) -> Result<JsFrame, Reason> {
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let bytecode = state.codes.at(&mut heap, pc, state.batch)?.bytecode(&mut heap)?;
         let shared = match self.shared_with_bytecode(bytecode) {
             Err(_) if self.frame.fp.is_none() || !self.frame.is_return_address => {
@@ -200,14 +213,21 @@ impl Attempt<'_> {
         let shared = self.reader.shared(self.memory, shared)?;
         let offset = self.baseline_offset(pc, bytecode, shared.script_id);
         let (line, column) = self.place_of_bytecode(shared, bytecode, offset);
-        Ok(JsFrame { function: shared.function, line, column, tier: Tier::Sparkplug, inlined: Vec::new() })
+        Ok(JsFrame {
+            function: shared.function,
+            line,
+            column,
+            tier: Tier::Sparkplug,
+            inlined: Vec::new(),
+        })
     }
 
     fn shared_with_bytecode(&mut self, bytecode: Object) -> Result<Object, Reason> {
         let slot = self.slot(self.reader.layout.frame.bytecode)?;
         let shared = self.shared_of_frame()?;
         let mut heap = self.heap();
-        let is_same = heap.object(slot)? == bytecode && heap.bytecode_of_shared(shared)? == bytecode;
+        let is_same =
+            heap.object(slot)? == bytecode && heap.bytecode_of_shared(shared)? == bytecode;
         if is_same { Ok(shared) } else { Err(Reason::Mismatch) }
     }
 
@@ -215,7 +235,11 @@ impl Attempt<'_> {
         let function = self.registers.callee;
         let mut heap = self.heap();
         let shared = heap.shared_of_function(function)?;
-        if heap.bytecode_of_shared(shared)? == bytecode { Ok(shared) } else { Err(Reason::Mismatch) }
+        if heap.bytecode_of_shared(shared)? == bytecode {
+            Ok(shared)
+        } else {
+            Err(Reason::Mismatch)
+        }
     }
 
     fn baseline_offset(&mut self, pc: u64, bytecode: Object, script_id: u64) -> Option<u32> {
@@ -235,19 +259,28 @@ impl Attempt<'_> {
     /// read any more.
     fn name_optimised(&mut self, pc: u64, tier: Tier) -> Result<JsFrame, Reason> {
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let shared = state.codes.at(&mut heap, pc, state.batch)?.shared(&mut heap)?;
-        if self.frame.is_return_address && self.shared_of_frame().is_ok_and(|other| other != shared) {
+        if self.frame.is_return_address && self.shared_of_frame().is_ok_and(|other| other != shared)
+        {
             return Err(Reason::Mismatch);
         }
         let outer = self.reader.shared(self.memory, shared)?;
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let code = state.codes.at(&mut heap, pc, state.batch)?;
         code.belong_to(outer.script_id);
         let position = code.position(&mut heap, pc);
         let Some(position) = position else {
-            return Ok(JsFrame { function: outer.function, line: 0, column: 0, tier, inlined: Vec::new() });
+            return Ok(JsFrame {
+                function: outer.function,
+                line: 0,
+                column: 0,
+                tier,
+                inlined: Vec::new(),
+            });
         };
         // A chain that cannot be read as a whole says nothing about lines, but the function is certain.
         let (inlined, position) = self.inlined(pc, position).unwrap_or((Vec::new(), None));
@@ -267,7 +300,8 @@ impl Attempt<'_> {
                 return Err(Reason::TooLarge);
             }
             let state = &mut self.reader.state;
-            let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+            let mut heap =
+                Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
             let inlining = state.codes.at(&mut heap, pc, state.batch)?.inlining(&mut heap, id)?;
             let shared = self.reader.shared(self.memory, inlining.shared)?;
             let (line, column) = self.place(shared, position);
@@ -282,7 +316,12 @@ impl Attempt<'_> {
         self.heap().shared_of_function(function)
     }
 
-    fn place_of_bytecode(&mut self, shared: Shared, bytecode: Object, offset: Option<u32>) -> (u32, u32) {
+    fn place_of_bytecode(
+        &mut self,
+        shared: Shared,
+        bytecode: Object,
+        offset: Option<u32>,
+    ) -> (u32, u32) {
         let (state, layout) = (&mut self.reader.state, &self.reader.layout);
         let position = offset.and_then(|offset| {
             state.positions(self.memory, layout, (bytecode, shared.script_id))?.find(offset)
@@ -293,7 +332,9 @@ impl Attempt<'_> {
     fn place(&mut self, shared: Shared, position: Position) -> (u32, u32) {
         let (state, layout) = (&mut self.reader.state, &self.reader.layout);
         let place = shared.script.zip(position.offset());
-        place.and_then(|(script, offset)| state.place(self.memory, layout, script, offset)).unwrap_or((0, 0))
+        place
+            .and_then(|(script, offset)| state.place(self.memory, layout, script, offset))
+            .unwrap_or((0, 0))
     }
 }
 

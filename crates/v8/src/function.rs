@@ -204,8 +204,10 @@ impl Heap<'_> {
         // A small integer before 13.6, then 32 bits as they are.
         let flags = if layout.fixed_positions { raw & 0xffff_ffff } else { raw >> 32 };
         let locals = small_integer(self.word(slot(2))?).ok_or(Reason::WrongType)?;
-        let locals =
-            u64::try_from(locals).ok().filter(|locals| *locals < MOST_LOCALS).ok_or(Reason::TooLarge)?;
+        let locals = u64::try_from(locals)
+            .ok()
+            .filter(|locals| *locals < MOST_LOCALS)
+            .ok_or(Reason::TooLarge)?;
         let is_module = flags & flag::SCOPE_TYPE == layout.module_scope;
         let mut at = layout.first_name + if is_module { layout.module_slots } else { 0 };
         at += if locals < MOST_INLINE_NAMES { locals } else { 1 };

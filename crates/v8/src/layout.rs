@@ -167,7 +167,10 @@ pub struct Layout {
 impl Layout {
     /// From V8's version and its debug constants, which `constant` gives by name without their prefix
     /// ([`CONSTANT_PREFIX`]).
-    pub fn new(version: Version, constant: &dyn Fn(&str) -> Option<i64>) -> Result<Self, Unsupported> {
+    pub fn new(
+        version: Version,
+        constant: &dyn Fn(&str) -> Option<i64>,
+    ) -> Result<Self, Unsupported> {
         let column = table::column(version).ok_or(Unsupported::Version(version))?;
         let numbers = Numbers { constant, column };
         let size = numbers.named("TaggedSize")?;
@@ -204,7 +207,8 @@ impl Layout {
     #[must_use]
     pub fn with_bytecode_sizes(mut self, sizes: &[u8]) -> Self {
         // One row for each of three operand widths; a bytecode is a byte.
-        let is_table = sizes.len().is_multiple_of(3) && sizes.len() <= 3 * 256 && !sizes.contains(&0);
+        let is_table =
+            sizes.len().is_multiple_of(3) && sizes.len() <= 3 * 256 && !sizes.contains(&0);
         self.bytecode_sizes = if is_table { sizes.to_vec() } else { Vec::new() };
         self
     }
@@ -243,7 +247,9 @@ struct Numbers<'a> {
 
 impl Numbers<'_> {
     fn named(&self, name: &'static str) -> Result<i64, Unsupported> {
-        (self.constant)(name).filter(|value| value.abs() < 1 << 20).ok_or(Unsupported::Constant(name))
+        (self.constant)(name)
+            .filter(|value| value.abs() < 1 << 20)
+            .ok_or(Unsupported::Constant(name))
     }
 
     /// The first of several names that one field had over time.
@@ -329,8 +335,10 @@ fn types(numbers: &Numbers<'_>) -> Result<Types, Unsupported> {
         interpreter_data: numbers.type_of("type_InterpreterData__INTERPRETER_DATA_TYPE")?,
         code,
         stream: if has_stream { stream? } else { code },
-        bytes: numbers
-            .types_of(&["type_ByteArray__BYTE_ARRAY_TYPE", "type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE"]),
+        bytes: numbers.types_of(&[
+            "type_ByteArray__BYTE_ARRAY_TYPE",
+            "type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE",
+        ]),
         arrays: numbers.types_of(&ARRAYS),
         uncompiled: numbers.types_of(&UNCOMPILED),
         first_nonstring: numbers.type_of("FirstNonstringType")?,
@@ -369,7 +377,8 @@ fn offsets(numbers: &Numbers<'_>) -> Result<Offsets, Unsupported> {
 }
 
 fn code(numbers: &Numbers<'_>) -> Result<CodeLayout, Unsupported> {
-    let in_code = |names: &[&'static str], field| in_object(numbers.either(names, field)?, names[0]);
+    let in_code =
+        |names: &[&'static str], field| in_object(numbers.either(names, field)?, names[0]);
     Ok(CodeLayout {
         data: numbers.table_offset(Field::CodeData)?,
         positions: numbers.table_offset(Field::CodePositions)?,
@@ -383,10 +392,12 @@ fn code(numbers: &Numbers<'_>) -> Result<CodeLayout, Unsupported> {
         kind_mask: numbers.named("CodeKindFieldMask")? as u32,
         kind_shift: (numbers.named("CodeKindFieldShift")? as u32).min(31),
         interpreted: numbers.named("CodeKindInterpretedFunction")? as u32,
-        deopt_literals: numbers.either(&["DeoptimizationDataLiteralArrayIndex"], Field::DeoptLiterals)?
+        deopt_literals: numbers
+            .either(&["DeoptimizationDataLiteralArrayIndex"], Field::DeoptLiterals)?
             as u64,
         deopt_shared: numbers.of_table(Field::DeoptShared)? as u64,
-        deopt_inlining: numbers.either(&["DeoptimizationDataInliningPositionsIndex"], Field::DeoptInlining)?
+        deopt_inlining: numbers
+            .either(&["DeoptimizationDataInliningPositionsIndex"], Field::DeoptInlining)?
             as u64,
     })
 }
@@ -416,29 +427,37 @@ mod tests {
         }
         let sentence = Unsupported::Version(version(15, 0)).to_string();
         assert!(
-            sentence == "nodescope does not know V8 15.0.1.2, only that of Node 18, 20, 22, 24, 25 and 26",
+            sentence
+                == "nodescope does not know V8 15.0.1.2, only that of Node 18, 20, 22, 24, 25 and 26",
             "{sentence}"
         );
     }
 
     #[test]
     fn other_pointers_and_missing_constants_are_refused() {
-        let refused = Layout::new(version(12, 4), &|name| (name == "TaggedSize").then_some(4)).unwrap_err();
+        let refused =
+            Layout::new(version(12, 4), &|name| (name == "TaggedSize").then_some(4)).unwrap_err();
         assert_eq!(refused, Unsupported::PointerSize(4));
         let refused = Layout::new(version(12, 4), &|_| None).unwrap_err();
         assert_eq!(refused, Unsupported::Constant("TaggedSize"));
-        let refused = Layout::new(version(12, 4), &|name| (name == "TaggedSize").then_some(8)).unwrap_err();
+        let refused =
+            Layout::new(version(12, 4), &|name| (name == "TaggedSize").then_some(8)).unwrap_err();
         assert!(matches!(refused, Unsupported::Constant(_)), "{refused}");
     }
 
     #[test]
     fn absurd_constants_are_refused() {
         assert!(
-            Layout::new(version(14, 6), &|name| Some(if name == "TaggedSize" { 8 } else { -8 })).is_err()
+            Layout::new(version(14, 6), &|name| Some(if name == "TaggedSize" { 8 } else { -8 }))
+                .is_err()
         );
         assert!(
-            Layout::new(version(14, 6), &|name| Some(if name == "TaggedSize" { 8 } else { i64::MAX }))
-                .is_err()
+            Layout::new(version(14, 6), &|name| Some(if name == "TaggedSize" {
+                8
+            } else {
+                i64::MAX
+            }))
+            .is_err()
         );
     }
 }

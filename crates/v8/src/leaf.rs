@@ -77,25 +77,31 @@ impl Judge<'_> {
         let word = |distance: i64| self.stack.word_near(self.start.fp, distance);
         let is_marked = word(layout.frame.context) == Some(layout.wasm.as_ref()?.frame);
         let instance = word(layout.frame.function).filter(|_| is_marked);
-        let found = instance.and_then(|at| state.wasm_code_of_instance(self.memory, layout, (at, pc)).ok());
+        let found =
+            instance.and_then(|at| state.wasm_code_of_instance(self.memory, layout, (at, pc)).ok());
         found.map(|(_, code)| code).or_else(|| state.known_wasm_code(self.memory, layout, pc))
     }
 
     /// Before it makes its frame, or after it took that down.
     fn is_outside_wasm_frame(&mut self, start: u64, pc: u64) -> bool {
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let (mut here, mut bytes) = ([0], [0; MACHINE.wasm_prologue]);
         if heap.read(pc, &mut here).is_ok() && MACHINE.returns.contains(&here[0]) {
             return true;
         }
         let makes = heap.read(start, &mut bytes).ok().and_then(|()| MACHINE.makes_frame_at(&bytes));
-        makes.is_some_and(|makes| pc.saturating_sub(start) <= (makes + MACHINE.saves_fp_bytes) as u64)
+        makes.is_some_and(|makes| {
+            pc.saturating_sub(start) <= (makes + MACHINE.saves_fp_bytes) as u64
+        })
     }
 
     fn where_the_caller_is(&self) -> Leaf {
         match (self.word(0), self.word(WORD)) {
-            (Some(top), Some(second)) if top == self.start.fp && self.is_code(second) => Leaf::Pushed,
+            (Some(top), Some(second)) if top == self.start.fp && self.is_code(second) => {
+                Leaf::Pushed
+            }
             (Some(top), _) if self.is_code(top) => Leaf::Called,
             _ => Leaf::Lost,
         }
@@ -103,7 +109,9 @@ impl Judge<'_> {
 
     /// A builtin has no frame when the word on top leads into the code whose frame it is.
     fn leaf_of_builtin(&mut self) -> Leaf {
-        let (Some(top), Some(second)) = (self.word(0), self.word(WORD)) else { return Leaf::Framed };
+        let (Some(top), Some(second)) = (self.word(0), self.word(WORD)) else {
+            return Leaf::Framed;
+        };
         if top == self.start.fp && self.is_code(second) {
             return Leaf::Pushed;
         }
@@ -137,7 +145,8 @@ impl Judge<'_> {
     /// What identifies a function: its SharedFunctionInfo for optimised code, its bytecode for baseline code.
     fn function_at(&mut self, pc: u64) -> Result<Object, Reason> {
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let code = state.codes.at(&mut heap, pc, state.batch)?;
         match code.tier {
             None | Some(Tier::Ignition) => Err(Reason::OtherCode),
@@ -158,7 +167,8 @@ impl Judge<'_> {
     /// A function that calls itself owns both frames: then the instructions tell.
     fn is_outside_its_frame(&mut self, pc: u64) -> bool {
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let mut here = [0];
         if heap.read(pc, &mut here).is_ok() && MACHINE.returns.contains(&here[0]) {
             return true;
@@ -178,7 +188,8 @@ impl Judge<'_> {
     /// Whether a return address is that of the call with which baseline code begins.
     fn is_in_prologue(&mut self, pc: u64) -> bool {
         let state = &mut self.reader.state;
-        let mut heap = Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
+        let mut heap =
+            Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut state.kept };
         let Ok(code) = state.codes.at(&mut heap, pc, state.batch) else { return false };
         if code.tier != Some(Tier::Sparkplug) {
             return false;

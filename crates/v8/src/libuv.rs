@@ -105,9 +105,11 @@ impl EventLoop {
     pub fn at(memory: &dyn Memory, address: u64, layout: LoopLayout) -> Result<Self, LoopFault> {
         let mut head = [0; HEAD_BYTES];
         memory.read(address.wrapping_add(INTERNAL_FIELDS), &mut head)?;
-        let fields = word(&head, 0).filter(|fields| is_pointer(*fields)).ok_or(LoopFault::NoLoop)?;
+        let fields =
+            word(&head, 0).filter(|fields| is_pointer(*fields)).ok_or(LoopFault::NoLoop)?;
         let backend_fd = number(&head, (BACKEND_FD - INTERNAL_FIELDS) as usize);
-        let backend_fd = backend_fd.filter(|fd| (0..MOST_FDS).contains(fd)).ok_or(LoopFault::NoLoop)?;
+        let backend_fd =
+            backend_fd.filter(|fd| (0..MOST_FDS).contains(fd)).ok_or(LoopFault::NoLoop)?;
         for queue in [HANDLES, WORK] {
             if !is_queue(memory, address.wrapping_add(queue))? {
                 return Err(LoopFault::NoLoop);
@@ -138,12 +140,15 @@ impl EventLoop {
         if number(&fields, 0).is_none_or(|flags| flags as u32 & IS_TIMED == 0) {
             return Err(LoopFault::Untimed);
         }
-        let counter = |at: usize| word(&fields, at).filter(|value| *value < MOST).ok_or(LoopFault::NoLoop);
+        let counter =
+            |at: usize| word(&fields, at).filter(|value| *value < MOST).ok_or(LoopFault::NoLoop);
         Ok(LoopState {
             entry_ns: counter(self.layout.entry)?,
             idle_ns: counter(self.layout.idle)?,
             count: self.layout.count.map(counter).transpose()?,
-            time_ms: word(&time, 0).filter(|value| *value < MOST / 1_000_000).ok_or(LoopFault::NoLoop)?,
+            time_ms: word(&time, 0)
+                .filter(|value| *value < MOST / 1_000_000)
+                .ok_or(LoopFault::NoLoop)?,
         })
     }
 }
@@ -158,7 +163,8 @@ pub fn candidates(base: u64, bytes: &[u8], fd: Option<i32>) -> impl Iterator<Ite
         let is_fd = number(bytes, at + BACKEND_FD as usize)
             .is_some_and(|found| fd.map_or((0..MOST_FDS).contains(&found), |fd| fd == found));
         let places = [HANDLES, HANDLES + 8, INTERNAL_FIELDS, WORK, WORK + 8];
-        let are_pointers = is_fd && places.iter().all(|offset| found(*offset).is_some_and(is_pointer));
+        let are_pointers =
+            is_fd && places.iter().all(|offset| found(*offset).is_some_and(is_pointer));
         let own = address.wrapping_add(WORK);
         let is_empty = found(WORK) == Some(own);
         (are_pointers && is_empty == (found(WORK + 8) == Some(own))).then_some(address)
@@ -172,7 +178,9 @@ fn is_queue(memory: &dyn Memory, head: u64) -> Result<bool, LoopFault> {
     let (Some(next), Some(previous)) = (word(&ends, 0), word(&ends, 8)) else { return Ok(false) };
     let leads_back = |address: u64| {
         let mut back = [0; 8];
-        is_pointer(address) && memory.read(address, &mut back).is_ok() && u64::from_le_bytes(back) == head
+        is_pointer(address)
+            && memory.read(address, &mut back).is_ok()
+            && u64::from_le_bytes(back) == head
     };
     Ok(leads_back(next.wrapping_add(8)) && leads_back(previous))
 }
@@ -202,7 +210,8 @@ mod tests {
 
     impl Memory for Page {
         fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
-            let start = usize::try_from(address.checked_sub(BASE).ok_or(Fault)?).map_err(|_| Fault)?;
+            let start =
+                usize::try_from(address.checked_sub(BASE).ok_or(Fault)?).map_err(|_| Fault)?;
             let end = start.checked_add(out.len()).ok_or(Fault)?;
             out.copy_from_slice(self.0.get(start..end).ok_or(Fault)?);
             Ok(())
@@ -237,8 +246,12 @@ mod tests {
         let mut page = page();
         let found = EventLoop::at(&page, LOOP, LoopLayout::new(true)).expect("it is one");
         assert_eq!(found.backend_fd, 13);
-        let state =
-            LoopState { entry_ns: 7_000_000_123, idle_ns: 5_000_000_000, count: Some(42), time_ms: 7_000 };
+        let state = LoopState {
+            entry_ns: 7_000_000_123,
+            idle_ns: 5_000_000_000,
+            count: Some(42),
+            time_ms: 7_000,
+        };
         assert_eq!(found.look(&page), Ok(state));
         let older = EventLoop::at(&page, LOOP, LoopLayout::new(false)).expect("it is one");
         let state = LoopState { entry_ns: 42, idle_ns: 0, count: None, time_ms: 7_000 };
@@ -277,7 +290,12 @@ mod tests {
             (LOOP + TIME, u64::MAX),
             (FIELDS + 144, u64::MAX),
         ] {
-            assert_eq!(broken(address, value), Err(LoopFault::NoLoop), "{:x} is {value:x}", address - BASE);
+            assert_eq!(
+                broken(address, value),
+                Err(LoopFault::NoLoop),
+                "{:x} is {value:x}",
+                address - BASE
+            );
         }
         assert_eq!(EventLoop::at(&page(), 8, layout), Err(LoopFault::Unreadable));
         assert_eq!(EventLoop::at(&page(), u64::MAX - 8, layout), Err(LoopFault::Unreadable));

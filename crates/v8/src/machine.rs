@@ -43,7 +43,8 @@ pub(crate) const MACHINE: Machine = X86_64;
 impl Machine {
     /// Where code begins to make its frame.
     pub(crate) fn makes_frame_at(&self, code: &[u8]) -> Option<usize> {
-        (0..code.len()).find(|at| self.makes_frame.iter().any(|known| code[*at..].starts_with(known)))
+        (0..code.len())
+            .find(|at| self.makes_frame.iter().any(|known| code[*at..].starts_with(known)))
     }
 }
 
@@ -68,14 +69,19 @@ mod tests {
     fn a_frame_is_made_in_two_ways() {
         assert_eq!(MACHINE.makes_frame_at(&[0x90, 0x55, 0x48, 0x89, 0xe5]), Some(1));
         assert_eq!(MACHINE.makes_frame_at(&[0x55, 0x48, 0x8b, 0xec, 0x90]), Some(0));
-        assert_eq!([MACHINE.makes_frame_at(&[0x55, 0x48, 0x8b]), MACHINE.makes_frame_at(&[])], [None; 2]);
+        assert_eq!(
+            [MACHINE.makes_frame_at(&[0x55, 0x48, 0x8b]), MACHINE.makes_frame_at(&[])],
+            [None; 2]
+        );
     }
 
     #[test]
     fn the_first_load_leads_to_the_pointer() {
         // push rbp; mov rbp, rsp; push rbx; sub rsp, 8; mov rbx, [rip + 0x3bacca8]: uv_default_loop of 18.20.8.
-        let code =
-            [0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 8, 0x48, 0x8b, 0x1d, 0xa8, 0xcc, 0xba, 3, 0x48];
+        let code = [
+            0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 8, 0x48, 0x8b, 0x1d, 0xa8, 0xcc, 0xba,
+            3, 0x48,
+        ];
         assert_eq!(first_relative_load(&code, 0x167_4ab0), Some(0x522_1768));
         // mov r12, [rip + …]: that of 20.20.2.
         let code = [0x55, 0x4c, 0x8b, 0x25, 0x87, 0x44, 0xdc, 3];

@@ -108,7 +108,8 @@ pub fn parse(symbol: &str) -> Option<CodeName<'_>> {
 /// `*next /srv/router.js:177`, `next (file:///srv/router.js:177:16)`. `None` when it is anything else.
 pub fn parse_untagged(text: &str) -> Option<CodeName<'_>> {
     let (tier, text) = split_marker(text);
-    let (name, place) = text.strip_suffix(')').and_then(|open| open.split_once(" (")).unwrap_or(("", text));
+    let (name, place) =
+        text.strip_suffix(')').and_then(|open| open.split_once(" (")).unwrap_or(("", text));
     let Place { function, script, line, column } = Place::of(place);
     if line == 0 || !is_javascript(script?) {
         return None;
@@ -289,7 +290,8 @@ fn wasm_function(text: &str) -> Option<CodeName<'_>> {
 }
 
 fn split_marker(text: &str) -> (Tier, &str) {
-    let marked = MARKERS.iter().find_map(|(marker, tier)| Some((*tier, text.strip_prefix(marker)?)));
+    let marked =
+        MARKERS.iter().find_map(|(marker, tier)| Some((*tier, text.strip_prefix(marker)?)));
     marked.unwrap_or((Tier::Unmarked, text))
 }
 
@@ -351,7 +353,9 @@ fn split_script(head: &str) -> (&str, &str) {
     if let Some(split) = split_at_generated(head) {
         return split;
     }
-    split_at_pseudo_script(head).or_else(|| split_at_root(head)).unwrap_or_else(|| split_at_last_blank(head))
+    split_at_pseudo_script(head)
+        .or_else(|| split_at_root(head))
+        .unwrap_or_else(|| split_at_last_blank(head))
 }
 
 /// Our own reader of V8's heap says which script or package generated code that has no script.
@@ -375,7 +379,10 @@ fn split_at_pseudo_script(head: &str) -> Option<(&str, &str)> {
 fn split_at_root(head: &str) -> Option<(&str, &str)> {
     let after_blanks = head.match_indices(' ').map(|(blank, _)| (blank, blank + 1));
     let splits = std::iter::once((0, 0)).chain(after_blanks);
-    splits.rev().map(|(end, start)| (&head[..end], &head[start..])).find(|(_, script)| has_root(script))
+    splits
+        .rev()
+        .map(|(end, start)| (&head[..end], &head[start..]))
+        .find(|(_, script)| has_root(script))
 }
 
 fn split_at_last_blank(head: &str) -> (&str, &str) {
@@ -384,7 +391,9 @@ fn split_at_last_blank(head: &str) -> (&str, &str) {
     };
     match function.strip_suffix(NATIVE_SCRIPT) {
         Some("") => ("", head),
-        Some(before) if before.ends_with(' ') => (&before[..before.len() - 1], &head[before.len()..]),
+        Some(before) if before.ends_with(' ') => {
+            (&before[..before.len() - 1], &head[before.len()..])
+        }
         _ => (function, script),
     }
 }
@@ -400,8 +409,10 @@ fn has_drive(text: &str) -> bool {
 
 /// `webpack://shop/./src/index.ts`. Plain `scheme:` would take the label in `a b: c` for one.
 fn has_scheme(text: &str) -> bool {
-    let length =
-        text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(byte)).count();
+    let length = text
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(byte))
+        .count();
     length > 0 && text[length..].starts_with("://")
 }
 

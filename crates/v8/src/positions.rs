@@ -21,7 +21,10 @@ impl Position {
 
     /// The character in the script; `None` when it is not known.
     pub(crate) fn offset(self) -> Option<u32> {
-        (self.0 >> 1 & 0x3fff_ffff).checked_sub(1).map(|offset| offset as u32).filter(|_| !self.is_external())
+        (self.0 >> 1 & 0x3fff_ffff)
+            .checked_sub(1)
+            .map(|offset| offset as u32)
+            .filter(|_| !self.is_external())
     }
 
     /// Which inlined function it belongs to; `None` for the function itself.
@@ -67,7 +70,12 @@ pub(crate) fn prologue_length(table: &[u8]) -> Option<u32> {
 
 /// The offset of the bytecode to which an offset in baseline code belongs. `table` has the length of each bytecode's
 /// machine code, the prologue first; `sizes` is V8's table of bytecode sizes for three operand widths.
-pub(crate) fn bytecode_offset(table: &[u8], bytecode: &[u8], sizes: &[u8], pc_offset: u64) -> Option<u32> {
+pub(crate) fn bytecode_offset(
+    table: &[u8],
+    bytecode: &[u8],
+    sizes: &[u8],
+    pc_offset: u64,
+) -> Option<u32> {
     let mut table = Bytes(table);
     let mut end = u64::from(table.unsigned()?);
     if pc_offset < end {
@@ -152,7 +160,10 @@ mod tests {
         for (bytes, unsigned) in [(&old, false), (&new, true)] {
             let positions = Positions::decode(bytes, unsigned);
             let find = |offset| positions.find(offset).and_then(Position::offset);
-            assert_eq!((find(0), find(4), find(5), find(99)), (Some(10), Some(10), Some(30), Some(30)));
+            assert_eq!(
+                (find(0), find(4), find(5), find(99)),
+                (Some(10), Some(10), Some(30), Some(30))
+            );
         }
     }
 

@@ -148,7 +148,8 @@ impl Reader {
     pub(crate) fn shared(&mut self, memory: &dyn Memory, shared: Object) -> Result<Shared, Reason> {
         let mut heap = Heap { memory, layout: &self.layout, kept: &mut self.state.kept };
         let words = shared_words(&mut heap, shared)?;
-        let known = self.state.shared.get(&shared.address).filter(|known| known.words == words).copied();
+        let known =
+            self.state.shared.get(&shared.address).filter(|known| known.words == words).copied();
         if let Some(known) = known
             && self.script_id(memory, known.script)? == known.script_id
         {
@@ -340,7 +341,12 @@ impl State {
     }
 
     /// What is kept of bytecode, looked at once a batch.
-    fn bytecode(&mut self, memory: &dyn Memory, layout: &Layout, bytecode: Object) -> Option<&Bytecode> {
+    fn bytecode(
+        &mut self,
+        memory: &dyn Memory,
+        layout: &Layout,
+        bytecode: Object,
+    ) -> Option<&Bytecode> {
         let batch = self.batch;
         if self.bytecodes.get(&bytecode.address).is_none_or(|known| known.batch != batch) {
             let mut heap = Heap { memory, layout, kept: &mut self.kept };

@@ -81,7 +81,10 @@ fn words(heap: &mut Heap<'_>, script: Object) -> Result<[u64; 4], Reason> {
 impl Heap<'_> {
     /// The script of the function that called `eval` or `new Function`. `None` for a script that no function made:
     /// in the same place V8 keeps the parameters of CommonJS modules.
-    pub(crate) fn script_that_evaluates(&mut self, script: Object) -> Result<Option<Object>, Reason> {
+    pub(crate) fn script_that_evaluates(
+        &mut self,
+        script: Object,
+    ) -> Result<Option<Object>, Reason> {
         let caller = self.word(script.address + self.layout.at.script_eval_from)?;
         if small_integer(caller).is_some() {
             return Ok(None);

@@ -74,7 +74,8 @@ impl Reader {
         let mut heap = Heap { memory, layout: &self.layout, kept: &mut self.state.kept };
         check(&mut heap, script)?;
         let at = &heap.layout.at;
-        let (lines, columns, source) = (at.script_line_offset, at.script_column_offset, at.script_source);
+        let (lines, columns, source) =
+            (at.script_line_offset, at.script_column_offset, at.script_source);
         let [lines, columns] = [lines, columns].map(|field| heap.field(script.object, field));
         let number = |word: u64| small_integer(word).unwrap_or(0);
         let (lines, columns) = (number(lines?), number(columns?));

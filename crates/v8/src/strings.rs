@@ -102,7 +102,11 @@ impl Heap<'_> {
         if length > most {
             return Err(Reason::TooLarge);
         }
-        if is_promoted_now { self.promoted_text(address, length) } else { self.text(reference, most) }
+        if is_promoted_now {
+            self.promoted_text(address, length)
+        } else {
+            self.text(reference, most)
+        }
     }
 
     /// A large young object does not move when V8 collects: until that is over, its map's place has its own address.
@@ -154,7 +158,8 @@ impl Heap<'_> {
                 self.copy(string.kind, data, (start, end), text)
             }
             3 => {
-                let offset = small_integer(self.word(string.address + SECOND)?).ok_or(Reason::WrongType)?;
+                let offset =
+                    small_integer(self.word(string.address + SECOND)?).ok_or(Reason::WrongType)?;
                 let offset = usize::try_from(offset).map_err(|_| Reason::WrongType)?;
                 let reference = self.word(first)?;
                 rest.push(Part { reference, start: start + offset, end: end + offset });
@@ -169,7 +174,13 @@ impl Heap<'_> {
     }
 
     /// Appends characters that stand one after the other.
-    fn copy(&mut self, kind: u16, data: u64, range: (usize, usize), text: &mut Text) -> Result<(), Reason> {
+    fn copy(
+        &mut self,
+        kind: u16,
+        data: u64,
+        range: (usize, usize),
+        text: &mut Text,
+    ) -> Result<(), Reason> {
         let width = if kind & ONE_BYTE != 0 { 1 } else { 2 };
         let address = data.checked_add((range.0 * width) as u64).ok_or(Reason::Unreadable)?;
         let mut left = (range.1 - range.0) * width;

@@ -81,7 +81,12 @@ pub enum Leaf {
 
 /// The frames of a stack, the innermost first. A stale word may look like a caller's pc, so only
 /// [`crate::Reader::walk`] can tell what the innermost frame is; this function believes what it is told.
-pub fn walk(start: Start, leaf: Leaf, stack: &Stack<'_>, kind_at: &dyn Fn(u64) -> Kind) -> Vec<Frame> {
+pub fn walk(
+    start: Start,
+    leaf: Leaf,
+    stack: &Stack<'_>,
+    kind_at: &dyn Fn(u64) -> Kind,
+) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut frame = start.frame(kind_at);
     let word = |distance: i64| stack.word_near(start.sp, distance);

@@ -94,13 +94,22 @@ impl Wasm {
     }
 
     fn known(&self, pc: u64) -> Option<(WasmCode, u64)> {
-        self.codes.range(..=pc).next_back().map(|(_, known)| *known).filter(|(code, _)| pc < code.end)
+        self.codes
+            .range(..=pc)
+            .next_back()
+            .map(|(_, known)| *known)
+            .filter(|(code, _)| pc < code.end)
     }
 }
 
 impl State {
     /// The module of the instance in a frame.
-    fn wasm_module(&mut self, memory: &dyn Memory, layout: &Layout, instance: u64) -> Result<Module, Reason> {
+    fn wasm_module(
+        &mut self,
+        memory: &dyn Memory,
+        layout: &Layout,
+        instance: u64,
+    ) -> Result<Module, Reason> {
         if let Some((module, batch)) = self.wasm.modules.get(&instance)
             && *batch == self.batch
         {
@@ -125,7 +134,8 @@ impl State {
         let wasm = layout.wasm.as_ref().ok_or(Reason::OtherCode)?;
         let mut heap = Heap { memory, layout, kept: &mut self.kept };
         if let Some((code, batch)) = self.wasm.known(pc) {
-            let is_fresh = batch == self.batch || heap.wasm_code(wasm, code.address, native) == Ok(code);
+            let is_fresh =
+                batch == self.batch || heap.wasm_code(wasm, code.address, native) == Ok(code);
             if is_fresh && code.native == native {
                 self.wasm.codes.insert(code.start, (code, self.batch));
                 return Ok(code);
@@ -229,7 +239,12 @@ impl Heap<'_> {
     }
 
     /// A WasmCode, if it is one of a native module.
-    fn wasm_code(&mut self, wasm: &WasmLayout, address: u64, native: u64) -> Result<WasmCode, Reason> {
+    fn wasm_code(
+        &mut self,
+        wasm: &WasmLayout,
+        address: u64,
+        native: u64,
+    ) -> Result<WasmCode, Reason> {
         let mut bytes = [0; CODE_BYTES];
         self.read(address, &mut bytes)?;
         let half = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
@@ -295,8 +310,13 @@ impl Heap<'_> {
         self.read(begin, &mut bytes)?;
         let addresses = bytes.chunks_exact(8).filter_map(|word| word.first_chunk());
         let addresses: Vec<u64> = addresses.map(|word| u64::from_le_bytes(*word)).collect();
-        self.expect(addresses.iter().flat_map(|at| [*at, at.saturating_add(CODE_BYTES as u64 - 1)]));
+        self.expect(
+            addresses.iter().flat_map(|at| [*at, at.saturating_add(CODE_BYTES as u64 - 1)]),
+        );
         // What cannot be read was moved to the map meanwhile.
-        Ok(addresses.iter().filter_map(|address| self.wasm_code(wasm, *address, native).ok()).collect())
+        Ok(addresses
+            .iter()
+            .filter_map(|address| self.wasm_code(wasm, *address, native).ok())
+            .collect())
     }
 }

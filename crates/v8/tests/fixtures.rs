@@ -30,7 +30,11 @@ fn fixtures_show_all_that_there_is() {
         all().iter().map(|(version, recorded)| (version.clone(), names(recorded))).collect();
     for (version, text) in &texts {
         let words = if version.starts_with("nested") {
-            ["Ignition “third” eval:2:19 at 5:9", "Ignition “outer” eval:1:16 at 16:12", "processImmediate"]
+            [
+                "Ignition “third” eval:2:19 at 5:9",
+                "Ignition “outer” eval:1:16 at 16:12",
+                "processImmediate",
+            ]
         } else if version.starts_with("wasm") {
             ["“spin” wasm://wasm/shapes-", "“deep” wasm://wasm/shapes-", "wasm.js:"]
         } else {
@@ -85,12 +89,15 @@ fn write_frame(out: &mut String, reader: &Reader, frame: &Frame, name: &Result<J
         Ok(name) => {
             for inlined in &name.inlined {
                 let function = function(reader, inlined.function);
-                writeln!(out, "  inlined {function} at {}:{}", inlined.line, inlined.column).unwrap();
+                writeln!(out, "  inlined {function} at {}:{}", inlined.line, inlined.column)
+                    .unwrap();
             }
             let function = function(reader, name.function);
             writeln!(out, "  {:?} {function} at {}:{}", name.tier, name.line, name.column).unwrap();
         }
-        Err(reason) if frame.kind != Kind::Native => writeln!(out, "  {:?}: {reason:?}", frame.kind).unwrap(),
+        Err(reason) if frame.kind != Kind::Native => {
+            writeln!(out, "  {:?}: {reason:?}", frame.kind).unwrap()
+        }
         Err(_) => writeln!(out, "  Native").unwrap(),
     }
 }

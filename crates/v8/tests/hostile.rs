@@ -54,7 +54,12 @@ fn spoil(memory: &mut Sparse, random: &mut Random, changes: usize) {
     }
 }
 
-fn name_all(recorded: &Recorded, reader: &mut Reader, memory: &dyn Memory, samples: &[Sample]) -> usize {
+fn name_all(
+    recorded: &Recorded,
+    reader: &mut Reader,
+    memory: &dyn Memory,
+    samples: &[Sample],
+) -> usize {
     let names = samples.iter().map(|sample| recorded.name(reader, memory, sample).len());
     names.sum()
 }
@@ -123,13 +128,16 @@ impl Memory for Plain {
 fn memory_without_sense_gives_no_names() {
     for (version, recorded) in all() {
         let start = Instant::now();
-        let memories: [&dyn Memory; 5] = [&Mirror, &Plain(0), &Plain(1), &Plain(0x7f), &Plain(0xff)];
+        let memories: [&dyn Memory; 5] =
+            [&Mirror, &Plain(0), &Plain(1), &Plain(0x7f), &Plain(0xff)];
         for memory in memories {
             let mut reader = recorded.reader();
             for sample in &recorded.samples {
                 let names = recorded.name(&mut reader, memory, sample);
                 let is_nameless = |name: &Result<JsFrame, Reason>| {
-                    name.as_ref().ok().is_none_or(|name| is_told_by_the_stack(&reader, name.function))
+                    name.as_ref()
+                        .ok()
+                        .is_none_or(|name| is_told_by_the_stack(&reader, name.function))
                 };
                 assert!(names.iter().all(|(_, name)| is_nameless(name)), "{version}");
             }
@@ -159,7 +167,9 @@ fn a_failed_read_is_never_a_name() {
         let mut reader = recorded.reader();
         name_all(&recorded, &mut reader, &recorded.memory, &recorded.samples);
         let known = names(&reader);
-        for (each, first) in (2..40).flat_map(|each| (0..each).step_by(3).map(move |first| (each, first))) {
+        for (each, first) in
+            (2..40).flat_map(|each| (0..each).step_by(3).map(move |first| (each, first)))
+        {
             let memory = Failing { memory: &recorded.memory, reads: Cell::new(0), each, first };
             let mut reader = recorded.reader();
             name_all(&recorded, &mut reader, &memory, &recorded.samples);

@@ -112,8 +112,9 @@ pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
     let limit = cpu_limit(profile, &turns, &host, duration_ns);
     let wait = cpu_wait(&turns, &host, limit.is_some(), duration_ns);
     // The kernel counts a period as throttled when it is over: at its edges the same time looks like another's.
-    let is_edge =
-        |wait: &Found| limit.as_ref().is_some_and(|limit| wait.lost_ns < limit.lost_ns / LIMIT_EDGES);
+    let is_edge = |wait: &Found| {
+        limit.as_ref().is_some_and(|limit| wait.lost_ns < limit.lost_ns / LIMIT_EDGES)
+    };
     let wait = wait.filter(|wait| !is_edge(wait));
     let mut list: Vec<Found> = limit.iter().cloned().collect();
     list.extend(wait);
@@ -164,13 +165,16 @@ fn cpu_limit(
     if worst.is_none() && stalls == 0 {
         return None;
     }
-    let in_stalls = turns.stalls.iter().filter_map(|stall| stall.spent.map(|spent| spent.throttled_ns));
+    let in_stalls =
+        turns.stalls.iter().filter_map(|stall| stall.spent.map(|spent| spent.throttled_ns));
     let counted_ns = worst.and_then(|(_, times)| times.throttled_ns).map(|ns| ns.min(duration_ns));
-    let limits: Vec<Option<u32>> = profile.processes().iter().map(|row| row.cpu_limit_millis).collect();
+    let limits: Vec<Option<u32>> =
+        profile.processes().iter().map(|row| row.cpu_limit_millis).collect();
     let only_limit = limits.iter().flatten().next().copied();
     let finding = CpuLimit {
         process: worst.map(|(process, _)| *process).filter(|_| host.len() > 1),
-        limit_millis: worst.map_or(only_limit, |(process, _)| profile.process(*process).cpu_limit_millis),
+        limit_millis: worst
+            .map_or(only_limit, |(process, _)| profile.process(*process).cpu_limit_millis),
         throttled_share: worst.and_then(|(_, times)| times.throttled_share()),
         stalls,
         all_stalls: turns.stalls.len(),
@@ -220,8 +224,10 @@ fn gc_finding(gc: &Gc, turns: &Turns, duration_ns: u64) -> Option<Found> {
     let worst = gc.loops.first()?;
     let lost = worst.of_time.unwrap_or(worst.of_cpu);
     let collected = turns.stalls.iter().filter(|stall| stall.kind == StallKind::Collected);
-    let told_ns = sum_ns(collected.filter(|stall| stall.thread == worst.thread).map(Stall::duration_ns));
-    let lost_ns = if worst.of_time.is_some() { worst.weight } else { (lost * duration_ns as f64) as u64 };
+    let told_ns =
+        sum_ns(collected.filter(|stall| stall.thread == worst.thread).map(Stall::duration_ns));
+    let lost_ns =
+        if worst.of_time.is_some() { worst.weight } else { (lost * duration_ns as f64) as u64 };
     let is_news = told_ns < lost_ns / 2;
     let is_much = lost > GC_LOST && worst.samples >= FEW_SAMPLES;
     (is_much && is_news).then(|| found(lost_ns, Finding::Gc(*worst)))

@@ -41,14 +41,17 @@ pub fn gc(profile: &Profile, selection: &Selection, turns: &Turns) -> Gc {
     let weights = &weigh(profile, selection);
     let threads = by_thread(profile, weights);
     let total = threads.iter().fold(0u64, |sum, row| sum.saturating_add(row.busy));
-    let is_loop = |row: &ThreadSum| matches!(profile.thread(row.thread).role, Role::MainLoop | Role::Worker);
+    let is_loop =
+        |row: &ThreadSum| matches!(profile.thread(row.thread).role, Role::MainLoop | Role::Worker);
     let of_all = |rows: &mut dyn Iterator<Item = &ThreadSum>| {
         share(rows.fold(0u64, |sum, row| sum.saturating_add(row.gc)), total)
     };
     let whole_ns = selected_duration_ns(profile, selection);
-    let in_ns = weights.lane.is_some_and(|id| profile.lane(id).unit == Unit::Ns && profile.lane(id).timed);
+    let in_ns =
+        weights.lane.is_some_and(|id| profile.lane(id).unit == Unit::Ns && profile.lane(id).timed);
     let loop_gc = |row: &ThreadSum| {
-        let watched = turns.watched().find(|its| its.thread == row.thread).map(|its| its.watched_ns);
+        let watched =
+            turns.watched().find(|its| its.thread == row.thread).map(|its| its.watched_ns);
         let time_ns = watched.filter(|ns| *ns > 0).unwrap_or(whole_ns).max(1);
         LoopGc {
             thread: row.thread,

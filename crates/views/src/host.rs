@@ -88,7 +88,11 @@ pub struct CoresBusy {
 
 /// How many CPUs the selection kept busy: by the kernel's count where that covers exactly what is selected, or else
 /// by its samples. None where times are not known.
-pub fn cores_busy(profile: &Profile, selection: &Selection, weights: &Weights) -> Option<CoresBusy> {
+pub fn cores_busy(
+    profile: &Profile,
+    selection: &Selection,
+    weights: &Weights,
+) -> Option<CoresBusy> {
     let duration_ns = selected_duration_ns(profile, selection);
     if duration_ns < SHORTEST_NS {
         return None;
@@ -114,13 +118,15 @@ fn counted_ns(profile: &Profile, selection: &Selection) -> Option<u64> {
     let whole = profile.meta().losses.cpu_ns.filter(|_| is_all);
     whole.or_else(|| {
         let sums = host_times(profile, selection);
-        (!sums.is_empty()).then(|| sums.iter().fold(0, |sum: u64, (_, row)| sum.saturating_add(row.run_ns)))
+        (!sums.is_empty())
+            .then(|| sums.iter().fold(0, |sum: u64, (_, row)| sum.saturating_add(row.run_ns)))
     })
 }
 
 /// The selected weight and samples without those of waiting: V8's profiler samples threads that wait, too.
 pub fn busy(profile: &Profile, weights: &Weights) -> (u64, u64) {
-    let is_idle = |stack: profile::StackId| profile.stacks().category[stack.index()] == Category::Idle;
+    let is_idle =
+        |stack: profile::StackId| profile.stacks().category[stack.index()] == Category::Idle;
     let idle = weights.entries.iter().filter(|entry| entry.stack.some().is_some_and(is_idle));
     let (weight, samples) = idle.fold((0u64, 0u64), |(weight, samples), entry| {
         (weight.saturating_add(entry.weight), samples.saturating_add(entry.samples))
@@ -131,5 +137,8 @@ pub fn busy(profile: &Profile, weights: &Weights) -> (u64, u64) {
 /// The time that the selection covers.
 pub fn selected_duration_ns(profile: &Profile, selection: &Selection) -> u64 {
     let whole = profile.duration_ns();
-    selection.range_ns.as_ref().map_or(whole, |range| range.end.min(whole).saturating_sub(range.start))
+    selection
+        .range_ns
+        .as_ref()
+        .map_or(whole, |range| range.end.min(whole).saturating_sub(range.start))
 }

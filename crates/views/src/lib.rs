@@ -16,12 +16,15 @@ mod top;
 mod tree;
 mod weights;
 
-pub use findings::{CpuLimit, CpuWait, FEW_SAMPLES, Finding, Findings, Found, StallGroup, findings};
+pub use findings::{
+    CpuLimit, CpuWait, FEW_SAMPLES, Finding, Findings, Found, StallGroup, findings,
+};
 pub use gc::{Gc, LoopGc, gc};
 pub use host::{CoresBusy, HostTimes, busy, cores_busy, host_times, selected_duration_ns};
 pub use selection::Selection;
 pub use stalls::{
-    Culprit, EventLoop, SHORTEST_STALL_NS, Spent, Stall, StallKind, Stop, SyncRun, Turns, Wait, turns,
+    Culprit, EventLoop, SHORTEST_STALL_NS, Spent, Stall, StallKind, Stop, SyncRun, Turns, Wait,
+    turns,
 };
 pub use top::{TopBy, TopKey, TopRow, top};
 pub use tree::{CallTree, Direction, Grouping, Label, Node, NodeId, call_tree};

@@ -14,7 +14,8 @@ pub(crate) fn outermost(
     kind_count: usize,
     mut each: impl FnMut(StackId, u32),
 ) {
-    let (mut child, mut sibling) = (vec![StackId::NONE; stacks.len()], vec![StackId::NONE; stacks.len()]);
+    let (mut child, mut sibling) =
+        (vec![StackId::NONE; stacks.len()], vec![StackId::NONE; stacks.len()]);
     let mut root = StackId::NONE;
     for id in stacks.ids().rev() {
         let first = match stacks.parent[id.index()].some() {

@@ -41,8 +41,10 @@ impl Selection {
     /// For each thread, whether its samples are selected.
     pub(crate) fn selected_threads(&self, profile: &Profile) -> Vec<bool> {
         let is_selected = |(row, thread): (usize, &profile::Thread)| {
-            let by_thread = self.threads.as_ref().is_none_or(|ids| ids.contains(&ThreadId::from_index(row)));
-            let by_process = self.processes.as_ref().is_none_or(|ids| ids.contains(&thread.process));
+            let by_thread =
+                self.threads.as_ref().is_none_or(|ids| ids.contains(&ThreadId::from_index(row)));
+            let by_process =
+                self.processes.as_ref().is_none_or(|ids| ids.contains(&thread.process));
             by_thread && by_process
         };
         profile.threads().iter().enumerate().map(is_selected).collect()
@@ -50,7 +52,8 @@ impl Selection {
 
     /// Whether no stack is left out; samples without a stack are of no category, and match nothing.
     pub(crate) fn takes_samples_without_stack(&self, profile: &Profile) -> bool {
-        let leaves_out_idle = || self.busy_only && profile.stacks().category.contains(&Category::Idle);
+        let leaves_out_idle =
+            || self.busy_only && profile.stacks().category.contains(&Category::Idle);
         self.search.is_none() && self.categories.is_none() && !leaves_out_idle()
     }
 
@@ -83,7 +86,10 @@ fn matching_stacks(profile: &Profile, pattern: &Regex) -> Vec<bool> {
             let function = functions.row(id);
             pattern.is_match(profile.text(function.name))
                 || profile.source_path(function.source).is_some_and(|path| pattern.is_match(path))
-                || function.package.some().is_some_and(|package| pattern.is_match(profile.text(package)))
+                || function
+                    .package
+                    .some()
+                    .is_some_and(|package| pattern.is_match(profile.text(package)))
         })
         .collect();
     let stacks = profile.stacks();

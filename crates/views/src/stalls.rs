@@ -96,7 +96,9 @@ impl Spent {
     fn kind(self) -> StallKind {
         let is_throttled = self.throttled_ns >= self.ready_ns.div_ceil(2);
         match self {
-            Self { run_ns, ready_ns, blocked_ns, .. } if run_ns >= ready_ns && run_ns >= blocked_ns => {
+            Self { run_ns, ready_ns, blocked_ns, .. }
+                if run_ns >= ready_ns && run_ns >= blocked_ns =>
+            {
                 StallKind::Ran
             }
             Self { ready_ns, blocked_ns, .. } if blocked_ns > ready_ns => StallKind::Blocked,
@@ -206,7 +208,9 @@ fn of_markers(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> Turns 
     let mut turns = Turns::default();
     for row in markers.ids().map(|id: RowId| markers.row(id)) {
         let span = clip.span(row.thread, row.start_ns, row.end_ns);
-        let Some((start_ns, end_ns)) = span.filter(|_| row.kind == MarkerKind::LoopTurn) else { continue };
+        let Some((start_ns, end_ns)) = span.filter(|_| row.kind == MarkerKind::LoopTurn) else {
+            continue;
+        };
         if turns.loops.iter().all(|known| known.thread != row.thread) {
             turns.loops.push(watched_by_markers(row.thread));
         }

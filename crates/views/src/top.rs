@@ -1,7 +1,9 @@
 //! Top lists: what took the time, by function, file, package, category, line, thread or process. `self` is
 //! the weight of samples that ended there, `total` of samples that have it anywhere on the stack, once each.
 
-use profile::{Category, FunctionId, ModuleId, ProcessId, Profile, SourceId, StackId, StringId, ThreadId};
+use profile::{
+    Category, FunctionId, ModuleId, ProcessId, Profile, SourceId, StackId, StringId, ThreadId,
+};
 use rustc_hash::FxHashMap;
 
 use crate::recursion::{NO_KIND, outermost};
@@ -136,7 +138,11 @@ impl Sum {
 }
 
 /// What ended in each stack, and what has it as a caller or is it.
-fn sums_of_stacks(profile: &Profile, weights: &Weights, selection: &Selection) -> (Vec<Sum>, Vec<Sum>) {
+fn sums_of_stacks(
+    profile: &Profile,
+    weights: &Weights,
+    selection: &Selection,
+) -> (Vec<Sum>, Vec<Sum>) {
     let stacks = profile.stacks();
     let mut ended = vec![Sum::default(); stacks.len()];
     for entry in &weights.entries {
@@ -172,7 +178,10 @@ impl Sums {
                 TopBy::Process => TopKey::Process(profile.thread(entry.thread).process),
                 _ => TopKey::Thread(entry.thread),
             };
-            sums.add_whole(key, Sum { weight: entry.weight, samples: entry.samples, is_seen: true });
+            sums.add_whole(
+                key,
+                Sum { weight: entry.weight, samples: entry.samples, is_seen: true },
+            );
         }
         sums
     }
@@ -191,14 +200,23 @@ impl Sums {
             }
         }
         let Self { rows: list, .. } = &mut sums;
-        outermost(stacks, &rows, list.len(), |id, row| list[row as usize].add_total(whole[id.index()]));
+        outermost(stacks, &rows, list.len(), |id, row| {
+            list[row as usize].add_total(whole[id.index()])
+        });
         sums
     }
 
     fn row(&mut self, key: TopKey, category: Category) -> u32 {
         *self.index.entry(key).or_insert_with(|| {
             let (self_weight, total_weight, self_samples, total_samples) = (0, 0, 0, 0);
-            self.rows.push(TopRow { key, category, self_weight, total_weight, self_samples, total_samples });
+            self.rows.push(TopRow {
+                key,
+                category,
+                self_weight,
+                total_weight,
+                self_samples,
+                total_samples,
+            });
             u32::try_from(self.rows.len() - 1).unwrap_or(NO_KIND - 1)
         })
     }
@@ -226,7 +244,8 @@ impl Sums {
             let tick = ticks.row(id);
             let (weight, samples) = sums.get(&tick.stack).copied().unwrap_or_default();
             let all = all_ticks.get(&tick.stack).copied().unwrap_or(0).max(1);
-            let part = |sum: u64| (u128::from(sum) * u128::from(tick.ticks) / u128::from(all)) as u64;
+            let part =
+                |sum: u64| (u128::from(sum) * u128::from(tick.ticks) / u128::from(all)) as u64;
             let source = profile.function_of(profile.stacks().frame[tick.stack.index()]).source;
             if let Some(source) = source.some().filter(|_| weight > 0) {
                 let sum = Sum { weight: part(weight), samples: part(samples), is_seen: true };

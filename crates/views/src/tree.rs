@@ -77,7 +77,10 @@ pub struct CallTree {
 
 impl CallTree {
     /// The children of each node, in the order that `compare` gives.
-    pub fn children(&self, mut compare: impl FnMut(&Node, &Node) -> std::cmp::Ordering) -> Vec<Vec<NodeId>> {
+    pub fn children(
+        &self,
+        mut compare: impl FnMut(&Node, &Node) -> std::cmp::Ordering,
+    ) -> Vec<Vec<NodeId>> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         for (row, node) in self.nodes.iter().enumerate().skip(1) {
             children[node.parent.index()].push(node_id(row));

@@ -33,7 +33,8 @@ pub struct Weights {
 
 /// Sums the selected samples.
 pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
-    let mut weights = Weights { lane: selection.lane_in(profile), entries: Vec::new(), total: 0, samples: 0 };
+    let mut weights =
+        Weights { lane: selection.lane_in(profile), entries: Vec::new(), total: 0, samples: 0 };
     let Some(lane) = weights.lane.map(|id| profile.lane(id)) else { return weights };
     let samples = &lane.samples;
     let mut index = EntryIndex::new(profile.stacks().len());
@@ -79,7 +80,12 @@ impl EntryIndex {
         Self { first: vec![RowId::NONE; stacks], others: FxHashMap::default() }
     }
 
-    fn entry<'a>(&mut self, entries: &'a mut Vec<Entry>, thread: ThreadId, stack: StackId) -> &'a mut Entry {
+    fn entry<'a>(
+        &mut self,
+        entries: &'a mut Vec<Entry>,
+        thread: ThreadId,
+        stack: StackId,
+    ) -> &'a mut Entry {
         let new = RowId::from_index(entries.len());
         let row = match self.first.get_mut(stack.index()) {
             Some(first) if *first == RowId::NONE => {

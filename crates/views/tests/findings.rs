@@ -74,8 +74,14 @@ fn what_was_waited_for_is_a_table_of_rules() {
             ],
             "Atomics.wait",
         ),
-        (&[POLL, ("pbkdf2Sync", "node:internal/crypto/pbkdf2", 50, Category::NodeCore)], "pbkdf2Sync"),
-        (&[POLL, ("Lock(int)", "", 0, Category::Addon), ("futex_wait", "", 0, Category::System)], "Lock"),
+        (
+            &[POLL, ("pbkdf2Sync", "node:internal/crypto/pbkdf2", 50, Category::NodeCore)],
+            "pbkdf2Sync",
+        ),
+        (
+            &[POLL, ("Lock(int)", "", 0, Category::Addon), ("futex_wait", "", 0, Category::System)],
+            "Lock",
+        ),
         (&[POLL, MARK_COMPACT, EPOLL], "helper threads of the garbage collector"),
         // Of code that is not the application's, the outermost call is Node's own: no name is better.
         (&[TIMERS, ("futex_wait", "", 0, Category::System)], ""),
@@ -134,15 +140,25 @@ fn the_cpu_limit_leads_and_accuses_no_function() {
     let service = service.turn(TurnKind::Turn, 29_500 * MS, 100 * MS, [100 * MS, 0, 0]);
     let profile = service.counted(100 * MS, 650 * MS, Some((9, 640 * MS))).done();
     let found = findings(&profile, &Selection::default());
-    assert!(found.turns.stalls.iter().filter(|stall| stall.kind == StallKind::Throttled).count() == 30);
     assert!(
-        found.turns.stalls.iter().all(|stall| stall.kind != StallKind::Throttled || stall.culprit.is_none())
+        found.turns.stalls.iter().filter(|stall| stall.kind == StallKind::Throttled).count() == 30
+    );
+    assert!(
+        found
+            .turns
+            .stalls
+            .iter()
+            .all(|stall| stall.kind != StallKind::Throttled || stall.culprit.is_none())
     );
     let Finding::CpuLimit(limit) = found.list[0].finding else { panic!("{:?}", found.list) };
     assert_eq!((limit.stalls, limit.all_stalls, limit.throttled_share), (30, 31, Some(0.9)));
     // Throttled time is a part of the waiting: nothing is told twice.
     assert_eq!(found.list[0].lost_ns, 30 * 640 * MS);
-    assert!(!found.list.iter().any(|found| matches!(found.finding, Finding::CpuWait(_))), "{:?}", found.list);
+    assert!(
+        !found.list.iter().any(|found| matches!(found.finding, Finding::CpuWait(_))),
+        "{:?}",
+        found.list
+    );
 }
 
 /// Throttled now and then, while the code really blocks: the code comes first.
@@ -164,13 +180,23 @@ fn the_edges_of_throttled_periods_are_not_blamed_on_others() {
     let with_starved = |ready: u64| {
         let mut service = Service::new(10).watched(SECOND);
         for second in 0..9 {
-            service = service.turn(TurnKind::Turn, second * SECOND, 400 * MS, [40 * MS, 350 * MS, 340 * MS]);
+            service = service.turn(
+                TurnKind::Turn,
+                second * SECOND,
+                400 * MS,
+                [40 * MS, 350 * MS, 340 * MS],
+            );
         }
-        let service = service.turn(TurnKind::Turn, 9_200 * MS, ready + 10 * MS, [10 * MS, ready, 0]);
-        findings(&service.counted(100 * MS, 650 * MS, Some((9, 340 * MS))).done(), &Selection::default())
+        let service =
+            service.turn(TurnKind::Turn, 9_200 * MS, ready + 10 * MS, [10 * MS, ready, 0]);
+        findings(
+            &service.counted(100 * MS, 650 * MS, Some((9, 340 * MS))).done(),
+            &Selection::default(),
+        )
     };
-    let blames_others =
-        |found: &views::Findings| found.list.iter().any(|found| matches!(found.finding, Finding::CpuWait(_)));
+    let blames_others = |found: &views::Findings| {
+        found.list.iter().any(|found| matches!(found.finding, Finding::CpuWait(_)))
+    };
     assert!(!blames_others(&with_starved(80 * MS)), "a little is an edge");
     assert!(blames_others(&with_starved(1_200 * MS)), "much is not");
 }
@@ -191,18 +217,21 @@ fn starting_and_stopping_are_no_stalls() {
     let service = Service::new(10).watched(8 * SECOND);
     let service = service.turn(TurnKind::Startup, 0, 350 * MS, [350 * MS, 0, 0]);
     let service = service.turn(TurnKind::Stopped, SECOND, 2 * SECOND, [UNKNOWN, UNKNOWN, UNKNOWN]);
-    let profile = service.turn(TurnKind::Stopped, SECOND, 2 * SECOND, [UNKNOWN, UNKNOWN, UNKNOWN]).done();
+    let profile =
+        service.turn(TurnKind::Stopped, SECOND, 2 * SECOND, [UNKNOWN, UNKNOWN, UNKNOWN]).done();
     let found = findings(&profile, &Selection::default());
     assert_eq!((&found.list[..], &found.turns.stalls[..]), (&[][..], &[][..]));
     assert_eq!((found.turns.runs.len(), found.turns.runs[0].is_all), (1, false));
     assert_eq!(found.turns.stops.len(), 1, "both loops of a process tell the same stop");
-    let script = Service::new(1).watched(0).turn(TurnKind::Startup, 0, SECOND, [SECOND, 0, 0]).done();
+    let script =
+        Service::new(1).watched(0).turn(TurnKind::Startup, 0, SECOND, [SECOND, 0, 0]).done();
     assert!(turns(&script, &Selection::default()).runs[0].is_all);
 }
 
 #[test]
 fn loops_that_were_not_watched_are_counted() {
-    let service = Service::new(10).watched(9 * SECOND).unwatched_worker("its stack may not be read");
+    let service =
+        Service::new(10).watched(9 * SECOND).unwatched_worker("its stack may not be read");
     let turns = turns(&service.done(), &Selection::default());
     assert_eq!((turns.loops.len(), turns.watched().count()), (2, 1));
     assert_ne!(turns.loops[1].problem, StringId::NONE);
@@ -247,7 +276,9 @@ fn garbage_collection_is_judged_by_what_the_loop_lost() {
     let seen = findings(&helped, &Selection::default());
     assert_eq!(seen.list, [], "helper threads cost the loop nothing");
     let main_loop = &seen.gc.loops[0];
-    assert!((main_loop.of_cpu - 0.1).abs() < 1e-9 && (main_loop.of_time.unwrap() - 0.04).abs() < 1e-9);
+    assert!(
+        (main_loop.of_cpu - 0.1).abs() < 1e-9 && (main_loop.of_time.unwrap() - 0.04).abs() < 1e-9
+    );
     assert!((seen.gc.helpers - 0.6).abs() < 1e-9 && (seen.gc.all - 0.64).abs() < 1e-9);
     // A search for something else changes nothing.
     let search = Selection { categories: Some(vec![Category::Gc]), ..Selection::default() };
@@ -256,7 +287,11 @@ fn garbage_collection_is_judged_by_what_the_loop_lost() {
     let service = Service::new(10).watched(5 * SECOND);
     let lost = service.ran(main, &[TIMERS, RENDER, MARK_COMPACT], 0, 2 * SECOND).done();
     let seen = findings(&lost, &Selection::default());
-    assert!(matches!(seen.list[0].finding, Finding::Gc(its) if its.of_time == Some(0.2)), "{:?}", seen.list);
+    assert!(
+        matches!(seen.list[0].finding, Finding::Gc(its) if its.of_time == Some(0.2)),
+        "{:?}",
+        seen.list
+    );
 }
 
 #[test]
@@ -264,12 +299,19 @@ fn a_loop_full_of_short_turns_is_saturated() {
     let busy = Service::new(10).watched(SECOND).done();
     let found = findings(&busy, &Selection::default());
     assert!(matches!(found.list[0].finding, Finding::Busy(_)), "{:?}", found.list);
-    assert_eq!(findings(&Service::new(10).watched(3 * SECOND).done(), &Selection::default()).list, []);
+    assert_eq!(
+        findings(&Service::new(10).watched(3 * SECOND).done(), &Selection::default()).list,
+        []
+    );
     // Where long turns took the time, they are told instead.
     let stalled = Service::new(10).watched(SECOND);
     let stalled = stalled.turn(TurnKind::Turn, 0, 8 * SECOND, [8 * SECOND, 0, 0]).done();
     let found = findings(&stalled, &Selection::default());
-    assert!(found.list.len() == 1 && matches!(found.list[0].finding, Finding::Stalls(_)), "{:?}", found.list);
+    assert!(
+        found.list.len() == 1 && matches!(found.list[0].finding, Finding::Stalls(_)),
+        "{:?}",
+        found.list
+    );
 }
 
 /// The kernel counted more than was sampled: its count is the headline, as long as it is of what is selected.
@@ -285,8 +327,14 @@ fn cores_are_what_the_kernel_counted() {
         (busy.cores, busy.is_counted)
     };
     assert_eq!(cores(&Selection::default()), (0.4, true));
-    assert_eq!(cores(&Selection { range_ns: Some(0..2 * SECOND), ..Selection::default() }), (0.5, true));
-    assert_eq!(cores(&Selection { threads: Some(vec![main]), ..Selection::default() }), (0.1, false));
+    assert_eq!(
+        cores(&Selection { range_ns: Some(0..2 * SECOND), ..Selection::default() }),
+        (0.5, true)
+    );
+    assert_eq!(
+        cores(&Selection { threads: Some(vec![main]), ..Selection::default() }),
+        (0.1, false)
+    );
 }
 
 /// Sleeping stacks are not what ran, even where nothing ran.
@@ -305,12 +353,16 @@ fn hostile_numbers_do_no_harm() {
     for values in [[MOST, MOST, MOST], [0, MOST, MOST], [MOST, 0, UNKNOWN], [UNKNOWN, MOST, 0]] {
         let mut service = Service::new(1).watched(MOST).counted(MOST, MOST, Some((MOST, MOST)));
         let (main, row) = (service.main, MOST - 2 * SECOND);
-        for (kind, start_ns) in
-            [(TurnKind::Turn, 0), (TurnKind::Turn, row), (TurnKind::Startup, 1), (TurnKind::Stopped, 2)]
-        {
+        for (kind, start_ns) in [
+            (TurnKind::Turn, 0),
+            (TurnKind::Turn, row),
+            (TurnKind::Startup, 1),
+            (TurnKind::Stopped, 2),
+        ] {
             service = service.turn(kind, start_ns, MOST - start_ns, values);
         }
-        let service = service.counted(MOST, MOST, Some((MOST, MOST))).slept(&[POLL, EPOLL], row, MOST);
+        let service =
+            service.counted(MOST, MOST, Some((MOST, MOST))).slept(&[POLL, EPOLL], row, MOST);
         let profile = service.ran(main, &[TIMERS, RENDER, MARK_COMPACT], 0, SECOND).done();
         for range_ns in [None, Some(0..MOST), Some(row..MOST), Some(5..6), Some(MOST..MOST)] {
             let selection = Selection { range_ns, ..Selection::default() };

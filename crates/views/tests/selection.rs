@@ -15,7 +15,10 @@ use views::{Selection, share, weigh};
 fn weight(selection: &Selection) -> (u64, u64) {
     let profile = shop();
     let weights = weigh(&profile, selection);
-    let sum = weights.entries.iter().fold((0, 0), |sum, entry| (sum.0 + entry.weight, sum.1 + entry.samples));
+    let sum = weights
+        .entries
+        .iter()
+        .fold((0, 0), |sum, entry| (sum.0 + entry.weight, sum.1 + entry.samples));
     assert_eq!(sum, (weights.total, weights.samples), "the entries add up");
     sum
 }
@@ -52,7 +55,8 @@ fn ranges_are_half_open() {
 #[test]
 fn neighbouring_ranges_add_up() {
     for border in 0..=90 {
-        let part = |range: Range<u64>| weight(&select(|selection| selection.range_ns = Some(range))).0;
+        let part =
+            |range: Range<u64>| weight(&select(|selection| selection.range_ns = Some(range))).0;
         assert_eq!(part(0..border) + part(border..91), 100, "{border}");
     }
 }

@@ -29,7 +29,10 @@ fn lists_of_everything() {
         ),
         (TopBy::File, &["/srv/app.js 30/80", "/srv/node_modules/fast-json/index.js 10/30"]),
         (TopBy::Package, &["fast-json 10/30"]),
-        (TopBy::Category, &["app 30/80", "gc 20/20", "system 20/20", "node 10/90", "dependency 10/30"]),
+        (
+            TopBy::Category,
+            &["app 30/80", "gc 20/20", "system 20/20", "node 10/90", "dependency 10/30"],
+        ),
         // Three ticks and one share out the ten units of their stack.
         (TopBy::Line, &["/srv/app.js:12 7/7", "/srv/app.js:13 2/2"]),
         (TopBy::Thread, &["node 1 60/60", "node 3 30/30", "libuv-worker 2 10/10"]),

@@ -9,7 +9,12 @@ use regex::Regex;
 use shop::{outline, select, shop};
 use views::{CallTree, Direction, Grouping, NodeId, Selection, call_tree, weigh};
 
-fn tree(profile: &Profile, selection: &Selection, direction: Direction, grouping: Grouping) -> CallTree {
+fn tree(
+    profile: &Profile,
+    selection: &Selection,
+    direction: Direction,
+    grouping: Grouping,
+) -> CallTree {
     call_tree(profile, &weigh(profile, selection), selection, direction, grouping)
 }
 
@@ -92,7 +97,10 @@ fn hiding_gives_the_weight_to_the_caller() {
     let without_libraries = select(|selection| selection.hidden = vec![Category::System]);
     let lines = from_roots(&without_libraries);
     assert!(lines.contains(&"start;fib 20/30".to_owned()), "{lines:#?}");
-    assert!(lines.contains(&"start;handle;parse;Heap::Scavenge;memset 10/10".to_owned()), "{lines:#?}");
+    assert!(
+        lines.contains(&"start;handle;parse;Heap::Scavenge;memset 10/10".to_owned()),
+        "{lines:#?}"
+    );
 }
 
 #[test]
@@ -146,10 +154,12 @@ fn selecting_keeps_whole_stacks() {
 fn threads_of_one_name_stand_together() {
     let profile = shop();
     let selection = Selection::default();
-    let lines = outline(&profile, &tree(&profile, &selection, Direction::FromRoots, Grouping::ThreadName));
+    let lines =
+        outline(&profile, &tree(&profile, &selection, Direction::FromRoots, Grouping::ThreadName));
     let heads: Vec<&String> = lines.iter().filter(|line| !line.contains(';')).collect();
     assert_eq!(heads, ["[libuv-worker] 10/10", "[node] 0/90", "all 0/100"]);
-    let lines = outline(&profile, &tree(&profile, &selection, Direction::FromLeaves, Grouping::ThreadName));
+    let lines =
+        outline(&profile, &tree(&profile, &selection, Direction::FromLeaves, Grouping::ThreadName));
     assert!(lines.contains(&"parse;handle;start;[node] 0/10".to_owned()), "{lines:#?}");
     assert!(lines.contains(&"[libuv-worker] 10/10".to_owned()), "{lines:#?}");
 }
@@ -158,7 +168,8 @@ fn threads_of_one_name_stand_together() {
 #[test]
 fn sums_hold_for_every_selection() {
     let profile = shop();
-    let mut selections = vec![Selection::default(), select(|selection| selection.range_ns = Some(10..60))];
+    let mut selections =
+        vec![Selection::default(), select(|selection| selection.range_ns = Some(10..60))];
     for category in Category::ALL {
         selections.push(select(|selection| selection.hidden = vec![*category]));
         selections.push(select(|selection| selection.categories = Some(vec![*category])));
@@ -181,7 +192,10 @@ fn check_sums(tree: &CallTree, total: u64, direction: Direction) {
     assert_eq!(children.len(), tree.nodes.len());
     for (node, list) in tree.nodes.iter().zip(&children) {
         let weights: Vec<u64> = list.iter().map(|id| tree.node(*id).total_weight).collect();
-        assert!(weights.is_sorted_by(|a, b| a >= b), "children stand in the order that was asked for");
+        assert!(
+            weights.is_sorted_by(|a, b| a >= b),
+            "children stand in the order that was asked for"
+        );
         let below: u64 = weights.iter().sum();
         match direction {
             Direction::FromRoots => assert_eq!(node.self_weight + below, node.total_weight),

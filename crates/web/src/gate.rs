@@ -11,7 +11,8 @@ use crate::secret::Secret;
 /// Names by which a machine calls itself. Any port may follow: behind a tunnel it is another one than ours.
 const OWN_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-const NO_COOKIE: &str = "This needs the address that nodescope printed when it started: open that one.";
+const NO_COOKIE: &str =
+    "This needs the address that nodescope printed when it started: open that one.";
 const CODE_USED: &str = "This address has been used: it works once. Use the tab that it opened first, or end nodescope \
                          view and run it again.";
 const OTHER_USER: &str = "This address is for the user who runs nodescope.";
@@ -33,7 +34,8 @@ impl Gate {
     pub(crate) fn new() -> io::Result<(Self, Secret)> {
         let code = Secret::new()?;
         let cookie_name = format!("nodescope-{}", &Secret::new()?.text()[..12]);
-        let gate = Self { code: Mutex::new(Some(code.clone())), cookie: Secret::new()?, cookie_name };
+        let gate =
+            Self { code: Mutex::new(Some(code.clone())), cookie: Secret::new()?, cookie_name };
         Ok((gate, code))
     }
 
@@ -45,7 +47,8 @@ impl Gate {
     ) -> Result<(), Response> {
         let refuse = |sentence| Err(Response::sentence(403, sentence));
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return Err(Response::sentence(405, "only GET and HEAD are answered").with("Allow", "GET, HEAD"));
+            return Err(Response::sentence(405, "only GET and HEAD are answered")
+                .with("Allow", "GET, HEAD"));
         }
         let Some(host) = own_host(request) else { return refuse(OTHER_NAME) };
         if !is_from_here(request, host) {
@@ -59,8 +62,11 @@ impl Gate {
             Some(_) if has_cookie => Err(home()),
             Some(_) if is_stranger() => refuse(OTHER_USER),
             Some(code) if request.method == "GET" && self.take(code) => {
-                let cookie =
-                    format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie_name, self.cookie.text());
+                let cookie = format!(
+                    "{}={}; Path=/; HttpOnly; SameSite=Strict",
+                    self.cookie_name,
+                    self.cookie.text()
+                );
                 Err(home().with("Set-Cookie", cookie))
             }
             Some(_) if self.is_used() => refuse(CODE_USED),
@@ -135,7 +141,8 @@ mod tests {
     use crate::http::parse;
 
     fn asked(target: &str, headers: &[(&str, &str)]) -> Request {
-        let lines: String = headers.iter().map(|(name, value)| format!("\r\n{name}: {value}")).collect();
+        let lines: String =
+            headers.iter().map(|(name, value)| format!("\r\n{name}: {value}")).collect();
         parse(format!("GET {target} HTTP/1.1{lines}").as_bytes()).unwrap()
     }
 
@@ -145,7 +152,9 @@ mod tests {
 
     #[test]
     fn names_of_this_machine_with_any_port() {
-        for host in ["127.0.0.1", "127.0.0.1:1", "localhost:65535", "LOCALHOST:80", "[::1]", "[::1]:8080"] {
+        for host in
+            ["127.0.0.1", "127.0.0.1:1", "localhost:65535", "LOCALHOST:80", "[::1]", "[::1]:8080"]
+        {
             assert!(own_host(&asked("/", &[("host", host)])).is_some(), "{host}");
         }
         for host in [
@@ -179,9 +188,14 @@ mod tests {
         for origin in ["http://localhost:80", "http://LOCALHOST:80"] {
             assert!(is_from_here(&asked("/", &[host, ("origin", origin)]), host.1), "{origin}");
         }
-        for origin in
-            ["", "null", "https://localhost:80", "http://localhost", "http://localhost:81", "http://evil.com"]
-        {
+        for origin in [
+            "",
+            "null",
+            "https://localhost:80",
+            "http://localhost",
+            "http://localhost:81",
+            "http://evil.com",
+        ] {
             assert!(!is_from_here(&asked("/", &[host, ("origin", origin)]), host.1), "{origin}");
         }
         for (site, is_good) in
@@ -205,12 +219,16 @@ mod tests {
         assert_eq!(status(&gate, &asked(&format!("/x?code={}", code.text()), &[host])), 403);
         // Neither a stranger nor another page can use it up.
         assert_eq!(gate.check(&asked(&with_code, &[host]), || true).unwrap_err().status, 403);
-        assert_eq!(status(&gate, &asked(&with_code, &[host, ("sec-fetch-site", "cross-site")])), 403);
+        assert_eq!(
+            status(&gate, &asked(&with_code, &[host, ("sec-fetch-site", "cross-site")])),
+            403
+        );
         let opened = gate.check(&asked(&with_code, &[host]), || false).unwrap_err();
         assert_eq!(opened.status, 303);
         let (_, cookie) = opened.headers.iter().find(|(name, _)| *name == "Set-Cookie").unwrap();
         assert!(
-            cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict") && !cookie.contains(code.text()),
+            cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict")
+                && !cookie.contains(code.text()),
             "{cookie}"
         );
         let (pair, _) = cookie.split_once(';').unwrap();

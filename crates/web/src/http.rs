@@ -120,7 +120,10 @@ fn read_head(stream: &mut TcpStream, deadline: Instant) -> Result<Vec<u8>, HeadE
 }
 
 fn is_waiting(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
 }
 
 /// Understands a head: a request line and headers, each ended by a carriage return and a line feed.
@@ -139,14 +142,16 @@ pub(crate) fn parse(head: &[u8]) -> Result<Request, Response> {
         if headers.len() == MOST_HEADERS {
             return Err(Response::sentence(431, "the request has too many headers"));
         }
-        let (name, value) = line.split_once(':').filter(|(name, _)| is_token(name)).ok_or_else(wrong)?;
+        let (name, value) =
+            line.split_once(':').filter(|(name, _)| is_token(name)).ok_or_else(wrong)?;
         let value = value.trim_matches([' ', '\t']);
         if value.chars().any(|letter| letter.is_control() && letter != '\t') {
             return Err(wrong());
         }
         headers.push((name.to_ascii_lowercase(), value.to_owned()));
     }
-    let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+    let (path, query) =
+        target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
     let request = Request {
         method: method.to_owned(),
         path: path.to_owned(),
@@ -156,7 +161,11 @@ pub(crate) fn parse(head: &[u8]) -> Result<Request, Response> {
     let has_body = request.all("transfer-encoding").next().is_some()
         || request.all("content-length").any(|length| length != "0");
     let asks = matches!(request.method.as_str(), "GET" | "HEAD");
-    if has_body && asks { Err(Response::sentence(400, "GET and HEAD have no body")) } else { Ok(request) }
+    if has_body && asks {
+        Err(Response::sentence(400, "GET and HEAD have no body"))
+    } else {
+        Ok(request)
+    }
 }
 
 /// As RFC 9110 wants names and methods.
@@ -239,7 +248,8 @@ mod tests {
     #[test]
     fn a_request_of_a_browser_is_understood() {
         let request =
-            parse(b"GET /a?b=c?d HTTP/1.1\r\nHost: localhost:80\r\nCOOKIE:  a=b; c=d \r\nX:").unwrap();
+            parse(b"GET /a?b=c?d HTTP/1.1\r\nHost: localhost:80\r\nCOOKIE:  a=b; c=d \r\nX:")
+                .unwrap();
         assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/a"));
         assert_eq!(request.query.as_deref(), Some("b=c?d"));
         assert_eq!(request.all("cookie").collect::<Vec<_>>(), ["a=b; c=d"]);
@@ -279,7 +289,8 @@ mod tests {
 
     #[test]
     fn no_damage_panics() {
-        let whole = b"GET /recording/1?x=y HTTP/1.1\r\nHost: [::1]:80\r\nCookie: a=b; c=d\r\nOrigin: null";
+        let whole =
+            b"GET /recording/1?x=y HTTP/1.1\r\nHost: [::1]:80\r\nCookie: a=b; c=d\r\nOrigin: null";
         for end in 0..whole.len() {
             let _ = parse(&whole[..end]);
         }
@@ -288,7 +299,10 @@ mod tests {
                 let mut bytes = whole.to_vec();
                 bytes[place] ^= flip;
                 if let Ok(request) = parse(&bytes) {
-                    assert!(request.path.starts_with('/') && !request.path.contains([' ', '\r', '\n', '?']));
+                    assert!(
+                        request.path.starts_with('/')
+                            && !request.path.contains([' ', '\r', '\n', '?'])
+                    );
                 }
             }
         }
@@ -298,7 +312,9 @@ mod tests {
     fn every_answer_keeps_to_itself() {
         let head = head_of(&Response::sentence(404, "no").with("Allow", "GET"));
         assert!(
-            head.starts_with("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n"),
+            head.starts_with(
+                "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n"
+            ),
             "{head}"
         );
         for line in [

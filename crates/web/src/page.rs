@@ -129,7 +129,10 @@ mod tests {
         let expected = hex(&Sha256::digest(&all));
         for script in [SCRIPT, SERVED_SCRIPT] {
             let first = script.lines().next().unwrap_or_default();
-            assert!(first.ends_with(&expected), "page/dist is stale: run npm ci && npm run build in page");
+            assert!(
+                first.ends_with(&expected),
+                "page/dist is stale: run npm ci && npm run build in page"
+            );
         }
     }
 
@@ -137,7 +140,9 @@ mod tests {
     fn the_script_cannot_end_early() {
         for text in [SCRIPT, SERVED_SCRIPT, STYLE] {
             let text = text.to_lowercase();
-            for end in ["</script", "</style", "<!--", "<script", "http:", "https:", "innerhtml", "eval("] {
+            for end in
+                ["</script", "</style", "<!--", "<script", "http:", "https:", "innerhtml", "eval("]
+            {
                 assert!(!text.contains(end), "{end}");
             }
         }
@@ -145,18 +150,24 @@ mod tests {
 
     #[test]
     fn a_single_file_cannot_even_ask() {
-        for way in ["fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "import("] {
+        for way in ["fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "import("]
+        {
             assert!(!SCRIPT.contains(way), "{way}");
         }
     }
 
     #[test]
     fn nothing_from_outside_is_markup() {
-        let page = single_file(b"</script><img src=x>", "</title><script>alert(1)</script>\"'\u{1b}&");
+        let page =
+            single_file(b"</script><img src=x>", "</title><script>alert(1)</script>\"'\u{1b}&");
         assert_eq!(page.matches("</script").count(), 2);
         let (head, _) = page.split_once("<style>").unwrap();
         assert_eq!(head.matches("</title").count(), 1);
-        assert!(page.contains("&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;'\u{fffd}&amp;"));
+        assert!(
+            page.contains(
+                "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;'\u{fffd}&amp;"
+            )
+        );
         assert!(page.contains("class=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
     }
 

@@ -44,6 +44,9 @@ mod tests {
         assert_eq!(one.text().len(), 64);
         assert!(one.is(one.text()) && !one.is(other.text()) && !other.is(one.text()));
         assert!(!one.is("") && !one.is(&one.text()[1..]) && !one.is(&format!("{}0", one.text())));
-        assert!(!one.is(&one.text().to_uppercase()) || one.text().bytes().all(|byte| byte.is_ascii_digit()));
+        assert!(
+            !one.is(&one.text().to_uppercase())
+                || one.text().bytes().all(|byte| byte.is_ascii_digit())
+        );
     }
 }

@@ -114,7 +114,8 @@ fn serve(mut stream: TcpStream, slot: &Slot) -> io::Result<()> {
         Some(Err(refused)) => (refused, false),
         Some(Ok(request)) => {
             let passed = slot.shared.gate.check(&request, || is_stranger(theirs, ours));
-            let response = passed.map_or_else(|refused| refused, |()| slot.shared.respond(&request));
+            let response =
+                passed.map_or_else(|refused| refused, |()| slot.shared.respond(&request));
             (response, request.method == "HEAD")
         }
     };

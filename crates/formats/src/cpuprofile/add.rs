@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use profile::{
-    Builder, FrameId, LaneId, LaneInfo, LineTick, ModuleId, Sample, StackId, ThreadId, Tier, Unit, is_far,
+    Builder, FrameId, LaneId, LaneInfo, LineTick, ModuleId, Sample, StackId, ThreadId, Tier, Unit,
+    is_far,
 };
 use rustc_hash::FxHashMap;
 
@@ -37,7 +38,9 @@ pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder)
     inlined.uncertain = inlined.uncertain.saturating_add(elsewhere);
     match times(raw) {
         _ if raw.samples.is_empty() => add_hits(raw, &stacks, thread, builder),
-        Some(times) => add_timed(raw, &times, &Target { rows: &rows, stacks: &stacks, thread }, builder),
+        Some(times) => {
+            add_timed(raw, &times, &Target { rows: &rows, stacks: &stacks, thread }, builder)
+        }
         None => add_untimed(raw, &Target { rows: &rows, stacks: &stacks, thread }, builder),
     }
 }
@@ -46,8 +49,9 @@ pub(crate) fn add(raw: &RawProfile<'_>, thread: ThreadId, builder: &mut Builder)
 pub(crate) fn settle_meta(added: &[Added], builder: &mut Builder) {
     let (first_ns, last_ns) = builder.clip_far_threads().unwrap_or((0, u64::MAX));
     let clip = |time_ns: u64| time_ns.clamp(first_ns, last_ns);
-    let spans =
-        || added.iter().filter_map(|added| added.span_ns).map(|(start, end)| (clip(start), clip(end)));
+    let spans = || {
+        added.iter().filter_map(|added| added.span_ns).map(|(start, end)| (clip(start), clip(end)))
+    };
     let meta = builder.meta();
     meta.way_in = "V8 CPU profiler".into();
     meta.interval_ns = added.iter().filter_map(|added| added.interval_ns).min();
@@ -141,7 +145,8 @@ pub(super) fn stacks(
 /// The row of each node's parent, said by the node itself or by the parent.
 pub(super) fn parents(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Builder) -> Vec<u32> {
     let row_of = |id: u32| rows.row(id).map(|row| row as u32);
-    let mut parents: Vec<u32> = raw.nodes.iter().map(|node| row_of(node.parent).unwrap_or(NO_ID)).collect();
+    let mut parents: Vec<u32> =
+        raw.nodes.iter().map(|node| row_of(node.parent).unwrap_or(NO_ID)).collect();
     let (mut start, mut unknown, mut twice) = (0, 0, 0);
     for (row, node) in (0u32..).zip(&raw.nodes) {
         let end = node.children_end as usize;
@@ -155,8 +160,11 @@ pub(super) fn parents(raw: &RawProfile<'_>, rows: &NodeRows, builder: &mut Build
         start = end;
         twice += u64::from(row_of(node.id) != Some(row));
     }
-    unknown +=
-        raw.nodes.iter().filter(|node| node.parent != NO_ID && row_of(node.parent).is_none()).count() as u64;
+    unknown += raw
+        .nodes
+        .iter()
+        .filter(|node| node.parent != NO_ID && row_of(node.parent).is_none())
+        .count() as u64;
     note(builder, unknown, "are named as child or parent and are not there", "nodes");
     note(builder, twice, "stand in two places: the first counts", "nodes");
     parents
@@ -208,7 +216,12 @@ fn frame(call: &Call<'_>, named: &Named<'_>, inlined: bool, builder: &mut Builde
 }
 
 /// Nodes count their own lines; samples of a trace name theirs.
-fn add_line_ticks(raw: &RawProfile<'_>, rows: &NodeRows, stacks: &[StackId], builder: &mut Builder) {
+fn add_line_ticks(
+    raw: &RawProfile<'_>,
+    rows: &NodeRows,
+    stacks: &[StackId],
+    builder: &mut Builder,
+) {
     let mut add = |stack: StackId, line: u32, ticks: u32| {
         if stack.some().is_some() && line > 0 && ticks > 0 {
             builder.line_tick(LineTick { stack, line, ticks });
@@ -248,7 +261,8 @@ fn ticks_elsewhere(raw: &RawProfile<'_>, rows: &NodeRows) -> u64 {
         sum = before.fold(sum, |sum, (_, ticks)| sum.saturating_add((*ticks).into()));
         start = end;
     }
-    let lines = raw.samples.iter().zip(&raw.lines).filter_map(|(id, line)| Some((rows.row(*id)?, *line)));
+    let lines =
+        raw.samples.iter().zip(&raw.lines).filter_map(|(id, line)| Some((rows.row(*id)?, *line)));
     sum.saturating_add(lines.filter(|(row, line)| is_before(*row, *line)).count() as u64)
 }
 
@@ -269,16 +283,23 @@ impl Target<'_> {
 }
 
 /// Samples with times: sorted, each weighing the time until the next.
-fn add_timed(raw: &RawProfile<'_>, times: &Times, target: &Target<'_>, builder: &mut Builder) -> Added {
+fn add_timed(
+    raw: &RawProfile<'_>,
+    times: &Times,
+    target: &Target<'_>,
+    builder: &mut Builder,
+) -> Added {
     let lane = lane(builder, Unit::Ns);
     if times.samples_ns.len() != raw.samples.len() {
         let (samples, known) = (raw.samples.len(), times.samples_ns.len());
-        let sentence =
-            format!("there are {samples} samples and {known} times: what has no partner is left out");
+        let sentence = format!(
+            "there are {samples} samples and {known} times: what has no partner is left out"
+        );
         builder.meta().losses.damage.push(sentence);
     }
     let mut unknown = 0;
-    let mut stacks: Vec<StackId> = raw.samples.iter().map(|id| target.stack(*id, &mut unknown)).collect();
+    let mut stacks: Vec<StackId> =
+        raw.samples.iter().map(|id| target.stack(*id, &mut unknown)).collect();
     note(builder, unknown, "name nodes that are not there", "samples");
     let mut times_ns = Cow::Borrowed(&*times.samples_ns);
     if !times_ns.is_sorted() {
@@ -302,7 +323,8 @@ fn add_timed(raw: &RawProfile<'_>, times: &Times, target: &Target<'_>, builder: 
         Some(first) => *first,
         None => times.start_ns,
     };
-    let last_ns = times_ns.last().zip(durations.last()).map_or(start_ns, |(time_ns, rest)| time_ns + rest);
+    let last_ns =
+        times_ns.last().zip(durations.last()).map_or(start_ns, |(time_ns, rest)| time_ns + rest);
     Added { span_ns: Some((start_ns, last_ns)), interval_ns }
 }
 
@@ -320,17 +342,26 @@ fn add_untimed(raw: &RawProfile<'_>, target: &Target<'_>, builder: &mut Builder)
         }) += 1;
     }
     for stack in order {
-        builder.sample(lane, Sample { time_ns: 0, thread: target.thread, stack, weight: counts[&stack] });
+        builder.sample(
+            lane,
+            Sample { time_ns: 0, thread: target.thread, stack, weight: counts[&stack] },
+        );
     }
     note(builder, unknown, "name nodes that are not there", "samples");
     Added::default()
 }
 
 /// No samples: the nodes know how often they were hit.
-fn add_hits(raw: &RawProfile<'_>, stacks: &[StackId], thread: ThreadId, builder: &mut Builder) -> Added {
+fn add_hits(
+    raw: &RawProfile<'_>,
+    stacks: &[StackId],
+    thread: ThreadId,
+    builder: &mut Builder,
+) -> Added {
     let lane = lane(builder, Unit::Count);
     for (node, stack) in raw.nodes.iter().zip(stacks).filter(|(node, _)| node.hits > 0) {
-        builder.sample(lane, Sample { time_ns: 0, thread, stack: *stack, weight: node.hits.into() });
+        builder
+            .sample(lane, Sample { time_ns: 0, thread, stack: *stack, weight: node.hits.into() });
     }
     Added::default()
 }

@@ -57,7 +57,8 @@ pub(super) struct Range {
 impl SeenFunctions {
     pub(super) fn note(&mut self, calls: &[Call<'_>]) {
         for call in calls.iter().filter(|call| call.line > 0 && !call.url.0.is_empty()) {
-            let place = Place { name: call.name.0.to_string(), line: call.line, column: call.column };
+            let place =
+                Place { name: call.name.0.to_string(), line: call.line, column: call.column };
             let known = self.0.entry(call.url.0.to_string()).or_default();
             if !known.contains(&place) {
                 known.push(place);
@@ -81,12 +82,15 @@ pub(super) fn read(
     };
     let mut counted = Counted::default();
     for script in scripts.iter().filter(|script| !script.url.starts_with(OURS)) {
-        let is_called = |function: &&Function| function.ranges.first().is_some_and(|range| range.count > 0);
+        let is_called =
+            |function: &&Function| function.ranges.first().is_some_and(|range| range.count > 0);
         if script.functions.iter().any(|function| is_called(&function)) {
             let lines = text_of(&script.url).map(|text| Lines::new(&text));
             let places = seen.0.get(&script.url).map_or(&[][..], Vec::as_slice);
             let functions = script.functions.iter().filter(is_called);
-            counted.calls.extend(functions.map(|function| count(script, function, lines.as_ref(), places)));
+            counted
+                .calls
+                .extend(functions.map(|function| count(script, function, lines.as_ref(), places)));
         }
     }
     counted
@@ -103,7 +107,9 @@ fn count(
     let found = match lines {
         Some(lines) => namesakes().find(|place| {
             let offset = lines.offset(place.line, place.column);
-            offset.is_some_and(|offset| innermost(script, &place.name, offset) == Some(range.start_offset))
+            offset.is_some_and(|offset| {
+                innermost(script, &place.name, offset) == Some(range.start_offset)
+            })
         }),
         // Without the text, only a name that there is once can be meant.
         None => namesakes().next().filter(|_| {
@@ -135,7 +141,12 @@ mod tests {
     const TEXT: &str = "'é🦀';\r\nfunction a() { return () => 1; }\nfunction a2() {}\n";
 
     fn call(name: &'static str, line: u32, column: u32) -> Call<'static> {
-        Call { name: Text(Cow::Borrowed(name)), url: Text(Cow::Borrowed("file:///a.js")), line, column }
+        Call {
+            name: Text(Cow::Borrowed(name)),
+            url: Text(Cow::Borrowed("file:///a.js")),
+            line,
+            column,
+        }
     }
 
     fn function(name: &str, part: &str, count: u64) -> String {
@@ -154,7 +165,10 @@ mod tests {
             function("", "() => 1", 9),
             function("a2", "function a2() {}", 0),
         ];
-        format!(r#"[{{"scriptId":"9","url":"file:///a.js","functions":[{}]}}]"#, functions.join(","))
+        format!(
+            r#"[{{"scriptId":"9","url":"file:///a.js","functions":[{}]}}]"#,
+            functions.join(",")
+        )
     }
 
     #[test]

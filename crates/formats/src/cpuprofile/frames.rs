@@ -63,7 +63,8 @@ impl Frames {
     pub(super) fn of(&mut self, calls: &[FrameOf<'_>], builder: &mut Builder) -> Vec<FrameId> {
         let mut seen = FxHashSet::default();
         let all = calls.iter().copied();
-        let new: Vec<FrameOf<'_>> = all.filter(|one| self.find(one).is_none() && seen.insert(*one)).collect();
+        let new: Vec<FrameOf<'_>> =
+            all.filter(|one| self.find(one).is_none() && seen.insert(*one)).collect();
         for (one, frame) in new.iter().zip(self.add(&new, builder)) {
             let known = Known { call: one.call.owned(), inlined: one.inlined, frame };
             self.known.insert_unique(hash_of(one), known, |known| hash_of(&known.key()));
@@ -112,12 +113,16 @@ mod tests {
     #[test]
     fn each_call_becomes_a_frame_once() {
         let (mut frames, mut builder) = (Frames::default(), Builder::new());
-        let calls =
-            [call("a", "file:///a.js", 1), call("a", "file:///a.js", 2), call("a", "file:///b.js", 1)];
+        let calls = [
+            call("a", "file:///a.js", 1),
+            call("a", "file:///a.js", 2),
+            call("a", "file:///b.js", 1),
+        ];
         let of = |inlined| calls.iter().map(move |call| FrameOf { call, inlined });
         let both: Vec<FrameOf<'_>> = of(false).chain(of(true)).collect();
         let first = frames.of(&both, &mut builder);
-        let again: Vec<FrameId> = both.iter().flat_map(|one| frames.of(&[*one], &mut builder)).collect();
+        let again: Vec<FrameId> =
+            both.iter().flat_map(|one| frames.of(&[*one], &mut builder)).collect();
         assert_eq!(first, again);
         // One window may have a call twice, as where a function was inlined in two others.
         let late = call("late", "file:///a.js", 9);

@@ -129,7 +129,12 @@ impl Functions {
     }
 
     /// Takes in that one function was seen to call another.
-    pub(super) fn note_call(&mut self, caller: &Call<'_>, called: &Call<'_>, text_of: &mut TextOf<'_>) {
+    pub(super) fn note_call(
+        &mut self,
+        caller: &Call<'_>,
+        called: &Call<'_>,
+        text_of: &mut TextOf<'_>,
+    ) {
         let (caller, called) = (self.caller(caller, text_of), self.caller(called, text_of));
         let (Some(caller), Some(called)) = (caller, called) else { return };
         if self.calls.len() < MOST_CALLS && self.calls.entry(caller).or_default().insert(called) {
@@ -161,7 +166,12 @@ impl Functions {
 
     /// Whether a function's own line may hide another function, which it calls there: V8's profiler does not know code
     /// that was optimised before it began, while that code ran in a loop, and counts its time as the caller's.
-    pub(super) fn may_hide(&mut self, call: &Call<'_>, line: u32, text_of: &mut TextOf<'_>) -> bool {
+    pub(super) fn may_hide(
+        &mut self,
+        call: &Call<'_>,
+        line: u32,
+        text_of: &mut TextOf<'_>,
+    ) -> bool {
         if call.url.0.starts_with(INTERNAL) {
             return DISPATCHERS.contains(&&*call.name.0);
         }
@@ -187,7 +197,9 @@ impl Functions {
             None => None,
         };
         match found {
-            Some(found) if line < call.line || line - call.line >= LONGEST_INTERNAL => Owner::Inlined(found),
+            Some(found) if line < call.line || line - call.line >= LONGEST_INTERNAL => {
+                Owner::Inlined(found)
+            }
             None if line >= call.line => Owner::Itself,
             _ => Owner::Uncertain,
         }
@@ -202,14 +214,16 @@ impl Functions {
             return self.find(call, text_of).map(Caller::Listed);
         }
         let call = call.owned();
-        let next = u32::try_from(self.others.len()).ok().filter(|next| (*next as usize) < MOST_CALLS)?;
+        let next =
+            u32::try_from(self.others.len()).ok().filter(|next| (*next as usize) < MOST_CALLS)?;
         Some(Caller::Other(*self.others.entry(call).or_insert(next)))
     }
 
     fn add(&mut self, script: Script) {
         let listed = |function: super::coverage::Function| {
             let range = function.ranges.first().copied()?;
-            let (start, end) = (range.start_offset.try_into().ok()?, range.end_offset.try_into().ok()?);
+            let (start, end) =
+                (range.start_offset.try_into().ok()?, range.end_offset.try_into().ok()?);
             Some(Listed { name: function.function_name, start, end, has_run: range.count > 0 })
         };
         let mut functions: Vec<Listed> = script.functions.into_iter().filter_map(listed).collect();
@@ -277,12 +291,16 @@ impl Functions {
         let scripts: FxHashSet<u32> = linked.iter().map(|id| id.0).chain(own).collect();
         for script in scripts {
             let Some(layout) = self.layout(script, text_of) else { continue };
-            here.extend(layout.owners(line).filter(|owner| *owner != TOP).map(|owner| (script, owner)));
+            here.extend(
+                layout.owners(line).filter(|owner| *owner != TOP).map(|owner| (script, owner)),
+            );
         }
         let mut found: Vec<Id> = here.iter().copied().filter(|id| linked.contains(id)).collect();
         let has_run = |id: &Id| {
             let functions = self.scripts.get(id.0 as usize).map(|script| &script.functions);
-            functions.and_then(|functions| functions.get(id.1 as usize)).is_some_and(|it| it.has_run)
+            functions
+                .and_then(|functions| functions.get(id.1 as usize))
+                .is_some_and(|it| it.has_run)
         };
         if found.len() > 1 {
             found.retain(has_run);
@@ -309,7 +327,8 @@ impl Functions {
                 if let Caller::Listed(id) = one {
                     called.extend(self.called(id, text_of).into_iter().map(Caller::Listed));
                 }
-                let is_new = |one: &Caller| *one != caller && all.len() < MOST_LINKED && all.insert(*one);
+                let is_new =
+                    |one: &Caller| *one != caller && all.len() < MOST_LINKED && all.insert(*one);
                 next.extend(called.into_iter().filter(is_new));
             }
             level = next;

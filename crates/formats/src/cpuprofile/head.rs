@@ -117,6 +117,7 @@ fn split(text: &[u8], budget: &Budget) -> Vec<NodeText> {
 
 /// How far the text is from a key's end to behind the `[` of its list, if it has one.
 fn list_start(text: &[u8]) -> Option<usize> {
-    let value = text.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"[")?;
+    let value =
+        text.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"[")?;
     Some(text.len() - value.len())
 }

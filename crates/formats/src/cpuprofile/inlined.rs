@@ -50,7 +50,10 @@ impl Shares {
             let mut counted = 0u64;
             for &(line, ticks) in raw.ticks.get(start..end).unwrap_or_default() {
                 let mut owner = code.functions.owner(call, line, text_of);
-                if owner == Owner::Itself && is_much(ticks) && code.functions.may_hide(call, line, text_of) {
+                if owner == Owner::Itself
+                    && is_much(ticks)
+                    && code.functions.may_hide(call, line, text_of)
+                {
                     owner = Owner::Uncertain;
                 }
                 let part = part_of(&mut parts, owner, *stack, (code, builder));
@@ -78,7 +81,9 @@ impl Shares {
             i128::from(part.ticks) * i128::from(given) - i128::from(part.given) * i128::from(ticks)
         };
         // Of equals the first one.
-        let Some(part) = parts.iter_mut().rev().max_by_key(|part| lack(part)) else { return StackId::NONE };
+        let Some(part) = parts.iter_mut().rev().max_by_key(|part| lack(part)) else {
+            return StackId::NONE;
+        };
         part.given = part.given.saturating_add(1);
         match &part.owner {
             Owner::Itself => {}

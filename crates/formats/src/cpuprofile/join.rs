@@ -12,7 +12,8 @@ use std::io;
 use naming::quality::Quality;
 use profile::file::Growing;
 use profile::{
-    Builder, Cost, FrameId, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread, ThreadId, Unit,
+    Builder, Cost, FrameId, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread,
+    ThreadId, Unit,
 };
 
 use super::add::{self, NodeRows};
@@ -28,7 +29,8 @@ const OURS: &str = "nodescope:";
 /// What such a profile is called.
 pub(super) const FORMAT: &str = "recorded by the inspector";
 const WAY_IN: &str = "inspector";
-const LANE: LaneInfo<'static> = LaneInfo { name: "cpu profile", unit: Unit::Ns, timed: true, counted: true };
+const LANE: LaneInfo<'static> =
+    LaneInfo { name: "cpu profile", unit: Unit::Ns, timed: true, counted: true };
 /// The lane of exact call counts.
 pub const CALLS: &str = "calls";
 
@@ -134,7 +136,8 @@ impl Joiner {
     pub fn new(interval_ns: u64) -> Self {
         let mut growing = Growing::new();
         let (format, way_in) = (FORMAT.into(), WAY_IN.into());
-        *growing.rows().meta() = Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
+        *growing.rows().meta() =
+            Meta { format, way_in, interval_ns: Some(interval_ns), ..Meta::default() };
         // The samples' lane is the main one.
         growing.rows().lane(LANE);
         let (threads, code) = (HashMap::new(), CodeOf::default());
@@ -170,7 +173,8 @@ impl Joiner {
     /// Says what time it is: on the profiler's clock, and since 1970.
     pub fn set_clock(&mut self, clock_ns: u64, unix_ns: u128) {
         self.met_ns = clock_ns;
-        self.to_unix_ns = i128::try_from(unix_ns).ok().map(|unix_ns| unix_ns - i128::from(clock_ns));
+        self.to_unix_ns =
+            i128::try_from(unix_ns).ok().map(|unix_ns| unix_ns - i128::from(clock_ns));
     }
 
     /// Where the functions of a process stand, as V8's coverage lists them; returns what is wrong with the list.
@@ -221,7 +225,8 @@ impl Joiner {
         self.begin(self.met_ns);
         let builder = self.growing.rows();
         let thread = add_thread(builder, whose);
-        let lane = builder.lane(LaneInfo { name: CALLS, unit: Unit::Event, timed: false, counted: false });
+        let lane =
+            builder.lane(LaneInfo { name: CALLS, unit: Unit::Event, timed: false, counted: false });
         let seen = self.threads.entry(whose.clone()).or_default();
         let found = coverage::read(coverage, &seen.functions, text_of);
         builder.meta().losses.damage.extend(found.damage);
@@ -236,7 +241,12 @@ impl Joiner {
 
     /// The end, as the last chunk: each thread's last sample, which nothing has ended, what is missing, a sentence
     /// each, what recording cost, and the CPU time that the processes used meanwhile.
-    pub fn finish(&mut self, losses: Vec<String>, cost: Cost, cpu_ns: Option<u64>) -> io::Result<Vec<u8>> {
+    pub fn finish(
+        &mut self,
+        losses: Vec<String>,
+        cost: Cost,
+        cpu_ns: Option<u64>,
+    ) -> io::Result<Vec<u8>> {
         self.begin(self.met_ns);
         let builder = self.growing.rows();
         let mut last: Vec<(&Whose, &mut Seen)> = self.threads.iter_mut().collect();
@@ -265,7 +275,8 @@ impl Joiner {
         let to_unix_ns = self.to_unix_ns;
         let meta = self.growing.rows().meta();
         meta.start_clock_s = Some(start_ns as f64 / 1e9);
-        meta.start_unix_ns = to_unix_ns.map(|to_unix_ns| (i128::from(start_ns) + to_unix_ns).to_string());
+        meta.start_unix_ns =
+            to_unix_ns.map(|to_unix_ns| (i128::from(start_ns) + to_unix_ns).to_string());
         start_ns
     }
 }
@@ -350,8 +361,13 @@ fn add_samples(
 }
 
 /// The frame of each call of a window; the root has none.
-fn frames(raw: &RawProfile<'_>, frames: &mut Frames, builder: &mut Builder) -> Vec<Option<FrameId>> {
-    let calls: Vec<FrameOf<'_>> = raw.calls.iter().filter(|call| !add::is_root(call)).map(called).collect();
+fn frames(
+    raw: &RawProfile<'_>,
+    frames: &mut Frames,
+    builder: &mut Builder,
+) -> Vec<Option<FrameId>> {
+    let calls: Vec<FrameOf<'_>> =
+        raw.calls.iter().filter(|call| !add::is_root(call)).map(called).collect();
     let mut found = frames.of(&calls, builder).into_iter();
     raw.calls.iter().map(|call| (!add::is_root(call)).then(|| found.next()).flatten()).collect()
 }
@@ -362,7 +378,12 @@ fn called<'a>(call: &'a Call<'a>) -> FrameOf<'a> {
 }
 
 /// Notes which functions were seen to call which; what has no script is looked through.
-fn note_calls(raw: &RawProfile<'_>, parents: &[u32], functions: &mut Functions, text_of: &mut TextOf<'_>) {
+fn note_calls(
+    raw: &RawProfile<'_>,
+    parents: &[u32],
+    functions: &mut Functions,
+    text_of: &mut TextOf<'_>,
+) {
     let has_script = |call: u32| !raw.calls[call as usize].url.0.is_empty();
     let pair = |(row, node): (usize, &super::raw::RawNode)| {
         let mut above = callers(parents, row).skip(1).map(|row| raw.nodes[row].call);
@@ -407,7 +428,8 @@ fn is_ours(raw: &RawProfile<'_>, parents: &[u32], row: usize) -> bool {
 
 /// A node and those above it. V8's trees are at most 255 deep; a circle ends there.
 fn callers(parents: &[u32], row: usize) -> impl Iterator<Item = usize> {
-    let above = |row: &usize| parents.get(*row).map(|row| *row as usize).filter(|row| *row < parents.len());
+    let above =
+        |row: &usize| parents.get(*row).map(|row| *row as usize).filter(|row| *row < parents.len());
     std::iter::successors(Some(row), above).take(MOST_CALLERS)
 }
 

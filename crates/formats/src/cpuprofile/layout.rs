@@ -123,8 +123,9 @@ impl Layout {
 
     /// Whether a function, or one inside it, has a loop.
     pub(super) fn has_loop(&self, function: u32) -> bool {
-        let is_there =
-            |word: &str| word_of(word).is_some_and(|word| self.words(function).binary_search(&word).is_ok());
+        let is_there = |word: &str| {
+            word_of(word).is_some_and(|word| self.words(function).binary_search(&word).is_ok())
+        };
         ["for", "while", "do"].into_iter().any(is_there)
     }
 
@@ -148,8 +149,9 @@ impl Layout {
     /// The functions inside of a function.
     pub(super) fn inside(&self, function: u32) -> impl Iterator<Item = u32> {
         let outer = self.spots.get(function as usize).copied();
-        let is_inside =
-            move |spot: &Spot| outer.is_some_and(|outer| outer.start < spot.start && spot.end <= outer.end);
+        let is_inside = move |spot: &Spot| {
+            outer.is_some_and(|outer| outer.start < spot.start && spot.end <= outer.end)
+        };
         (0u32..).zip(&self.spots).filter(move |(_, spot)| is_inside(spot)).map(|(row, _)| row)
     }
 }
@@ -183,7 +185,8 @@ fn is_code(letter: char) -> bool {
 
 fn is_word(unit: u16) -> bool {
     unit >= 0x80
-        || char::from_u32(unit.into()).is_some_and(|it| it.is_ascii_alphanumeric() || it == '_' || it == '$')
+        || char::from_u32(unit.into())
+            .is_some_and(|it| it.is_ascii_alphanumeric() || it == '_' || it == '$')
 }
 
 fn hash_of(word: &[u16]) -> u32 {
@@ -231,7 +234,8 @@ fn after_keyword(text: &[u16]) -> Option<usize> {
         let is_it = found.iter().copied().eq(word.encode_utf16());
         is_it.then(|| at + word.len())
     };
-    let blanks = |at: usize| at + text[at..].iter().take_while(|unit| matches!(**unit, 9..=13 | 32)).count();
+    let blanks =
+        |at: usize| at + text[at..].iter().take_while(|unit| matches!(**unit, 9..=13 | 32)).count();
     let start = skip(0, "async").map_or(0, blanks);
     let rest = skip(start, "function")?;
     let rest = blanks(rest);
@@ -256,10 +260,13 @@ fn body_of(text: &[u16]) -> usize {
                 at = behind(text, at + 2, |at| matches!(text[at], 10 | 13 | 0x2028 | 0x2029));
             }
             '/' if next == '*' => {
-                at = behind(text, at + 3, |at| letter_at(text, at) == '/' && letter_at(text, at - 1) == '*');
+                at = behind(text, at + 3, |at| {
+                    letter_at(text, at) == '/' && letter_at(text, at - 1) == '*'
+                });
             }
             '=' if next == '>' && depth == 0 => {
-                let blanks = text[at + 2..].iter().take_while(|unit| matches!(**unit, 9..=13 | 32)).count();
+                let blanks =
+                    text[at + 2..].iter().take_while(|unit| matches!(**unit, 9..=13 | 32)).count();
                 let brace = usize::from(letter_at(text, at + 2 + blanks) == '{');
                 return at + 2 + if brace == 1 { blanks + 1 } else { 0 };
             }

@@ -36,7 +36,8 @@ impl Lines {
 
     /// The line of an offset that is not before that line.
     pub(super) fn line_after(&self, line: u32, offset: u64) -> u32 {
-        let is_behind = |line: u32| self.starts.get(line as usize).is_some_and(|start| *start <= offset);
+        let is_behind =
+            |line: u32| self.starts.get(line as usize).is_some_and(|start| *start <= offset);
         if is_behind(line) { line + 1 } else { line }
     }
 }

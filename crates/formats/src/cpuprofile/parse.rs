@@ -149,7 +149,8 @@ pub(super) struct CallFrame<'a> {
 impl<'a> CallFrame<'a> {
     /// The function; `first` is the number of the first line.
     pub(super) fn call(self, first: u32) -> Call<'a> {
-        let from_one = |number: Number| number.as_u32().map_or(0, |number| number.saturating_add(1 - first));
+        let from_one =
+            |number: Number| number.as_u32().map_or(0, |number| number.saturating_add(1 - first));
         Call {
             name: self.function_name.unwrap_or_default(),
             url: self.url.unwrap_or_default(),
@@ -204,7 +205,9 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
                 NodeKey::Children => {
                     object.next_value_seed(NumbersSeed(&mut raw.children, id_of, &raw.budget))?;
                 }
-                NodeKey::PositionTicks => object.next_value_seed(TicksSeed(&mut raw.ticks, &raw.budget))?,
+                NodeKey::PositionTicks => {
+                    object.next_value_seed(TicksSeed(&mut raw.ticks, &raw.budget))?
+                }
                 NodeKey::Other => {
                     object.next_value::<IgnoredAny>()?;
                 }

@@ -57,8 +57,9 @@ fn unknown_keys_nulls_and_a_byte_order_mark() {
 #[test]
 fn trees_deeper_than_any_stack() {
     let depth = 50_000;
-    let node =
-        |id: u32| format!(r#"{{"id":{id},"callFrame":{{"functionName":"f{id}"}},"children":[{}]}}"#, id + 1);
+    let node = |id: u32| {
+        format!(r#"{{"id":{id},"callFrame":{{"functionName":"f{id}"}},"children":[{}]}}"#, id + 1)
+    };
     let nodes: Vec<String> = (1..=depth).map(node).collect();
     let text = format!(r#"{{"nodes":[{}],"samples":[{depth}],"timeDeltas":[1]}}"#, nodes.join(","));
     let profile = read_text(&text);
@@ -74,7 +75,8 @@ fn trees_deeper_than_any_stack() {
 #[test]
 fn a_head_deeper_than_any_stack() {
     let depth = 20_000;
-    let open = |id: u32| format!(r#"{{"functionName":"f{id}","x":{{"children":[1]}},"children" : ["#);
+    let open =
+        |id: u32| format!(r#"{{"functionName":"f{id}","x":{{"children":[1]}},"children" : ["#);
     let close = |id: u32| format!(r#"],"id":{id},"positionTicks":[{{"line":1,"ticks":1}}]}}"#);
     let mut text = format!(r#"{{"samples":[{depth}],"timestamps":[1],"head":"#);
     text.extend((1..=depth).map(open));
@@ -82,7 +84,10 @@ fn a_head_deeper_than_any_stack() {
     text.extend((1..=depth).rev().map(close));
     text += "}";
     let profile = read_text(&text);
-    assert_eq!(profile.meta().losses.damage, ["stacks have more than 16384 frames: 3616 are left out"]);
+    assert_eq!(
+        profile.meta().losses.damage,
+        ["stacks have more than 16384 frames: 3616 are left out"]
+    );
     assert_eq!(profile.stacks().len(), usize::from(profile::DEEPEST_STACK));
     assert_eq!(profile.line_ticks().len(), depth as usize);
 }
@@ -90,7 +95,8 @@ fn a_head_deeper_than_any_stack() {
 #[test]
 fn ids_of_every_size() {
     let text = NODES.replace("\"id\":2", "\"id\":4000000000").replace("[2]", "[4000000000]");
-    let profile = read_text(&format!(r#"{{{text},"samples":[4000000000,5000000000],"timeDeltas":[1,1]}}"#));
+    let profile =
+        read_text(&format!(r#"{{{text},"samples":[4000000000,5000000000],"timeDeltas":[1,1]}}"#));
     assert_eq!(profile.lanes()[0].samples.stack, [StackId(0), StackId::NONE]);
     assert_eq!(profile.meta().losses.damage, ["1 samples name nodes that are not there"]);
 }
@@ -115,11 +121,15 @@ fn whose() -> Whose {
 /// A window with the functions main (2), and one of the recorder's own called by it (3).
 fn window(start: u64, end: u64, samples: &[(u32, i64)]) -> String {
     let ours = r#"{"id":3,"callFrame":{"functionName":"nodescope","scriptId":"7","url":"nodescope:window","lineNumber":0,"columnNumber":0}}"#;
-    let nodes =
-        NODES.replace(r#""columnNumber":0}}]"#, &format!(r#""columnNumber":0}},"children":[3]}},{ours}]"#));
+    let nodes = NODES.replace(
+        r#""columnNumber":0}}]"#,
+        &format!(r#""columnNumber":0}},"children":[3]}},{ours}]"#),
+    );
     let ids: Vec<u32> = samples.iter().map(|sample| sample.0).collect();
     let deltas: Vec<i64> = samples.iter().map(|sample| sample.1).collect();
-    format!(r#"{{{nodes},"startTime":{start},"endTime":{end},"samples":{ids:?},"timeDeltas":{deltas:?}}}"#)
+    format!(
+        r#"{{{nodes},"startTime":{start},"endTime":{end},"samples":{ids:?},"timeDeltas":{deltas:?}}}"#
+    )
 }
 
 /// The chunks of a recording, read.
@@ -159,8 +169,9 @@ fn calls_may_come_first() {
     let mut joiner = Joiner::new(10_000_000);
     joiner.set_clock(4_000_000, 0);
     let calls = joiner.calls(r#"{"result":[]}"#, &whose(), |_| None).unwrap();
-    let window =
-        joiner.window(&window(5000, 36_000, &[(2, 10_000), (2, 10_000)]), &whose(), |_| None).unwrap();
+    let window = joiner
+        .window(&window(5000, 36_000, &[(2, 10_000), (2, 10_000)]), &whose(), |_| None)
+        .unwrap();
     let last = joiner.finish(Vec::new(), profile::Cost::default(), None).unwrap();
     let joined = joined(&[&calls, &window, &last]);
     assert_eq!(joined.lanes()[0].samples.time_ns, [11_000_000, 21_000_000]);
@@ -189,7 +200,10 @@ fn strange_names_stay_what_they_are() {
         let window = joiner.window(&text, &whose(), |_| None).unwrap();
         let last = joiner.finish(Vec::new(), profile::Cost::default(), None).unwrap();
         let profile = joined(&[&window, &last]);
-        assert_eq!((profile.functions().len(), profile.text(profile.functions().name[0])), (1, name));
+        assert_eq!(
+            (profile.functions().len(), profile.text(profile.functions().name[0])),
+            (1, name)
+        );
         let source = profile.source_path(profile.functions().source[0]);
         assert_eq!(source, Some(if url.is_empty() { "(generated code)" } else { url }));
         assert_eq!(profile.frames().category[0], category, "{name}");
@@ -204,7 +218,8 @@ fn gaps_between_samples_are_losses() {
     assert_eq!(joined(&[&first]).meta().losses.lost, 3);
     let empty = joiner.window(&window(80_000, 90_000, &[]), &whose(), |_| None).unwrap();
     assert_eq!(weights(&joined(&[&first, &empty])), [10_400_000, 41_000_000]);
-    let last = joiner.finish(vec!["a part is missing".into()], profile::Cost::default(), None).unwrap();
+    let last =
+        joiner.finish(vec!["a part is missing".into()], profile::Cost::default(), None).unwrap();
     let all = joined(&[&first, &empty, &last]);
     assert_eq!(weights(&all), [10_400_000, 41_000_000, 28_600_000]);
     assert_eq!((all.meta().losses.frames, all.meta().losses.lost), (3, 3));
@@ -222,10 +237,13 @@ fn inlined_window(start: u64, samples: u64, ticks: &[(u32, u64)]) -> String {
     let ids: Vec<u64> = (0..samples).map(|_| 2).collect();
     let deltas: Vec<u64> = (0..samples).map(|_| 10_000).collect();
     let end = start + 10_000 * (samples + 1);
-    format!(r#"{{{nodes},"startTime":{start},"endTime":{end},"samples":{ids:?},"timeDeltas":{deltas:?}}}"#)
+    format!(
+        r#"{{{nodes},"startTime":{start},"endTime":{end},"samples":{ids:?},"timeDeltas":{deltas:?}}}"#
+    )
 }
 
-const SCRIPT: &str = "\nfunction cook(n) { return n; }\n\n\nfunction serve(n) {\n  return cook(n);\n}\n";
+const SCRIPT: &str =
+    "\nfunction cook(n) { return n; }\n\n\nfunction serve(n) {\n  return cook(n);\n}\n";
 
 fn coverage_of_script() -> String {
     let function = |name: &str, start: usize, end: usize| {
@@ -234,7 +252,10 @@ fn coverage_of_script() -> String {
         )
     };
     let functions = [function("cook", 1, 31), function("serve", 34, 73)];
-    format!(r#"[{{"scriptId":"1","url":"file:///srv/a.js","functions":[{}]}}]"#, functions.join(","))
+    format!(
+        r#"[{{"scriptId":"1","url":"file:///srv/a.js","functions":[{}]}}]"#,
+        functions.join(",")
+    )
 }
 
 #[test]
@@ -256,9 +277,17 @@ fn samples_on_the_lines_of_another_function_are_its_own() {
     };
     let samples = &joined.lanes()[0].samples;
     let names: Vec<(String, u32, u32, bool)> = samples.stack.iter().map(name).collect();
-    let cooks = |names: &[(String, u32, u32, bool)]| names.iter().filter(|name| name.0 == "cook").count();
-    assert_eq!((cooks(&names[..8]), cooks(&names[..4]), cooks(&names[8..])), (6, 3, 1), "{names:?}");
-    assert!(names.contains(&("cook".into(), 2, 14, true)) && names.contains(&("serve".into(), 5, 15, false)));
+    let cooks =
+        |names: &[(String, u32, u32, bool)]| names.iter().filter(|name| name.0 == "cook").count();
+    assert_eq!(
+        (cooks(&names[..8]), cooks(&names[..4]), cooks(&names[8..])),
+        (6, 3, 1),
+        "{names:?}"
+    );
+    assert!(
+        names.contains(&("cook".into(), 2, 14, true))
+            && names.contains(&("serve".into(), 5, 15, false))
+    );
     let inlined = profile::Inlined { found: 7, uncertain: 2, unchecked: 0 };
     assert_eq!(joined.meta().losses.inlined, inlined);
     let ticks = joined.line_ticks();

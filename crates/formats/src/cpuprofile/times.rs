@@ -72,10 +72,13 @@ fn ns(time: f64, scale: f64) -> u64 {
 /// the end is not known, or is later than the samples make believable, the last gets the median.
 pub(super) fn durations(sorted_ns: &[u64], end_ns: Option<u64>) -> Vec<u64> {
     let mut durations: Vec<u64> = sorted_ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let Some((first_ns, last_ns)) = sorted_ns.first().zip(sorted_ns.last()) else { return durations };
+    let Some((first_ns, last_ns)) = sorted_ns.first().zip(sorted_ns.last()) else {
+        return durations;
+    };
     let until_end = end_ns.and_then(|end| end.checked_sub(*last_ns));
     let is_alone = sorted_ns.len() == 1;
-    let believable = until_end.filter(|rest| *rest > 0 && (is_alone || *rest <= last_ns - first_ns));
+    let believable =
+        until_end.filter(|rest| *rest > 0 && (is_alone || *rest <= last_ns - first_ns));
     durations.push(believable.or_else(|| median(&durations)).unwrap_or(DEFAULT_INTERVAL_NS));
     durations
 }
@@ -103,8 +106,8 @@ mod tests {
 
     #[test]
     fn deltas_count_from_the_start() {
-        let times =
-            times(&raw(1000.0, 5000.0, &[1500.0, 1000.0, -200.0], &[])).unwrap_or_else(|| unreachable!());
+        let times = times(&raw(1000.0, 5000.0, &[1500.0, 1000.0, -200.0], &[]))
+            .unwrap_or_else(|| unreachable!());
         assert_eq!(times.samples_ns, [2_500_000, 3_500_000, 3_300_000]);
         assert_eq!((times.start_ns, times.end_ns), (1_000_000, Some(5_000_000)));
     }
@@ -118,7 +121,8 @@ mod tests {
 
     #[test]
     fn timestamps_on_another_clock() {
-        let times = times(&raw(1.5e9, 1.5e9 + 2.0, &[], &[7e6, 8e6, 9e6])).unwrap_or_else(|| unreachable!());
+        let times = times(&raw(1.5e9, 1.5e9 + 2.0, &[], &[7e6, 8e6, 9e6]))
+            .unwrap_or_else(|| unreachable!());
         assert_eq!((times.start_ns, times.end_ns), (7_000_000_000, None));
         assert_eq!(times.samples_ns[2], 9_000_000_000);
     }

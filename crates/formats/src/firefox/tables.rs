@@ -125,8 +125,10 @@ impl<'a> Tables<'a> {
         let frame_table = self.frame_table();
         let resource_table = self.resource_table();
         let files: Vec<SourceId> = self.sources.keys.clone();
-        let files: Vec<u32> =
-            files.iter().map(|id| self.string(self.profile.source_path(*id).unwrap_or_default())).collect();
+        let files: Vec<u32> = files
+            .iter()
+            .map(|id| self.string(self.profile.source_path(*id).unwrap_or_default()))
+            .collect();
         json!({
             "stackTable": {
                 "length": self.stack_rows.len(),
@@ -144,8 +146,12 @@ impl<'a> Tables<'a> {
 
     fn frame_table(&mut self) -> Value {
         let profile = self.profile;
-        let rows: Vec<_> =
-            self.frames.keys.iter().map(|(id, category)| (profile.frames().row(*id), *category)).collect();
+        let rows: Vec<_> = self
+            .frames
+            .keys
+            .iter()
+            .map(|(id, category)| (profile.frames().row(*id), *category))
+            .collect();
         let functions: Vec<u32> =
             rows.iter().map(|(frame, _)| self.functions.number(frame.function)).collect();
         let nothing = vec![Value::Null; rows.len()];
@@ -165,13 +171,19 @@ impl<'a> Tables<'a> {
 
     fn function_table(&mut self) -> Value {
         let profile = self.profile;
-        let rows: Vec<_> = self.functions.keys.iter().map(|id| profile.functions().row(*id)).collect();
-        let names: Vec<u32> = rows.iter().map(|function| self.string(profile.text(function.name))).collect();
-        let sources: Vec<Option<u32>> =
-            rows.iter().map(|function| Some(self.sources.number(function.source.some()?))).collect();
+        let rows: Vec<_> =
+            self.functions.keys.iter().map(|id| profile.functions().row(*id)).collect();
+        let names: Vec<u32> =
+            rows.iter().map(|function| self.string(profile.text(function.name))).collect();
+        let sources: Vec<Option<u32>> = rows
+            .iter()
+            .map(|function| Some(self.sources.number(function.source.some()?)))
+            .collect();
         let resources: Vec<i64> = rows
             .iter()
-            .map(|function| function.module.some().map_or(-1, |module| self.modules.number(module).into()))
+            .map(|function| {
+                function.module.some().map_or(-1, |module| self.modules.number(module).into())
+            })
             .collect();
         json!({
             "length": rows.len(),

@@ -32,7 +32,10 @@ pub fn read(input: impl Read, budget: &Budget) -> Profile {
 pub fn looks_like(first_bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(first_bytes);
     let whole_lines = text.rsplit_once('\n').map_or(&*text, |(whole, _)| whole);
-    let lines = whole_lines.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("# "));
+    let lines = whole_lines
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("# "));
     let (mut good, mut bad, mut nested) = (0u32, 0u32, false);
     for line in lines.take(200) {
         let fits = split_count(line).is_some();
@@ -47,7 +50,9 @@ pub fn looks_like(first_bytes: &[u8]) -> bool {
 /// the end of the last name stays: stackcollapse-perf.pl leaves one where it cuts `foo (int)`.
 fn split_count(line: &str) -> Option<(&str, u64)> {
     let (stack, count) = line.rsplit_once(|character: char| character.is_ascii_whitespace())?;
-    if stack.trim_end().is_empty() || !count.starts_with(|character: char| character.is_ascii_digit()) {
+    if stack.trim_end().is_empty()
+        || !count.starts_with(|character: char| character.is_ascii_digit())
+    {
         return None;
     }
     let count = match count.parse::<u64>() {

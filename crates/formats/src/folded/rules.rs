@@ -80,7 +80,9 @@ fn looks_like_go_method(name: &str) -> bool {
 }
 
 fn first_parenthesis(name: &str) -> Option<usize> {
-    name.match_indices('(').map(|(at, _)| at).find(|at| !name[*at..].starts_with("(anonymous namespace)"))
+    name.match_indices('(')
+        .map(|(at, _)| at)
+        .find(|at| !name[*at..].starts_with("(anonymous namespace)"))
 }
 
 fn mark(module: &str, inlined: bool, options: &Options) -> &'static str {
@@ -102,7 +104,9 @@ pub(super) fn without_control(name: String) -> String {
     if !name.bytes().any(may_have) {
         return name;
     }
-    name.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect()
+    name.chars()
+        .map(|character| if character.is_control() { '\u{fffd}' } else { character })
+        .collect()
 }
 
 #[cfg(test)]
@@ -127,7 +131,11 @@ mod tests {
             ("RegExp:[&<>\"']", "/tmp/perf-12.map", "RegExp:[&<>]_[j]"),
             ("v8::internal::Foo(int, char)", "/usr/bin/node", "v8::internal::Foo"),
             ("(anonymous namespace)::foo(int)", "/usr/bin/node", ""),
-            ("node::(anonymous namespace)::foo(int)", "/usr/bin/node", "node::(anonymous namespace)::foo"),
+            (
+                "node::(anonymous namespace)::foo(int)",
+                "/usr/bin/node",
+                "node::(anonymous namespace)::foo",
+            ),
             ("net/http.(*Client).Do", "/usr/bin/go", "net/http.(*Client).Do"),
             ("a->b->c", "/tmp/perf-12.map", "a_[j];b_[i];c_[i]"),
             ("(java)", "/usr/bin/java", ""),

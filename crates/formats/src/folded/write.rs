@@ -6,7 +6,9 @@ use std::hash::BuildHasher;
 use std::io::{self, Write};
 
 use hashbrown::HashTable;
-use profile::{FrameId, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, StringId, ThreadId, Unclosed};
+use profile::{
+    FrameId, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, StringId, ThreadId, Unclosed,
+};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use views::{Entry, Selection, Weights};
 
@@ -29,7 +31,8 @@ pub fn write(
 
 /// stackcollapse-perf.pl leaves out a last sample that no blank line closes.
 fn unclosed_weight(profile: &Profile, selection: &Selection, entry: &Entry) -> u64 {
-    let is_here = |unclosed: &Unclosed| unclosed.thread == entry.thread && unclosed.stack == entry.stack;
+    let is_here =
+        |unclosed: &Unclosed| unclosed.thread == entry.thread && unclosed.stack == entry.stack;
     let whole = selection.range_ns.is_none() && selection.lane.is_none_or(|lane| lane == LaneId(0));
     let unclosed = profile.meta().losses.unclosed.filter(|unclosed| whole && is_here(unclosed));
     unclosed.map_or(0, |unclosed| unclosed.weight)
@@ -95,8 +98,11 @@ impl<'a> Speller<'a> {
             let (_, java) = roots[&entry.thread];
             let node = self.node(entry.stack, root, java);
             if node != ROOT {
-                let weight =
-                    entry.weight.saturating_sub(unclosed_weight(self.profile, self.selection, entry));
+                let weight = entry.weight.saturating_sub(unclosed_weight(
+                    self.profile,
+                    self.selection,
+                    entry,
+                ));
                 let sum = &mut self.tree.nodes[node as usize].weight;
                 *sum = sum.saturating_add(weight);
             }
@@ -134,7 +140,8 @@ impl<'a> Speller<'a> {
     fn thread_name(&self, id: ThreadId) -> String {
         let thread = self.profile.thread(id);
         let number = |id: Option<u32>| id.map_or_else(|| "?".to_owned(), |id| id.to_string());
-        let comm = without_control(self.profile.text(thread.name).replace(' ', "_").replace(';', ":"));
+        let comm =
+            without_control(self.profile.text(thread.name).replace(' ', "_").replace(';', ":"));
         let pid = number(self.profile.process(thread.process).pid);
         match (self.options.tid, self.options.pid) {
             _ if comm.is_empty() => comm,
@@ -151,7 +158,8 @@ impl<'a> Speller<'a> {
         }
         known.resize(self.profile.frames().len(), None);
         let Self { profile, options, tree, spellings, lists, .. } = self;
-        let (symbol, address) = (profile.frames().symbol[id.index()], profile.frames().address[id.index()]);
+        let (symbol, address) =
+            (profile.frames().symbol[id.index()], profile.frames().address[id.index()]);
         let module = profile.functions().module[profile.frames().function[id.index()].index()];
         let shown_address = if options.addresses || address == NO_ADDRESS { address } else { 0 };
         let key = FrameKey { symbol, module, address: shown_address, java };
@@ -223,7 +231,9 @@ impl Tree {
         let key_of = |node: &Node| (node.parent, node.name);
         let hash = |key: (u32, u32)| FxBuildHasher.hash_one(key);
         let key = (parent, name);
-        if let Some(&found) = self.children.find(hash(key), |&id| key_of(&nodes[id as usize]) == key) {
+        if let Some(&found) =
+            self.children.find(hash(key), |&id| key_of(&nodes[id as usize]) == key)
+        {
             return found;
         }
         nodes[parent as usize].is_caller = true;

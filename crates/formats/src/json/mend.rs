@@ -10,7 +10,10 @@ const DEEPEST: usize = 64;
 
 /// Makes a text whole: where `check` finds it damaged, it is cut in front of that and its brackets are closed.
 /// Returns the sentence that says so.
-pub(crate) fn mend(text: &mut String, check: impl Fn(&str) -> serde_json::Result<()>) -> Option<String> {
+pub(crate) fn mend(
+    text: &mut String,
+    check: impl Fn(&str) -> serde_json::Result<()>,
+) -> Option<String> {
     let mut sentence = None;
     for _ in 0..MOST_CUTS {
         let Err(error) = check(text) else { break };

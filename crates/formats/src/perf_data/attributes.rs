@@ -89,7 +89,8 @@ impl Attribute {
         // Older perfs end here or there: what is not written is 0.
         let (_wakeup, _breakpoint) = (bytes.u32(), bytes.u32());
         let (_config1, _config2) = (bytes.u64(), bytes.u64());
-        let within = |end: u32, value: Option<u64>| value.filter(|_| size == 0 || size >= end).unwrap_or(0);
+        let within =
+            |end: u32, value: Option<u64>| value.filter(|_| size == 0 || size >= end).unwrap_or(0);
         let branch_sample_type = within(80, bytes.u64());
         let user_registers = within(88, bytes.u64());
         Some(Self {
@@ -165,7 +166,8 @@ pub(super) struct Attributes {
 impl Attributes {
     /// Adds an event and the ids that its samples carry; gives its row.
     pub(super) fn add(&mut self, order: Order, attribute: &[u8], ids: &[u8]) -> Option<u32> {
-        let attribute = Attribute::parse(order, attribute).filter(|_| self.rows.len() < MOST_EVENTS)?;
+        let attribute =
+            Attribute::parse(order, attribute).filter(|_| self.rows.len() < MOST_EVENTS)?;
         let row = u32::try_from(self.rows.len()).ok()?;
         self.rows.push(attribute);
         self.add_ids(row, order.words(ids));
@@ -245,7 +247,11 @@ mod tests {
     fn a_cut_off_event_is_none() {
         let whole = attribute(0, 0, 99);
         for length in 0..whole.len() {
-            assert_eq!(Attributes::default().add(Order::Little, &whole[..length], &[]), None, "{length}");
+            assert_eq!(
+                Attributes::default().add(Order::Little, &whole[..length], &[]),
+                None,
+                "{length}"
+            );
         }
     }
 }

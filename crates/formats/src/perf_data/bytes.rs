@@ -10,7 +10,8 @@ pub(super) enum Order {
 
 impl Order {
     /// This machine's.
-    pub(super) const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+    pub(super) const NATIVE: Self =
+        if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
     /// Told by the magic word.
     pub(super) fn of(first_bytes: &[u8]) -> Option<Self> {

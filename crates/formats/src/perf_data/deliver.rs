@@ -1,8 +1,8 @@
 //! Records, in the order of their times, to the sink.
 
 use trace::{
-    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, FrameName, JavaScript, LoopWatch, Loss, Mmap,
-    ScriptPart, Second, ShortWaits, Sink, Switch, Turn, TurnKind, javascript,
+    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, FrameName, JavaScript, LoopWatch,
+    Loss, Mmap, ScriptPart, Second, ShortWaits, Sink, Switch, Turn, TurnKind, javascript,
 };
 
 use super::attributes::{Attribute, Attributes, part};
@@ -116,8 +116,11 @@ impl Events {
     pub(super) fn time_of(&self, record: &Record<'_>) -> u64 {
         let Some(first) = self.attributes.first() else { return 0 };
         let time = if record.kind == kind::SAMPLE {
-            let id = if self.attributes.len() > 1 { sample::id_of(first, record.body) } else { None };
-            self.attributes.of_id(id).and_then(|(_, attribute)| sample::time_of(attribute, record.body))
+            let id =
+                if self.attributes.len() > 1 { sample::id_of(first, record.body) } else { None };
+            self.attributes
+                .of_id(id)
+                .and_then(|(_, attribute)| sample::time_of(attribute, record.body))
         } else {
             self.trailer(record).map(|trailer| trailer.time_ns)
         };
@@ -128,7 +131,8 @@ impl Events {
     fn trailer(&self, record: &Record<'_>) -> Option<Trailer> {
         let first = self.attributes.first()?;
         let body = record.body.rest();
-        let id = body.last_chunk().filter(|_| first.has(part::IDENTIFIER)).map(|id| self.order.u64(*id));
+        let id =
+            body.last_chunk().filter(|_| first.has(part::IDENTIFIER)).map(|id| self.order.u64(*id));
         let (_, attribute) = self.attributes.of_id(id)?;
         Trailer::read(attribute, record.body)
     }
@@ -225,7 +229,8 @@ impl<'a> Deliver<'a> {
             kind::MMAP | kind::MMAP2 => self.mmap(&record)?,
             kind::COMM => self.comm(&record)?,
             kind::FORK => {
-                let (pid, parent_pid, tid, parent_tid) = (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
+                let (pid, parent_pid, tid, parent_tid) =
+                    (body.u32()?, body.u32()?, body.u32()?, body.u32()?);
                 let time_ns = body.u64()?;
                 self.sink.fork(&Fork { time_ns, pid, tid, parent_pid, parent_tid });
             }
@@ -240,7 +245,8 @@ impl<'a> Deliver<'a> {
             kind::LOST_SAMPLES => self.sink.lost(body.u64()?),
             kind::THROTTLE => self.sink.throttled(),
             kind::SWITCH | kind::SWITCH_CPU_WIDE => {
-                let Trailer { time_ns, thread: Some((pid, tid)) } = self.events.trailer(&record)? else {
+                let Trailer { time_ns, thread: Some((pid, tid)) } = self.events.trailer(&record)?
+                else {
                     return Some(());
                 };
                 let (out, preempted) = (misc & MISC_OUT != 0, misc & MISC_PREEMPTED != 0);
@@ -339,8 +345,17 @@ impl<'a> Deliver<'a> {
                 };
                 let (container, node_version, app) = (text(), text(), text());
                 let (command, folder, ports, unnamed) = (text(), text(), text(), text());
-                let facts =
-                    Facts { pid, inner_pid, container, node_version, app, command, folder, ports, unnamed };
+                let facts = Facts {
+                    pid,
+                    inner_pid,
+                    container,
+                    node_version,
+                    app,
+                    command,
+                    folder,
+                    ports,
+                    unnamed,
+                };
                 self.sink.facts(&facts);
             }
             kind::LOOP_WATCH => {
@@ -348,7 +363,15 @@ impl<'a> Deliver<'a> {
                 let (start_ns, end_ns) = (body.u64()?, body.u64()?);
                 let (polled_ns, turns) = (known(body.u64()?), known(body.u64()?));
                 let problem = until_nul(body.rest());
-                self.sink.loop_watch(&LoopWatch { pid, tid, start_ns, end_ns, polled_ns, turns, problem });
+                self.sink.loop_watch(&LoopWatch {
+                    pid,
+                    tid,
+                    start_ns,
+                    end_ns,
+                    polled_ns,
+                    turns,
+                    problem,
+                });
             }
             kind::SHORT_WAITS => {
                 let (pid, tid, time_ns) = (body.u32()?, body.u32()?, body.u64()?);
@@ -387,7 +410,8 @@ impl<'a> Deliver<'a> {
                 self.sink.loss(Loss::of(number)?, count);
             }
             kind::CPU_TIME => {
-                self.sink.cpu_time(&CpuTime { used_ns: body.u64()?, hidden_kernel_ns: body.u64()? });
+                self.sink
+                    .cpu_time(&CpuTime { used_ns: body.u64()?, hidden_kernel_ns: body.u64()? });
             }
             _ => {}
         }
@@ -484,7 +508,8 @@ impl Trailer {
         let size = parts.iter().filter(|part| attribute.has(**part)).count() * 8;
         let start = body.rest().len().checked_sub(size)?;
         let mut bytes = body.with(&body.rest()[start..]);
-        let thread = if attribute.has(part::TID) { Some((bytes.u32()?, bytes.u32()?)) } else { None };
+        let thread =
+            if attribute.has(part::TID) { Some((bytes.u32()?, bytes.u32()?)) } else { None };
         let time_ns = if attribute.has(part::TIME) { bytes.u64()? } else { 0 };
         Some(Self { time_ns, thread })
     }

@@ -52,7 +52,8 @@ pub(super) fn parse(number: u32, mut bytes: Bytes<'_>) -> Option<Feature<'_>> {
 pub(super) fn build_id(misc: u16, mut body: Bytes<'_>) -> Option<(&[u8], BuildId<'_>)> {
     let _pid = body.u32()?;
     let field = body.take(BUILD_ID_BYTES + 4)?;
-    let size = if misc & HAS_SIZE != 0 { usize::from(field[BUILD_ID_BYTES]) } else { BUILD_ID_BYTES };
+    let size =
+        if misc & HAS_SIZE != 0 { usize::from(field[BUILD_ID_BYTES]) } else { BUILD_ID_BYTES };
     let id = field.get(..size.min(BUILD_ID_BYTES)).filter(|id| id.iter().any(|byte| *byte != 0))?;
     Some((until_nul(body.rest()), BuildId(id)))
 }
@@ -71,7 +72,10 @@ fn next_record<'a>(bytes: &mut Bytes<'a>) -> Option<(u16, Bytes<'a>)> {
 }
 
 /// The names of the events in their order, each with its ids.
-pub(super) fn events<'a>(mut bytes: Bytes<'a>, mut each: impl FnMut(u32, &'a [u8], Bytes<'a>)) -> Option<()> {
+pub(super) fn events<'a>(
+    mut bytes: Bytes<'a>,
+    mut each: impl FnMut(u32, &'a [u8], Bytes<'a>),
+) -> Option<()> {
     let (count, attribute_size) = (bytes.u32()?, bytes.u32()?);
     for row in 0..count {
         bytes.take(attribute_size as usize)?;

@@ -23,7 +23,15 @@ pub(super) struct Input<R> {
 
 impl<R: Read> Input<R> {
     pub(super) fn new(stream: R) -> Self {
-        Self { stream, buffer: Vec::new(), start: 0, filled: 0, position: 0, ended: false, error: None }
+        Self {
+            stream,
+            buffer: Vec::new(),
+            start: 0,
+            filled: 0,
+            position: 0,
+            ended: false,
+            error: None,
+        }
     }
 
     pub(super) fn position(&self) -> u64 {

@@ -91,7 +91,8 @@ impl Rounds {
         self.spare.clear();
         for waiting in &mut self.waiting {
             let start = self.spare.len();
-            self.spare.extend_from_slice(&self.bytes[waiting.start..waiting.start + waiting.length]);
+            self.spare
+                .extend_from_slice(&self.bytes[waiting.start..waiting.start + waiting.length]);
             waiting.start = start;
         }
         std::mem::swap(&mut self.bytes, &mut self.spare);
@@ -120,8 +121,16 @@ mod tests {
 
     #[test]
     fn a_round_waits_for_the_next() {
-        let records =
-            [(1, b'a'), (5, b'c'), (2, b'b'), (0, b'|'), (4, b'd'), (7, b'e'), (0, b'|'), (6, b'f')];
+        let records = [
+            (1, b'a'),
+            (5, b'c'),
+            (2, b'b'),
+            (0, b'|'),
+            (4, b'd'),
+            (7, b'e'),
+            (0, b'|'),
+            (6, b'f'),
+        ];
         assert_eq!(order(&records, 0), "|abdc|fe");
     }
 
@@ -132,8 +141,16 @@ mod tests {
 
     #[test]
     fn a_decompressor_that_holds_back_delays_the_rounds() {
-        let records =
-            [(1, b'a'), (0, b'|'), (0, b'|'), (3, b'b'), (2, b'c'), (0, b'|'), (4, b'd'), (0, b'|')];
+        let records = [
+            (1, b'a'),
+            (0, b'|'),
+            (0, b'|'),
+            (3, b'b'),
+            (2, b'c'),
+            (0, b'|'),
+            (4, b'd'),
+            (0, b'|'),
+        ];
         assert_eq!(order(&records, 0), "|a||cb|d");
         assert_eq!(order(&records, 2), "||a||cbd");
     }

@@ -53,15 +53,17 @@ pub(super) fn id_of(attribute: &Attribute, mut body: Bytes<'_>) -> Option<u64> {
     if !attribute.has(part::ID) {
         return None;
     }
-    let before =
-        [part::IP, part::TID, part::TIME, part::ADDR].into_iter().filter(|part| attribute.has(*part));
+    let before = [part::IP, part::TID, part::TIME, part::ADDR]
+        .into_iter()
+        .filter(|part| attribute.has(*part));
     body.take_words(before.count() as u64)?;
     body.u64()
 }
 
 /// The time of a sample, where it has one.
 pub(super) fn time_of(attribute: &Attribute, mut body: Bytes<'_>) -> Option<u64> {
-    let before = [part::IDENTIFIER, part::IP, part::TID].into_iter().filter(|part| attribute.has(*part));
+    let before =
+        [part::IDENTIFIER, part::IP, part::TID].into_iter().filter(|part| attribute.has(*part));
     body.take_words(before.count() as u64)?;
     if attribute.has(part::TIME) { body.u64() } else { None }
 }
@@ -148,7 +150,8 @@ fn read_chain(order: Order, words: &[u8], mut context: Context, chain: &mut Vec<
 
 fn skip_read(format: u64, body: &mut Bytes<'_>) -> Option<()> {
     let count_of = |bits: &[u64]| bits.iter().filter(|bit| format & **bit != 0).count() as u64;
-    let (times, each) = (count_of(&[READ_ENABLED, READ_RUNNING]), 1 + count_of(&[READ_ID, READ_LOST]));
+    let (times, each) =
+        (count_of(&[READ_ENABLED, READ_RUNNING]), 1 + count_of(&[READ_ID, READ_LOST]));
     let values = if format & READ_GROUP != 0 { body.u64()? } else { 1 };
     body.take_words(times.checked_add(values.checked_mul(each)?)?)?;
     Some(())

@@ -50,7 +50,9 @@ impl<R: Read> Chunks<R> {
                 break;
             }
             let text = buffer.text();
-            if let Some(cut) = cut(text).or_else(|| (text.len() >= LIMIT_BYTES).then_some(text.len())) {
+            if let Some(cut) =
+                cut(text).or_else(|| (text.len() >= LIMIT_BYTES).then_some(text.len()))
+            {
                 self.carry.extend_from_slice(&text[cut..]);
                 buffer.filled = cut;
                 break;

@@ -72,7 +72,8 @@ fn module_start(rest: &[u8]) -> Option<usize> {
 
 /// Drops `+0x1f` at the end.
 fn without_offset(name: &[u8]) -> &[u8] {
-    let digits = name.iter().rev().take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).count();
+    let digits =
+        name.iter().rev().take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).count();
     match name[..name.len() - digits].strip_suffix(b"+0x") {
         Some(bare) if digits > 0 && !bare.is_empty() => bare,
         _ => name,
@@ -130,8 +131,14 @@ mod tests {
                 "  7f00 RegExp:(a|(b) (/tmp/perf-1.map)",
                 frame(0x7f00, "RegExp:(a|(b)", Some("/tmp/perf-1.map")),
             ),
-            ("  7f00 foo (/usr/lib/x.so (deleted))", frame(0x7f00, "foo", Some("/usr/lib/x.so (deleted)"))),
-            ("  7f00 foo(int) (/opt/My (x86)/node)", frame(0x7f00, "foo(int)", Some("/opt/My (x86)/node"))),
+            (
+                "  7f00 foo (/usr/lib/x.so (deleted))",
+                frame(0x7f00, "foo", Some("/usr/lib/x.so (deleted)")),
+            ),
+            (
+                "  7f00 foo(int) (/opt/My (x86)/node)",
+                frame(0x7f00, "foo(int)", Some("/opt/My (x86)/node")),
+            ),
             ("  7f00 foo+0x12 (/usr/bin/node+0xfe)", frame(0x7f00, "foo", Some("/usr/bin/node"))),
             ("  7f00 (/usr/bin/node)", frame(0x7f00, "[unknown]", Some("/usr/bin/node"))),
             ("  7f00  (/usr/bin/node)", frame(0x7f00, " ", Some("/usr/bin/node"))),

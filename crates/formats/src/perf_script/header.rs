@@ -65,7 +65,8 @@ fn find_time(line: &[u8]) -> Option<(usize, usize, u64)> {
         if line.get(colon + 1).is_some_and(|next| *next != b' ') {
             return None;
         }
-        let start = line[..colon].iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
+        let start =
+            line[..colon].iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
         Some((start, colon + 1, parse_time(&line[start..colon])?))
     })
 }
@@ -192,7 +193,8 @@ fn event_end(words: &[u8]) -> Option<usize> {
 /// a thread id stands before it.
 fn parse_without_time(line: &[u8]) -> Option<Header<'_>> {
     let colon = memchr::memchr_iter(b':', line).find(|colon| {
-        line.get(colon + 1).is_none_or(|next| *next == b' ') && line[*colon - usize::from(*colon > 0)] != b' '
+        line.get(colon + 1).is_none_or(|next| *next == b' ')
+            && line[*colon - usize::from(*colon > 0)] != b' '
     })?;
     let (before, event) = split_last(&line[..colon])?;
     let rest = line.get(colon + 1..).unwrap_or_default().trim_ascii_start();
@@ -202,7 +204,8 @@ fn parse_without_time(line: &[u8]) -> Option<Header<'_>> {
     {
         return Some(Header { thread, time_ns: None, period: Some(period), event, rest });
     }
-    let thread = parse_thread(before).filter(|thread| thread.tid.is_some() && !thread.comm.is_empty())?;
+    let thread =
+        parse_thread(before).filter(|thread| thread.tid.is_some() && !thread.comm.is_empty())?;
     Some(Header { thread, time_ns: None, period: None, event, rest })
 }
 
@@ -334,7 +337,16 @@ mod tests {
             "sched:sched_switch",
             "prev_comm=a prev_pid=1 ==> next_comm=b: c",
         ),
-        (":-1 -1/-1 [001] 7.000000: 1 cycles:", ":-1", None, None, Some(7000000000), Some(1), "cycles", ""),
+        (
+            ":-1 -1/-1 [001] 7.000000: 1 cycles:",
+            ":-1",
+            None,
+            None,
+            Some(7000000000),
+            Some(1),
+            "cycles",
+            "",
+        ),
         (
             "swapper     0 [003] 7.000000: 1 cycles:",
             "swapper",

@@ -102,13 +102,18 @@ impl Lines {
     }
 
     /// The row of a line with its line end; a new one gets its meaning from `read`.
-    pub(super) fn find_or_insert(&mut self, text: &[u8], read: impl FnOnce(&[u8]) -> Meaning) -> LineId {
+    pub(super) fn find_or_insert(
+        &mut self,
+        text: &[u8],
+        read: impl FnOnce(&[u8]) -> Meaning,
+    ) -> LineId {
         let hash_of = hash(text);
         if let Some(&id) = self.index.find(hash_of, |&id| self.text_of(id) == text) {
             return LineId(id);
         }
         let row = |count: usize| u32::try_from(count).ok();
-        let place = row(self.text.len() + text.len()).and(row(self.text.len())).zip(row(text.len()));
+        let place =
+            row(self.text.len() + text.len()).and(row(self.text.len())).zip(row(text.len()));
         let (Some(id), Some((start, length))) = (row(self.lines.len()), place) else {
             // More than 4 GB of distinct lines is no recording; what comes then counts as the first line.
             return LineId(0);

@@ -7,8 +7,8 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use profile::{
-    Budget, Builder, Frame, FrameId, Function, FunctionId, LaneId, LaneInfo, NO_ADDRESS, Profile, Sample,
-    StackId, ThreadId, Unclosed, Unit,
+    Budget, Builder, Frame, FrameId, Function, FunctionId, LaneId, LaneInfo, NO_ADDRESS, Profile,
+    Sample, StackId, ThreadId, Unclosed, Unit,
 };
 use rustc_hash::FxHashMap;
 
@@ -142,7 +142,8 @@ impl Joined {
             move_in.builder.sample(lane, Sample { time_ns, thread, stack, weight });
             last = Some((lane, Unclosed { thread, stack, weight }));
         }
-        switches.extend(data.switches.iter().map(|switch| (move_in.thread(switch.thread), *switch)));
+        switches
+            .extend(data.switches.iter().map(|switch| (move_in.thread(switch.thread), *switch)));
         // Only the input's last chunk can end inside a sample.
         let unclosed = last.filter(|(lane, _)| data.unclosed && *lane == LaneId(0));
         builder.meta().losses.unclosed = unclosed.map(|(_, unclosed)| unclosed);
@@ -242,7 +243,8 @@ impl MoveIn<'_> {
             function = function_in(self.builder, function, &text(file));
         }
         let NamedSymbol { category, tier, symbol, .. } = named;
-        let (address, inlined) = (if raw.address == NO_ADDRESS { 0 } else { raw.address }, raw.inlined);
+        let (address, inlined) =
+            (if raw.address == NO_ADDRESS { 0 } else { raw.address }, raw.inlined);
         let frame = Frame { function, line, column: 0, category, tier, inlined, address, symbol };
         let id = self.builder.frame(frame);
         self.arrived.frames[row as usize] = id;
@@ -256,7 +258,12 @@ impl MoveIn<'_> {
         let raw = &self.arrived.rows.symbols[row as usize];
         let builder = &mut *self.builder;
         let named = *self.named.entry(Arc::clone(raw)).or_insert_with(|| {
-            add::symbol(builder, &text(&raw.symbol), raw.module.as_deref().map(text).as_deref(), None)
+            add::symbol(
+                builder,
+                &text(&raw.symbol),
+                raw.module.as_deref().map(text).as_deref(),
+                None,
+            )
         });
         self.arrived.symbols[row as usize] = Some(named);
         named
@@ -294,7 +301,11 @@ fn note_losses(builder: &mut Builder, data: &ChunkData, lines_before: u64) {
         && losses.skipped == 0
     {
         let words = text(words);
-        losses.damage.push(format!("line {} was not understood: “{}”", lines_before + line, words.trim()));
+        losses.damage.push(format!(
+            "line {} was not understood: “{}”",
+            lines_before + line,
+            words.trim()
+        ));
     }
     losses.skipped += data.skipped;
     if data.cut_off {
@@ -305,7 +316,8 @@ fn note_losses(builder: &mut Builder, data: &ChunkData, lines_before: u64) {
 /// `--deltatime` prints the time since the sample before: the first is 0 and about half of the rest go back.
 /// Then the true times are the running sum.
 fn integrate_deltas(parts: &mut [Part]) {
-    let mut times = parts.iter().flat_map(|part| part.data.samples.iter().map(|sample| sample.time_ns));
+    let mut times =
+        parts.iter().flat_map(|part| part.data.samples.iter().map(|sample| sample.time_ns));
     let Some(0) = times.next() else { return };
     let (mut count, mut backwards, mut last) = (0u64, 0u64, 0);
     for time in times {

@@ -102,7 +102,10 @@ impl FrameTable {
         if let Some(&id) = self.symbol_index.find(hash, |&id| is(&symbols[id as usize])) {
             return id;
         }
-        symbols.push(Arc::new(RawSymbol { symbol: symbol.to_vec(), module: module.map(<[u8]>::to_vec) }));
+        symbols.push(Arc::new(RawSymbol {
+            symbol: symbol.to_vec(),
+            module: module.map(<[u8]>::to_vec),
+        }));
         let hash_of = |&id: &u32| {
             let RawSymbol { symbol, module } = &*symbols[id as usize];
             FxBuildHasher.hash_one((symbol.as_slice(), module.as_deref()))
@@ -198,7 +201,9 @@ impl Reader {
         match line[0] {
             b'\n' => self.close(open, data),
             b'\r' if line == b"\r\n" => self.close(open, data),
-            b'#' if data.comments.len() < MOST_COMMENTS => data.comments.push(line.trim_ascii_end().to_vec()),
+            b'#' if data.comments.len() < MOST_COMMENTS => {
+                data.comments.push(line.trim_ascii_end().to_vec())
+            }
             b'#' => {}
             b'\t' | b' ' if open.is_some() => self.read_chain_line(line, open, data),
             // Texts whose indentation was lost on the way.
@@ -225,7 +230,13 @@ impl Reader {
         self.take_chain_line(id, open, data, line);
     }
 
-    fn take_chain_line(&mut self, line: LineId, open: &mut Option<Open>, data: &mut ChunkData, text: &[u8]) {
+    fn take_chain_line(
+        &mut self,
+        line: LineId,
+        open: &mut Option<Open>,
+        data: &mut ChunkData,
+        text: &[u8],
+    ) {
         if let Some(open) = open {
             open.last_line = Some(line);
         }
@@ -275,7 +286,8 @@ impl Reader {
 
     fn read_record(&mut self, header: &Header<'_>, data: &mut ChunkData) {
         let words = String::from_utf8_lossy(header.event);
-        let last_number = || words.split_whitespace().next_back().and_then(|word| word.parse::<u64>().ok());
+        let last_number =
+            || words.split_whitespace().next_back().and_then(|word| word.parse::<u64>().ok());
         match header.record().unwrap_or_default() {
             "PERF_RECORD_LOST" | "PERF_RECORD_LOST_SAMPLES" => {
                 data.lost = data.lost.saturating_add(last_number().unwrap_or(1));
@@ -284,7 +296,11 @@ impl Reader {
             "PERF_RECORD_SWITCH" | "PERF_RECORD_SWITCH_CPU_WIDE" => {
                 let thread = self.thread(&header.thread);
                 let out = words.split_whitespace().nth(1) == Some("OUT");
-                data.switches.extend(header.time_ns.map(|time_ns| RawSwitch { time_ns, thread, out }));
+                data.switches.extend(header.time_ns.map(|time_ns| RawSwitch {
+                    time_ns,
+                    thread,
+                    out,
+                }));
             }
             _ => {}
         }
@@ -317,7 +333,8 @@ impl Reader {
     }
 
     fn stack(&mut self, parent: u32, frame: u32) -> u32 {
-        if let Some(guess) = self.last_called.get(parent as usize).filter(|guess| guess.0 == frame) {
+        if let Some(guess) = self.last_called.get(parent as usize).filter(|guess| guess.0 == frame)
+        {
             return guess.1;
         }
         let stacks = &mut self.stacks;
@@ -330,7 +347,10 @@ impl Reader {
                 stacks.push(stack);
                 self.last_called.push((NONE, NONE));
                 let hash_of_row = |&id: &u32| hash_of(&stacks[id as usize]);
-                *self.stack_index.insert_unique(hash_of(&stack), last_row(stacks), hash_of_row).get()
+                *self
+                    .stack_index
+                    .insert_unique(hash_of(&stack), last_row(stacks), hash_of_row)
+                    .get()
             }
         };
         if let Some(guess) = self.last_called.get_mut(parent as usize) {

@@ -82,10 +82,17 @@ const STACK_COST: usize = 48;
 impl Rows {
     /// The memory that they take here and with their reader, in bytes.
     pub(super) fn cost(&self) -> usize {
-        let texts = self.symbols.iter().map(|row| row.symbol.len() + row.module.as_ref().map_or(0, Vec::len));
+        let texts = self
+            .symbols
+            .iter()
+            .map(|row| row.symbol.len() + row.module.as_ref().map_or(0, Vec::len));
         let texts: usize = texts.chain(self.threads.iter().map(|row| row.comm.len())).sum();
-        let names = self.symbols.len() + self.threads.len() + self.events.len() + self.source_lines.len();
-        2 * texts + names * NAME_COST + self.frames.len() * FRAME_COST + self.stacks.len() * STACK_COST
+        let names =
+            self.symbols.len() + self.threads.len() + self.events.len() + self.source_lines.len();
+        2 * texts
+            + names * NAME_COST
+            + self.frames.len() * FRAME_COST
+            + self.stacks.len() * STACK_COST
     }
 
     /// Puts a later chunk's rows behind the earlier ones.

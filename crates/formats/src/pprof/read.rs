@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use profile::{
-    Budget, Builder, DEEPEST_STACK, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample, StackId,
-    Thread, ThreadId, Unit, classify,
+    Budget, Builder, DEEPEST_STACK, FrameId, LaneId, LaneInfo, Process, Profile, Role, Sample,
+    StackId, Thread, ThreadId, Unit, classify,
 };
 use rustc_hash::FxHashMap;
 
@@ -119,7 +119,8 @@ impl<'a> Reader<'a> {
     /// Everything that is not a table, in one walk.
     fn read_meta(&mut self) {
         let mut types: Vec<(u64, u64)> = Vec::new();
-        let (mut start, mut duration_ns, mut period, mut default, mut period_unit) = (0, 0, 0, 0, 0);
+        let (mut start, mut duration_ns, mut period, mut default, mut period_unit) =
+            (0, 0, 0, 0, 0);
         for (number, value) in Fields::of(self.bytes) {
             match number {
                 field::SAMPLE_TYPE if types.len() < MOST_TYPES => {
@@ -139,7 +140,8 @@ impl<'a> Reader<'a> {
         meta.start_unix_ns = (start > 0).then(|| start.to_string());
         // A negative number is none.
         meta.duration_ns = i64::try_from(duration_ns).map_or(0, |_| duration_ns);
-        meta.interval_ns = scale.map(|scale| period.saturating_mul(scale)).filter(|interval| *interval > 0);
+        meta.interval_ns =
+            scale.map(|scale| period.saturating_mul(scale)).filter(|interval| *interval > 0);
         self.add_lanes(&types, default);
     }
 
@@ -159,7 +161,8 @@ impl<'a> Reader<'a> {
         for row in order {
             let (name, unit) = (self.texts.get(types[row].0), self.texts.get(types[row].1));
             let (unit, scale) = unit_of(&name, &unit);
-            let name = if name.is_empty() { Cow::Owned(format!("value {}", row + 1)) } else { name };
+            let name =
+                if name.is_empty() { Cow::Owned(format!("value {}", row + 1)) } else { name };
             let info = LaneInfo { name: &name, unit, timed: false, counted: false };
             self.lanes[row] = (self.builder.lane(info), scale);
         }
@@ -202,7 +205,8 @@ impl<'a> Reader<'a> {
                 continue;
             }
             // Locations stand leaf first. What is too far from the root is counted, not kept.
-            let too_many = numbers(sample::LOCATION_ID).count().saturating_sub(DEEPEST_STACK.into());
+            let too_many =
+                numbers(sample::LOCATION_ID).count().saturating_sub(DEEPEST_STACK.into());
             self.too_deep += too_many as u64;
             locations.clear();
             let ids = numbers(sample::LOCATION_ID).skip(too_many);
@@ -267,12 +271,15 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> Profile {
         if self.negative > 0 {
-            let sentence = format!("{} negative values (is it a difference?) count as 0", self.negative);
+            let sentence =
+                format!("{} negative values (is it a difference?) count as 0", self.negative);
             self.builder.meta().losses.damage.push(sentence);
         }
         if self.too_deep > 0 {
-            let sentence =
-                format!("samples have more than {DEEPEST_STACK} locations: {} are left out", self.too_deep);
+            let sentence = format!(
+                "samples have more than {DEEPEST_STACK} locations: {} are left out",
+                self.too_deep
+            );
             self.builder.meta().losses.damage.push(sentence);
         }
         infer_roles(&mut self.builder);
@@ -310,7 +317,8 @@ impl<'a> Who<'a> {
             let message = value.bytes();
             // A label without a text is a number, and 0 is not written.
             let text = number_in(message, label::STRING);
-            let number = u32::try_from(number_in(message, label::NUMBER)).ok().filter(|_| text == 0);
+            let number =
+                u32::try_from(number_in(message, label::NUMBER)).ok().filter(|_| text == 0);
             let text = texts.get(text);
             let number = number.or_else(|| text.parse().ok());
             match &*texts.get(number_in(message, label::KEY)) {

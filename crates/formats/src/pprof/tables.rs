@@ -76,8 +76,8 @@ impl<'a> Tables<'a> {
                 .functions
                 .get(&row.function)
                 .map_or(0, |message| number_in(message, function::START_LINE));
-            let place =
-                Some((row.line, row.column)).filter(|(line, _)| start > 0 && u64::from(*line) == start);
+            let place = Some((row.line, row.column))
+                .filter(|(line, _)| start > 0 && u64::from(*line) == start);
             self.starts
                 .entry(row.function)
                 .and_modify(|known| *known = known.filter(|known| Some(*known) == place))
@@ -98,8 +98,11 @@ impl<'a> Tables<'a> {
         let message = self.locations.get(&id).copied().unwrap_or_default();
         let address = number_in(message, location::ADDRESS);
         let address = if address == 0 { NO_ADDRESS } else { address };
-        let binary =
-            self.mappings.get(&number_in(message, location::MAPPING_ID)).copied().unwrap_or_default();
+        let binary = self
+            .mappings
+            .get(&number_in(message, location::MAPPING_ID))
+            .copied()
+            .unwrap_or_default();
         let module = texts.get(number_in(binary, mapping::FILENAME));
         let lines = lines_of(message).take(DEEPEST_STACK.into());
         let lines: Vec<Line> = lines.map(|(_, value)| Line::of(value)).collect();
@@ -153,7 +156,16 @@ impl<'a> Tables<'a> {
             };
         code_place::frame(
             builder,
-            &CodePlace { name, symbol: &system_name, file: &file, module, definition, ran, address, inlined },
+            &CodePlace {
+                name,
+                symbol: &system_name,
+                file: &file,
+                module,
+                definition,
+                ran,
+                address,
+                inlined,
+            },
         )
     }
 }
@@ -189,7 +201,10 @@ fn lines_of(location: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
 
 /// The last value of a number in a message, as protobuf wants it; 0 where there is none.
 pub(super) fn number_in(message: &[u8], field: u32) -> u64 {
-    Fields::of(message).filter(|(number, _)| *number == field).last().map_or(0, |(_, value)| value.number())
+    Fields::of(message)
+        .filter(|(number, _)| *number == field)
+        .last()
+        .map_or(0, |(_, value)| value.number())
 }
 
 fn small(number: u64) -> u32 {

@@ -159,7 +159,11 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let mut message = Message::default();
-        message.number(1, 300).bytes(2, b"text").packed(3, [1, 0, u64::MAX].into_iter()).number(4, 0);
+        message
+            .number(1, 300)
+            .bytes(2, b"text")
+            .packed(3, [1, 0, u64::MAX].into_iter())
+            .number(4, 0);
         let fields: Vec<_> = Fields::of(&message.bytes).collect();
         assert_eq!(fields[..2], [(1, Value::Number(300)), (2, Value::Bytes(b"text"))]);
         assert_eq!(fields[2].1.numbers().collect::<Vec<_>>(), [1, 0, u64::MAX]);

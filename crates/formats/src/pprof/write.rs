@@ -7,12 +7,15 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use profile::classify::{Home, home_of};
 use profile::{
-    FrameId, FunctionId, Lane, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, ThreadId, Unit, WAITS_LANE,
+    FrameId, FunctionId, Lane, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, ThreadId, Unit,
+    WAITS_LANE,
 };
 use rustc_hash::FxHashMap;
 use views::{Selection, weigh};
 
-use super::fields::{function, label, line, location, mapping, profile as field, sample, value_type};
+use super::fields::{
+    function, label, line, location, mapping, profile as field, sample, value_type,
+};
 use super::wire::Message;
 use naming::ANONYMOUS;
 
@@ -54,7 +57,8 @@ fn columns<'a>(profile: &'a Profile, selection: &Selection) -> Vec<Column<'a>> {
         let (name, unit) = type_of(profile, lane, lanes.len() == 1 || *id == LaneId(0));
         Column { lane: *id, name, unit, counts: false }
     };
-    let mut columns: Vec<Column<'_>> = lanes.iter().skip(1).chain(lanes.first()).map(column).collect();
+    let mut columns: Vec<Column<'_>> =
+        lanes.iter().skip(1).chain(lanes.first()).map(column).collect();
     if let [lane] = *lanes
         && profile.lane(lane).counted
         && profile.lane(lane).unit != Unit::Count
@@ -69,7 +73,9 @@ fn type_of<'a>(profile: &'a Profile, lane: &Lane, is_main: bool) -> (&'a str, &'
     let name = profile.text(lane.name);
     let name = if name.is_empty() { "samples" } else { name };
     match lane.unit {
-        Unit::Ns if is_main && matches!(name.split(':').next(), Some("cpu-clock" | "task-clock")) => {
+        Unit::Ns
+            if is_main && matches!(name.split(':').next(), Some("cpu-clock" | "task-clock")) =>
+        {
             ("cpu", "nanoseconds")
         }
         Unit::Ns => (name, "nanoseconds"),
@@ -127,7 +133,9 @@ impl<'a> Writer<'a> {
 
     fn value_type(&mut self, name: &str, unit: &str) -> Message {
         let mut message = Message::default();
-        message.number(value_type::TYPE, self.string(name)).number(value_type::UNIT, self.string(unit));
+        message
+            .number(value_type::TYPE, self.string(name))
+            .number(value_type::UNIT, self.string(unit));
         message
     }
 
@@ -222,8 +230,10 @@ impl<'a> Writer<'a> {
         let module = self.profile.functions().module[outermost.function.index()];
         let mut message = Message::default();
         message.number(location::ID, number).number(location::MAPPING_ID, self.mapping(module));
-        message
-            .number(location::ADDRESS, if outermost.address == NO_ADDRESS { 0 } else { outermost.address });
+        message.number(
+            location::ADDRESS,
+            if outermost.address == NO_ADDRESS { 0 } else { outermost.address },
+        );
         for frame in frames.iter().map(|id| rows.row(*id)) {
             let definition = self.profile.functions().row(frame.function);
             // Without the line that ran, the one where the function starts is better than none.
@@ -247,8 +257,10 @@ impl<'a> Writer<'a> {
         let mut rows: Vec<(ThreadId, StackId)> = Vec::new();
         let mut values: Vec<u64> = Vec::new();
         for (place, column) in columns.iter().enumerate() {
-            let weights =
-                weigh(self.profile, &Selection { lane: Some(column.lane), ..self.selection.clone() });
+            let weights = weigh(
+                self.profile,
+                &Selection { lane: Some(column.lane), ..self.selection.clone() },
+            );
             for entry in &weights.entries {
                 let row = *index.entry((entry.thread, entry.stack)).or_insert_with(|| {
                     rows.push((entry.thread, entry.stack));
@@ -266,7 +278,10 @@ impl<'a> Writer<'a> {
             let mut message = Message::default();
             message.packed(sample::LOCATION_ID, locations.into_iter());
             // pprof's values are signed.
-            message.packed(sample::VALUE, values.iter().map(|value| (*value).min(i64::MAX.cast_unsigned())));
+            message.packed(
+                sample::VALUE,
+                values.iter().map(|value| (*value).min(i64::MAX.cast_unsigned())),
+            );
             labels.iter().for_each(|label| {
                 message.message(sample::LABEL, label);
             });
@@ -277,8 +292,10 @@ impl<'a> Writer<'a> {
     /// Leaf first. What was inlined shares the location of the frame that it was put into.
     fn locations_of(&mut self, stack: StackId) -> Vec<u64> {
         let profile = self.profile;
-        let visible = profile.ancestry(stack).filter(|stack| !self.selection.hides(profile, *stack));
-        let frames: Vec<FrameId> = visible.map(|stack| profile.stacks().frame[stack.index()]).collect();
+        let visible =
+            profile.ancestry(stack).filter(|stack| !self.selection.hides(profile, *stack));
+        let frames: Vec<FrameId> =
+            visible.map(|stack| profile.stacks().frame[stack.index()]).collect();
         let is_whole = |frame: &FrameId| !profile.frames().inlined[frame.index()];
         frames.split_inclusive(is_whole).map(|frames| self.location(frames)).collect()
     }
@@ -287,7 +304,8 @@ impl<'a> Writer<'a> {
         let profile = self.profile;
         let thread = profile.thread(id);
         let process = profile.process(thread.process);
-        let texts = [("thread", profile.text(thread.name)), ("container", profile.text(process.container))];
+        let texts =
+            [("thread", profile.text(thread.name)), ("container", profile.text(process.container))];
         let numbers = [("pid", process.pid), ("tid", thread.tid)];
         let mut labels = Vec::new();
         for (key, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -308,7 +326,9 @@ impl<'a> Writer<'a> {
     fn add_meta(&mut self, columns: &[Column<'_>]) {
         let meta = self.profile.meta();
         let start = meta.start_unix_ns.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0);
-        self.message.number(field::TIME_NANOS, start).number(field::DURATION_NANOS, meta.duration_ns);
+        self.message
+            .number(field::TIME_NANOS, start)
+            .number(field::DURATION_NANOS, meta.duration_ns);
         let main = columns.last();
         let (name, unit, period) = match (meta.interval_ns, main) {
             (Some(interval), _) => ("cpu", "nanoseconds", interval),

@@ -68,7 +68,11 @@ pub(super) fn code_text(rest: &[u8]) -> Option<CodeText<'_>> {
         let end = closing_quote(quoted)?;
         let function = function_at_end(&quoted[end + 1..]);
         let marker = function.map_or("", |(_, marker)| marker);
-        return Some(CodeText { name: unquote(&quoted[..end]), marker, is_function: function.is_some() });
+        return Some(CodeText {
+            name: unquote(&quoted[..end]),
+            marker,
+            is_function: function.is_some(),
+        });
     }
     Some(match function_at_end(rest) {
         Some((name, marker)) => CodeText { name: unescape(name), marker, is_function: true },
@@ -109,7 +113,9 @@ pub(super) fn hexadecimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 16 {
         return None;
     }
-    digits.iter().try_fold(0, |sum, byte| Some(sum << 4 | u64::from(char::from(*byte).to_digit(16)?)))
+    digits
+        .iter()
+        .try_fold(0, |sum, byte| Some(sum << 4 | u64::from(char::from(*byte).to_digit(16)?)))
 }
 
 /// A frame of a tick: an address, or how far it is from the one before (`+1f`, `-0x20`).
@@ -173,8 +179,9 @@ fn escape(text: &str) -> Option<(char, usize)> {
                 return Some((letter, 5));
             }
             let pair = low().filter(|low| high < 0xdc00 && (0xdc00..0xe000).contains(low));
-            let pair =
-                pair.and_then(|low| char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)));
+            let pair = pair.and_then(|low| {
+                char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00))
+            });
             Some(pair.map_or((char::REPLACEMENT_CHARACTER, 5), |letter| (letter, 11)))
         }
         _ => None,
@@ -182,5 +189,8 @@ fn escape(text: &str) -> Option<(char, usize)> {
 }
 
 fn code_unit(digits: &str) -> Option<u32> {
-    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit())
+        .then(|| u32::from_str_radix(digits, 16).ok())?
 }

@@ -117,8 +117,10 @@ impl CodeRow {
             "SHARED_LIB" => RawFrame::Library(self.name.clone()),
             "CPP" => RawFrame::Native(self.name.clone()),
             "JS" => {
-                let marker =
-                    KINDS.iter().find(|(kind, _)| *kind == self.kind).map_or("", |(_, marker)| marker);
+                let marker = KINDS
+                    .iter()
+                    .find(|(kind, _)| *kind == self.kind)
+                    .map_or("", |(_, marker)| marker);
                 RawFrame::Code(["JS:", marker, &self.name].concat())
             }
             _ => RawFrame::Code([&self.kind, ":", &*self.name].concat()),

@@ -69,7 +69,9 @@ impl RawStacks {
         let (rows, budget) = (&mut self.frames, &self.budget);
         *self.frame_index.entry(frame).or_insert_with_key(|frame| {
             let name = match frame {
-                RawFrame::Code(name) | RawFrame::Native(name) | RawFrame::Library(name) => name.len(),
+                RawFrame::Code(name) | RawFrame::Native(name) | RawFrame::Library(name) => {
+                    name.len()
+                }
                 RawFrame::InLibrary(..) | RawFrame::State(_) | RawFrame::Nothing => 0,
             };
             budget.take(FRAME_COST + 4 * name);
@@ -179,7 +181,12 @@ impl Resolved {
     }
 }
 
-fn add_frame(builder: &mut Builder, symbol: &str, home: Option<&str>, module: Option<&str>) -> FrameId {
+fn add_frame(
+    builder: &mut Builder,
+    symbol: &str,
+    home: Option<&str>,
+    module: Option<&str>,
+) -> FrameId {
     let named = naming::name(symbol, home);
     let module = module.map_or(ModuleId::NONE, |name| builder.module(name, None));
     add::frame(builder, &named, module, &Written { symbol, inlined: false })

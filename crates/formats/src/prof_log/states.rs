@@ -18,7 +18,19 @@ const LOGGING: State = Some("(logging)");
 const STATES: &[(Version, &[State])] = &[
     (
         (8, 2), // Node 14
-        &[None, GC, PARSER, BYTECODE_COMPILER, COMPILER, None, None, ATOMICS_WAIT, IDLE, LOGGING, IDLE],
+        &[
+            None,
+            GC,
+            PARSER,
+            BYTECODE_COMPILER,
+            COMPILER,
+            None,
+            None,
+            ATOMICS_WAIT,
+            IDLE,
+            LOGGING,
+            IDLE,
+        ],
     ),
     (
         (6, 6), // Node 10

@@ -163,7 +163,11 @@ fn names() {
         ("\"LoadIC\"", "LoadIC", "", false),
     ] {
         let text = code_text(rest.as_bytes()).expect(rest);
-        assert_eq!((&*text.name, text.marker, text.is_function), (name, marker, is_function), "{rest}");
+        assert_eq!(
+            (&*text.name, text.marker, text.is_function),
+            (name, marker, is_function),
+            "{rest}"
+        );
     }
     assert_eq!(code_text(b"\"open"), None);
 }
@@ -184,24 +188,37 @@ fn escapes() {
         assert_eq!(unescape(text.as_bytes()), plain);
     }
     let mut fields = Fields::of(b"\"a,b\",1");
-    assert_eq!((fields.text().as_deref(), fields.number(), fields.next()), (Some("a,b"), Some(1), None));
+    assert_eq!(
+        (fields.text().as_deref(), fields.number(), fields.next()),
+        (Some("a,b"), Some(1), None)
+    );
 }
 
 #[test]
 fn frame_addresses() {
-    for (text, expected) in
-        [("0x10", Some(16)), ("+10", Some(116)), ("-0x10", Some(84)), ("10", None), ("0x", None), ("+", None)]
-    {
+    for (text, expected) in [
+        ("0x10", Some(16)),
+        ("+10", Some(116)),
+        ("-0x10", Some(84)),
+        ("10", None),
+        ("0x", None),
+        ("+", None),
+    ] {
         assert_eq!(frame_address(text.as_bytes(), 100), expected, "{text}");
     }
 }
 
 #[test]
 fn the_interval_may_come_late() {
-    let profile =
-        read(&b"v8-version,1,2,3,4,0\ntick,0x1,100,0,0x0,0\nprofiler,\"begin\",250\nprofiler,\"end\"\n"[..]);
+    let profile = read(
+        &b"v8-version,1,2,3,4,0\ntick,0x1,100,0,0x0,0\nprofiler,\"begin\",250\nprofiler,\"end\"\n"
+            [..],
+    );
     let samples = &profile.lanes()[0].samples;
-    assert_eq!((samples.weight.as_slice(), profile.meta().interval_ns), (&[250_000][..], Some(250_000)));
+    assert_eq!(
+        (samples.weight.as_slice(), profile.meta().interval_ns),
+        (&[250_000][..], Some(250_000))
+    );
     assert_eq!(profile.meta().v8_version.as_deref(), Some("1.2.3.4"));
 }
 
@@ -244,9 +261,14 @@ fn damage_is_told_with_its_line() {
     ] {
         assert_eq!(log(lines).meta().losses.damage, [sentence]);
     }
-    for lines in
-        ["", "\n", "code-source-info,0x1,2\n", "LoadIC,0x1\n", "script-source,1,a", "heap-capacity,1\r\n"]
-    {
+    for lines in [
+        "",
+        "\n",
+        "code-source-info,0x1,2\n",
+        "LoadIC,0x1\n",
+        "script-source,1,a",
+        "heap-capacity,1\r\n",
+    ] {
         assert_eq!(log(lines).meta().losses.damage, Vec::<String>::new(), "{lines}");
     }
     assert_eq!(log("tick,0x10,1,0,0x0,0,overflow\n").meta().losses.lost, 1);
@@ -274,7 +296,8 @@ fn preprocessed() {
     let profile = read_preprocessed(&text[..], &Budget::default());
     assert_eq!(profile.check(), Ok(()));
     assert_eq!(profile.meta().losses.damage, Vec::<String>::new());
-    let expected = ["hot;(garbage collector);[libc.so.6]", "node::Start(int, char**);[unknown];hot;LoadIC"];
+    let expected =
+        ["hot;(garbage collector);[libc.so.6]", "node::Start(int, char**);[unknown];hot;LoadIC"];
     assert_eq!(stacks(&profile), expected);
     assert!(profile.frames().tier.contains(&Tier::Turbofan));
     let cut = read_preprocessed(&text[..text.len() - 60], &Budget::default());
@@ -355,7 +378,12 @@ mod libraries {
         let file = path.rsplit('/').next().unwrap();
         for (sources, path, end, reason) in [
             (Sources::nowhere(), &path, end, format!("no symbol in {path}")),
-            (Sources::default(), &format!("/nowhere/{file}"), end, format!("no symbol in /nowhere/{file}")),
+            (
+                Sources::default(),
+                &format!("/nowhere/{file}"),
+                end,
+                format!("no symbol in /nowhere/{file}"),
+            ),
             // Another build: its code has another size.
             (
                 Sources::default(),

@@ -86,8 +86,9 @@ impl Ticks {
         let lane = LaneInfo { name: "ticks", unit: Unit::Ns, timed: true, counted: true };
         let lane = builder.lane(lane);
         let threads = threads(builder, &self.isolates);
-        let interval_ns =
-            |isolate: &Isolate| isolate.interval_us.unwrap_or(DEFAULT_INTERVAL_US).saturating_mul(NS_PER_US);
+        let interval_ns = |isolate: &Isolate| {
+            isolate.interval_us.unwrap_or(DEFAULT_INTERVAL_US).saturating_mul(NS_PER_US)
+        };
         for Tick { time_us, isolate, stack } in self.ticks {
             let time_ns = time_us.saturating_mul(NS_PER_US);
             let (stack, weight) = (resolved.stack(stack), interval_ns(&self.isolates[isolate]));

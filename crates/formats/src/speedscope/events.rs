@@ -70,7 +70,8 @@ mod tests {
         let mut named = |name| {
             let (symbol, module, file, address) = ("", "", "", profile::NO_ADDRESS);
             let (definition, ran) = ((0, 0), (0, 0));
-            let place = CodePlace { name, symbol, file, module, definition, ran, address, inlined: false };
+            let place =
+                CodePlace { name, symbol, file, module, definition, ran, address, inlined: false };
             frame(&mut builder, &place)
         };
         let (a, b, c) = (named("a"), named("b"), named("c"));

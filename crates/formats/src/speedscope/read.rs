@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use profile::{
-    Budget, Builder, FrameId, LaneId, LaneInfo, NO_ADDRESS, Process, Profile, Role, Sample, StackId, Thread,
-    ThreadId, Unit, classify,
+    Budget, Builder, FrameId, LaneId, LaneInfo, NO_ADDRESS, Process, Profile, Role, Sample,
+    StackId, Thread, ThreadId, Unit, classify,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -129,7 +129,11 @@ impl Reader {
     fn read(&mut self, file: &File<'_>) {
         if let Some(list) = file.shared.as_ref().and_then(|shared| shared.frames) {
             let read = each(list, &self.budget.clone(), |row: FrameRow<'_>| {
-                let frame = if row.is_empty() { self.nameless() } else { add_frame(&mut self.builder, &row) };
+                let frame = if row.is_empty() {
+                    self.nameless()
+                } else {
+                    add_frame(&mut self.builder, &row)
+                };
                 self.frames.push(frame);
             });
             self.note(read, "the shared frames");
@@ -215,7 +219,8 @@ impl Reader {
                 self.unweighed += 1;
                 1.0
             });
-            let sample = Sample { time_ns: scale.whole(now), thread, stack, weight: scale.whole(weight) };
+            let sample =
+                Sample { time_ns: scale.whole(now), thread, stack, weight: scale.whole(weight) };
             self.builder.sample(lane, sample);
             now += weight.max(0.0);
         });
@@ -229,7 +234,8 @@ impl Reader {
         let mut started = false;
         let pass = |builder: &mut Builder, stack: StackId, from: f64, to: f64| {
             // Both ends are rounded, not the length: nothing is lost between two events.
-            let (start_ns, weight) = (scale.whole(from), scale.whole(to).saturating_sub(scale.whole(from)));
+            let (start_ns, weight) =
+                (scale.whole(from), scale.whole(to).saturating_sub(scale.whole(from)));
             if stack.some().is_some() && weight > 0 {
                 builder.sample(lane, Sample { time_ns: start_ns, thread, stack, weight });
             }
@@ -320,8 +326,9 @@ fn add_thread(builder: &mut Builder, name: &str) -> ThreadId {
 }
 
 fn split_number<'a>(text: &'a str, key: &str) -> (&'a str, Option<u32>) {
-    let parts =
-        text.rsplit_once(key).and_then(|(rest, digits)| Some((rest.trim_end(), digits.parse().ok()?)));
+    let parts = text
+        .rsplit_once(key)
+        .and_then(|(rest, digits)| Some((rest.trim_end(), digits.parse().ok()?)));
     parts.map_or((text, None), |(rest, number)| (rest, Some(number)))
 }
 

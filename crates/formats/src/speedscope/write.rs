@@ -9,14 +9,17 @@ use views::{Selection, selected_rows};
 
 /// Writes the selected samples; returns what speedscope's format cannot carry.
 pub fn write(profile: &Profile, selection: &Selection, out: impl Write) -> io::Result<Vec<String>> {
-    let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else { return Ok(Vec::new()) };
+    let Some(lane) = selection.lane_in(profile).map(|id| profile.lane(id)) else {
+        return Ok(Vec::new());
+    };
     let rows = by_thread(profile, selection, lane);
     if frames_in(profile, lane, &rows) > MOST_FRAMES {
         return Err(io::Error::other(
             "speedscope repeats the whole stack in every sample: with stacks this deep that is more than a gigabyte",
         ));
     }
-    let mut writer = Writer { profile, selection, lane, numbers: Vec::new(), functions: Vec::new() };
+    let mut writer =
+        Writer { profile, selection, lane, numbers: Vec::new(), functions: Vec::new() };
     writer.number_functions(&rows);
     let mut out = BufWriter::with_capacity(1 << 16, out);
     writer.write(&rows, &mut out)?;
@@ -33,7 +36,8 @@ fn frames_in(profile: &Profile, lane: &Lane, rows: &[(ThreadId, Vec<usize>)]) ->
     for parent in &stacks.parent {
         depths.push(parent.some().map_or(1, |parent| depths[parent.index()] + 1));
     }
-    let depth = |row: &usize| lane.samples.stack[*row].some().map_or(0, |stack| depths[stack.index()]);
+    let depth =
+        |row: &usize| lane.samples.stack[*row].some().map_or(0, |stack| depths[stack.index()]);
     rows.iter().flat_map(|(_, rows)| rows).map(|row| u64::from(depth(row))).sum()
 }
 
@@ -71,7 +75,9 @@ impl Writer<'_> {
                     break;
                 }
                 let function = self.function(stack);
-                if !self.selection.hides(profile, stack) && self.numbers[function.index()] == NOT_SEEN {
+                if !self.selection.hides(profile, stack)
+                    && self.numbers[function.index()] == NOT_SEEN
+                {
                     self.numbers[function.index()] = FunctionId::from_index(self.functions.len()).0;
                     self.functions.push((function, profile.stacks().frame[stack.index()]));
                 }
@@ -108,7 +114,9 @@ impl Writer<'_> {
             rows.iter().fold(0u64, |sum, row| sum.saturating_add(self.lane.samples.weight[*row]))
         };
         let weights = rows.iter().map(|(_, rows)| weight(rows)).enumerate();
-        weights.max_by_key(|(place, weight)| (*weight, usize::MAX - place)).map_or(0, |(place, _)| place)
+        weights
+            .max_by_key(|(place, weight)| (*weight, usize::MAX - place))
+            .map_or(0, |(place, _)| place)
     }
 
     fn write_frame(
@@ -122,7 +130,8 @@ impl Writer<'_> {
         let function = profile.functions().row(id);
         let comma = if row > 0 { "," } else { "" };
         write!(out, "{comma}\n{{\"name\":{}", json(&function_name(profile, id, frame)))?;
-        let file = profile.source_path(function.source).or_else(|| profile.module_name(function.module));
+        let file =
+            profile.source_path(function.source).or_else(|| profile.module_name(function.module));
         if let Some(file) = file {
             write!(out, ",\"file\":{}", json(file))?;
         }
@@ -220,7 +229,10 @@ fn notes(profile: &Profile, lane: &Lane) -> Vec<String> {
         );
     }
     if lane.unit == Unit::Event {
-        notes.push(format!("speedscope has no unit for {}: its weights have none", profile.text(lane.name)));
+        notes.push(format!(
+            "speedscope has no unit for {}: its weights have none",
+            profile.text(lane.name)
+        ));
     }
     if !profile.markers().is_empty() || !profile.off_cpu().is_empty() {
         notes.push("speedscope has no markers: pauses and context switches are left out".into());

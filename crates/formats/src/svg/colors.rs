@@ -45,7 +45,12 @@ struct Row {
     background: BackgroundColor,
 }
 
-const fn row(colors: Colors, word: &'static str, palette: Palette, background: BackgroundColor) -> Row {
+const fn row(
+    colors: Colors,
+    word: &'static str,
+    palette: Palette,
+    background: BackgroundColor,
+) -> Row {
     Row { colors, word, palette, background }
 }
 

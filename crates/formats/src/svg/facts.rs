@@ -50,7 +50,8 @@ pub(super) fn facts(
 }
 
 fn of_selection(profile: &Profile, selection: &Selection) -> Vec<String> {
-    let labels = |list: &[Category]| list.iter().map(|one| one.label()).collect::<Vec<_>>().join(", ");
+    let labels =
+        |list: &[Category]| list.iter().map(|one| one.label()).collect::<Vec<_>>().join(", ");
     let mut facts = Vec::new();
     if selection.range_ns.is_some() {
         let (start, end) = range_ns(profile, selection);
@@ -71,7 +72,11 @@ fn of_selection(profile: &Profile, selection: &Selection) -> Vec<String> {
         None => {}
         Some([id]) => {
             let thread = profile.thread(*id);
-            facts.push(format!("only thread {} ({})", profile.text(thread.name), thread.role.label()));
+            facts.push(format!(
+                "only thread {} ({})",
+                profile.text(thread.name),
+                thread.role.label()
+            ));
         }
         Some(ids) => {
             let all = counted(profile.threads().len() as u64, "thread");
@@ -163,8 +168,9 @@ fn started(profile: &Profile, selection: &Selection) -> Option<String> {
 /// `2025-06-01 03:15:02 UTC`.
 fn utc(unix_seconds: u64) -> String {
     let (mut days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    let is_leap =
-        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let mut year = 1970;
     while days >= 365 + u64::from(is_leap(year)) {
         days -= 365 + u64::from(is_leap(year));
@@ -260,7 +266,10 @@ mod tests {
     fn a_title_says_who_and_how_long() {
         let profile = profile(&Spec::of(&[("a", 1), ("b", 2)]));
         let weights = weigh(&profile, &Selection::default());
-        assert_eq!(title(&profile, &weights, &Selection::default()), "node 4140 · 20.0 s · 3 samples");
+        assert_eq!(
+            title(&profile, &weights, &Selection::default()),
+            "node 4140 · 20.0 s · 3 samples"
+        );
     }
 
     #[test]
@@ -274,8 +283,13 @@ mod tests {
         };
         let weights = weigh(&profile, &selection);
         let depth = Depth { drawn: 2000, whole: 10_000 };
-        let facts =
-            facts(&profile, &weights, &selection, &Options { reverse: true, ..Options::default() }, depth);
+        let facts = facts(
+            &profile,
+            &weights,
+            &selection,
+            &Options { reverse: true, ..Options::default() },
+            depth,
+        );
         let expected = [
             "5.00–20.00 s of 20.0 s",
             "without kernel",

@@ -60,7 +60,8 @@ pub(super) struct Head {
 impl Head {
     /// Writes the picture with the head in its place.
     pub(super) fn put_into(&self, picture: &[u8], out: &mut impl Write) -> io::Result<()> {
-        let place = place_in(picture).ok_or_else(|| io::Error::other("inferno wrote no subtitle"))?;
+        let place =
+            place_in(picture).ok_or_else(|| io::Error::other("inferno wrote no subtitle"))?;
         out.write_all(&picture[..place.start])?;
         out.write_all(self.draw().as_bytes())?;
         out.write_all(&picture[place.end..])
@@ -80,7 +81,8 @@ impl Head {
         let between_buttons = width - 2.0 * BUTTON;
         let title = escape(&shortened(&legal(&self.title), between_buttons / TITLE_CHARACTER));
         let facts = escape(&fitting(&self.facts, between_buttons / CHARACTER));
-        let legend = self.legend.as_ref().map(|legend| legend.draw(MARGIN, LEGEND_Y, width - 2.0 * MARGIN));
+        let legend =
+            self.legend.as_ref().map(|legend| legend.draw(MARGIN, LEGEND_Y, width - 2.0 * MARGIN));
         format!(
             r#"<g class="{class}"><text class="title" x="50%" y="{TITLE_Y}">{title}</text><text class="facts" x="50%" y="{FACTS_Y}">{facts}</text>{}</g>"#,
             legend.unwrap_or_default()

@@ -46,13 +46,18 @@ impl Legend {
     ) -> Self {
         let mut sums = vec![0u64; Category::ALL.len()];
         for entry in &weights.entries {
-            let mut visible = profile.ancestry(entry.stack).filter(|stack| !selection.hides(profile, *stack));
-            let category =
-                visible.next().map_or(Category::Unknown, |stack| profile.stacks().category[stack.index()]);
+            let mut visible =
+                profile.ancestry(entry.stack).filter(|stack| !selection.hides(profile, *stack));
+            let category = visible
+                .next()
+                .map_or(Category::Unknown, |stack| profile.stacks().category[stack.index()]);
             let sum = &mut sums[category as usize];
             *sum = sum.saturating_add(measure.choose(entry.weight, entry.samples));
         }
-        let row = |category: &Category| Row { category: *category, self_weight: sums[*category as usize] };
+        let row = |category: &Category| Row {
+            category: *category,
+            self_weight: sums[*category as usize],
+        };
         let is_present = |row: &Row| row.self_weight > 0 || drawn[row.category as usize];
         let rows = Category::ALL.iter().map(row).filter(is_present).collect();
         Self { rows, total: measure.choose(weights.total, weights.samples) }
@@ -95,14 +100,18 @@ impl Legend {
         let mut items = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
             if kept.contains(&index) {
-                let text = format!("{} {}", row.category.label(), percent(row.self_weight, self.total));
+                let text =
+                    format!("{} {}", row.category.label(), percent(row.self_weight, self.total));
                 items.push(Item { category: Some(row.category), text });
             } else {
                 rest = rest.saturating_add(row.self_weight);
             }
         }
         if kept.len() < self.rows.len() {
-            items.push(Item { category: None, text: format!("other {}", percent(rest, self.total)) });
+            items.push(Item {
+                category: None,
+                text: format!("other {}", percent(rest, self.total)),
+            });
         }
         items
     }
@@ -111,7 +120,11 @@ impl Legend {
 impl Row {
     /// What readers look for first, their own code and GC, is folded last.
     fn rank(&self) -> u64 {
-        if matches!(self.category, Category::App | Category::Gc) { u64::MAX } else { self.self_weight }
+        if matches!(self.category, Category::App | Category::Gc) {
+            u64::MAX
+        } else {
+            self.self_weight
+        }
     }
 }
 
@@ -146,8 +159,10 @@ mod tests {
     use super::*;
 
     fn legend() -> Legend {
-        let row =
-            |(index, category): (usize, &Category)| Row { category: *category, self_weight: 1 << index };
+        let row = |(index, category): (usize, &Category)| Row {
+            category: *category,
+            self_weight: 1 << index,
+        };
         let rows = Category::ALL.iter().enumerate().map(row).collect();
         Legend { rows, total: (1 << Category::ALL.len()) - 1 }
     }
@@ -157,7 +172,10 @@ mod tests {
         for width in [300.0, 580.0, 1180.0] {
             let items = legend().items(width);
             for (item, (line, x)) in items.iter().zip(placed(&items, width)) {
-                assert!(line < LINES && x + item.width() <= width, "{item:?} stands on line {line} at {x}");
+                assert!(
+                    line < LINES && x + item.width() <= width,
+                    "{item:?} stands on line {line} at {x}"
+                );
             }
         }
         assert_eq!(legend().items(1180.0).len(), Category::ALL.len());
@@ -169,7 +187,14 @@ mod tests {
         let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
         assert_eq!(
             texts,
-            ["app <0.1 %", "GC 0.1 %", "kernel 12.5 %", "idle 25.0 %", "unknown 50.0 %", "other 12.4 %"]
+            [
+                "app <0.1 %",
+                "GC 0.1 %",
+                "kernel 12.5 %",
+                "idle 25.0 %",
+                "unknown 50.0 %",
+                "other 12.4 %"
+            ]
         );
     }
 }

@@ -54,7 +54,8 @@ impl Cut {
 
     /// The children of each node that are drawn, by name.
     fn children(&self, tree: &CallTree, names: &Names) -> Children {
-        let mut rows: Vec<usize> = (1..tree.nodes.len()).filter(|row| self.is_drawn[*row]).collect();
+        let mut rows: Vec<usize> =
+            (1..tree.nodes.len()).filter(|row| self.is_drawn[*row]).collect();
         rows.sort_by(|a, b| {
             let (a, b) = (&tree.nodes[*a], &tree.nodes[*b]);
             a.parent.cmp(&b.parent).then_with(|| names.get(a).cmp(names.get(b)))
@@ -175,7 +176,11 @@ fn levels(tree: &CallTree) -> Vec<usize> {
 /// The deepest level, at least 1, down to which all lines together stay within [`MOST_BYTES`].
 fn affordable_depth(tree: &CallTree, cut: &Cut, names: &Names, levels: &[usize]) -> Depth {
     let mut path_bytes = vec![0usize; tree.nodes.len()];
-    let whole = (0..levels.len()).filter(|row| cut.is_drawn[*row]).map(|row| levels[row]).max().unwrap_or(0);
+    let whole = (0..levels.len())
+        .filter(|row| cut.is_drawn[*row])
+        .map(|row| levels[row])
+        .max()
+        .unwrap_or(0);
     // For each level: the bytes of stacks that end there, and of all stacks, cut off there.
     let mut bytes = vec![(0usize, 0usize); whole + 1];
     for (row, node) in tree.nodes.iter().enumerate().filter(|(row, _)| cut.is_drawn[*row]) {

@@ -38,7 +38,9 @@ impl Measure {
         match lane.unit {
             Unit::Count => samples,
             // One event a sample: its own name says more.
-            Unit::Event if weights.total == weights.samples => weight(event_name(profile.text(lane.name)), 1),
+            Unit::Event if weights.total == weights.samples => {
+                weight(event_name(profile.text(lane.name)), 1)
+            }
             _ if lane.counted && all_weigh_the_same(weights) => samples,
             Unit::Event => weight(event_name(profile.text(lane.name)), 1),
             Unit::Ns => unit_of(TIMES),

@@ -181,7 +181,8 @@ fn blanks_that_mislead(text: &str) -> [Option<usize>; 2] {
 
 /// The text with U+FFFD for each character that XML forbids or that moves a cursor.
 pub(super) fn legal(text: &str) -> String {
-    let is_legal = |character: char| !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}');
+    let is_legal =
+        |character: char| !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}');
     text.chars()
         .map(|character| if is_legal(character) { character } else { char::REPLACEMENT_CHARACTER })
         .collect()
@@ -226,10 +227,13 @@ mod tests {
 
     #[test]
     fn look_alikes_differ() {
-        let names: FxHashSet<String> = (0..12).map(|number| look_alike("memset".into(), number)).collect();
+        let names: FxHashSet<String> =
+            (0..12).map(|number| look_alike("memset".into(), number)).collect();
         assert_eq!(names.len(), 12);
         assert!(
-            names.contains("memset") && names.contains("memset_[w]") && names.contains("memset\u{200b}_[k]")
+            names.contains("memset")
+                && names.contains("memset_[w]")
+                && names.contains("memset\u{200b}_[k]")
         );
     }
 }

@@ -1,7 +1,11 @@
 //! Whole pictures: what the parts must guarantee together.
 
-use profile::{Builder, Category, Frame, Function, Joining, LaneInfo, NO_ADDRESS, Process, Profile, Sample};
-use profile::{FunctionId, ModuleId, ProcessId, Role, SourceId, StackId, StringId, Thread, Tier, Unit};
+use profile::{
+    Builder, Category, Frame, Function, Joining, LaneInfo, NO_ADDRESS, Process, Profile, Sample,
+};
+use profile::{
+    FunctionId, ModuleId, ProcessId, Role, SourceId, StackId, StringId, Thread, Tier, Unit,
+};
 use roxmltree::{Document, ParsingOptions};
 use views::{Selection, weigh};
 
@@ -40,8 +44,12 @@ fn profile_of(spec: &Spec<'_>, mut stack_of: impl FnMut(&mut Builder, &str) -> S
     let name = builder.string("node");
     let process = builder.process(Process { pid: Some(4140), name, ..Process::default() });
     let thread = thread(&mut builder, process, spec.thread);
-    let lane =
-        builder.lane(LaneInfo { name: spec.lane, unit: spec.unit, timed: true, counted: spec.counted });
+    let lane = builder.lane(LaneInfo {
+        name: spec.lane,
+        unit: spec.unit,
+        timed: true,
+        counted: spec.counted,
+    });
     for (time, (stack, weight)) in spec.stacks.iter().enumerate() {
         let stack = stack_of(&mut builder, stack);
         let time_ns = 10_000_000_000 + time as u64;
@@ -61,8 +69,16 @@ fn push(builder: &mut Builder, parent: StackId, name: &str) -> StackId {
     let symbol = builder.string(name);
     let function = function(builder, name);
     let tier = Tier::None;
-    let row =
-        Frame { function, line: 0, column: 0, category, tier, inlined: false, address: NO_ADDRESS, symbol };
+    let row = Frame {
+        function,
+        line: 0,
+        column: 0,
+        category,
+        tier,
+        inlined: false,
+        address: NO_ADDRESS,
+        symbol,
+    };
     let frame = builder.frame(row);
     builder.stack(parent, frame)
 }
@@ -84,18 +100,27 @@ fn draw_stacks(stacks: &[(&str, u64)]) -> String {
 }
 
 fn parse(svg: &str) -> Document<'_> {
-    Document::parse_with_options(svg, ParsingOptions { allow_dtd: true, ..ParsingOptions::default() })
-        .unwrap()
+    Document::parse_with_options(
+        svg,
+        ParsingOptions { allow_dtd: true, ..ParsingOptions::default() },
+    )
+    .unwrap()
 }
 
 /// Title and colour of each frame, in the order of the file.
 fn frames(svg: &str) -> Vec<(String, String)> {
     let document = parse(svg);
-    let frames = document.descendants().find(|node| node.attribute("id") == Some("frames")).unwrap();
+    let frames =
+        document.descendants().find(|node| node.attribute("id") == Some("frames")).unwrap();
     let child = |node: roxmltree::Node<'_, '_>, tag: &str| {
-        let found =
-            node.children().find(|child| child.has_tag_name(("http://www.w3.org/2000/svg", tag))).unwrap();
-        (found.text().unwrap_or_default().to_owned(), found.attribute("fill").unwrap_or_default().to_owned())
+        let found = node
+            .children()
+            .find(|child| child.has_tag_name(("http://www.w3.org/2000/svg", tag)))
+            .unwrap();
+        (
+            found.text().unwrap_or_default().to_owned(),
+            found.attribute("fill").unwrap_or_default().to_owned(),
+        )
     };
     let groups = frames.children().filter(roxmltree::Node::is_element);
     groups.map(|group| (child(group, "title").0, child(group, "rect").1)).collect()
@@ -124,16 +149,22 @@ fn a_picture_has_a_frame_for_each_node() {
 #[test]
 fn siblings_are_drawn_once_whatever_their_names() {
     // Sorted as whole lines, `a b` would stand between `a` and `a;x`.
-    let titles = titles(&draw_stacks(&[("a", 1), ("a;x", 1), ("a b", 1), ("a b;y", 1), ("a:c", 1)]));
+    let titles =
+        titles(&draw_stacks(&[("a", 1), ("a;x", 1), ("a b", 1), ("a b;y", 1), ("a:c", 1)]));
     for title in ["a (2 samples, 40.00%)", "a b (2 samples, 40.00%)", "a:c (1 samples, 20.00%)"] {
-        assert_eq!(titles.iter().filter(|found| *found == title).count(), 1, "{title} in {titles:?}");
+        assert_eq!(
+            titles.iter().filter(|found| *found == title).count(),
+            1,
+            "{title} in {titles:?}"
+        );
     }
 }
 
 #[test]
 fn one_text_can_have_several_colours() {
     let words = ["system", "gc", "compiler", "regexp", "idle", "kernel", "addon"];
-    let stacks: Vec<(String, u64)> = words.iter().map(|word| (format!("memset@{word}"), 1)).collect();
+    let stacks: Vec<(String, u64)> =
+        words.iter().map(|word| (format!("memset@{word}"), 1)).collect();
     let mut builder = Builder::new();
     builder.append(&profile(&Spec::of(&[("a", 1)])), Joining::default());
     let stacks: Vec<(String, u64)> = stacks
@@ -141,10 +172,14 @@ fn one_text_can_have_several_colours() {
         .enumerate()
         .map(|(row, (name, weight))| (format!("f{row};{name}"), weight))
         .collect();
-    let stacks: Vec<(&str, u64)> = stacks.iter().map(|(stack, weight)| (stack.as_str(), *weight)).collect();
+    let stacks: Vec<(&str, u64)> =
+        stacks.iter().map(|(stack, weight)| (stack.as_str(), *weight)).collect();
     let svg = draw_stacks(&stacks);
-    let mut colors: Vec<String> =
-        frames(&svg).into_iter().filter(|frame| frame.0.starts_with("memset")).map(|frame| frame.1).collect();
+    let mut colors: Vec<String> = frames(&svg)
+        .into_iter()
+        .filter(|frame| frame.0.starts_with("memset"))
+        .map(|frame| frame.1)
+        .collect();
     colors.sort();
     colors.dedup();
     assert_eq!(colors.len(), words.len());
@@ -184,7 +219,8 @@ fn hostile_names_give_valid_xml_and_keep_their_weight() {
         let deep: Vec<String> = names.iter().map(|name| format!("top;{name};leaf")).collect();
         stacks.extend(deep.iter().map(|stack| (stack.as_str(), 1)));
         for thread in names {
-            let profile = profile(&Spec { thread, lane: thread, unit: Unit::Event, ..Spec::of(&stacks) });
+            let profile =
+                profile(&Spec { thread, lane: thread, unit: Unit::Event, ..Spec::of(&stacks) });
             let options = Options { title: Some(thread.into()), ..options.clone() };
             let svg = draw(&profile, &options);
             let all = titles(&svg).into_iter().find(|title| title.starts_with("all (")).unwrap();
@@ -194,8 +230,13 @@ fn hostile_names_give_valid_xml_and_keep_their_weight() {
 }
 
 fn options() -> Vec<Options> {
-    let with =
-        |colors, width, reverse| Options { colors, width, reverse, inverted: reverse, ..Options::default() };
+    let with = |colors, width, reverse| Options {
+        colors,
+        width,
+        reverse,
+        inverted: reverse,
+        ..Options::default()
+    };
     vec![
         with(Colors::Category, None, false),
         with(Colors::Js, Some(600), true),
@@ -205,7 +246,8 @@ fn options() -> Vec<Options> {
 
 #[test]
 fn names_stay_intact() {
-    let titles = titles(&draw_stacks(&[("処理する", 1), ("🤖👩‍👩‍👧 x", 1), ("a<b> & c", 1), ("x_[k]", 1)]));
+    let titles =
+        titles(&draw_stacks(&[("処理する", 1), ("🤖👩‍👩‍👧 x", 1), ("a<b> & c", 1), ("x_[k]", 1)]));
     for name in ["処理する (", "🤖👩‍👩‍👧 x (", "a<b> & c (", "x_[k]\u{200b} ("] {
         assert!(titles.iter().any(|title| title.starts_with(name)), "{name} in {titles:?}");
     }
@@ -228,17 +270,20 @@ fn an_empty_selection_is_an_error() {
     let profile = profile(&Spec::of(&[("a", 1)]));
     let selection = Selection { range_ns: Some(0..1), ..Selection::default() };
     let mut out = Vec::new();
-    let result = write(&profile, &weigh(&profile, &selection), &selection, &Options::default(), &mut out);
+    let result =
+        write(&profile, &weigh(&profile, &selection), &selection, &Options::default(), &mut out);
     assert!(matches!(result, Err(SvgError::Empty)));
     assert!(out.is_empty());
     let (nothing, everything) = (Builder::new().finish(), Selection::default());
-    let result = write(&nothing, &weigh(&nothing, &everything), &everything, &Options::default(), &mut out);
+    let result =
+        write(&nothing, &weigh(&nothing, &everything), &everything, &Options::default(), &mut out);
     assert!(matches!(result, Err(SvgError::Empty)));
 }
 
 #[test]
 fn samples_without_a_stack_are_drawn() {
-    let svg = draw(&profile(&Spec { thread: "", ..Spec::of(&[("", 2), ("a", 1)]) }), &Options::default());
+    let svg =
+        draw(&profile(&Spec { thread: "", ..Spec::of(&[("", 2), ("a", 1)]) }), &Options::default());
     assert!(titles(&svg).contains(&"(other) (2 samples, 66.67%)".to_owned()));
 }
 
@@ -246,7 +291,8 @@ fn samples_without_a_stack_are_drawn() {
 fn huge_weights_keep_their_shares() {
     let stacks = [("a", u64::MAX), ("b", u64::MAX), ("c", u64::MAX / 2)];
     for unit in [Unit::Event, Unit::Ns, Unit::Bytes, Unit::Count] {
-        let titles = titles(&draw(&profile(&Spec { unit, ..Spec::of(&stacks) }), &Options::default()));
+        let titles =
+            titles(&draw(&profile(&Spec { unit, ..Spec::of(&stacks) }), &Options::default()));
         assert!(
             titles.iter().any(|title| title.starts_with("a (") && title.contains("40.00%")),
             "{titles:?}"
@@ -263,7 +309,8 @@ fn a_deep_stack_is_drawn_whole() {
 
 #[test]
 fn a_deep_ladder_is_cut_and_says_so() {
-    let names: Vec<String> = (0..10_000).map(|row| format!("recursive /app/deep.js:{row}")).collect();
+    let names: Vec<String> =
+        (0..10_000).map(|row| format!("recursive /app/deep.js:{row}")).collect();
     let stacks: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 1)).collect();
     let mut deepest = StackId::NONE;
     let ladder = profile_of(&Spec::of(&stacks), |builder, name| {
@@ -279,7 +326,8 @@ fn a_deep_ladder_is_cut_and_says_so() {
 fn many_nodes_are_drawn_quickly() {
     let stacks: Vec<(String, u64)> =
         (0..50_000).map(|row| (format!("a{};b{};c{row}", row % 7, row % 701), 1)).collect();
-    let stacks: Vec<(&str, u64)> = stacks.iter().map(|(stack, weight)| (stack.as_str(), *weight)).collect();
+    let stacks: Vec<(&str, u64)> =
+        stacks.iter().map(|(stack, weight)| (stack.as_str(), *weight)).collect();
     let profile = profile(&Spec::of(&stacks));
     assert!(draw(&profile, &Options::default()).len() < 4 << 20);
     assert_eq!(

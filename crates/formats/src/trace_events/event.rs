@@ -51,8 +51,9 @@ const KINDS: &[(&str, Kind)] = &[
 pub(super) fn read<'a>(text: &'a str, budget: &Budget) -> (Vec<Event<'a>>, Option<String>) {
     let mut events = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read =
-        EventsSeed(&mut events, budget).deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    let read = EventsSeed(&mut events, budget)
+        .deserialize(&mut deserializer)
+        .and_then(|()| deserializer.end());
     let damage = read.err().map(|error| json::damage(text, &error));
     (events, damage)
 }
@@ -162,7 +163,9 @@ pub(super) fn read_name(event: &Event<'_>) -> Option<String> {
 pub(super) fn read_chunk<'a>(event: &Event<'a>, raw: &mut RawProfile<'a>) -> Option<String> {
     let mut deserializer = serde_json::Deserializer::from_str(event.arguments);
     let read = ChunkSeed(raw).deserialize(&mut deserializer);
-    read.err().map(|error| format!("a chunk of a profile at {} µs was not understood: {error}", event.time.0))
+    read.err().map(|error| {
+        format!("a chunk of a profile at {} µs was not understood: {error}", event.time.0)
+    })
 }
 
 #[derive(Deserialize)]

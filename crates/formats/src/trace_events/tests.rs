@@ -41,5 +41,9 @@ fn profiles_of_one_thread_that_follow_each_other() {
     let second = CHUNK.replace("0x1", "0x2");
     let text = |time| format!("[{},{},{CHUNK},{second}]", begin("0x1", 0), begin("0x2", time));
     assert_eq!(read(text(100).as_bytes(), &Budget::default()).lanes()[0].samples.len(), 4);
-    assert_eq!(read(text(15).as_bytes(), &Budget::default()).lanes()[0].samples.len(), 2, "at once");
+    assert_eq!(
+        read(text(15).as_bytes(), &Budget::default()).lanes()[0].samples.len(),
+        2,
+        "at once"
+    );
 }

@@ -88,7 +88,8 @@ fn corpus() -> PathBuf {
 
 fn read(folder: &Path) -> Option<Case> {
     let files = folder.read_dir().ok()?.map(|entry| entry.unwrap().path());
-    let is_input = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("input.");
+    let is_input =
+        |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("input.");
     let bytes = fs::read(files.filter(is_input).min()?).unwrap();
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     Some(Case { name, bytes })

@@ -37,7 +37,8 @@ impl<'a> Collector<'a> {
         roots: BTreeMap<u32, PathBuf>,
     ) -> Self {
         let interval_ns = u64::try_from(options.interval.as_nanos()).unwrap_or(u64::MAX);
-        let mut joiner = Joiner::new(interval_ns).with_originals(originals(roots, !options.leaves_maps));
+        let mut joiner =
+            Joiner::new(interval_ns).with_originals(originals(roots, !options.leaves_maps));
         joiner.meta().host = read_line("/proc/sys/kernel/hostname");
         joiner.meta().system =
             read_line("/proc/sys/kernel/osrelease").map(|release| format!("Linux {release}"));
@@ -59,7 +60,8 @@ impl<'a> Collector<'a> {
         let is_first = !std::mem::replace(&mut self.has_met, true);
         let node = Some(identity.node.clone());
         if is_first {
-            let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+            let unix_ns =
+                SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
             self.joiner.set_clock((identity.clock_us * 1e3) as u64, unix_ns);
         }
         let meta = self.joiner.meta();
@@ -74,7 +76,11 @@ impl<'a> Collector<'a> {
     }
 
     /// Takes in what a recorder has.
-    pub(super) fn take(&mut self, pieces: Vec<Piece>, process: &TargetProcess) -> Result<(), Error> {
+    pub(super) fn take(
+        &mut self,
+        pieces: Vec<Piece>,
+        process: &TargetProcess,
+    ) -> Result<(), Error> {
         for piece in pieces {
             match piece {
                 Piece::Window(window) => self.take_window(&window, process)?,
@@ -82,7 +88,8 @@ impl<'a> Collector<'a> {
                     self.losses.extend(self.joiner.functions(&coverage, &process.thread(&thread)));
                 }
                 Piece::Calls(Calls { thread, coverage }) => {
-                    let text_of = |url: &str| scripts::text(process.root(), url, scripts::LONGEST_FOR_CALLS);
+                    let text_of =
+                        |url: &str| scripts::text(process.root(), url, scripts::LONGEST_FOR_CALLS);
                     let chunk = self.joiner.calls(&coverage, &process.thread(&thread), text_of);
                     self.hand_over(chunk)?;
                 }
@@ -112,7 +119,8 @@ impl<'a> Collector<'a> {
 
     /// Puts into the next chunk what recording cost by now, and what is missing.
     fn say_so_far(&mut self) {
-        let (losses, cost, cpu_ns) = (std::mem::take(&mut self.losses), self.cost, self.cpu.total_ns());
+        let (losses, cost, cpu_ns) =
+            (std::mem::take(&mut self.losses), self.cost, self.cpu.total_ns());
         let meta = self.joiner.meta();
         meta.losses.damage.extend(losses);
         meta.losses.cpu_ns = Some(cpu_ns);

@@ -6,7 +6,8 @@ use profile::Cost;
 /// What a thread lost because of us.
 pub(super) fn cost_of(stall: &Stall) -> Cost {
     let ns = |ms: f64| (ms * 1e6).clamp(0.0, 1e15) as u64;
-    let (time_ns, cpu_ns) = (ns(stall.begin_ms + stall.end_ms), ns(stall.begin_cpu_ms + stall.end_cpu_ms));
+    let (time_ns, cpu_ns) =
+        (ns(stall.begin_ms + stall.end_ms), ns(stall.begin_cpu_ms + stall.end_cpu_ms));
     let cost = Cost { total_cpu_ns: cpu_ns, ..Cost::default() };
     match stall.moment {
         Moment::Start => Cost { start_ns: time_ns, start_cpu_ns: cpu_ns, ..cost },
@@ -81,13 +82,21 @@ mod tests {
 
     #[test]
     fn stalls_are_told_by_their_moments() {
-        let stall =
-            |moment| Stall { moment, begin_ms: 2.0, end_ms: 1.0, begin_cpu_ms: 1.0, ..Stall::default() };
+        let stall = |moment| Stall {
+            moment,
+            begin_ms: 2.0,
+            end_ms: 1.0,
+            begin_cpu_ms: 1.0,
+            ..Stall::default()
+        };
         let mut cost = Cost::default();
         for moment in [Moment::Start, Moment::List, Moment::Change, Moment::Change, Moment::End] {
             cost.add(&cost_of(&stall(moment)));
         }
-        assert_eq!((cost.start_ns, cost.list_ns, cost.window_ns), (3_000_000, 3_000_000, 3_000_000));
+        assert_eq!(
+            (cost.start_ns, cost.list_ns, cost.window_ns),
+            (3_000_000, 3_000_000, 3_000_000)
+        );
         assert_eq!((cost.windows, cost.total_cpu_ns), (2, 5_000_000));
     }
 }

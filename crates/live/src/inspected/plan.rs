@@ -51,7 +51,8 @@ impl Iterator for Plan {
         let length = left.map_or(each, |left| left.min(each));
         // Each place is visited at least once.
         let (length, is_first) = (length.max(SHORTEST), place < self.places);
-        let stay = Stay { place: place % self.places, length: Some(if is_first { each } else { length }) };
+        let stay =
+            Stay { place: place % self.places, length: Some(if is_first { each } else { length }) };
         (is_first || left.is_none_or(|left| !left.is_zero())).then_some(stay)
     }
 }
@@ -91,7 +92,8 @@ mod tests {
 
     #[test]
     fn in_turn_until_the_time_is_over() {
-        let places: Vec<usize> = stays(plan(2, None, Some(SECOND)), 5).iter().map(|stay| stay.0).collect();
+        let places: Vec<usize> =
+            stays(plan(2, None, Some(SECOND)), 5).iter().map(|stay| stay.0).collect();
         assert_eq!(places, [0, 1, 0, 1, 0]);
         assert_eq!(stays(plan(2, Some(Duration::ZERO), Some(SECOND)), 5).len(), 2, "each once");
         let short = stays(plan(2, None, Some(Duration::ZERO)), 5);

@@ -87,7 +87,8 @@ impl TargetProcess {
     pub(super) fn thread(&self, thread: &ThreadInfo) -> Whose {
         let is_main = thread.worker.is_none();
         let pid = self.outside.as_ref().map(|process| process.pid);
-        let Process { container, app, command, folder, ports, .. } = self.outside.clone().unwrap_or_default();
+        let Process { container, app, command, folder, ports, .. } =
+            self.outside.clone().unwrap_or_default();
         Whose {
             pid,
             inner_pid: Some(self.identity.pid),
@@ -108,8 +109,11 @@ impl TargetProcess {
 /// What a process calls itself: mostly `node`, or the whole path of it.
 fn short_title(identity: &Identity) -> String {
     let words = identity.title.split(' ').next().unwrap_or_default();
-    let title =
-        if words.starts_with('/') { words.rsplit('/').next().unwrap_or(words) } else { &identity.title };
+    let title = if words.starts_with('/') {
+        words.rsplit('/').next().unwrap_or(words)
+    } else {
+        &identity.title
+    };
     title.chars().take(64).collect()
 }
 
@@ -138,14 +142,18 @@ mod tests {
 
     #[test]
     fn threads_carry_what_is_known_of_their_process() {
-        let outside = Process { pid: 4140, app: Some("shop".into()), ports: vec![80], ..Process::default() };
+        let outside =
+            Process { pid: 4140, app: Some("shop".into()), ports: vec![80], ..Process::default() };
         let process = met("node", Some(&outside));
         let main = process.thread(&ThreadInfo { worker: None, name: "main".into() });
         assert_eq!(
             (process.pid(), main.pid, main.inner_pid, main.tid),
             (4140, Some(4140), Some(7), Some(4140))
         );
-        assert_eq!((&*main.thread, main.role, main.app.as_deref()), ("node", Role::MainLoop, Some("shop")));
+        assert_eq!(
+            (&*main.thread, main.role, main.app.as_deref()),
+            ("node", Role::MainLoop, Some("shop"))
+        );
         let worker = process.thread(&ThreadInfo { worker: Some(2), name: "[worker 2]".into() });
         assert_eq!((&*worker.thread, worker.role, worker.tid), ("[worker 2]", Role::Worker, None));
         // At an address, only what it reports is known.

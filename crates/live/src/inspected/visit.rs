@@ -83,7 +83,11 @@ impl Visit<'_> {
     }
 
     /// Connects to the target, and makes sure that it is the one that was meant.
-    fn meet(&self, connect: &Connect<'_>, is_ours: bool) -> Result<Recorder<TcpStream>, inspector::Error> {
+    fn meet(
+        &self,
+        connect: &Connect<'_>,
+        is_ours: bool,
+    ) -> Result<Recorder<TcpStream>, inspector::Error> {
         let options = inspector::Options {
             interval: self.options.interval,
             calls: self.options.calls,
@@ -103,7 +107,8 @@ impl Visit<'_> {
         process: &TargetProcess,
     ) -> Result<(), Error> {
         let start = Instant::now();
-        let left = || self.stay.map_or(ROUND, |stay| stay.saturating_sub(start.elapsed()).min(ROUND));
+        let left =
+            || self.stay.map_or(ROUND, |stay| stay.saturating_sub(start.elapsed()).min(ROUND));
         let explained = |error| self.explain(error);
         while recorder.ending() == Ending::NotYet && !collector.wants_end() && !left().is_zero() {
             recorder.work(left()).map_err(explained)?;

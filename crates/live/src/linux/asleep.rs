@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use capture::{WAITS_ID, own};
 use symbols::Walker;
 use trace::machine::HERE;
-use trace::{Address, Context, FIRST_SYSTEM_CALL_ROW, FrameName, JavaScript, Registers, Sample, Sink};
+use trace::{
+    Address, Context, FIRST_SYSTEM_CALL_ROW, FrameName, JavaScript, Registers, Sample, Sink,
+};
 
 use super::threads::syscall_name;
 

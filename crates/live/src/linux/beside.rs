@@ -66,7 +66,12 @@ struct Kept {
 impl Beside {
     /// Begins. The first process and the account are none for a whole machine; loops are looked at here where nothing
     /// else does.
-    pub(super) fn new(first: Option<u32>, pids: Vec<u32>, account: Option<Account>, has_loops: bool) -> Self {
+    pub(super) fn new(
+        first: Option<u32>,
+        pids: Vec<u32>,
+        account: Option<Account>,
+        has_loops: bool,
+    ) -> Self {
         let now = Instant::now();
         let mut beside = Self {
             followers: Vec::new(),
@@ -170,14 +175,19 @@ impl Beside {
                 self.watching.add(pid);
                 let inner_pid = proc::inner_pid(pid).unwrap_or(pid);
                 self.kept.keep(pid, inner_pid);
-                self.followers.push(Follower::new(pid, inner_pid, self.kept.roots.get(&pid).cloned()));
+                self.followers.push(Follower::new(
+                    pid,
+                    inner_pid,
+                    self.kept.roots.get(&pid).cloned(),
+                ));
             }
         }
     }
 
     /// Tells what is known of each process that is Node, and at the end once more: by then it listens on its ports.
     fn tell_facts(&mut self, is_last: bool, out: &mut Vec<u8>) {
-        let is_open = |pid: &u32| self.questions.get(pid).is_none_or(|asked| *asked < MOST_QUESTIONS);
+        let is_open =
+            |pid: &u32| self.questions.get(pid).is_none_or(|asked| *asked < MOST_QUESTIONS);
         let open: Vec<u32> = self.pids.difference(&self.known).copied().filter(is_open).collect();
         if !is_last && (open.is_empty() || self.lists >= MOST_LISTS) {
             return;
@@ -201,7 +211,8 @@ impl Beside {
 
     /// Where nothing was Node, one sentence says so, and no advice for Node is given.
     fn tell_not_node(&self, out: &mut Vec<u8>) {
-        let Some((pid, Some(program))) = self.first.as_ref().filter(|_| self.known.is_empty()) else {
+        let Some((pid, Some(program))) = self.first.as_ref().filter(|_| self.known.is_empty())
+        else {
             return;
         };
         let unnamed = format!("{program} is not Node");
@@ -260,12 +271,15 @@ impl Kept {
                     number
                 }),
             };
-            self.roots.extend(folder.map(|number| (pid, PathBuf::from(format!("/proc/self/fd/{number}")))));
+            self.roots.extend(
+                folder.map(|number| (pid, PathBuf::from(format!("/proc/self/fd/{number}")))),
+            );
         }
         if let Some(path) = proc::deleted_program(pid)
             && let Ok(file) = File::open(format!("/proc/{pid}/exe"))
         {
-            self.programs.insert(path, PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())));
+            self.programs
+                .insert(path, PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())));
             self.files.push(file);
         }
     }

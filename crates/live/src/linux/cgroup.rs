@@ -41,8 +41,9 @@ fn room(mounted: &Path, group: &str) -> Option<u64> {
     let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
     let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
     let statistics = read("memory.stat").unwrap_or_default();
-    let cached =
-        statistics.lines().find_map(|line| line.strip_prefix(files.cached)?.trim().parse::<u64>().ok());
+    let cached = statistics
+        .lines()
+        .find_map(|line| line.strip_prefix(files.cached)?.trim().parse::<u64>().ok());
     let used = number(files.used)?.saturating_sub(cached.unwrap_or(0));
     // "max" is no number, and the first version of groups writes a very large one.
     let limit = number(files.limit).filter(|limit| *limit < 1 << 60)?;
@@ -56,12 +57,17 @@ struct Files {
     cached: &'static str,
 }
 
-const SECOND: Files = Files { limit: "memory.max", used: "memory.current", cached: "inactive_file " };
-const FIRST: Files =
-    Files { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes", cached: "total_inactive_file " };
+const SECOND: Files =
+    Files { limit: "memory.max", used: "memory.current", cached: "inactive_file " };
+const FIRST: Files = Files {
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+    cached: "total_inactive_file ",
+};
 
 fn folder(mounted: &Path, group: &str) -> Option<(PathBuf, Files)> {
-    let path = |line: &str| line.splitn(3, ':').nth(2).map(|path| path.trim_start_matches('/').to_owned());
+    let path =
+        |line: &str| line.splitn(3, ':').nth(2).map(|path| path.trim_start_matches('/').to_owned());
     let first = group.lines().find(|line| {
         line.split(':').nth(1).is_some_and(|kinds| kinds.split(',').any(|kind| kind == "memory"))
     });
@@ -79,8 +85,11 @@ mod tests {
     use super::*;
 
     fn made_up(files: &[(&str, &str)]) -> PathBuf {
-        let root =
-            std::env::temp_dir().join(format!("nodescope-cgroup-{}-{}", std::process::id(), files.len()));
+        let root = std::env::temp_dir().join(format!(
+            "nodescope-cgroup-{}-{}",
+            std::process::id(),
+            files.len()
+        ));
         for (path, text) in files {
             let path = root.join(path);
             fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
@@ -98,8 +107,10 @@ mod tests {
         ]);
         assert_eq!(room(&second, "0::/a\n"), Some(168_435_456));
         assert_eq!(room(&second, "0::/not-here\n"), None);
-        let first =
-            made_up(&[("memory/memory.limit_in_bytes", "1000"), ("memory/memory.usage_in_bytes", "400")]);
+        let first = made_up(&[
+            ("memory/memory.limit_in_bytes", "1000"),
+            ("memory/memory.usage_in_bytes", "400"),
+        ]);
         assert_eq!(room(&first, "3:cpu:/x\n2:memory,x:/docker/12\n0::/\n"), Some(600));
         let none = made_up(&[("memory.max", "max")]);
         assert_eq!(room(&none, "0::/"), None);

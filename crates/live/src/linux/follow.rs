@@ -103,7 +103,11 @@ impl Follower {
     }
 
     /// Takes the next piece; whether there may be more.
-    fn take_piece(&mut self, stamp_ns: u64, take: &mut dyn FnMut(&CodeAppeared<'_>)) -> io::Result<bool> {
+    fn take_piece(
+        &mut self,
+        stamp_ns: u64,
+        take: &mut dyn FnMut(&CodeAppeared<'_>),
+    ) -> io::Result<bool> {
         let Some(file) = &mut self.file else { return Ok(false) };
         let read = file.as_mut().take(PIECE_BYTES).read_to_end(&mut self.rest)? as u64;
         let rest = std::mem::take(&mut self.rest);
@@ -114,7 +118,12 @@ impl Follower {
                 break;
             };
             if let Some((start, size, name)) = parse(line) {
-                take(&CodeAppeared { time_ns: stamp_ns, start, size, name: &String::from_utf8_lossy(name) });
+                take(&CodeAppeared {
+                    time_ns: stamp_ns,
+                    start,
+                    size,
+                    name: &String::from_utf8_lossy(name),
+                });
             }
         }
         Ok(read == PIECE_BYTES)
@@ -136,7 +145,10 @@ mod tests {
 
     #[test]
     fn lines_of_a_map() {
-        assert_eq!(parse(b"3ef8 40 JS:~a b /x.js:1:1"), Some((0x3ef8, 0x40, &b"JS:~a b /x.js:1:1"[..])));
+        assert_eq!(
+            parse(b"3ef8 40 JS:~a b /x.js:1:1"),
+            Some((0x3ef8, 0x40, &b"JS:~a b /x.js:1:1"[..]))
+        );
         for line in [&b""[..], b"x 40 a", b"3ef8 0 a", b"3ef8 40", b"3ef8 40 a\0b", b"\xff 1 a"] {
             assert_eq!(parse(line), None, "{line:?}");
         }

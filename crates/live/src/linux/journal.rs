@@ -85,20 +85,23 @@ impl Journal {
     pub(super) fn rest(&self, taken: u64) -> Option<Rest> {
         let mut head = [0; BODY as usize];
         let length = self.file.read_at(&mut head, 0).ok()?;
-        let mut words = head[..length].as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
+        let mut words =
+            head[..length].as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
         let (first, end, count) = (words.next()?, words.next()?, words.next()?);
         let positions = words.take(usize::try_from(count).ok()?.min(MOST_POSITIONS)).collect();
         let size = end.checked_sub(BODY).filter(|size| *size <= MOST_BYTES)?;
         let mut bytes = vec![0; usize::try_from(size).ok()?];
         self.file.read_exact_at(&mut bytes, BODY).ok()?;
         let done = usize::try_from(taken.checked_sub(first)?).ok()?;
-        let rest = records(&bytes).skip(done).flat_map(|(_, record)| record.iter().copied()).collect();
+        let rest =
+            records(&bytes).skip(done).flat_map(|(_, record)| record.iter().copied()).collect();
         Some(Rest { records: rest, positions })
     }
 
     fn write_head(&mut self) -> io::Result<()> {
         let words = [self.first, self.end, self.positions.len() as u64];
-        let head: Vec<u8> = words.iter().chain(&self.positions).flat_map(|word| word.to_ne_bytes()).collect();
+        let head: Vec<u8> =
+            words.iter().chain(&self.positions).flat_map(|word| word.to_ne_bytes()).collect();
         self.file.write_all_at(&head, 0)
     }
 }

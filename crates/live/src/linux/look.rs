@@ -217,7 +217,8 @@ pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Resu
 
 fn attach(pid: u32) -> Result<Sampler, AttachError> {
     let (events, stack_bytes) = (Vec::new(), STACK_BYTES);
-    let options = Options { frequency: FREQUENCY, on_exec: false, children: false, events, stack_bytes };
+    let options =
+        Options { frequency: FREQUENCY, on_exec: false, children: false, events, stack_bytes };
     let mut sampler = Sampler::attach(Scope::Processes(&[pid]), &options)?;
     sampler.enable()?;
     Ok(sampler)
@@ -255,7 +256,8 @@ fn sample(
             reader.walker.read_scripts();
             for message in reader.found.take() {
                 match message {
-                    Message::Thread(seen) if !(wanted.remove(&seen.tid) || waking.remove(&seen.tid)) => {}
+                    Message::Thread(seen)
+                        if !(wanted.remove(&seen.tid) || waking.remove(&seen.tid)) => {}
                     message => send(&message)?,
                 }
             }
@@ -265,7 +267,8 @@ fn sample(
             now.saturating_sub(used.get(tid).copied().unwrap_or(0)) >= INVISIBLE_NS
         };
         for tid in wanted.clone() {
-            let is_over = start.elapsed() > LONGEST_SAMPLING || start.elapsed() > SAMPLING && invisible(&tid);
+            let is_over =
+                start.elapsed() > LONGEST_SAMPLING || start.elapsed() > SAMPLING && invisible(&tid);
             if matches!(reader.look(tid)?, Looked::Done { .. }) {
                 wanted.remove(&tid);
             } else if is_over {
@@ -306,7 +309,8 @@ impl Sleepers<'_> {
     /// Sends what a thread is doing, unless it runs.
     fn look(&mut self, tid: u32) -> io::Result<Looked> {
         for _ in 0..MOST_LOOKS {
-            let (before, switches) = (threads::whereabouts(self.pid, tid), threads::switches(self.pid, tid));
+            let (before, switches) =
+                (threads::whereabouts(self.pid, tid), threads::switches(self.pid, tid));
             match before {
                 Whereabouts::Running => return Ok(Looked::Running),
                 Whereabouts::Gone => return Ok(Looked::Done { switches: None }),
@@ -347,11 +351,18 @@ impl Sleepers<'_> {
         let size = end.map_or(0, |end| (end - sp).min(most)) as usize;
         let mut bytes = vec![0; size];
         let is_read = self.depth < Depth::Nothing
-            && sys::remote::Process::new(self.pid).is_ok_and(|process| process.read(sp, &mut bytes).is_ok());
+            && sys::remote::Process::new(self.pid)
+                .is_ok_and(|process| process.read(sp, &mut bytes).is_ok());
         if is_read { bytes } else { Vec::new() }
     }
 
-    fn walk(&mut self, tid: u32, (sp, pc): (u64, u64), syscall: Option<u32>, stack: &[u8]) -> io::Result<()> {
+    fn walk(
+        &mut self,
+        tid: u32,
+        (sp, pc): (u64, u64),
+        syscall: Option<u32>,
+        stack: &[u8],
+    ) -> io::Result<()> {
         let sample = Sample {
             event: 0,
             time_ns: 0,
@@ -370,7 +381,12 @@ impl Sleepers<'_> {
         for message in self.found.take() {
             match message {
                 Message::Thread(seen) => {
-                    send(&Message::Thread(Seen { is_running: false, syscall, why: why.clone(), ..seen }))?;
+                    send(&Message::Thread(Seen {
+                        is_running: false,
+                        syscall,
+                        why: why.clone(),
+                        ..seen
+                    }))?;
                 }
                 message => send(&message)?,
             }
@@ -384,7 +400,13 @@ impl Sleepers<'_> {
             return Ok(Looked::Running);
         }
         let why = Some("its stack may not be read".to_owned());
-        send(&Message::Thread(Seen { tid, is_running: false, syscall: None, chain: Vec::new(), why }))?;
+        send(&Message::Thread(Seen {
+            tid,
+            is_running: false,
+            syscall: None,
+            chain: Vec::new(),
+            why,
+        }))?;
         Ok(Looked::Done { switches: None })
     }
 }
@@ -406,7 +428,8 @@ fn message_of(found: &Found<'_>) -> Option<Message> {
         }
         Found::Sample(sample) => {
             let place = |address: &Address| {
-                let context = CONTEXTS.iter().position(|context| *context == address.context).unwrap_or(0);
+                let context =
+                    CONTEXTS.iter().position(|context| *context == address.context).unwrap_or(0);
                 (context as u8, address.value)
             };
             Message::Thread(Seen {
@@ -418,7 +441,8 @@ fn message_of(found: &Found<'_>) -> Option<Message> {
             })
         }
         Found::Script(script) => {
-            let (name, map_url, text) = (script.name.to_vec(), script.map_url.to_vec(), script.text.to_vec());
+            let (name, map_url, text) =
+                (script.name.to_vec(), script.map_url.to_vec(), script.text.to_vec());
             Message::Script(RanScript { name, map_url, text })
         }
         // Why there are no names is found out by other means, and a looker that hangs is ended as a whole.

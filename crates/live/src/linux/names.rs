@@ -54,8 +54,7 @@ const MOST_CRASHES: u32 = 1000;
 /// What a recorder says when it gives up.
 const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has names only from a perf map";
 const NOT_STARTED: &str = "the part of nodescope that reads names cannot be started again: from then on, JavaScript has names only from a perf map, and event loops are not watched";
-const BLOCKED: &str =
-    "the memory of the target blocks every reader: from then on, JavaScript has names only from a perf map";
+const BLOCKED: &str = "the memory of the target blocks every reader: from then on, JavaScript has names only from a perf map";
 const EXCLUDED: &str =
     "a thread of the target blocks every reader of the memory that it runs in: it has no names";
 
@@ -64,8 +63,11 @@ impl Names {
     pub(super) fn prepare(sampler: &Sampler, pids: &[u32]) -> Self {
         let mut names =
             Self { journal: Journal::new().ok(), starts: 1, leaves_memory: false, ..Self::none() };
-        let order =
-            ReadOrder { journal: names.shared_journal(), watched: pids.to_vec(), ..ReadOrder::default() };
+        let order = ReadOrder {
+            journal: names.shared_journal(),
+            watched: pids.to_vec(),
+            ..ReadOrder::default()
+        };
         names.reader = Reader::start(sampler, order).ok();
         names
     }
@@ -189,7 +191,8 @@ impl Names {
         self.take(sampler, out);
         let reader = self.reader.take()?;
         if let Some(rest) = self.journal.as_ref().and_then(|journal| journal.rest(reader.taken)) {
-            sampler.count(records(&rest.records).filter(|(is_sample, _)| *is_sample).count() as u64);
+            sampler
+                .count(records(&rest.records).filter(|(is_sample, _)| *is_sample).count() as u64);
             sampler.go_on_from(&rest.positions);
             out.extend_from_slice(&rest.records);
             out.extend(own::finished_round());
@@ -266,7 +269,8 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
     sys::signals::catch_end()?;
     let mut stdin = io::stdin().lock();
     let Some(Message::Read(order)) = Message::read(&mut stdin)? else { return Ok(()) };
-    let ReadOrder { rings, events, next_row, leaves_memory, excluded_tids, journal, watched } = order;
+    let ReadOrder { rings, events, next_row, leaves_memory, excluded_tids, journal, watched } =
+        order;
     let journal = journal.and_then(|number| Journal::inherited(number).ok());
     let mut rings = Rings::inherited(&rings)?;
     // Stdout, not cut into lines.
@@ -337,7 +341,11 @@ fn name_rounds(
 }
 
 /// Begins to watch, and says so when it has looked once: sampling waits for that.
-fn watch_early(pids: Vec<u32>, excluded_tids: &[u32], rounds: &mut Rounds<'_>) -> io::Result<Watching> {
+fn watch_early(
+    pids: Vec<u32>,
+    excluded_tids: &[u32],
+    rounds: &mut Rounds<'_>,
+) -> io::Result<Watching> {
     let is_early = !pids.is_empty();
     let watching = Watching::new(pids, excluded_tids, true);
     if is_early {

@@ -38,7 +38,12 @@ pub struct Outgoing<'a> {
 
 impl<'a> Outgoing<'a> {
     /// Nothing yet.
-    pub fn new(events: Vec<u64>, next_row: u32, unreadable: fn(u32) -> String, deliver: Deliver<'a>) -> Self {
+    pub fn new(
+        events: Vec<u64>,
+        next_row: u32,
+        unreadable: fn(u32) -> String,
+        deliver: Deliver<'a>,
+    ) -> Self {
         let batch = Batch { next_row, ..Batch::default() };
         Self { batch, events, current: 0, slept: None, sent: Instant::now(), unreadable, deliver }
     }
@@ -51,7 +56,9 @@ impl<'a> Outgoing<'a> {
                 self.batch.next_row = frame.row.wrapping_add(1);
             }
             Found::Script(script) => own::script(script, &mut self.batch.records),
-            Found::Sample(sample) if sample.event == WAITS_EVENT => self.slept = Some(sample.chain.to_vec()),
+            Found::Sample(sample) if sample.event == WAITS_EVENT => {
+                self.slept = Some(sample.chain.to_vec())
+            }
             Found::Sample(sample) => {
                 let Some(id) = self.events.get(sample.event as usize) else { return };
                 own::sample(*id, sample, &mut self.batch.records);
@@ -106,7 +113,8 @@ impl<'a> Outgoing<'a> {
 
     /// Hands over, unless it was just done: the recorder need not wake up for each sample. Whether it was.
     pub fn send(&mut self, at_once: bool) -> io::Result<bool> {
-        let is_early = self.sent.elapsed() < LONGEST_PAUSE && self.batch.records.len() < MOST_UNSENT;
+        let is_early =
+            self.sent.elapsed() < LONGEST_PAUSE && self.batch.records.len() < MOST_UNSENT;
         if is_early && !at_once {
             return Ok(false);
         }
@@ -123,7 +131,8 @@ impl<'a> Outgoing<'a> {
 /// For tests of what happens then: crashes at so many records. Programs that are released do not know of it.
 fn panic_if_asked(records: u64) {
     if cfg!(debug_assertions)
-        && let Some(most) = std::env::var(PANIC_AFTER).ok().and_then(|text| text.parse::<u64>().ok())
+        && let Some(most) =
+            std::env::var(PANIC_AFTER).ok().and_then(|text| text.parse::<u64>().ok())
     {
         assert!(records <= most, "a test wants it");
     }

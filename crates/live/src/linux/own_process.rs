@@ -50,7 +50,9 @@ fn cause(status: Option<ExitStatus>, said: &str) -> String {
             Some(line) => line.trim_start_matches("nodescope: ").to_owned(),
             None => {
                 let code = status.and_then(|status| status.code());
-                code.map_or("it has ended".to_owned(), |code| format!("it ended with status {code}"))
+                code.map_or("it has ended".to_owned(), |code| {
+                    format!("it ended with status {code}")
+                })
             }
         },
     }
@@ -80,7 +82,10 @@ mod tests {
         let code = |number: i32| Some(ExitStatus::from_raw(number << 8));
         let panic = "\nthread 'main' (77) panicked at crates/a/src/b.rs:91:60:\nattempt to subtract with overflow\nnote: run with\n";
         for status in [signal(6), code(101), None] {
-            assert_eq!(cause(status, panic), "attempt to subtract with overflow at crates/a/src/b.rs:91:60");
+            assert_eq!(
+                cause(status, panic),
+                "attempt to subtract with overflow at crates/a/src/b.rs:91:60"
+            );
         }
         assert!(cause(signal(9), "").starts_with("SIGKILL: another program"));
         assert_eq!(cause(signal(31), "noise"), "signal 31");

@@ -27,7 +27,11 @@ pub fn times(pid: u32) -> Option<Times> {
     let fields = stat_fields(pid)?;
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     let [user, kernel, born] = [number(11)?, number(12)?, number(19)?];
-    Some(Times { born, user_ns: user.saturating_mul(TICK_NS), kernel_ns: kernel.saturating_mul(TICK_NS) })
+    Some(Times {
+        born,
+        user_ns: user.saturating_mul(TICK_NS),
+        kernel_ns: kernel.saturating_mul(TICK_NS),
+    })
 }
 
 /// What stands behind the name in /proc/PID/stat: state, parent, …
@@ -59,7 +63,9 @@ pub fn doing(pid: u32) -> Doing {
         Doing::Waiting if LOCK_WAITS.iter().any(|part| place.contains(part)) => {
             let others: Vec<Doing> =
                 tids(pid).filter(|tid| *tid != pid).map(|tid| thread_doing(pid, tid)).collect();
-            let found = [Doing::Running, Doing::WaitingForDisk].into_iter().find(|one| others.contains(one));
+            let found = [Doing::Running, Doing::WaitingForDisk]
+                .into_iter()
+                .find(|one| others.contains(one));
             found.unwrap_or(Doing::Waiting)
         }
         doing => doing,
@@ -67,12 +73,18 @@ pub fn doing(pid: u32) -> Doing {
 }
 
 fn thread_doing(pid: u32, tid: u32) -> Doing {
-    let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{file}")).unwrap_or_default();
+    let read = |file: &str| {
+        fs::read_to_string(format!("/proc/{pid}/task/{tid}/{file}")).unwrap_or_default()
+    };
     if read("stat").rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')) {
         return Doing::Running;
     }
     let place = read("wchan");
-    if DISK_WAITS.iter().any(|part| place.contains(part)) { Doing::WaitingForDisk } else { Doing::Waiting }
+    if DISK_WAITS.iter().any(|part| place.contains(part)) {
+        Doing::WaitingForDisk
+    } else {
+        Doing::Waiting
+    }
 }
 
 fn tids(pid: u32) -> impl Iterator<Item = u32> {
@@ -112,7 +124,8 @@ pub fn root(pid: u32) -> Option<(PathBuf, PathBuf)> {
 
 /// Where the files of a process are while it lives.
 pub fn whereabouts(pid: u32) -> Whereabouts {
-    let deleted = deleted_program(pid).map(|path| (path, PathBuf::from(format!("/proc/{pid}/exe"))));
+    let deleted =
+        deleted_program(pid).map(|path| (path, PathBuf::from(format!("/proc/{pid}/exe"))));
     Whereabouts { root: root(pid).map(|(path, _)| path), deleted }
 }
 
@@ -124,7 +137,9 @@ pub fn deleted_program(pid: u32) -> Option<Vec<u8>> {
 
 /// Everything that runs here.
 pub fn all_pids() -> Vec<u32> {
-    let number = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u32>().ok();
+    let number = |entry: std::io::Result<fs::DirEntry>| {
+        entry.ok()?.file_name().to_str()?.parse::<u32>().ok()
+    };
     fs::read_dir("/proc").into_iter().flatten().filter_map(number).collect()
 }
 

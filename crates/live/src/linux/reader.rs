@@ -93,7 +93,9 @@ impl Reader {
                 Ok(true) => {}
                 // It may still write what is not read.
                 Ok(false) if self.damage.is_some() => return (false, false),
-                Ok(false) => return (self.program.status().is_some_and(|status| status.success()), false),
+                Ok(false) => {
+                    return (self.program.status().is_some_and(|status| status.success()), false);
+                }
                 Err(_) => return (false, false),
             }
         }

@@ -35,13 +35,17 @@ impl<'a> Arranged<'a> {
     /// ring, and what it maps last counts.
     pub fn of(raw: &'a [u8]) -> Self {
         let of_kind = |wanted: bool| {
-            records(raw).filter(move |(is_sample, _)| *is_sample == wanted).map(|(_, record)| record)
+            records(raw)
+                .filter(move |(is_sample, _)| *is_sample == wanted)
+                .map(|(_, record)| record)
         };
         let mut all: Vec<&[u8]> = of_kind(false).collect();
         // Every record ends with thread, time, CPU and number.
         let time_ns = |record: &&[u8]| {
             let trailer = record.last_chunk::<32>();
-            trailer.and_then(|trailer| trailer[8..].first_chunk()).map(|time| u64::from_ne_bytes(*time))
+            trailer
+                .and_then(|trailer| trailer[8..].first_chunk())
+                .map(|time| u64::from_ne_bytes(*time))
         };
         all.sort_by_key(time_ns);
         let changes = all.len();
@@ -56,7 +60,8 @@ impl<'a> Rounds<'a> {
         let next_row = outgoing.next_row();
         let out = Rc::new(RefCell::new(outgoing));
         let taken = Rc::clone(&out);
-        let walker = Walker::new(next_row, excluded, machine, move |found| taken.borrow_mut().add(&found));
+        let walker =
+            Walker::new(next_row, excluded, machine, move |found| taken.borrow_mut().add(&found));
         Self { machine, out, walker, live: Live::default(), asleep: Asleep::default() }
     }
 
@@ -91,7 +96,8 @@ impl<'a> Rounds<'a> {
     pub fn scan(&mut self) {
         if self.walker.take_missed() {
             let pids: Vec<u32> = self.walker.pids().collect();
-            let mappings: Vec<u8> = pids.iter().flat_map(|pid| self.machine.mappings(*pid)).collect();
+            let mappings: Vec<u8> =
+                pids.iter().flat_map(|pid| self.machine.mappings(*pid)).collect();
             self.live.take(&mappings, &mut self.walker);
             self.out.borrow_mut().append(&mappings);
         }

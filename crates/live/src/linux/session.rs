@@ -46,7 +46,11 @@ pub struct Session {
 impl Session {
     /// Opens the events: processes that are started from now on are followed. Nothing is sampled yet. Source maps may
     /// be left alone.
-    pub fn attach(targets: Targets<'_>, options: &Options, leaves_maps: bool) -> Result<Self, AttachError> {
+    pub fn attach(
+        targets: Targets<'_>,
+        options: &Options,
+        leaves_maps: bool,
+    ) -> Result<Self, AttachError> {
         let scope = match targets.is_system {
             true => Scope::System(targets.pids),
             false => Scope::Processes(targets.pids),
@@ -85,7 +89,8 @@ impl Session {
         }
         self.names.wait_for_watch();
         // Before the first sample: what is used while the state is taken is sampled, too.
-        let account = (!targets.is_system).then(|| Account::new(self.sampler.sees_kernel(), targets.pids));
+        let account =
+            (!targets.is_system).then(|| Account::new(self.sampler.sees_kernel(), targets.pids));
         if !targets.is_command {
             self.sampler.enable()?;
         }

@@ -40,7 +40,8 @@ const MOST_THREADS: usize = 4096;
 /// The threads of a process, the main thread first.
 pub fn list(pid: u32) -> io::Result<Vec<Thread>> {
     let folder = fs::read_dir(format!("/proc/{pid}/task"))?;
-    let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u32>().ok();
+    let number =
+        |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u32>().ok();
     let mut tids: Vec<u32> = folder.filter_map(number).take(MOST_THREADS).collect();
     tids.sort_unstable_by_key(|tid| (*tid != pid, *tid));
     let thread = |tid: u32| {
@@ -71,7 +72,9 @@ fn parse(text: &str) -> Whereabouts {
     let (pc, sp) = (hex(words.next_back()), hex(words.next_back()));
     match (first, sp, pc) {
         ("running", ..) => Whereabouts::Running,
-        (number, Some(sp), Some(pc)) => Whereabouts::Asleep { syscall: number.parse().ok(), sp, pc },
+        (number, Some(sp), Some(pc)) => {
+            Whereabouts::Asleep { syscall: number.parse().ok(), sp, pc }
+        }
         _ => Whereabouts::Hidden,
     }
 }
@@ -79,8 +82,9 @@ fn parse(text: &str) -> Whereabouts {
 /// How often a thread has gone to sleep: as long as this stays, it has not run.
 pub fn switches(pid: u32, tid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-    let count =
-        |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+    let count = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    };
     Some(count("voluntary_ctxt_switches:")? + count("nonvoluntary_ctxt_switches:")?)
 }
 
@@ -172,9 +176,13 @@ mod tests {
     #[test]
     fn what_the_kernel_writes() {
         let waits = "232 0xe 0x7ff0 0x400 0x4e20 0x0 0x0 0x7fffc42417c0 0x7f443e246f36\n";
-        let expected = Whereabouts::Asleep { syscall: Some(232), sp: 0x7fff_c424_17c0, pc: 0x7f44_3e24_6f36 };
+        let expected =
+            Whereabouts::Asleep { syscall: Some(232), sp: 0x7fff_c424_17c0, pc: 0x7f44_3e24_6f36 };
         assert_eq!(parse(waits), expected);
-        assert_eq!(parse("-1 0x10 0x20\n"), Whereabouts::Asleep { syscall: None, sp: 0x10, pc: 0x20 });
+        assert_eq!(
+            parse("-1 0x10 0x20\n"),
+            Whereabouts::Asleep { syscall: None, sp: 0x10, pc: 0x20 }
+        );
         assert_eq!(parse("running\n"), Whereabouts::Running);
         for text in ["", "1", "1 2 3", "nonsense"] {
             assert_eq!(parse(text), Whereabouts::Hidden, "{text}");

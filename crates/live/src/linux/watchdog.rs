@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn a_program_that_sleeps_is_found_by_what_the_kernel_says() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("it can be started");
+        let mut child =
+            std::process::Command::new("sleep").arg("60").spawn().expect("it can be started");
         let mut dog = Watchdog::new(child.id(), PATIENCE);
         let end = Instant::now() + Duration::from_secs(20);
         while !dog.is_stuck() && Instant::now() < end {

@@ -51,7 +51,8 @@ impl Watching {
         let now_ns = sys::clock::monotonic_ns();
         pids.into_iter().for_each(|pid| watcher.add(pid, now_ns));
         let state = Mutex::new(State { watcher, seen: Vec::new(), is_over: false });
-        let shared = Arc::new(Shared { state, changed: Condvar::new(), has_looked: AtomicBool::new(false) });
+        let shared =
+            Arc::new(Shared { state, changed: Condvar::new(), has_looked: AtomicBool::new(false) });
         let watched = Arc::clone(&shared);
         // It ends by itself, or with the program.
         std::thread::spawn(move || watched.run());
@@ -61,8 +62,9 @@ impl Watching {
     /// Waits until everything was looked at once, or the time is over.
     pub fn wait_for_look(&self, most: Duration) {
         let end = Instant::now() + most;
-        let has_looked =
-            || self.shared.as_deref().is_none_or(|shared| shared.has_looked.load(Ordering::Acquire));
+        let has_looked = || {
+            self.shared.as_deref().is_none_or(|shared| shared.has_looked.load(Ordering::Acquire))
+        };
         while !has_looked() && Instant::now() < end {
             std::thread::sleep(SHORTEST_PAUSE);
         }
@@ -123,7 +125,8 @@ impl Watching {
         shared.changed.notify_all();
         let mut watched = write(std::mem::take(seen));
         if self.counts {
-            let sentence = format!("the watch of event loops read memory {} times", watcher.looks());
+            let sentence =
+                format!("the watch of event loops read memory {} times", watcher.looks());
             watched.records.extend(own::note(&sentence));
         }
         watched
@@ -139,7 +142,9 @@ impl Shared {
             watcher.look(sys::clock::monotonic_ns(), &mut |one| seen.push(one));
             self.has_looked.store(true, Ordering::Release);
             let pause = watcher.pause(sys::clock::monotonic_ns());
-            let Ok((next, _)) = self.changed.wait_timeout(state, pause.max(SHORTEST_PAUSE)) else { return };
+            let Ok((next, _)) = self.changed.wait_timeout(state, pause.max(SHORTEST_PAUSE)) else {
+                return;
+            };
             state = next;
         }
     }
@@ -178,16 +183,36 @@ fn write(seen: Vec<Observation>) -> Watched {
     let out = &mut watched.records;
     for one in seen {
         match one {
-            Observation::Loop(LoopSeen { pid, tid, start_ns, end_ns, polled_ns, turns, problem }) => {
+            Observation::Loop(LoopSeen {
+                pid,
+                tid,
+                start_ns,
+                end_ns,
+                polled_ns,
+                turns,
+                problem,
+            }) => {
                 let problem = problem.unwrap_or_default().as_bytes();
                 let watch = LoopWatch { pid, tid, start_ns, end_ns, polled_ns, turns, problem };
                 out.extend(own::loop_watch(&watch));
             }
-            Observation::Turn { pid, tid, turn } => out.extend(own::turn(&long_turn(pid, tid, &turn))),
+            Observation::Turn { pid, tid, turn } => {
+                out.extend(own::turn(&long_turn(pid, tid, &turn)))
+            }
             Observation::Quick { pid, tid, start_ns, end_ns, turns } => {
                 let (kind, throttled_ns) = (TurnKind::Quick, None);
                 let (run_ns, ready_ns) = (0, 0);
-                let turn = Turn { kind, pid, tid, start_ns, end_ns, turns, run_ns, ready_ns, throttled_ns };
+                let turn = Turn {
+                    kind,
+                    pid,
+                    tid,
+                    start_ns,
+                    end_ns,
+                    turns,
+                    run_ns,
+                    ready_ns,
+                    throttled_ns,
+                };
                 out.extend(own::turn(&turn));
             }
             Observation::Stack { number, pid, tid, time_ns, stack } => {

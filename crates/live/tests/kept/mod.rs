@@ -28,9 +28,13 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use live::{Arranged, Batch, Chunks, Machine, Outgoing, Rounds, SleepingStack, Stack, Wait, Watched};
+use live::{
+    Arranged, Batch, Chunks, Machine, Outgoing, Rounds, SleepingStack, Stack, Wait, Watched,
+};
 use profile::Profile;
-use symbols::{Files, GrowingNamer, Host, KernelNames, Namer, OpenFile, ProcessMemory, Sources, Whereabouts};
+use symbols::{
+    Files, GrowingNamer, Host, KernelNames, Namer, OpenFile, ProcessMemory, Sources, Whereabouts,
+};
 use trace::{Comm, Event, Fork, JavaScript, Mmap, Sample, Sink, Switch, Turn};
 use v8::{Fault, Memory};
 
@@ -294,8 +298,11 @@ impl ProcessMemory for ReplayMemory {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let is_fault = state.faults.contains(&(self.pid, address, out.len()));
-        let found =
-            state.known.get(&self.pid).filter(|_| !is_fault).and_then(|known| known.get(address, out));
+        let found = state
+            .known
+            .get(&self.pid)
+            .filter(|_| !is_fault)
+            .and_then(|known| known.get(address, out));
         found.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }

@@ -23,7 +23,8 @@ pub fn text(profile: &Profile) -> String {
     writeln!(out, "{} loops, {} long turns", profile.loops().len(), turns.len()).unwrap();
     let losses = &profile.meta().losses;
     writeln!(out, "unnamed {:?} of {} frames", losses.unnamed, losses.frames).unwrap();
-    writeln!(out, "damage {:?}, cut {}, lost {}", losses.damage, losses.stacks_cut, losses.lost).unwrap();
+    writeln!(out, "damage {:?}, cut {}, lost {}", losses.damage, losses.stacks_cut, losses.lost)
+        .unwrap();
     out
 }
 
@@ -37,8 +38,14 @@ pub fn details(profile: &Profile) -> String {
     threads.sort_by_key(|thread| thread.tid);
     for thread in threads {
         let pid = profile.processes()[thread.process.index()].pid;
-        writeln!(out, "thread {pid:?} {:?} {} {:?}", thread.tid, profile.text(thread.name), thread.role)
-            .unwrap();
+        writeln!(
+            out,
+            "thread {pid:?} {:?} {} {:?}",
+            thread.tid,
+            profile.text(thread.name),
+            thread.role
+        )
+        .unwrap();
     }
     let turns = profile.long_turns();
     let rows = turns
@@ -47,7 +54,8 @@ pub fn details(profile: &Profile) -> String {
         .map(|row| (row.kind, at(row.start_ns), at(row.end_ns), row.run_ns, row.ready_ns));
     writeln!(out, "long turns {:?}", rows.collect::<Vec<_>>()).unwrap();
     let loops = profile.loops();
-    let rows = loops.ids().map(|id| loops.row(id)).map(|row| (at(row.end_ns), row.polled_ns, row.turns));
+    let rows =
+        loops.ids().map(|id| loops.row(id)).map(|row| (at(row.end_ns), row.polled_ns, row.turns));
     writeln!(out, "loops {:?}", rows.collect::<Vec<_>>()).unwrap();
     let markers = profile.markers();
     let rows = markers.ids().map(|id| markers.row(id)).map(|row| at(row.end_ns));
@@ -58,7 +66,8 @@ pub fn details(profile: &Profile) -> String {
         *times.entry(profile.thread(row.thread).tid).or_default() += u64::from(row.times);
     }
     writeln!(out, "times off the CPU {times:?}").unwrap();
-    let lanes = profile.lanes().iter().map(|lane| lane.samples.time_ns.iter().map(|time_ns| at(*time_ns)));
+    let lanes =
+        profile.lanes().iter().map(|lane| lane.samples.time_ns.iter().map(|time_ns| at(*time_ns)));
     let times: Vec<Vec<u64>> = lanes.map(Iterator::collect).collect();
     writeln!(out, "times {times:?}").unwrap();
     let meta = profile.meta();
@@ -78,9 +87,16 @@ fn write_lane(out: &mut String, profile: &Profile, lane: &Lane) {
         labels.reverse();
         root.add(&labels, sample.weight);
     }
-    writeln!(out, "lane {}: {} samples, {}", profile.text(lane.name), lane.samples.len(), root.total)
-        .unwrap();
-    let mut functions: Vec<(u64, String)> = functions.into_iter().map(|(name, own)| (own, name)).collect();
+    writeln!(
+        out,
+        "lane {}: {} samples, {}",
+        profile.text(lane.name),
+        lane.samples.len(),
+        root.total
+    )
+    .unwrap();
+    let mut functions: Vec<(u64, String)> =
+        functions.into_iter().map(|(name, own)| (own, name)).collect();
     functions.sort_by(|one, two| two.0.cmp(&one.0).then(one.1.cmp(&two.1)));
     for (own, name) in functions {
         writeln!(out, "  {:5.1} % {name}", own as f64 * 100.0 / root.total.max(1) as f64).unwrap();
@@ -125,8 +141,12 @@ fn label(profile: &Profile, stack: StackId) -> String {
     let mut label: String = profile.text(function.name).chars().take(LONGEST_NAME).collect();
     if let Some(source) = profile.source_path(function.source) {
         let file = source.rsplit('/').next().unwrap_or(source);
-        write!(label, " ({file}:{}:{} at {}:{})", function.line, function.column, frame.line, frame.column)
-            .unwrap();
+        write!(
+            label,
+            " ({file}:{}:{} at {}:{})",
+            function.line, function.column, frame.line, frame.column
+        )
+        .unwrap();
     } else if let Some(module) = profile.module_name(function.module) {
         write!(label, " [{}]", module.rsplit('/').next().unwrap_or(module)).unwrap();
     }

@@ -73,7 +73,9 @@ fn name_javascript<'a>(parts: &Parts<'a>) -> Named<'a> {
     let owner = script.or(parts.generator.filter(|_| generated.is_some()));
     let class = match owner {
         Some(script) => classify_script(script),
-        None if is_builtin => classify(&Code { kind: CodeKind::Builtin, name, source: None, module: None }),
+        None if is_builtin => {
+            classify(&Code { kind: CodeKind::Builtin, name, source: None, module: None })
+        }
         None => Class { category: Category::Unknown, package: None },
     };
     Named {

@@ -6,22 +6,63 @@ const MAP: Option<&str> = Some("/tmp/perf-4140.map");
 const NODE: Option<&str> = Some("/usr/bin/node");
 
 /// symbol, module, then what a person reads.
-type Row = (&'static str, Option<&'static str>, &'static str, Option<&'static str>, u32, u32, Tier, Category);
+type Row = (
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    Option<&'static str>,
+    u32,
+    u32,
+    Tier,
+    Category,
+);
 
 fn check(rows: &[Row]) {
     for (symbol, module, function, source, line, column, tier, category) in rows {
         let named = name(symbol, *module);
-        let read = (&*named.function, named.source, named.line, named.column, named.tier, named.category);
-        assert_eq!(read, (*function, *source, *line, *column, *tier, *category), "{symbol} {module:?}");
+        let read =
+            (&*named.function, named.source, named.line, named.column, named.tier, named.category);
+        assert_eq!(
+            read,
+            (*function, *source, *line, *column, *tier, *category),
+            "{symbol} {module:?}"
+        );
     }
 }
 
 #[test]
 fn javascript() {
     check(&[
-        ("JS:*foo /srv/a.js:3:5", MAP, "foo", Some("/srv/a.js"), 3, 5, Tier::Turbofan, Category::App),
-        ("JS:~ /srv/a.js:3:5", MAP, "(anonymous)", Some("/srv/a.js"), 3, 5, Tier::Ignition, Category::App),
-        ("JS:~ /srv/a.js:1:1", MAP, "(top level)", Some("/srv/a.js"), 1, 1, Tier::Ignition, Category::App),
+        (
+            "JS:*foo /srv/a.js:3:5",
+            MAP,
+            "foo",
+            Some("/srv/a.js"),
+            3,
+            5,
+            Tier::Turbofan,
+            Category::App,
+        ),
+        (
+            "JS:~ /srv/a.js:3:5",
+            MAP,
+            "(anonymous)",
+            Some("/srv/a.js"),
+            3,
+            5,
+            Tier::Ignition,
+            Category::App,
+        ),
+        (
+            "JS:~ /srv/a.js:1:1",
+            MAP,
+            "(top level)",
+            Some("/srv/a.js"),
+            1,
+            1,
+            Tier::Ignition,
+            Category::App,
+        ),
         (
             "Function:~ /srv/a.js:1",
             MAP,
@@ -32,12 +73,66 @@ fn javascript() {
             Tier::Ignition,
             Category::App,
         ),
-        ("Eval:~ /srv/a.js:1", MAP, "(top level)", Some("/srv/a.js"), 1, 0, Tier::Ignition, Category::App),
-        ("Script:~/srv/a.js", MAP, "(top level)", Some("/srv/a.js"), 0, 0, Tier::Ignition, Category::App),
-        ("Script:~vm.js", MAP, "(top level)", Some("vm.js"), 0, 0, Tier::Ignition, Category::NodeCore),
-        ("Eval:~", MAP, "(eval)", Some("(generated code)"), 0, 0, Tier::Ignition, Category::Unknown),
-        ("Eval:~ :1:1", MAP, "(eval)", Some("(generated code)"), 1, 1, Tier::Ignition, Category::Unknown),
-        ("JS:+ :1:1", MAP, "(eval)", Some("(generated code)"), 1, 1, Tier::Maglev, Category::Unknown),
+        (
+            "Eval:~ /srv/a.js:1",
+            MAP,
+            "(top level)",
+            Some("/srv/a.js"),
+            1,
+            0,
+            Tier::Ignition,
+            Category::App,
+        ),
+        (
+            "Script:~/srv/a.js",
+            MAP,
+            "(top level)",
+            Some("/srv/a.js"),
+            0,
+            0,
+            Tier::Ignition,
+            Category::App,
+        ),
+        (
+            "Script:~vm.js",
+            MAP,
+            "(top level)",
+            Some("vm.js"),
+            0,
+            0,
+            Tier::Ignition,
+            Category::NodeCore,
+        ),
+        (
+            "Eval:~",
+            MAP,
+            "(eval)",
+            Some("(generated code)"),
+            0,
+            0,
+            Tier::Ignition,
+            Category::Unknown,
+        ),
+        (
+            "Eval:~ :1:1",
+            MAP,
+            "(eval)",
+            Some("(generated code)"),
+            1,
+            1,
+            Tier::Ignition,
+            Category::Unknown,
+        ),
+        (
+            "JS:+ :1:1",
+            MAP,
+            "(eval)",
+            Some("(generated code)"),
+            1,
+            1,
+            Tier::Maglev,
+            Category::Unknown,
+        ),
         ("JS:+f :1:17", MAP, "f", Some("(generated code)"), 1, 17, Tier::Maglev, Category::Unknown),
         (
             "JS:^emit node:events:471:44",
@@ -70,16 +165,52 @@ fn other_generated_code() {
         ("Builtin:ArrayMap", MAP, "ArrayMap", None, 0, 0, Tier::None, Category::Builtin),
         ("Builtins_ArrayMap", NODE, "ArrayMap", None, 0, 0, Tier::None, Category::Builtin),
         ("Builtins_RegExpReplace", NODE, "RegExpReplace", None, 0, 0, Tier::None, Category::Regexp),
-        ("Builtins_AddWideHandler", NODE, "AddWideHandler", None, 0, 0, Tier::None, Category::Builtin),
-        ("BytecodeHandler:Add.Wide", MAP, "AddWideHandler", None, 0, 0, Tier::None, Category::Builtin),
+        (
+            "Builtins_AddWideHandler",
+            NODE,
+            "AddWideHandler",
+            None,
+            0,
+            0,
+            Tier::None,
+            Category::Builtin,
+        ),
+        (
+            "BytecodeHandler:Add.Wide",
+            MAP,
+            "AddWideHandler",
+            None,
+            0,
+            0,
+            Tier::None,
+            Category::Builtin,
+        ),
         ("BytecodeHandler:Add", MAP, "AddHandler", None, 0, 0, Tier::None, Category::Builtin),
         ("Stub:CEntryStub", MAP, "Stub:CEntryStub", None, 0, 0, Tier::None, Category::Builtin),
-        ("Stub:RegExpExecStub", MAP, "Stub:RegExpExecStub", None, 0, 0, Tier::None, Category::Regexp),
+        (
+            "Stub:RegExpExecStub",
+            MAP,
+            "Stub:RegExpExecStub",
+            None,
+            0,
+            0,
+            Tier::None,
+            Category::Regexp,
+        ),
         ("Handler:RegExp", MAP, "Handler:RegExp", None, 0, 0, Tier::None, Category::Builtin),
         ("KeyedLoadIC:", MAP, "KeyedLoadIC:", None, 0, 0, Tier::None, Category::Builtin),
         ("Callback:writev", MAP, "writev", None, 0, 0, Tier::None, Category::NodeCore),
         ("RegExp:a(.)/b", MAP, "/a(.)/b/", None, 0, 0, Tier::None, Category::Regexp),
-        ("RegExp.> src: 'a(.)' flags: 'g'", MAP, "/a(.)/", None, 0, 0, Tier::None, Category::Regexp),
+        (
+            "RegExp.> src: 'a(.)' flags: 'g'",
+            MAP,
+            "/a(.)/",
+            None,
+            0,
+            0,
+            Tier::None,
+            Category::Regexp,
+        ),
         ("JS:fib-3-turbofan", MAP, "fib", None, 0, 0, Tier::WasmTurbofan, Category::Wasm),
         (
             "JS:+__append (generated by ejs):8:20",
@@ -111,7 +242,16 @@ fn other_generated_code() {
             Tier::WasmTurbofan,
             Category::Wasm,
         ),
-        ("JS:wasm-function[3]-3-liftoff", MAP, "wasm-function[3]", None, 0, 0, Tier::Liftoff, Category::Wasm),
+        (
+            "JS:wasm-function[3]-3-liftoff",
+            MAP,
+            "wasm-function[3]",
+            None,
+            0,
+            0,
+            Tier::Liftoff,
+            Category::Wasm,
+        ),
     ]);
 }
 
@@ -120,7 +260,16 @@ fn native() {
     check(&[
         ("uv_run", NODE, "uv_run", None, 0, 0, Tier::None, Category::Libuv),
         ("[unknown]", NODE, "[node]", None, 0, 0, Tier::None, Category::Unknown),
-        ("[unknown]", Some("/usr/bin/node (deleted)"), "[node]", None, 0, 0, Tier::None, Category::Unknown),
+        (
+            "[unknown]",
+            Some("/usr/bin/node (deleted)"),
+            "[node]",
+            None,
+            0,
+            0,
+            Tier::None,
+            Category::Unknown,
+        ),
         (
             "[unknown]",
             Some("/usr/lib/libfoo.so.1"),
@@ -145,7 +294,16 @@ fn native() {
         ("[unknown]", Some("//anon"), "[JIT]", None, 0, 0, Tier::None, Category::Unknown),
         ("[unknown]", Some("[heap]"), "[heap]", None, 0, 0, Tier::None, Category::Unknown),
         ("[unknown]", Some("[unknown]"), "[unknown]", None, 0, 0, Tier::None, Category::Unknown),
-        ("0x7f3a2b", Some("/usr/lib/libfoo.so.1"), "[libfoo.so.1]", None, 0, 0, Tier::None, Category::System),
+        (
+            "0x7f3a2b",
+            Some("/usr/lib/libfoo.so.1"),
+            "[libfoo.so.1]",
+            None,
+            0,
+            0,
+            Tier::None,
+            Category::System,
+        ),
         // A slash and a number do not make a native symbol JavaScript.
         ("foo /srv/x.js:12", NODE, "foo /srv/x.js:12", None, 0, 0, Tier::None, Category::NodeCore),
     ]);
@@ -158,7 +316,16 @@ fn folded_stacks() {
         ("tcp_sendmsg_[k]", None, "tcp_sendmsg", None, 0, 0, Tier::None, Category::Kernel),
         ("cpuidle_enter_[k]", None, "cpuidle_enter", None, 0, 0, Tier::None, Category::Idle),
         ("[unknown]_[k]", None, "[kernel.kallsyms]", None, 0, 0, Tier::None, Category::Kernel),
-        ("JS:*foo /srv/a.js:3:5_[j]", None, "foo", Some("/srv/a.js"), 3, 5, Tier::Turbofan, Category::App),
+        (
+            "JS:*foo /srv/a.js:3:5_[j]",
+            None,
+            "foo",
+            Some("/srv/a.js"),
+            3,
+            5,
+            Tier::Turbofan,
+            Category::App,
+        ),
         ("Builtin:ArrayMap_[j]", None, "ArrayMap", None, 0, 0, Tier::None, Category::Builtin),
         ("lambda_1_[j]", None, "lambda_1", None, 0, 0, Tier::None, Category::Unknown),
         ("uv__read_[i]", None, "uv__read", None, 0, 0, Tier::None, Category::Libuv),
@@ -177,11 +344,47 @@ fn folded_stacks() {
         ("[libc.so.6]", None, "[libc.so.6]", None, 0, 0, Tier::None, Category::System),
         ("[node]", None, "[node]", None, 0, 0, Tier::None, Category::Unknown),
         ("[perf-4140.map]", None, "[JIT]", None, 0, 0, Tier::None, Category::Unknown),
-        ("[[kernel.kallsyms]]", None, "[kernel.kallsyms]", None, 0, 0, Tier::None, Category::Kernel),
+        (
+            "[[kernel.kallsyms]]",
+            None,
+            "[kernel.kallsyms]",
+            None,
+            0,
+            0,
+            Tier::None,
+            Category::Kernel,
+        ),
         ("[kernel.kallsyms]", None, "[kernel.kallsyms]", None, 0, 0, Tier::None, Category::Kernel),
-        ("foo /srv/app/x.js:12", None, "foo", Some("/srv/app/x.js"), 12, 0, Tier::Unmarked, Category::App),
-        ("*foo /srv/app/x.js:12:3", None, "foo", Some("/srv/app/x.js"), 12, 3, Tier::Turbofan, Category::App),
-        ("foo (file:///x.mjs:1:2)", None, "foo", Some("file:///x.mjs"), 1, 2, Tier::Unmarked, Category::App),
+        (
+            "foo /srv/app/x.js:12",
+            None,
+            "foo",
+            Some("/srv/app/x.js"),
+            12,
+            0,
+            Tier::Unmarked,
+            Category::App,
+        ),
+        (
+            "*foo /srv/app/x.js:12:3",
+            None,
+            "foo",
+            Some("/srv/app/x.js"),
+            12,
+            3,
+            Tier::Turbofan,
+            Category::App,
+        ),
+        (
+            "foo (file:///x.mjs:1:2)",
+            None,
+            "foo",
+            Some("file:///x.mjs"),
+            1,
+            2,
+            Tier::Unmarked,
+            Category::App,
+        ),
         (
             "next (/srv/(group)/x.js:1:2)",
             None,
@@ -212,7 +415,16 @@ fn folded_stacks() {
             Tier::Unmarked,
             Category::NodeCore,
         ),
-        ("emit events.js:178", None, "emit", Some("events.js"), 178, 0, Tier::Unmarked, Category::NodeCore),
+        (
+            "emit events.js:178",
+            None,
+            "emit",
+            Some("events.js"),
+            178,
+            0,
+            Tier::Unmarked,
+            Category::NodeCore,
+        ),
         (
             "emit (events.js:178:5)",
             None,
@@ -270,6 +482,10 @@ fn call_frames() {
     ];
     for (function, source, line, column, name, tier, category) in rows {
         let named = name_call_frame(function, source, *line, *column, Tier::Turbofan);
-        assert_eq!((&*named.function, named.tier, named.category), (*name, *tier, *category), "{function}");
+        assert_eq!(
+            (&*named.function, named.tier, named.category),
+            (*name, *tier, *category),
+            "{function}"
+        );
     }
 }

@@ -26,8 +26,11 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         stack_bytes: 0,
     };
     if let Err(error) = Sampler::attach(Scope::Processes(&[std::process::id()]), &options) {
-        let subject =
-            Subject { name: "even your own processes", again: "demo".to_owned(), is_anothers: false };
+        let subject = Subject {
+            name: "even your own processes",
+            again: "demo".to_owned(),
+            is_anothers: false,
+        };
         return Ok(Outcome::NotHere(advice::explain(&error, &subject)));
     }
     let mut service = match Service::start() {
@@ -35,7 +38,10 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         Err(failure) => return Ok(Outcome::NotHere(failure)),
     };
     let (port, pid) = (service.said.port, service.said.pid);
-    warn(&format!("demo: a small web shop on Node {}, under a load of nodescope's own", service.said.node));
+    warn(&format!(
+        "demo: a small web shop on Node {}, under a load of nodescope's own",
+        service.said.node
+    ));
     let _load = Load::start(port, pid).map_err(|error| Failure::failed(error.to_string()))?;
     std::thread::sleep(WARM_UP);
     if let Some(failure) = service.complaint() {

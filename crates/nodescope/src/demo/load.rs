@@ -23,7 +23,8 @@ const FIRST_PAUSE_US: u64 = 8_000;
 const SHORTEST_PAUSE_US: u64 = 1_000;
 const LONGEST_PAUSE_US: u64 = 200_000;
 /// A service that does not answer for so long has ended or hangs; and more than it ever sends.
-const LIMITS: Limits = Limits { time: Duration::from_secs(5), head_bytes: 64 << 10, body_bytes: 4 << 20 };
+const LIMITS: Limits =
+    Limits { time: Duration::from_secs(5), head_bytes: 64 << 10, body_bytes: 4 << 20 };
 /// The unit of times in /proc/PID/stat.
 const TICKS_A_SECOND: f64 = 100.0;
 
@@ -82,7 +83,12 @@ impl Drop for Load {
 }
 
 /// One customer, on one connection.
-fn visit(port: u16, customer: u64, is_over: &AtomicBool, pause_us: &AtomicU64) -> Result<(), http::Error> {
+fn visit(
+    port: u16,
+    customer: u64,
+    is_over: &AtomicBool,
+    pause_us: &AtomicU64,
+) -> Result<(), http::Error> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
     let mut connection = Connection::new(stream);
@@ -115,9 +121,11 @@ fn question(dice: &mut Dice) -> Asked {
             ("GET", format!("/page?q={word}&user={user}"), String::new())
         }
         Request::Report => ("GET", "/report".to_owned(), String::new()),
-        Request::Login => {
-            ("POST", "/login".to_owned(), format!("{{\"user\":\"{user}\",\"password\":\"open sesame\"}}"))
-        }
+        Request::Login => (
+            "POST",
+            "/login".to_owned(),
+            format!("{{\"user\":\"{user}\",\"password\":\"open sesame\"}}"),
+        ),
     };
     Asked { method, path, body }
 }
@@ -133,7 +141,9 @@ fn choose(number: u64) -> Request {
 }
 
 fn order(user: &str, dice: &mut Dice) -> String {
-    let line = |dice: &mut Dice| format!("{{\"article\":{},\"count\":{}}}", dice.below(600), dice.below(15));
+    let line = |dice: &mut Dice| {
+        format!("{{\"article\":{},\"count\":{}}}", dice.below(600), dice.below(15))
+    };
     let lines: Vec<String> = (0..60 + dice.below(120)).map(|_| line(dice)).collect();
     format!("{{\"customer\":\"{user}\",\"lines\":[{}]}}", lines.join(","))
 }
@@ -146,8 +156,9 @@ fn set_pace(pid: u32, is_over: &AtomicBool, pause_us: &AtomicU64) {
         let now = (Instant::now(), cpu_seconds(pid));
         if let (Some(before), Some(after)) = (last.1, now.1) {
             let busy = (after - before) / now.0.duration_since(last.0).as_secs_f64();
-            let _ =
-                pause_us.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |us| Some(next_pause(us, busy)));
+            let _ = pause_us.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |us| {
+                Some(next_pause(us, busy))
+            });
         }
         last = now;
     }
@@ -188,8 +199,9 @@ mod tests {
         assert_eq!(MIX.iter().map(|(share, _)| share).sum::<u64>(), 100);
         let mut dice = Dice(1);
         let asked = |dice: &mut Dice| question(dice);
-        let texts =
-            (0..500).map(|_| asked(&mut dice)).map(|Asked { method, path, .. }| format!("{method} {path}"));
+        let texts = (0..500)
+            .map(|_| asked(&mut dice))
+            .map(|Asked { method, path, .. }| format!("{method} {path}"));
         let texts: Vec<String> = texts.collect();
         for path in ["POST /orders", "GET /page?q=", "GET /report", "POST /login"] {
             let count = texts.iter().filter(|text| text.starts_with(path)).count();

@@ -55,8 +55,9 @@ impl Service {
                 io::ErrorKind::NotFound => "there is no node in the PATH".to_owned(),
                 _ => format!("node does not start: {error}"),
             };
-            Failure::failed(what)
-                .hint(format!("install Node.js {OLDEST} or newer (https://nodejs.org), and run it again"))
+            Failure::failed(what).hint(format!(
+                "install Node.js {OLDEST} or newer (https://nodejs.org), and run it again"
+            ))
         })?;
         let line = first_line(&mut child);
         let said: Option<Said> = line.as_deref().and_then(|line| serde_json::from_str(line).ok());
@@ -145,8 +146,9 @@ fn explain(mut child: Child) -> Failure {
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let version = version.unwrap_or_default();
     if is_too_old(&version) {
-        return Failure::failed(format!("Node {version} is too old for the demo's service"))
-            .hint(format!("install Node.js {OLDEST} or newer; nodescope itself records older ones, too"));
+        return Failure::failed(format!("Node {version} is too old for the demo's service")).hint(
+            format!("install Node.js {OLDEST} or newer; nodescope itself records older ones, too"),
+        );
     }
     let sentence = text.lines().rfind(|line| line.contains("rror")).unwrap_or_default().trim();
     let status = status.map(|status| status.to_string()).unwrap_or_default();

@@ -31,8 +31,13 @@ pub(super) struct Tried {
 
 impl Tried {
     pub(super) fn here(places: &Places) -> Self {
-        let options =
-            Options { frequency: 99, on_exec: false, children: false, events: Vec::new(), stack_bytes: 0 };
+        let options = Options {
+            frequency: 99,
+            on_exec: false,
+            children: false,
+            events: Vec::new(),
+            stack_bytes: 0,
+        };
         let sampling = Sampler::attach(Scope::Processes(&[std::process::id()]), &options)
             .map(|sampler| sampler.sees_kernel());
         let mut engines: Vec<(PathBuf, io::Result<()>)> = Vec::new();
@@ -117,8 +122,12 @@ fn paranoid(limits: &Limits) -> Check {
             "Above 2, only root and CAP_PERFMON may sample anything.",
             set(2),
         ),
-        Some(2) => Check::good(WHAT, "2: your own processes, without the kernel's part").or_more(set(1)),
-        Some(level) => Check::good(WHAT, format!("{level}: your own processes, with the kernel's part")),
+        Some(2) => {
+            Check::good(WHAT, "2: your own processes, without the kernel's part").or_more(set(1))
+        }
+        Some(level) => {
+            Check::good(WHAT, format!("{level}: your own processes, with the kernel's part"))
+        }
     }
 }
 
@@ -127,7 +136,9 @@ fn kernel_symbols(limits: &Limits, names: &io::Result<bool>) -> Check {
     let restrict = limits.kptr_restrict.unwrap_or_default();
     let found = match names {
         Ok(true) => return Check::good(WHAT, "the kernel's functions have names"),
-        Ok(false) => format!("the kernel hides the addresses of its functions (kptr_restrict is {restrict})"),
+        Ok(false) => {
+            format!("the kernel hides the addresses of its functions (kptr_restrict is {restrict})")
+        }
         Err(error) => format!("/proc/kallsyms cannot be read: {error}"),
     };
     let sudo = format!("{} record TARGET", crate::invoked::with_sudo());
@@ -199,7 +210,8 @@ fn capabilities(limits: &Limits) -> Check {
             advice::let_through(limits),
         );
     }
-    let found = if present.is_empty() { "none: your own processes only".to_owned() } else { present };
+    let found =
+        if present.is_empty() { "none: your own processes only".to_owned() } else { present };
     Check::good(WHAT, found).or_more(grant(limits))
 }
 
@@ -242,8 +254,11 @@ fn container(limits: &Limits) -> Check {
         Inside::Other => "a",
     };
     let what = if inside == Inside::Other { "PID namespace" } else { "container" };
-    let seen =
-        if limits.has_own_pids { "its processes only are seen" } else { "the host's processes are seen" };
+    let seen = if limits.has_own_pids {
+        "its processes only are seen"
+    } else {
+        "the host's processes are seen"
+    };
     Check::good(WHAT, format!("we are in {name} {what}: {seen}"))
         .or_more("on the host: sudo nodescope ps shows all of them")
 }
@@ -280,7 +295,10 @@ fn files(limits: &Limits) -> Check {
     const WHAT: &str = "open files";
     let Some((_, most)) = limits.open_files else { return Check::good(WHAT, "no limit is known") };
     if most >= ENOUGH_FILES {
-        return Check::good(WHAT, format!("up to {most}; a recording takes one for each thread and CPU"));
+        return Check::good(
+            WHAT,
+            format!("up to {most}; a recording takes one for each thread and CPU"),
+        );
     }
     Check::bad(
         WHAT,
@@ -318,7 +336,8 @@ fn engines(limits: &Limits, engines: &[(PathBuf, io::Result<()>)]) -> Check {
     let engine = if name(socket).contains("podman") { "podman" } else { "docker" };
     let fix = match error.kind() {
         io::ErrorKind::PermissionDenied if engine == "docker" => {
-            "sudo usermod -aG docker \"$USER\", then log in again; or run nodescope with sudo".to_owned()
+            "sudo usermod -aG docker \"$USER\", then log in again; or run nodescope with sudo"
+                .to_owned()
         }
         io::ErrorKind::PermissionDenied => "run nodescope with sudo".to_owned(),
         _ => advice::as_root(limits, &format!("systemctl start {engine}")),
@@ -358,7 +377,10 @@ mod tests {
     /// What is in the way on a machine that has one thing in the way.
     fn bad(limits: &Limits, tried: &Tried) -> Vec<(&'static str, String)> {
         let all = checks(limits, tried);
-        assert!(all.iter().all(|check| check.ok || check.fix.is_some() && !check.why.is_empty()), "{all:#?}");
+        assert!(
+            all.iter().all(|check| check.ok || check.fix.is_some() && !check.why.is_empty()),
+            "{all:#?}"
+        );
         let bad = all.into_iter().filter(|check| !check.ok);
         bad.map(|check| (check.what, check.fix.unwrap_or_default())).collect()
     }
@@ -392,11 +414,18 @@ mod tests {
                 "perf_event_mlock_kb",
                 "sudo sysctl kernel.perf_event_mlock_kb=516",
             ),
-            (Limits { open_files: Some((256, 1024)), ..fine() }, "open files", "sudo prlimit --pid $$"),
+            (
+                Limits { open_files: Some((256, 1024)), ..fine() },
+                "open files",
+                "sudo prlimit --pid $$",
+            ),
             (Limits { kernel: "4.15.0".into(), ..fine() }, "kernel", "with sudo"),
         ] {
             let found = bad(&limits, &tried());
-            assert!(found.len() == 1 && found[0].0 == what && found[0].1.contains(fix), "{what}: {found:?}");
+            assert!(
+                found.len() == 1 && found[0].0 == what && found[0].1.contains(fix),
+                "{what}: {found:?}"
+            );
         }
     }
 
@@ -422,7 +451,11 @@ mod tests {
     #[test]
     fn kernel_names_and_engines() {
         let hidden = Tried { kernel_names: Ok(false), ..tried() };
-        assert!(bad(&fine(), &hidden)[0].1.contains("sudo sysctl kernel.perf_event_paranoid=1; or sudo "));
+        assert!(
+            bad(&fine(), &hidden)[0]
+                .1
+                .contains("sudo sysctl kernel.perf_event_paranoid=1; or sudo ")
+        );
         let root = Limits { uid: 0, capabilities: u64::MAX, kptr_restrict: Some(2), ..fine() };
         assert_eq!(bad(&root, &hidden)[0].1, "sysctl kernel.kptr_restrict=1");
         for (kind, fix) in [

@@ -11,7 +11,8 @@ use crate::text::plural;
 
 /// How many Node processes there are.
 pub(super) fn summary(list: &[Process]) -> Check {
-    let apps = list.iter().filter(|process| !matches!(process.role, Role::Tool { .. })).count() as u64;
+    let apps =
+        list.iter().filter(|process| !matches!(process.role, Role::Tool { .. })).count() as u64;
     let count = plural(apps, "Node process").replace("processs", "processes");
     let found = format!("{count} here; {} ps lists them", invoked::name());
     Check::good("Node", found)
@@ -21,8 +22,12 @@ pub(super) fn summary(list: &[Process]) -> Check {
 pub(super) fn checks(limits: &Limits, process: &Process) -> Vec<Check> {
     let around = Surroundings::read(&Proc::default(), process.pid);
     let sudo = format!("{} doctor {}", invoked::with_sudo(), process.pid);
-    let mut checks =
-        vec![identity(process, &sudo), sampling(limits, process), names(process, &sudo), inspector(process)];
+    let mut checks = vec![
+        identity(process, &sudo),
+        sampling(limits, process),
+        names(process, &sudo),
+        inspector(process),
+    ];
     checks.extend(surroundings(&around, (process.pid, process.inner_pid), &sudo));
     checks
 }
@@ -60,7 +65,12 @@ fn names(process: &Process, sudo: &str) -> Check {
         true => format!("{sudo}; or {flags}"),
         false => format!("{} record {} --via inspector; or {flags}", invoked::name(), process.pid),
     };
-    Check::bad(WHAT, way.why.clone(), "Your functions are one block called [JIT] without them.", fix)
+    Check::bad(
+        WHAT,
+        way.why.clone(),
+        "Your functions are one block called [JIT] without them.",
+        fix,
+    )
 }
 
 /// An open port is asked whether it is one; a closed one is looked at as if it were to be opened, and stays closed.
@@ -96,7 +106,8 @@ fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str)
         None => {}
     }
     if let Some(is_musl) = around.is_musl {
-        let found = if is_musl { "musl, as on Alpine: nothing is in the way there" } else { "not musl" };
+        let found =
+            if is_musl { "musl, as on Alpine: nothing is in the way there" } else { "not musl" };
         checks.push(Check::good("C library", found));
     }
     match around.shares_pids {
@@ -109,7 +120,9 @@ fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str)
     }
     match around.shares_users {
         Some(true) => checks.push(Check::good("its user namespace", "ours")),
-        Some(false) => checks.push(Check::good("its user namespace", "another, as in rootless containers")),
+        Some(false) => {
+            checks.push(Check::good("its user namespace", "another, as in rootless containers"))
+        }
         None => {}
     }
     if around.is_hidden_from_owner == Some(true) {
@@ -141,7 +154,10 @@ mod tests {
         let checks = surroundings(&around, (7, 1), "sudo nodescope doctor 7");
         let found = |what: &str| checks.iter().find(|check| check.what == what).unwrap();
         assert!(!found("native names").ok && found("native names").fix.is_some());
-        assert!(!found("dumpable").ok && found("dumpable").fix.as_deref().unwrap().contains("setcap -r"));
+        assert!(
+            !found("dumpable").ok
+                && found("dumpable").fix.as_deref().unwrap().contains("setcap -r")
+        );
         assert!(found("C library").found.contains("musl"));
         assert!(found("its PID namespace").found.contains("calls itself 1"));
         assert!(

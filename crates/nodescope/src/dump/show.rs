@@ -51,7 +51,9 @@ fn header(dump: &Dump, style: &Style) -> String {
     let running = dump.threads.iter().filter(|thread| thread.state == State::Running).count();
     let mut parts = vec![format!("pid {}", dump.pid)];
     parts.extend(
-        dump.node_version.as_ref().map(|version| format!("Node {}", version.trim_start_matches('v'))),
+        dump.node_version
+            .as_ref()
+            .map(|version| format!("Node {}", version.trim_start_matches('v'))),
     );
     parts.extend(dump.container.as_ref().map(|name| format!("container {name}")));
     parts.extend(dump.uptime_s.map(|seconds| format!("up {}", age(seconds))));
@@ -112,15 +114,17 @@ fn block(group: &[&ThreadStack], all_frames: bool, style: &Style) -> String {
     }
     let hidden = thread.frames.len() - shown.len();
     if hidden > 0 {
-        let rest =
-            format!("    … {} of Node, V8 and the system: --all-frames", plural(hidden as u64, "more frame"));
+        let rest = format!(
+            "    … {} of Node, V8 and the system: --all-frames",
+            plural(hidden as u64, "more frame")
+        );
         line.push_str(&style.dim(&rest));
         line.push('\n');
     }
     if !thread.is_whole && !thread.frames.is_empty() && thread.why.is_none() {
-        line.push_str(
-            &style.dim("    … and what called these is not known: the stack could not be followed further"),
-        );
+        line.push_str(&style.dim(
+            "    … and what called these is not known: the stack could not be followed further",
+        ));
         line.push('\n');
     }
     line
@@ -144,7 +148,9 @@ fn state(thread: &ThreadStack) -> String {
     let calls = thread.frames.iter().any(FrameRow::is_javascript);
     match thread.state {
         State::Running => "running".to_owned(),
-        State::Sleeping if thread.is_idle && has_loop => "idle: waiting in its event loop".to_owned(),
+        State::Sleeping if thread.is_idle && has_loop => {
+            "idle: waiting in its event loop".to_owned()
+        }
         State::Sleeping if thread.is_idle => "idle: waiting for work".to_owned(),
         State::Sleeping if calls => format!("sleeping{call}: JavaScript waits for this call"),
         State::Sleeping => format!("sleeping{call}"),
@@ -178,8 +184,10 @@ fn shown(frames: &[FrameRow], all_frames: bool) -> Vec<&FrameRow> {
 
 fn is_glue(frame: &FrameRow) -> bool {
     // A short name begins others, too.
-    let is_rest = |glue: &str, rest: &str| rest.is_empty() || rest.starts_with('_') || glue.len() > 6;
-    let is_known = |glue: &&str| frame.function.strip_prefix(*glue).is_some_and(|rest| is_rest(glue, rest));
+    let is_rest =
+        |glue: &str, rest: &str| rest.is_empty() || rest.starts_with('_') || glue.len() > 6;
+    let is_known =
+        |glue: &&str| frame.function.strip_prefix(*glue).is_some_and(|rest| is_rest(glue, rest));
     frame.builtin && GLUE.iter().any(is_known)
 }
 
@@ -187,12 +195,16 @@ fn is_glue(frame: &FrameRow) -> bool {
 const LONGEST_NAME: usize = 240;
 
 fn frame_line(frame: &FrameRow, all_frames: bool, style: &Style) -> String {
-    let function =
-        if all_frames || frame.is_javascript() { frame.function.clone() } else { short(&frame.function) };
+    let function = if all_frames || frame.is_javascript() {
+        frame.function.clone()
+    } else {
+        short(&frame.function)
+    };
     let function = fit_start(&printable(&function), LONGEST_NAME);
     let place = printable(&place(frame));
     let room = style.width.saturating_sub(4 + width(&function) + 3);
-    let place = if place.is_empty() { place } else { format!(" ({})", fit_end(&place, room.max(16))) };
+    let place =
+        if place.is_empty() { place } else { format!(" ({})", fit_end(&place, room.max(16))) };
     let mark = match frame.kind {
         Category::Kernel => " [kernel]",
         _ if frame.builtin => " [builtin]",
@@ -207,14 +219,19 @@ fn frame_line(frame: &FrameRow, all_frames: bool, style: &Style) -> String {
 fn place(frame: &FrameRow) -> String {
     match &frame.source {
         Some(source) if frame.line > 0 => format!("{source}:{}:{}", frame.line, frame.column),
-        Some(source) if frame.defined_line > 0 => format!("{source}, defined in line {}", frame.defined_line),
+        Some(source) if frame.defined_line > 0 => {
+            format!("{source}, defined in line {}", frame.defined_line)
+        }
         Some(source) => source.clone(),
-        None if frame.is_javascript() || frame.builtin || frame.kind == Category::Kernel => String::new(),
+        None if frame.is_javascript() || frame.builtin || frame.kind == Category::Kernel => {
+            String::new()
+        }
         None => {
             let module = frame.module.as_deref().unwrap_or_default();
             let file = module.rsplit('/').next().unwrap_or(module);
-            let says_nothing =
-                frame.function.starts_with('[') || file.starts_with('[') || file.starts_with("perf-");
+            let says_nothing = frame.function.starts_with('[')
+                || file.starts_with('[')
+                || file.starts_with("perf-");
             if says_nothing { String::new() } else { file.to_owned() }
         }
     }
@@ -265,7 +282,10 @@ mod tests {
             ("uv__io_poll", "uv__io_poll"),
             ("node::fs::Read(v8::FunctionCallbackInfo<v8::Value> const&)", "node::fs::Read"),
             ("void node::A<int, char>::run<(B)1>(int)", "node::A::run"),
-            ("node::(anonymous namespace)::PlatformWorkerThread(void*)", "node::PlatformWorkerThread"),
+            (
+                "node::(anonymous namespace)::PlatformWorkerThread(void*)",
+                "node::PlatformWorkerThread",
+            ),
             ("v8::X::operator()(int) const", "v8::X::operator()"),
             ("(garbage", "(garbage"),
         ] {

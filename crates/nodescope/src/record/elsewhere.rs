@@ -10,8 +10,9 @@ use crate::failure::Failure;
 /// Records the processes that were named.
 pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
     let not_here = |what: &str| {
-        Failure::failed(format!("{what} on Linux only"))
-            .hint("nodescope record PID --via inspector, or nodescope record --connect localhost:9229")
+        Failure::failed(format!("{what} on Linux only")).hint(
+            "nodescope record PID --via inspector, or nodescope record --connect localhost:9229",
+        )
     };
     if arguments.way.via != Via::Inspector {
         return Err(not_here("nodescope records by perf events"));

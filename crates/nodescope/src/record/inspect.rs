@@ -59,7 +59,8 @@ fn record(
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     sys::signals::ignore_stop();
     let mut writing = Writing::new(arguments, spool, options.whole(places.len()));
-    let visited = inspected::record(places, &options, &mut writing).map_err(|error| say::failure(&error));
+    let visited =
+        inspected::record(places, &options, &mut writing).map_err(|error| say::failure(&error));
     let mut spool = writing.finish();
     let profile = match read_back(&mut spool) {
         Ok(profile) => profile,

@@ -44,7 +44,11 @@ fn leave_room(pids: &[u32]) -> Result<u64, Failure> {
     Ok(room.map_or(MOST_IN_MEMORY, |room| room.min(MOST_IN_MEMORY)))
 }
 
-fn by_inspector(arguments: &cli::Record, target: &Target, showing: &Showing) -> Result<(), Failure> {
+fn by_inspector(
+    arguments: &cli::Record,
+    target: &Target,
+    showing: &Showing,
+) -> Result<(), Failure> {
     let processes = nodes(target)?;
     let most_in_memory = leave_room(target.pids())?;
     let name = name_for(target.name(), processes[0].pid);
@@ -57,7 +61,8 @@ fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
     let list = ::target::list(&Places::default(), Duration::from_millis(100))
         .map_err(|error| Failure::failed(format!("cannot read /proc: {error}")))?;
     let is_worker = |process: &&::target::Process| matches!(process.role, Role::Worker { .. });
-    let parents: BTreeSet<u32> = list.processes.iter().filter(is_worker).map(|one| one.parent_pid).collect();
+    let parents: BTreeSet<u32> =
+        list.processes.iter().filter(is_worker).map(|one| one.parent_pid).collect();
     let is_closed =
         |process: &::target::Process| !matches!(process.ways.inspector, InspectorWay::Open { .. });
     let pids = target.all_pids();
@@ -67,7 +72,8 @@ fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
         found.into_iter().partition(|process| parents.contains(&process.pid) && is_closed(process));
     others.sort_by(|one, two| two.cpu_cores.total_cmp(&one.cpu_cores));
     if let (Some(primary), false) = (primaries.first(), others.is_empty()) {
-        let is_own = |process: &&::target::Process| process.parent_pid == primary.pid && is_worker(process);
+        let is_own =
+            |process: &&::target::Process| process.parent_pid == primary.pid && is_worker(process);
         inspect::say_primary(primary.pid, others.iter().filter(is_own).count());
     }
     match primaries.first() {

@@ -24,8 +24,10 @@ impl Progress {
             return;
         }
         self.shown = Some(seconds);
-        let of =
-            self.limit.map(|limit| format!(" of {}", duration(limit.as_nanos() as u64))).unwrap_or_default();
+        let of = self
+            .limit
+            .map(|limit| format!(" of {}", duration(limit.as_nanos() as u64)))
+            .unwrap_or_default();
         let _ = write!(
             io::stderr().lock(),
             "\r\u{1b}[K{seconds} s{of} · {} · Ctrl-C ends and keeps them",

@@ -73,7 +73,12 @@ impl Spool {
     }
 
     /// A disk that is full already is told before anything is sampled: the user can still choose another one.
-    fn begin(path: PathBuf, mut file: File, opening: &[u8], most_in_memory: u64) -> Result<Self, Failure> {
+    fn begin(
+        path: PathBuf,
+        mut file: File,
+        opening: &[u8],
+        most_in_memory: u64,
+    ) -> Result<Self, Failure> {
         if let Err(error) = file.write_all(opening) {
             // It is empty.
             let _ = fs::remove_file(&path);
@@ -158,7 +163,8 @@ impl Spool {
     pub(super) fn become_file(&mut self, out: &Path) {
         let is_place = fs::symlink_metadata(out).map_or(true, |meta| meta.is_file());
         let is_whole = self.trouble.is_none() && output::is_at(&self.file, &self.path);
-        self.is_file = is_place && is_whole && self.stream.is_none() && fs::rename(&self.path, out).is_ok();
+        self.is_file =
+            is_place && is_whole && self.stream.is_none() && fs::rename(&self.path, out).is_ok();
         if self.is_file {
             self.path = out.to_owned();
         }
@@ -173,7 +179,9 @@ impl Spool {
         // A record that is there in part would be told as damage. To shorten a file needs no room.
         let _ = self.file.set_len(self.file_bytes);
         let why = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "the disk is full".to_owned()
+            }
             _ => format!("cannot write {}: {error}", self.path.display()),
         };
         clear_line();
@@ -199,13 +207,19 @@ impl Spool {
         // By its descriptor: whatever happened to its name meanwhile, this is our file.
         let found = self.file.seek(SeekFrom::Start(0));
         found.map_err(|error| Failure::failed(error.to_string()).hint(self.hint()))?;
-        Ok(Recorded { file: (&self.file).take(self.file_bytes), rest: self.rest.iter(), piece: &[] })
+        Ok(Recorded {
+            file: (&self.file).take(self.file_bytes),
+            rest: self.rest.iter(),
+            piece: &[],
+        })
     }
 
     pub(super) fn hint(&self) -> String {
         let time = about(nanoseconds(self.file_time));
-        let what =
-            self.trouble.as_ref().map_or("what was recorded is".into(), |_| format!("the first {time} are"));
+        let what = self
+            .trouble
+            .as_ref()
+            .map_or("what was recorded is".into(), |_| format!("the first {time} are"));
         format!("{what} there: {}", self.command("report"))
     }
 
@@ -225,7 +239,10 @@ impl Spool {
             return Failure::failed(format!(
                 "{what}; {why}: the first {time} are kept in {path}, and the rest is lost"
             ))
-            .hint(format!("make room, and record again; to see what is kept: {}", self.command("report")));
+            .hint(format!(
+                "make room, and record again; to see what is kept: {}",
+                self.command("report")
+            ));
         }
         self.remove();
         Failure::failed(format!("{what}; {why}: nothing of it is kept"))
@@ -283,7 +300,8 @@ impl Stream {
     fn finish(&mut self) -> io::Result<()> {
         self.chunks = None;
         let written = self.writer.take().map(JoinHandle::join);
-        written.map_or(Ok(()), |written| written.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
+        written
+            .map_or(Ok(()), |written| written.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
     }
 }
 
@@ -331,7 +349,10 @@ fn create_file(path: &Path) -> io::Result<File> {
 /// Gives an older OUT.part the first name that is free: a.nodescope.part becomes a.nodescope.1.part.
 fn keep_older(path: &Path) -> io::Result<PathBuf> {
     if is_in_use(path) {
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another nodescope may be recording to it"));
+        return Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            "another nodescope may be recording to it",
+        ));
     }
     let bare = path.with_extension("");
     for number in 1..=MOST_KEPT {
@@ -365,7 +386,8 @@ fn is_in_use(path: &Path) -> bool {
 }
 
 fn cannot_create(path: &Path, error: &io::Error) -> Failure {
-    Failure::writing(&path.display().to_string(), error).hint("choose another OUT: -o FOLDER/NAME.nodescope")
+    Failure::writing(&path.display().to_string(), error)
+        .hint("choose another OUT: -o FOLDER/NAME.nodescope")
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -383,14 +405,16 @@ mod tests {
 
     impl Folder {
         fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("nodescope-spool-{name}-{}", std::process::id()));
+            let path =
+                std::env::temp_dir().join(format!("nodescope-spool-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
             Self(path)
         }
 
         fn names(&self) -> Vec<String> {
             let entries = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
-            let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+            let mut names: Vec<String> =
+                entries.map(|name| name.to_string_lossy().into_owned()).collect();
             names.sort();
             names
         }
@@ -417,8 +441,12 @@ mod tests {
             spool.append(format!("recording {number}").as_bytes());
             assert_eq!(everything(&mut spool), format!("opening recording {number}").as_bytes());
         }
-        assert_eq!(folder.names(), ["a.nodescope.1.part", "a.nodescope.2.part", "a.nodescope.part"]);
-        for (name, number) in [("a.nodescope.1.part", 0), ("a.nodescope.2.part", 1), ("a.nodescope.part", 2)]
+        assert_eq!(
+            folder.names(),
+            ["a.nodescope.1.part", "a.nodescope.2.part", "a.nodescope.part"]
+        );
+        for (name, number) in
+            [("a.nodescope.1.part", 0), ("a.nodescope.2.part", 1), ("a.nodescope.part", 2)]
         {
             let text = fs::read_to_string(folder.0.join(name)).unwrap();
             assert_eq!(text, format!("opening recording {number}"), "{name}");
@@ -432,9 +460,9 @@ mod tests {
         let out = folder.0.join("a.nodescope");
         let first = Spool::create(&out, b"first", MOST_IN_MEMORY).unwrap();
         let refused = Spool::create(&out, b"second", MOST_IN_MEMORY);
-        assert!(
-            refused.is_err_and(|failure| failure.sentence().contains("another nodescope may be recording"))
-        );
+        assert!(refused.is_err_and(|failure| {
+            failure.sentence().contains("another nodescope may be recording")
+        }));
         assert_eq!(folder.names(), ["a.nodescope.part"]);
         // One whose name has gone to another file leaves that file alone.
         fs::rename(&first.path, folder.0.join("moved")).unwrap();
@@ -453,8 +481,10 @@ mod tests {
         let out = folder.0.join("a.nodescope");
         let mut spool = Spool::create(&out, b"opening ", 20).unwrap();
         spool.append(b"on disk, ");
-        let on_disk =
-            std::mem::replace(&mut spool.file, fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let on_disk = std::mem::replace(
+            &mut spool.file,
+            fs::OpenOptions::new().write(true).open("/dev/full").unwrap(),
+        );
         spool.append(b"in memory, ");
         assert!(!spool.is_full());
         spool.append(b"and the last");
@@ -465,12 +495,16 @@ mod tests {
         let said = failure.sentence();
         assert!(said.starts_with("cannot write OUT; the disk is full: the first "), "{said}");
         assert!(
-            said.contains("are kept in") && said.ends_with("a.nodescope.part, and the rest is lost"),
+            said.contains("are kept in")
+                && said.ends_with("a.nodescope.part, and the rest is lost"),
             "{said}"
         );
         assert_eq!(fs::read(&spool.path).unwrap(), b"opening on disk, ");
         fs::remove_file(&spool.path).unwrap();
         let failure = spool.explain(&Failure::failed("cannot write OUT"));
-        assert!(failure.sentence().ends_with("has gone, too: nothing of it is kept"), "{failure:?}");
+        assert!(
+            failure.sentence().ends_with("has gone, too: nothing of it is kept"),
+            "{failure:?}"
+        );
     }
 }

@@ -13,7 +13,8 @@ use crate::text::{duration, plural, thousands, utc};
 /// `nodescope-server-4140-20261115-031502.nodescope`, here.
 pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
+    let is_plain =
+        |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
     let name = name.trim_start_matches('@').replace('/', "-");
     let name: String = name.chars().filter(is_plain).take(30).collect();
     let name = if name.is_empty() { "node" } else { &name };
@@ -62,8 +63,9 @@ pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
 /// Those of a thread that did something: V8 also samples threads that wait.
 fn busy_samples(profile: &Profile) -> u64 {
     let stacks = profile.stacks();
-    let is_idle =
-        |stack: &&StackId| stack.some().is_some_and(|stack| stacks.category[stack.index()] == Category::Idle);
+    let is_idle = |stack: &&StackId| {
+        stack.some().is_some_and(|stack| stacks.category[stack.index()] == Category::Idle)
+    };
     profile.lanes().first().map_or(0, |lane| {
         let all = lane.samples.stack.len();
         (all - lane.samples.stack.iter().filter(is_idle).count()) as u64

@@ -57,7 +57,8 @@ fn counts(profile: &Profile) -> HashMap<FunctionId, u64> {
     for (stack, calls) in lane.samples.stack.iter().zip(&lane.samples.weight) {
         if let Some(stack) = stack.some() {
             let frame = profile.stacks().frame[stack.index()];
-            let count: &mut u64 = counts.entry(profile.frames().function[frame.index()]).or_default();
+            let count: &mut u64 =
+                counts.entry(profile.frames().function[frame.index()]).or_default();
             *count = count.saturating_add(*calls);
         }
     }

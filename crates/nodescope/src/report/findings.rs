@@ -6,7 +6,9 @@ mod stalls;
 
 use profile::{Category, FunctionId, Profile, Role, ThreadId};
 use serde::Serialize;
-use views::{CpuLimit, CpuWait, EventLoop, FEW_SAMPLES, Finding, Findings, Found, LoopGc, Selection, TopKey};
+use views::{
+    CpuLimit, CpuWait, EventLoop, FEW_SAMPLES, Finding, Findings, Found, LoopGc, Selection, TopKey,
+};
 
 use super::loops::{PlaceRow, place, seconds};
 use super::{FunctionRow, caused};
@@ -67,14 +69,17 @@ impl Telling<'_> {
             Finding::CpuLimit(limit) => {
                 (row.kind, row.text) = ("cpu-limit", self.cpu_limit(limit, found.lost_ns));
             }
-            Finding::CpuWait(wait) => (row.kind, row.text) = ("cpu-wait", self.cpu_wait(wait, found.lost_ns)),
+            Finding::CpuWait(wait) => {
+                (row.kind, row.text) = ("cpu-wait", self.cpu_wait(wait, found.lost_ns))
+            }
             Finding::Gc(gc) => (row.kind, row.text) = ("gc", self.gc(gc)),
             Finding::Busy(busy) => (row.kind, row.text) = ("busy-loop", self.busy(busy)),
             Finding::Stalls(group) => {
                 (row.kind, row.text) = ("stalls", self.stalls(group));
                 row.count = Some(group.count);
                 row.place = place(self.profile, group.function);
-                row.waited_for = group.wait.as_ref().map(views::Wait::text).filter(|text| !text.is_empty());
+                row.waited_for =
+                    group.wait.as_ref().map(views::Wait::text).filter(|text| !text.is_empty());
                 row.too_few_samples = group.of_samples < FEW_SAMPLES;
             }
         }
@@ -85,15 +90,21 @@ impl Telling<'_> {
     fn cpu_limit(&self, limit: &CpuLimit, lost_ns: u64) -> Vec<String> {
         let whose = limit.process.and_then(|id| self.profile.process(id).pid);
         let whose = whose.map_or("Held back".to_owned(), |pid| format!("Pid {pid} was held back"));
-        let periods =
-            limit.throttled_share.map(|share| format!("throttled in {:.0} % of periods, ", share * 100.0));
+        let periods = limit
+            .throttled_share
+            .map(|share| format!("throttled in {:.0} % of periods, ", share * 100.0));
         let mut text = vec![format!(
             "{whose} by the CPU limit, not by slow code: {}{} of {}.",
             periods.unwrap_or_default(),
             about(lost_ns),
             about(self.duration_ns)
         )];
-        text.extend(self.part_of_stalls(limit.stalls, limit.all_stalls, limit.longest_ns, "throttling"));
+        text.extend(self.part_of_stalls(
+            limit.stalls,
+            limit.all_stalls,
+            limit.longest_ns,
+            "throttling",
+        ));
         let cpus = limit.limit_millis.map(|millis| format!(" ({} CPU)", f64::from(millis) / 1e3));
         let users = self.largest_users();
         let users = users.map(|users| format!(" Largest users: {users}.")).unwrap_or_default();
@@ -103,13 +114,15 @@ impl Telling<'_> {
 
     fn cpu_wait(&self, wait: &CpuWait, lost_ns: u64) -> Vec<String> {
         let whose = wait.process.and_then(|id| self.profile.process(id).pid);
-        let whose = whose.map_or("Its threads".to_owned(), |pid| format!("The threads of pid {pid}"));
+        let whose =
+            whose.map_or("Its threads".to_owned(), |pid| format!("The threads of pid {pid}"));
         let why = match wait.by_others {
             true => "other programs used them",
             false => "more threads were ready than there were CPUs",
         };
         let (lost, duration) = (about(lost_ns), about(self.duration_ns));
-        let mut text = vec![format!("{whose} together waited {lost} for a CPU in {duration}: {why}.")];
+        let mut text =
+            vec![format!("{whose} together waited {lost} for a CPU in {duration}: {why}.")];
         text.extend(self.part_of_stalls(
             wait.stalls,
             wait.all_stalls,
@@ -120,7 +133,13 @@ impl Telling<'_> {
     }
 
     /// `38 of the loop's 41 stalls (worst 431 ms) were throttling.`
-    fn part_of_stalls(&self, count: usize, all: usize, longest_ns: u64, what: &str) -> Option<String> {
+    fn part_of_stalls(
+        &self,
+        count: usize,
+        all: usize,
+        longest_ns: u64,
+        what: &str,
+    ) -> Option<String> {
         let longest = about(longest_ns);
         match (count, all) {
             (0, _) => None,
@@ -140,7 +159,8 @@ impl Telling<'_> {
         });
         let mut text = vec![format!("Garbage collection took {}.", self.gc_share(gc))];
         text.extend(
-            self.allocator(gc).map(|words| format!("{words} CPU samples do not show what stays alive.")),
+            self.allocator(gc)
+                .map(|words| format!("{words} CPU samples do not show what stays alive.")),
         );
         text.extend(beside);
         text
@@ -153,8 +173,11 @@ impl Telling<'_> {
         match gc.of_time {
             Some(of_time) => {
                 let of_time = rough_percent(of_time, gc.samples);
-                let cpu =
-                    if of_time == of_cpu { String::new() } else { format!(" ({of_cpu} of its CPU time)") };
+                let cpu = if of_time == of_cpu {
+                    String::new()
+                } else {
+                    format!(" ({of_cpu} of its CPU time)")
+                };
                 format!("{of_time} of the time of {whose}{cpu}")
             }
             None => format!("{of_cpu} of the samples of {whose}"),
@@ -166,8 +189,10 @@ impl Telling<'_> {
         let (categories, threads) = (Some(vec![Category::Gc]), Some(vec![gc.thread]));
         let selection = Selection { categories, threads, search: None, ..self.selection.clone() };
         let weights = views::weigh(self.profile, &selection);
-        let caused = caused(self.profile, &weights, &selection, &[Category::App], views::TopBy::Function);
-        let most = caused.into_iter().max_by_key(|(key, weight)| (*weight, std::cmp::Reverse(*key)));
+        let caused =
+            caused(self.profile, &weights, &selection, &[Category::App], views::TopBy::Function);
+        let most =
+            caused.into_iter().max_by_key(|(key, weight)| (*weight, std::cmp::Reverse(*key)));
         let (TopKey::Function(function), weight) = most? else { return None };
         let share = rough_percent(views::share(weight, weights.total), weights.samples);
         Some(format!("{} allocated during {share} of it.", self.named(function)?))
@@ -192,7 +217,10 @@ impl Telling<'_> {
         }
         let one = |row: &FunctionRow| {
             let place = self.place_words(&row.name, row.file.as_deref(), row.line);
-            format!("{place} {}", rough_percent(row.times.caused_share.unwrap_or_default(), self.samples))
+            format!(
+                "{place} {}",
+                rough_percent(row.times.caused_share.unwrap_or_default(), self.samples)
+            )
         };
         Some(self.own.iter().take(3).map(one).collect::<Vec<_>>().join(", "))
     }
@@ -231,7 +259,8 @@ impl Telling<'_> {
         loops.dedup();
         let processes = loops.iter().any(|its| self.profile.thread(*its).process != row.process);
         let tid = row.tid.map(|tid| format!(" {tid}")).unwrap_or_default();
-        let pid = self.profile.process(row.process).pid.map(|pid| format!(" {pid}")).unwrap_or_default();
+        let pid =
+            self.profile.process(row.process).pid.map(|pid| format!(" {pid}")).unwrap_or_default();
         match (loops.len() > 1, processes, row.role == Role::Worker) {
             (false, ..) => "the event loop".to_owned(),
             (_, false, false) => "the main loop".to_owned(),

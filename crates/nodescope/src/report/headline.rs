@@ -14,16 +14,17 @@ pub(super) fn line(profile: &Profile, selection: &Selection, weights: &Weights) 
     let shown = shown(profile, weights);
     let processes: Vec<ProcessRow> = shown.iter().map(|id| identity::row(profile, *id)).collect();
     let is_ours = !meta.way_in.is_empty();
-    let common = |value: &dyn Fn(&ProcessRow) -> Option<String>| {
-        let values: BTreeSet<Option<String>> = processes.iter().map(value).collect();
-        values
-            .into_iter()
-            .next()
-            .flatten()
-            .filter(|first| processes.iter().all(|process| value(process).as_ref() == Some(first)))
-    };
-    let command = || common(&|row| row.command.clone()).or_else(|| meta.command.clone().filter(|_| is_ours));
-    let name = common(&|row| row.app.clone()).or_else(command).unwrap_or_else(|| meta.format.clone());
+    let common =
+        |value: &dyn Fn(&ProcessRow) -> Option<String>| {
+            let values: BTreeSet<Option<String>> = processes.iter().map(value).collect();
+            values.into_iter().next().flatten().filter(|first| {
+                processes.iter().all(|process| value(process).as_ref() == Some(first))
+            })
+        };
+    let command =
+        || common(&|row| row.command.clone()).or_else(|| meta.command.clone().filter(|_| is_ours));
+    let name =
+        common(&|row| row.app.clone()).or_else(command).unwrap_or_else(|| meta.format.clone());
     let mut parts = vec![name];
     match &processes[..] {
         [one] if is_ours => parts.extend(one.pid.map(|pid| format!("pid {pid}"))),
@@ -33,7 +34,9 @@ pub(super) fn line(profile: &Profile, selection: &Selection, weights: &Weights) 
     parts.extend(meta.host.clone().filter(|_| !is_ours));
     let version = meta.node_version.clone().or_else(|| common(&|row| row.node_version.clone()));
     parts.extend(version.map(|version| format!("Node {}", version.trim_start_matches('v'))));
-    parts.extend(common(&|row| row.container.clone()).map(|container| format!("container {container}")));
+    parts.extend(
+        common(&|row| row.container.clone()).map(|container| format!("container {container}")),
+    );
     parts.extend(common(&|row| row.cpu_limit.map(|cpus| format!("limit {cpus} CPU"))));
     parts.extend(when(profile, selection, weights));
     parts.join(" · ")
@@ -57,8 +60,10 @@ fn when(profile: &Profile, selection: &Selection, weights: &Weights) -> Option<S
     let is_timed = weights.lane.is_some_and(|lane| profile.lane(lane).timed);
     let length = duration(views::selected_duration_ns(profile, selection));
     let first_ns = selection.range_ns.as_ref().map_or(0, |range| range.start);
-    let start_ns: Option<u64> = profile.meta().start_unix_ns.as_ref().and_then(|text| text.parse().ok());
+    let start_ns: Option<u64> =
+        profile.meta().start_unix_ns.as_ref().and_then(|text| text.parse().ok());
     let start = start_ns.and_then(|start_ns| start_ns.checked_add(first_ns));
-    let from = start.map(|ns| format!(" from {} UTC", utc_time(ns / 1_000_000_000))).unwrap_or_default();
+    let from =
+        start.map(|ns| format!(" from {} UTC", utc_time(ns / 1_000_000_000))).unwrap_or_default();
     is_timed.then(|| length + &from)
 }

@@ -127,13 +127,17 @@ pub(super) fn loop_row(profile: &Profile, row: &EventLoop) -> LoopRow {
         whose: whose(profile, row.thread),
         watched: row.is_watched,
         watched_s: seconds(row.watched_ns),
-        free: row.polled_ns.filter(|_| row.watched_ns > 0).map(|ns| views::share(ns, row.watched_ns)),
+        free: row
+            .polled_ns
+            .filter(|_| row.watched_ns > 0)
+            .map(|ns| views::share(ns, row.watched_ns)),
         problem: row.problem.some().map(|id| profile.text(id).to_owned()),
     }
 }
 
 pub(super) fn stall_row(profile: &Profile, stall: &Stall) -> StallRow {
-    let spent = |value: fn(&views::Spent) -> u64| stall.spent.as_ref().map(|spent| seconds(value(spent)));
+    let spent =
+        |value: fn(&views::Spent) -> u64| stall.spent.as_ref().map(|spent| seconds(value(spent)));
     let place_of = |id: Option<FunctionId>| id.and_then(|id| place(profile, id));
     let its = place_of(stall.culprit.map(|culprit| culprit.function));
     StallRow {
@@ -177,7 +181,11 @@ pub(super) fn stop_row(profile: &Profile, stop: &Stop) -> StopRow {
     }
 }
 
-pub(super) fn host_row(profile: &Profile, process: profile::ProcessId, times: &HostTimes) -> HostRow {
+pub(super) fn host_row(
+    profile: &Profile,
+    process: profile::ProcessId,
+    times: &HostTimes,
+) -> HostRow {
     HostRow {
         pid: profile.process(process).pid,
         run_s: seconds(times.run_ns),

@@ -74,15 +74,21 @@ fn findings(report: &Report, limit: usize, style: &Style) -> String {
         lines.replace('\n', &format!("\n{}", " ".repeat(INDENT)))
     };
     for (row, finding) in report.findings.iter().take(limit).enumerate() {
-        let (headline, details) =
-            finding.text.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        let (headline, details) = finding
+            .text
+            .split_first()
+            .map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
         let _ = write!(text, "\n{:<INDENT$}{}\n", row + 1, style.bold(&indented(headline)));
         for sentence in details {
             let _ = writeln!(text, "{:INDENT$}{}", "", indented(sentence));
         }
     }
     if let Some(more) = report.findings.len().checked_sub(limit).filter(|more| *more > 0) {
-        let _ = writeln!(text, "{}", style.dim(&format!("   … and {more} more; report -n 0 shows all")));
+        let _ = writeln!(
+            text,
+            "{}",
+            style.dim(&format!("   … and {more} more; report -n 0 shows all"))
+        );
     }
     if !report.closing.is_empty() {
         text.push('\n');
@@ -128,7 +134,11 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
             columns: if report.loops.len() > 1 { STALL_COLUMNS } else { OF_ONE_LOOP },
             rows: report.stalls.iter().map(stall).collect(),
         },
-        Section { title: "Lines", columns: LINE_COLUMNS, rows: report.lines.iter().map(line).collect() },
+        Section {
+            title: "Lines",
+            columns: LINE_COLUMNS,
+            rows: report.lines.iter().map(line).collect(),
+        },
         Section {
             title: "Threads",
             columns: if has_pids(report) { THREAD_COLUMNS } else { WITHOUT_PIDS },
@@ -171,7 +181,8 @@ fn sentences(report: &Report) -> Vec<String> {
 
 /// For how long the recorder stopped the target, and how much of its memory it took.
 fn cost_sentence(cost: &Cost) -> String {
-    let (start, window) = (duration(cost.start_ns.saturating_add(cost.list_ns)), duration(cost.window_ns));
+    let (start, window) =
+        (duration(cost.start_ns.saturating_add(cost.list_ns)), duration(cost.window_ns));
     let windows = plural(cost.windows, "window");
     let moments = match cost.end_ns {
         0 => format!("for {start} when it began, and for at most {window} at each of {windows}"),
@@ -184,7 +195,9 @@ fn cost_sentence(cost: &Cost) -> String {
     };
     let memory = match cost.memory_bytes {
         0..100_000 => String::new(),
-        bytes => format!("; a thread's samples took up to {:.1} MB of its memory", bytes as f64 / 1e6),
+        bytes => {
+            format!("; a thread's samples took up to {:.1} MB of its memory", bytes as f64 / 1e6)
+        }
     };
     format!("Recording stopped it {moments}{memory}.")
 }
@@ -193,10 +206,13 @@ fn cost_sentence(cost: &Cost) -> String {
 fn hidden_kernel(report: &Report) -> Option<String> {
     let seconds = report.losses.hidden_kernel_s;
     let time = duration((seconds * 1e9) as u64);
-    let share = report.losses.cpu_s.filter(|cpu_s| *cpu_s > seconds).map(|cpu_s| percent(seconds / cpu_s));
+    let share =
+        report.losses.cpu_s.filter(|cpu_s| *cpu_s > seconds).map(|cpu_s| percent(seconds / cpu_s));
     let share = share.map(|share| format!(" ({share} of all)")).unwrap_or_default();
     (seconds >= 0.01).then(|| {
-        format!("{time} of CPU time in the kernel{share} is not in these numbers: sudo would show it.")
+        format!(
+            "{time} of CPU time in the kernel{share} is not in these numbers: sudo would show it."
+        )
     })
 }
 
@@ -205,7 +221,9 @@ fn unsampled(report: &Report) -> Option<String> {
     let LossesRow { unsampled_s, cpu_s, .. } = report.losses;
     let share = percent(unsampled_s / cpu_s.filter(|_| unsampled_s > 0.0)?);
     let time = duration((unsampled_s * 1e9) as u64);
-    Some(format!("{time} of the CPU time that was used, {share}, has no sample: what it did is not known."))
+    Some(format!(
+        "{time} of the CPU time that was used, {share}, has no sample: what it did is not known."
+    ))
 }
 
 /// `0.03 cores busy · 89 samples, all frames named, none lost`
@@ -221,7 +239,8 @@ fn quality(report: &Report) -> String {
     if losses.throttled > 0 {
         parts.push(format!("the kernel held sampling back {} times", thousands(losses.throttled)));
     }
-    let cores = report.cores_busy.map(|cores| format!("{cores:.2} cores busy · ")).unwrap_or_default();
+    let cores =
+        report.cores_busy.map(|cores| format!("{cores:.2} cores busy · ")).unwrap_or_default();
     cores + &parts.join(", ")
 }
 
@@ -258,7 +277,9 @@ fn too_few(report: &Report) -> Option<String> {
     report.too_few_samples.then(|| match report.is_part {
         true => format!("{samples} selected: too few to name shares."),
         false => {
-            format!("{samples}: too few to name shares; record {longer}, {faster}, or while it is busy.")
+            format!(
+                "{samples}: too few to name shares; record {longer}, {faster}, or while it is busy."
+            )
         }
     })
 }
@@ -290,7 +311,8 @@ fn missing_map(report: &Report) -> Option<String> {
     let share = count as f64 / report.losses.frames.max(1) as f64;
     (share >= 0.01).then(|| {
         let flags = "--perf-basic-prof --interpreted-frames-native-stack";
-        let or_give = if report.format == "perf.data" { ", or give its map: --perf-map FILE" } else { "" };
+        let or_give =
+            if report.format == "perf.data" { ", or give its map: --perf-map FILE" } else { "" };
         format!("[JIT] is JavaScript without names: start Node with {flags} to see them{or_give}.")
     })
 }
@@ -328,11 +350,16 @@ fn stall(row: &StallRow) -> Vec<Cell> {
     ]
 }
 
-const CATEGORY_COLUMNS: &[Column] =
-    &[Column::Figure("self"), Column::Figure("samples"), Column::Word("category"), Column::Word("")];
+const CATEGORY_COLUMNS: &[Column] = &[
+    Column::Figure("self"),
+    Column::Figure("samples"),
+    Column::Word("category"),
+    Column::Word(""),
+];
 
 fn categories(report: &Report) -> Vec<Vec<Cell>> {
-    let most = report.categories.iter().map(|row| row.times.self_share).fold(f64::MIN_POSITIVE, f64::max);
+    let most =
+        report.categories.iter().map(|row| row.times.self_share).fold(f64::MIN_POSITIVE, f64::max);
     let ran = report.categories.iter().filter(|row| row.times.self_share > 0.0);
     ran.map(|row| {
         let length = (row.times.self_share / most * BAR as f64).ceil() as usize;
@@ -361,8 +388,12 @@ fn own_function(row: &FunctionRow) -> Vec<Cell> {
     cells
 }
 
-const PACKAGE_COLUMNS: &[Column] =
-    &[Column::Figure("caused"), Column::Figure("self"), Column::Figure("total"), Column::Name("package")];
+const PACKAGE_COLUMNS: &[Column] = &[
+    Column::Figure("caused"),
+    Column::Figure("self"),
+    Column::Figure("total"),
+    Column::Name("package"),
+];
 
 fn package(row: &NamedRow) -> Vec<Cell> {
     let mut cells = vec![Cell::new(&caused(&row.times))];
@@ -387,13 +418,22 @@ fn function(row: &FunctionRow) -> Vec<Cell> {
     cells
 }
 
-const CALLS_COLUMNS: &[Column] =
-    &[Column::Figure("calls"), Column::Figure("each"), Column::Name("function"), Column::Path("where")];
+const CALLS_COLUMNS: &[Column] = &[
+    Column::Figure("calls"),
+    Column::Figure("each"),
+    Column::Name("function"),
+    Column::Path("where"),
+];
 
 fn calls(row: &CallsRow) -> Vec<Cell> {
     let each = row.mean_s.map(|seconds| duration((seconds * 1e9) as u64)).unwrap_or_default();
     let place = place_of(row.file.as_deref(), row.line);
-    vec![Cell::new(&thousands(row.calls)), Cell::new(&each), Cell::new(&row.name), Cell::dim(&place)]
+    vec![
+        Cell::new(&thousands(row.calls)),
+        Cell::new(&each),
+        Cell::new(&row.name),
+        Cell::dim(&place),
+    ]
 }
 
 fn place(row: &FunctionRow) -> String {
@@ -409,8 +449,12 @@ pub(super) fn place_of(file: Option<&str>, line: Option<u32>) -> String {
     }
 }
 
-const LINE_COLUMNS: &[Column] =
-    &[Column::Figure("self"), Column::Figure("total"), Column::Figure("samples"), Column::Path("line")];
+const LINE_COLUMNS: &[Column] = &[
+    Column::Figure("self"),
+    Column::Figure("total"),
+    Column::Figure("samples"),
+    Column::Path("line"),
+];
 
 fn line(row: &LineRow) -> Vec<Cell> {
     let mut cells = figures(&row.times);

@@ -84,7 +84,8 @@ struct SourceRow {
 impl Converted {
     fn new(profile: &Profile) -> Result<Self, Failure> {
         let mut bytes = Vec::new();
-        profile::file::write(profile, &mut bytes).map_err(|error| Failure::failed(error.to_string()))?;
+        profile::file::write(profile, &mut bytes)
+            .map_err(|error| Failure::failed(error.to_string()))?;
         let text = |id| profile.text(id).to_owned();
         let row = |source: &profile::Source| SourceRow {
             path: text(source.path),
@@ -169,7 +170,8 @@ impl Catalog {
             input::open_file(file).map(drop)?;
             return Ok(locked(&self.ids).of(file));
         }
-        let profile = input::read(file, &self.reading).map_err(|failure| explain_page(file, failure))?;
+        let profile =
+            input::read(file, &self.reading).map_err(|failure| explain_page(file, failure))?;
         for sentence in input::warnings(&profile) {
             warn(&format!("{}: {sentence}", file.display()));
         }
@@ -233,7 +235,8 @@ impl Catalog {
     }
 
     fn converted(&self, id: &str) -> Result<Arc<Converted>, Refusal> {
-        let unknown = || Refusal::Unknown("there is no such recording, or it is not there any more".into());
+        let unknown =
+            || Refusal::Unknown("there is no such recording, or it is not there any more".into());
         let path = locked(&self.ids).path(id).ok_or_else(unknown)?;
         if let Some(stream) = self.streams.get(&path) {
             return Ok(Arc::clone(stream));
@@ -246,8 +249,10 @@ impl Catalog {
         if let Some(kept) = locked(&self.kept).get(&path, stamp) {
             return Ok(kept);
         }
-        let converted = input::read(&path, &self.reading).and_then(|profile| Converted::new(&profile));
-        let converted = converted.map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))?;
+        let converted =
+            input::read(&path, &self.reading).and_then(|profile| Converted::new(&profile));
+        let converted =
+            converted.map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))?;
         let converted = Arc::new(converted);
         locked(&self.kept).put(&path, stamp, &converted);
         Ok(converted)
@@ -266,12 +271,16 @@ impl Library for Catalog {
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal> {
         let converted = self.converted(id)?;
         let source = converted.sources.get(row);
-        let source = source.ok_or_else(|| Refusal::Unknown("the recording has no such source".into()))?;
+        let source =
+            source.ok_or_else(|| Refusal::Unknown("the recording has no such source".into()))?;
         if let Some(text) = &source.text {
             return Ok(text.clone());
         }
-        let places =
-            MapPlaces { files: &Disk, root: self.reading.names.root.as_deref(), roots: &BTreeMap::new() };
+        let places = MapPlaces {
+            files: &Disk,
+            root: self.reading.names.root.as_deref(),
+            roots: &BTreeMap::new(),
+        };
         let generated = source.generated.as_deref().filter(|_| !self.reading.maps.no_source_maps);
         source_maps::text_of(&source.path, generated, &places, MOST_SOURCE_BYTES).ok_or_else(|| {
             Refusal::Unknown(format!(

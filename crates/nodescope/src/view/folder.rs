@@ -28,8 +28,8 @@ const SURE: &[&str] = &[
 ];
 /// Names that a recording may have, and other files, too. A name without any ending is one of them.
 const MAYBE: &[&str] = &[
-    "data", "txt", "json", "log", "out", "old", "part", "perf", "pb", "prof", "stacks", "trace", "gz", "zst",
-    "zstd",
+    "data", "txt", "json", "log", "out", "old", "part", "perf", "pb", "prof", "stacks", "trace",
+    "gz", "zst", "zstd",
 ];
 const COMPRESSED: &[&str] = &[".gz", ".zst", ".zstd"];
 /// Folders with many files and no recordings.
@@ -60,7 +60,8 @@ pub(super) type Opened = HashMap<PathBuf, (Stamp, bool)>;
 
 /// The recordings in a folder, the newest first.
 pub(super) fn recordings(folder: &Path, opened: &mut Opened) -> Vec<Found> {
-    let mut walk = Walk { opened, entries_left: MOST_ENTRIES, opens_left: MOST_OPENED, found: Vec::new() };
+    let mut walk =
+        Walk { opened, entries_left: MOST_ENTRIES, opens_left: MOST_OPENED, found: Vec::new() };
     walk.enter(folder, 1);
     let mut found = walk.found;
     found.sort_by(|one, other| {

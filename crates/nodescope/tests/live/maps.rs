@@ -83,7 +83,9 @@ impl Maps {
 
     pub fn kind_at(&self, address: u64) -> Kind {
         let mappings = self.mappings.borrow();
-        let Some((start, mapping)) = mappings.range(..=address).next_back() else { return Kind::Unmapped };
+        let Some((start, mapping)) = mappings.range(..=address).next_back() else {
+            return Kind::Unmapped;
+        };
         if address >= mapping.end {
             return Kind::Unmapped;
         }
@@ -129,7 +131,8 @@ impl PerfMap {
     pub fn follow(&mut self) {
         let text = fs::read(&self.path).unwrap_or_default();
         let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else { return };
-        let new = String::from_utf8_lossy(text.get(self.read..=end).unwrap_or_default()).into_owned();
+        let new =
+            String::from_utf8_lossy(text.get(self.read..=end).unwrap_or_default()).into_owned();
         self.read = self.read.max(end + 1);
         for line in new.lines() {
             let mut parts = line.splitn(3, ' ');

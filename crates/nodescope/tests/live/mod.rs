@@ -25,7 +25,8 @@ pub const VERSIONS: [&str; 9] =
 /// The binary of a version, if the cache has it. Set NODESCOPE_CACHE to have the cache elsewhere.
 pub fn node(version: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cache = std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+    let cache =
+        std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
     Some(cache.join(format!("node-{version}/node"))).filter(|path| path.exists())
 }
 
@@ -44,11 +45,16 @@ impl Constants {
                 || VERSION_SYMBOLS.iter().any(|symbol| symbol.as_bytes() == name)
         };
         let found = elf.variables(is_wanted);
-        let mut numbers: Vec<(String, i64)> =
-            found.names().filter_map(|name| Some((name.to_owned(), found.number(name)?.into()))).collect();
+        let mut numbers: Vec<(String, i64)> = found
+            .names()
+            .filter_map(|name| Some((name.to_owned(), found.number(name)?.into())))
+            .collect();
         numbers.sort();
-        let sizes =
-            elf.variable(BYTECODE_SIZES_SYMBOL).bytes(BYTECODE_SIZES_SYMBOL).unwrap_or_default().to_vec();
+        let sizes = elf
+            .variable(BYTECODE_SIZES_SYMBOL)
+            .bytes(BYTECODE_SIZES_SYMBOL)
+            .unwrap_or_default()
+            .to_vec();
         Self { numbers, sizes }
     }
 
@@ -94,8 +100,9 @@ impl Memory for Live {
 
     fn read_many(&self, pieces: &mut [Piece<'_>]) -> Vec<bool> {
         let pieces = pieces.iter_mut();
-        let mut pieces: Vec<sys::remote::Piece<'_>> =
-            pieces.map(|piece| sys::remote::Piece { address: piece.address, out: piece.out }).collect();
+        let mut pieces: Vec<sys::remote::Piece<'_>> = pieces
+            .map(|piece| sys::remote::Piece { address: piece.address, out: piece.out })
+            .collect();
         self.1.set(self.1.get() + 1);
         self.0.read_many(&mut pieces)
     }
@@ -111,10 +118,16 @@ impl Running {
     pub fn start(binary: &Path, flags: &[&str], program: &Path) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("nodescope-live-{}-{number}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("nodescope-live-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let mut command = Command::new(binary);
-        command.args(flags).arg(program).current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .args(flags)
+            .arg(program)
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         Self { child: command.spawn().unwrap(), folder }
     }
 

@@ -74,8 +74,10 @@ impl Fixture {
         };
         let mut reader = Reader::new(self.constants.layout());
         let (frames, found) = name(&mut reader, &recording, sample, &remember);
-        let names: BTreeSet<String> = found.iter().flatten().map(|frame| key(&reader, frame)).collect();
-        let is_whole = found.iter().all(|name| !name.as_ref().is_err_and(|reason| reason.is_loss()));
+        let names: BTreeSet<String> =
+            found.iter().flatten().map(|frame| key(&reader, frame)).collect();
+        let is_whole =
+            found.iter().all(|name| !name.as_ref().is_err_and(|reason| reason.is_loss()));
         if !is_whole || names.is_subset(&self.names) {
             return;
         }
@@ -127,7 +129,13 @@ impl Fixture {
 
 fn key(reader: &Reader, frame: &JsFrame) -> String {
     let function = reader.function(frame.function).unwrap();
-    format!("{}{:?}{:?}{}", function.display_name(), function.script, frame.tier, frame.inlined.len())
+    format!(
+        "{}{:?}{:?}{}",
+        function.display_name(),
+        function.script,
+        frame.tier,
+        frame.inlined.len()
+    )
 }
 
 fn put_count(out: &mut Vec<u8>, count: usize) {
@@ -156,11 +164,14 @@ fn sample_bytes(sample: &Sample, frames: &[Frame], names: &[Result<JsFrame, Reas
     let last = names.iter().rposition(Result::is_ok).unwrap_or(0);
     let around = |fp: u64| (-6i64..2).map(move |word| fp.wrapping_add_signed(word * 8));
     let fps = frames.iter().take(last + 1).filter_map(|frame| frame.fp);
-    let addresses: BTreeSet<u64> = fps.flat_map(around).chain([sample.rsp, sample.rsp + 8]).collect();
+    let addresses: BTreeSet<u64> =
+        fps.flat_map(around).chain([sample.rsp, sample.rsp + 8]).collect();
     let stack = v8::Stack::new(sample.rsp, &sample.stack);
     let words: Vec<(u32, u64)> = addresses
         .into_iter()
-        .filter_map(|address| Some(((address.checked_sub(sample.rsp)?) as u32, stack.word(address)?)))
+        .filter_map(|address| {
+            Some(((address.checked_sub(sample.rsp)?) as u32, stack.word(address)?))
+        })
         .collect();
     let mut out = Vec::new();
     for register in [sample.rip, sample.rsp, sample.rbp, sample.rdi] {

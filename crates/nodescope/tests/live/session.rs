@@ -82,7 +82,9 @@ impl Session {
             self.reader.begin_batch();
             let named: Vec<_> = samples
                 .iter()
-                .map(|sample| name(&mut self.reader, &self.memory, sample, &|at| self.maps.kind_at(at)))
+                .map(|sample| {
+                    name(&mut self.reader, &self.memory, sample, &|at| self.maps.kind_at(at))
+                })
                 .collect();
             time += start.elapsed();
             for (sample, (frames, names)) in samples.iter().zip(&named) {

@@ -43,7 +43,13 @@ pub struct Target {
 }
 
 impl Target {
-    pub fn start(scratch: &Scratch, node: &Path, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
+    pub fn start(
+        scratch: &Scratch,
+        node: &Path,
+        flags: &[&str],
+        text: &str,
+        arguments: &[&str],
+    ) -> Self {
         let script = scratch.file("app.js", text.as_bytes());
         let port = free_port();
         let mut command = Command::new(node);

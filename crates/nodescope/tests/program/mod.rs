@@ -53,10 +53,15 @@ pub fn fails(arguments: &[&str], status: i32, sentence: &str, hint: &str) {
         );
         return;
     }
-    assert!(lines[0].starts_with("nodescope: ") && lines[0].contains(sentence), "{arguments:?}: {said}");
+    assert!(
+        lines[0].starts_with("nodescope: ") && lines[0].contains(sentence),
+        "{arguments:?}: {said}"
+    );
     assert!(lines.len() <= 2, "{arguments:?}: one sentence and one hint: {said}");
     match lines.get(1) {
-        Some(line) => assert!(line.starts_with("hint: ") && line.contains(hint), "{arguments:?}: {said}"),
+        Some(line) => {
+            assert!(line.starts_with("hint: ") && line.contains(hint), "{arguments:?}: {said}")
+        }
         None => assert_eq!(hint, "", "{arguments:?} has no hint: {said}"),
     }
 }
@@ -119,7 +124,8 @@ pub fn without_colours(text: &str) -> String {
 pub fn input(case: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(case);
     let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
-    let is_input = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("input.");
+    let is_input =
+        |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("input.");
     let path = files.filter(is_input).min();
     path.unwrap_or_else(|| panic!("corpus/{case} has no input")).display().to_string()
 }
@@ -134,7 +140,8 @@ pub struct Scratch(pub PathBuf);
 
 impl Scratch {
     pub fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("nodescope-test-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("nodescope-test-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         Self(folder)
     }

@@ -37,7 +37,8 @@ pub const NAMES: &[&str] = &["--perf-basic-prof", "--interpreted-frames-native-s
 pub const RATE: f64 = 999.0;
 
 /// Releases that scripts/install-test-tools.sh fetches: the last of every line, and the first of some.
-const RELEASES: [&str; 7] = ["18.20.8", "20.20.2", "22.0.0", "22.23.3", "24.0.0", "24.21.0", "26.10.0"];
+const RELEASES: [&str; 7] =
+    ["18.20.8", "20.20.2", "22.0.0", "22.23.3", "24.0.0", "24.21.0", "26.10.0"];
 
 /// Those for musl.
 const MUSL_RELEASES: [&str; 2] = ["20.18.0", "24.19.0"];
@@ -50,7 +51,12 @@ impl Running {
     pub fn node(scratch: &Scratch, flags: &[&str], text: &str, arguments: &[&str]) -> Self {
         let script = scratch.file("program.js", text.as_bytes());
         let mut command = Command::new("node");
-        command.args(flags).arg(script).args(arguments).current_dir(&scratch.0).stdout(Stdio::null());
+        command
+            .args(flags)
+            .arg(script)
+            .args(arguments)
+            .current_dir(&scratch.0)
+            .stdout(Stdio::null());
         let running = Self(command.spawn().unwrap());
         wait_for_begin(running.0.id());
         running
@@ -91,7 +97,8 @@ pub fn wait_for_begin(pid: u32) {
     let start = Instant::now();
     let has_begun = || {
         let account = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
-        let used_ns = account.split(' ').next().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let used_ns =
+            account.split(' ').next().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let sleeps = stat.rsplit(") ").next().is_some_and(|rest| !rest.starts_with('R'));
         used_ns > BEGIN_NS || sleeps && start.elapsed() > Duration::from_millis(300)
@@ -122,7 +129,17 @@ pub fn can_record() -> bool {
     let reason = REASON.get_or_init(|| {
         let scratch = Scratch::new("record-probe");
         let out = scratch.path("probe.nodescope");
-        let words = ["record", "-F", "999", "-o", &out, "--", "node", "-e", "for (let i = 0; i < 3e8; i++);"];
+        let words = [
+            "record",
+            "-F",
+            "999",
+            "-o",
+            &out,
+            "--",
+            "node",
+            "-e",
+            "for (let i = 0; i < 3e8; i++);",
+        ];
         let output = nodescope(&words).output().unwrap();
         (!output.status.success()).then(|| stderr(&output))
     });
@@ -146,9 +163,14 @@ pub fn record_command_with(
     out: &str,
 ) -> Output {
     let node = node.display().to_string();
-    let words =
-        [&["record", "-F", "999", "--overwrite", "-o", out], options, &["--", &node], flags, arguments]
-            .concat();
+    let words = [
+        &["record", "-F", "999", "--overwrite", "-o", out],
+        options,
+        &["--", &node],
+        flags,
+        arguments,
+    ]
+    .concat();
     // With --perf-basic-prof V8 leaves a log in the current folder, too.
     let folder = Path::new(out).parent().unwrap();
     let output = nodescope(&words).current_dir(folder).output().unwrap();
@@ -182,10 +204,16 @@ pub fn cache() -> PathBuf {
         .map_or_else(|| Path::new(&home).join(".cache/nodescope"), PathBuf::from)
 }
 
-fn fetched(releases: &[&'static str], path: impl Fn(&str) -> String) -> Vec<(&'static str, PathBuf)> {
+fn fetched(
+    releases: &[&'static str],
+    path: impl Fn(&str) -> String,
+) -> Vec<(&'static str, PathBuf)> {
     let path = |release: &str| cache().join(path(release));
     let runs = |release: &&&str| {
-        Command::new(path(release)).arg("--version").output().is_ok_and(|output| output.status.success())
+        Command::new(path(release))
+            .arg("--version")
+            .output()
+            .is_ok_and(|output| output.status.success())
     };
     let (there, missing): (Vec<&&str>, Vec<&&str>) = releases.iter().partition(runs);
     if !missing.is_empty() {
@@ -249,7 +277,8 @@ impl Folded {
     pub fn under(&self, caller: &str, part: &str) -> f64 {
         self.count(|stack| {
             let mut frames = stack.iter();
-            frames.any(|frame| is_function(frame, caller)) && frames.any(|frame| frame.contains(part))
+            frames.any(|frame| is_function(frame, caller))
+                && frames.any(|frame| frame.contains(part))
         })
     }
 
@@ -281,7 +310,8 @@ pub fn copy_program(root: &str, program: &str, place: &str) -> bool {
     let Ok(libraries) = Command::new("ldd").arg(program).output() else { return false };
     let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
     let mut paths = libraries.split_whitespace().filter(|word| word.starts_with('/'));
-    paths.all(|path| copy(path, &format!("{root}{path}"))) && copy(program, &format!("{root}{place}"))
+    paths.all(|path| copy(path, &format!("{root}{path}")))
+        && copy(program, &format!("{root}{place}"))
 }
 
 /// The real file of the installed Node.

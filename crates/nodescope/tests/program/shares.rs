@@ -49,10 +49,13 @@ pub fn shares_are_right(release: &str, node: &Path, flags: &[&str]) {
     for ((name, used), count) in FUNCTIONS.iter().zip(clock).zip(counts) {
         let (p, found) = (used / clock.iter().sum::<f64>(), count / n);
         println!("{what}: {name} is {p:.4} by its own clock, {found:.4} of {n} samples");
-        assert!((found - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt(), "{what}: {name}: {found}, not {p}");
+        assert!(
+            (found - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt(),
+            "{what}: {name}: {found}, not {p}"
+        );
     }
-    let leaf =
-        folded.count(|stack| stack.last().is_some_and(|frame| is_function(frame, "alone"))) / counts[2];
+    let leaf = folded.count(|stack| stack.last().is_some_and(|frame| is_function(frame, "alone")))
+        / counts[2];
     assert!(leaf > 0.9, "{what}: the loop is the leaf of {leaf} of its function");
 }
 
@@ -160,9 +163,16 @@ impl Reach {
     fn text(&self) -> String {
         let mut losers: Vec<(&String, &f64)> = self.losers.iter().collect();
         losers.sort_by(|one, other| other.1.total_cmp(one.1));
-        let losers =
-            losers.iter().take(8).map(|(name, weight)| format!("{:.2} % {name}", *weight * 100.0 / self.all));
+        let losers = losers
+            .iter()
+            .take(8)
+            .map(|(name, weight)| format!("{:.2} % {name}", *weight * 100.0 / self.all));
         let losers: Vec<String> = losers.collect();
-        format!("{:.2} % of {:.0} [{}]", self.share() * 100.0, self.all * RATE / 1e9, losers.join(", "))
+        format!(
+            "{:.2} % of {:.0} [{}]",
+            self.share() * 100.0,
+            self.all * RATE / 1e9,
+            losers.join(", ")
+        )
     }
 }

@@ -8,8 +8,8 @@ use crate::meta::{Losses, Unclosed};
 use crate::model::Profile;
 use crate::originals::{OriginalFunction, Originals};
 use crate::tables::{
-    Frame, Function, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, Process, Sample, Second, Source,
-    Thread,
+    Frame, Function, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, Process, Sample, Second,
+    Source, Thread,
 };
 
 /// Where each row of the other profile went.
@@ -46,10 +46,8 @@ pub(super) fn copy_with(other: &Profile, originals: &Originals) -> Builder {
     builder.set_origin_ns(0);
     let moved = append_tables(&mut builder, other, Joining::default(), originals);
     let mut meta = other.meta.clone();
-    meta.losses.unclosed = meta.losses.unclosed.map(|Unclosed { thread, stack, weight }| Unclosed {
-        thread: moved.threads[thread.index()],
-        stack: moved.stack(stack),
-        weight,
+    meta.losses.unclosed = meta.losses.unclosed.map(|Unclosed { thread, stack, weight }| {
+        Unclosed { thread: moved.threads[thread.index()], stack: moved.stack(stack), weight }
     });
     *builder.meta() = meta;
     builder
@@ -107,7 +105,12 @@ impl Moved {
 }
 
 /// Everything that a frame refers to, and the frames.
-fn append_functions(builder: &mut Builder, other: &Profile, moved: &mut Moved, originals: &Originals) {
+fn append_functions(
+    builder: &mut Builder,
+    other: &Profile,
+    moved: &mut Moved,
+    originals: &Originals,
+) {
     for row in &other.sources {
         // A source map's row may refer to a later one: such a reference is dropped rather than guessed.
         let generated = row.generated.some().filter(|id| id.index() < moved.sources.len());
@@ -155,7 +158,11 @@ fn append_functions(builder: &mut Builder, other: &Profile, moved: &mut Moved, o
 }
 
 /// `generated` is the function as it was recorded.
-fn original_function(builder: &mut Builder, original: &OriginalFunction, generated: Function) -> Function {
+fn original_function(
+    builder: &mut Builder,
+    original: &OriginalFunction,
+    generated: Function,
+) -> Function {
     let OriginalFunction { name, path, line, column, package, .. } = original;
     Function {
         name: builder.string(name),
@@ -184,7 +191,11 @@ fn append_threads(builder: &mut Builder, other: &Profile, moved: &mut Moved, nam
     }
     for row in &other.threads {
         let process = moved.processes[row.process.index()];
-        moved.threads.push(builder.thread(Thread { process, name: moved.string(row.name), ..*row }));
+        moved.threads.push(builder.thread(Thread {
+            process,
+            name: moved.string(row.name),
+            ..*row
+        }));
     }
 }
 
@@ -203,7 +214,8 @@ fn append_samples(builder: &mut Builder, other: &Profile, moved: &Moved, later_n
     for id in other.markers.ids() {
         let row = other.markers.row(id);
         let thread = moved.threads[row.thread.index()];
-        let (start_ns, end_ns) = (row.start_ns.saturating_add(later_ns), row.end_ns.saturating_add(later_ns));
+        let (start_ns, end_ns) =
+            (row.start_ns.saturating_add(later_ns), row.end_ns.saturating_add(later_ns));
         builder.marker(Marker { thread, text: moved.string(row.text), start_ns, end_ns, ..row });
     }
     for id in other.off_cpu.ids() {

@@ -37,7 +37,8 @@ fn main_span(sorted_ns: &[u64]) -> Option<(u64, u64)> {
         if let Some((start, _)) = earlier.filter(|(_, end)| !is_far(start_ns - end, length_ns)) {
             start_ns = start;
             before.pop();
-        } else if let Some((_, end)) = later.filter(|(start, _)| !is_far(start - end_ns, length_ns)) {
+        } else if let Some((_, end)) = later.filter(|(start, _)| !is_far(start - end_ns, length_ns))
+        {
             end_ns = end;
             after.pop();
         } else {
@@ -74,7 +75,8 @@ impl Builder {
     /// All times of samples, if they are not close together anyway.
     fn sorted_times(&self) -> Option<Vec<u64>> {
         let lanes = self.profile.lanes.iter().filter(|lane| lane.timed);
-        let mut times_ns: Vec<u64> = lanes.flat_map(|lane| lane.samples.time_ns.iter().copied()).collect();
+        let mut times_ns: Vec<u64> =
+            lanes.flat_map(|lane| lane.samples.time_ns.iter().copied()).collect();
         let (first, last) = (times_ns.iter().min()?, times_ns.iter().max()?);
         if last - first < LONG_GAP_NS {
             return None;

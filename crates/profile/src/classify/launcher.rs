@@ -47,9 +47,14 @@ mod tests {
         ] {
             assert!(is_launcher(command), "{command}");
         }
-        for command in
-            ["node server.js npm", "node /srv/npm/server.js", "vitest run", "python3 npm", "", "node"]
-        {
+        for command in [
+            "node server.js npm",
+            "node /srv/npm/server.js",
+            "vitest run",
+            "python3 npm",
+            "",
+            "node",
+        ] {
             assert!(!is_launcher(command), "{command}");
         }
     }

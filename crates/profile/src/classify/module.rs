@@ -102,7 +102,8 @@ fn is_kernel_file(module: &str, file: &str) -> bool {
 
 /// `xfs.ko`, compressed or not.
 fn is_kernel_module(file: &str) -> bool {
-    let file = [".xz", ".zst", ".gz"].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
+    let file =
+        [".xz", ".zst", ".gz"].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
     file.ends_with(".ko")
 }
 

@@ -44,7 +44,11 @@ fn category_of_homeless(symbol: &str) -> Category {
         return Category::Libuv;
     }
     let is_node_thread = || role_of_thread(symbol, Some(true)).is_some();
-    find(HOMELESS, symbol).unwrap_or(if is_node_thread() { Category::NodeCore } else { Category::Unknown })
+    find(HOMELESS, symbol).unwrap_or(if is_node_thread() {
+        Category::NodeCore
+    } else {
+        Category::Unknown
+    })
 }
 
 /// libuv's pool threads run a static function of this plain name.

@@ -60,7 +60,10 @@ fn stored<'a>(first: &'a str, rest: &'a str) -> Option<&'a str> {
 
 /// `node_modules/foo.js` is a package of one file.
 fn without_ending(file: &str) -> &str {
-    [".js", ".cjs", ".mjs", ".node"].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file)
+    [".js", ".cjs", ".mjs", ".node"]
+        .iter()
+        .find_map(|ending| file.strip_suffix(ending))
+        .unwrap_or(file)
 }
 
 #[cfg(test)]
@@ -87,7 +90,10 @@ mod tests {
             ("/srv/node_modules/single.js", Some("single")),
             ("/srv/node_modules/left pad/index.js", Some("left pad")),
             ("/srv/node_modules/.pnpm/ms@2.1.3/node_modules/ms/index.js", Some("ms")),
-            ("/srv/node_modules/.pnpm/@babel+core@7.0.0/node_modules/@babel/core/x.js", Some("@babel/core")),
+            (
+                "/srv/node_modules/.pnpm/@babel+core@7.0.0/node_modules/@babel/core/x.js",
+                Some("@babel/core"),
+            ),
             ("/srv/node_modules/.bun/ms@2.1.3/node_modules/ms/index.js", Some("ms")),
             ("/srv/node_modules/.store/ms-npm-2.1.3-81ff3cfac1/package/index.js", Some("ms")),
             ("/srv/node_modules/.prisma/client/index.js", Some(".prisma")),

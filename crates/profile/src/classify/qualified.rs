@@ -66,7 +66,9 @@ impl Qualified {
                 b'>' if depth > 0 => depth -= 1,
                 _ if depth > 0 => {}
                 b'>' | b',' if !self.ends_with("operator") => return, // a template's argument ends here
-                b'(' if symbol[position..].starts_with(ANONYMOUS) => position += ANONYMOUS.len() - 1,
+                b'(' if symbol[position..].starts_with(ANONYMOUS) => {
+                    position += ANONYMOUS.len() - 1
+                }
                 b'(' => return,
                 b' ' if self.ends_with("operator") => return,
                 b' ' if matches!(symbol.get(position + 1), Some(b'[' | b'>')) => return, // [clone .cold]
@@ -142,10 +144,22 @@ mod tests {
             ("v8::internal::(anonymous namespace)::Invoke", "v8::internal::Invoke"),
             ("_ZThn32_N4node15LibuvStreamWrap9ReadStartEv", "node::LibuvStreamWrap::ReadStart"),
             ("_ZTv0_n24_N4node3FooD1Ev", "node::Foo"),
-            ("non-virtual thunk to node::LibuvStreamWrap::ReadStart()", "node::LibuvStreamWrap::ReadStart"),
-            ("_ZZN4node15LibuvStreamWrap9ReadStartEvENUlvE_4_FUNEv", "node::LibuvStreamWrap::ReadStart"),
-            ("node::LibuvStreamWrap::ReadStart()::{lambda(int)#2}::_FUN", "node::LibuvStreamWrap::ReadStart"),
-            ("void v8::internal::Visit<v8::internal::compiler::A, (B)2>(int)", "v8::internal::Visit"),
+            (
+                "non-virtual thunk to node::LibuvStreamWrap::ReadStart()",
+                "node::LibuvStreamWrap::ReadStart",
+            ),
+            (
+                "_ZZN4node15LibuvStreamWrap9ReadStartEvENUlvE_4_FUNEv",
+                "node::LibuvStreamWrap::ReadStart",
+            ),
+            (
+                "node::LibuvStreamWrap::ReadStart()::{lambda(int)#2}::_FUN",
+                "node::LibuvStreamWrap::ReadStart",
+            ),
+            (
+                "void v8::internal::Visit<v8::internal::compiler::A, (B)2>(int)",
+                "v8::internal::Visit",
+            ),
             (
                 "v8::internal::MarkingVisitorBase<v8::internal::X<int> >::Visit",
                 "v8::internal::MarkingVisitorBase::Visit",

@@ -10,7 +10,9 @@ pub fn role_of_thread(name: &str, is_main_thread: Option<bool>) -> Option<Role> 
     let role = match THREADS.iter().find(|(start, _)| name.starts_with(start)) {
         Some((_, role)) => *role,
         // The name of every thread, so the position must tell. pm2 appends the script: `node /srv/app.js`.
-        None => return (is_main_thread? && is_node_program(first_word(name))).then_some(Role::MainLoop),
+        None => {
+            return (is_main_thread? && is_node_program(first_word(name))).then_some(Role::MainLoop);
+        }
     };
     (role != Role::MainLoop || is_main_thread != Some(false)).then_some(role)
 }

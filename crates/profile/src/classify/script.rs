@@ -47,8 +47,9 @@ fn category_of_bundled(source: &str) -> Option<Category> {
     if source.starts_with("../") {
         return Some(Category::Dependency);
     }
-    let (_, rest) =
-        source.split_once("://").filter(|(scheme, _)| matches!(*scheme, "webpack" | "turbopack"))?;
+    let (_, rest) = source
+        .split_once("://")
+        .filter(|(scheme, _)| matches!(*scheme, "webpack" | "turbopack"))?;
     let (_, path) = rest.split_once('/')?;
     match path {
         path if path.starts_with("../") => Some(Category::Dependency),
@@ -226,7 +227,11 @@ mod tests {
             ("/srv/node_modules_backup/x.js", App, None),
         ];
         for (source, category, package) in rows {
-            assert_eq!(class_of(source), Class { category: *category, package: *package }, "{source}");
+            assert_eq!(
+                class_of(source),
+                Class { category: *category, package: *package },
+                "{source}"
+            );
         }
     }
 }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ChunkError;
 use crate::category::{Category, Tier};
-use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId};
+use crate::ids::{
+    FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
+};
 use crate::tables::{MarkerKind, TurnKind};
 
 /// Where a column's bytes stand.
@@ -183,12 +185,17 @@ impl<'a> Reader<'a> {
         if lengths.fold(0, u64::saturating_add) > bytes.len() as u64 {
             return Err(ChunkError::Directory);
         }
-        Ok(Self { directory: directory.iter().map(|entry| (entry.name.as_str(), entry)).collect(), bytes })
+        Ok(Self {
+            directory: directory.iter().map(|entry| (entry.name.as_str(), entry)).collect(),
+            bytes,
+        })
     }
 
     /// Whether any column of a table is there: files of before it was invented have none.
     pub(super) fn has_table(&self, prefix: &str) -> bool {
-        self.directory.keys().any(|name| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.')))
+        self.directory
+            .keys()
+            .any(|name| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.')))
     }
 
     pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {

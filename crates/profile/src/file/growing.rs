@@ -55,14 +55,16 @@ impl Growing {
         payloads.extend(more::encode(&news, changed, self.told.lanes)?);
         self.told = self.builder.counts();
         self.told_meta = meta;
-        let chunks: io::Result<Vec<Vec<u8>>> = payloads.iter().map(|payload| self.seal(payload)).collect();
+        let chunks: io::Result<Vec<Vec<u8>>> =
+            payloads.iter().map(|payload| self.seal(payload)).collect();
         Ok(chunks?.concat())
     }
 
     fn seal(&mut self, payload: &[u8]) -> io::Result<Vec<u8>> {
         let stored = self.deflate(payload)?;
         let length = |bytes: &[u8]| {
-            let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "a chunk of more than 4 GB");
+            let too_long =
+                || io::Error::new(io::ErrorKind::InvalidInput, "a chunk of more than 4 GB");
             u32::try_from(bytes.len()).map(u32::to_le_bytes).map_err(|_| too_long())
         };
         let checksum = crc32fast::hash(&stored).to_le_bytes();

@@ -10,7 +10,8 @@ use crate::meta::Meta;
 use crate::model::Profile;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Functions, Lane, LineTicks, Markers, Module, Process, Samples, Source, Stacks, Thread, Unit,
+    Frames, Functions, Lane, LineTicks, Markers, Module, Process, Samples, Source, Stacks, Thread,
+    Unit,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -66,8 +67,9 @@ pub(super) fn encode(profile: &Profile) -> serde_json::Result<Vec<u8>> {
 }
 
 pub(super) fn decode(payload: &[u8]) -> Result<Profile, ChunkError> {
-    let length =
-        u64_at(payload, 0).and_then(|length| usize::try_from(length).ok()).ok_or(ChunkError::CutOff)?;
+    let length = u64_at(payload, 0)
+        .and_then(|length| usize::try_from(length).ok())
+        .ok_or(ChunkError::CutOff)?;
     let end = length.checked_add(8).ok_or(ChunkError::CutOff)?;
     let header: Header = serde_json::from_slice(payload.get(8..end).ok_or(ChunkError::CutOff)?)?;
     let bytes = payload.get(end.next_multiple_of(8)..).unwrap_or_default();
@@ -115,8 +117,9 @@ impl LaneHeader {
 }
 
 fn read_lanes(headers: &[LaneHeader], reader: &Reader<'_>) -> Result<Vec<Lane>, ChunkError> {
-    let lane =
-        |(index, header): (usize, &LaneHeader)| Ok(header.lane(Samples::read(&lane_prefix(index), reader)?));
+    let lane = |(index, header): (usize, &LaneHeader)| {
+        Ok(header.lane(Samples::read(&lane_prefix(index), reader)?))
+    };
     headers.iter().enumerate().map(lane).collect()
 }
 

@@ -83,7 +83,10 @@ impl Joined {
             let taken = usize::try_from(self.stream.total_in() - before_in).unwrap_or(usize::MAX);
             stored = stored.get(taken..).unwrap_or_default();
             let stands_still = taken == 0 && payload.len() == before_out;
-            if payload.len() > length || status == Status::StreamEnd || (stands_still && !stored.is_empty()) {
+            if payload.len() > length
+                || status == Status::StreamEnd
+                || (stands_still && !stored.is_empty())
+            {
                 return Err(ChunkError::Length);
             }
             if stored.is_empty() && payload.len() < payload.capacity() {
@@ -124,16 +127,28 @@ impl Joined {
         Ok(())
     }
 
-    fn check_again(&self, rows: &Profile, again: &Again, counts: &Counts) -> Result<(), CheckError> {
+    fn check_again(
+        &self,
+        rows: &Profile,
+        again: &Again,
+        counts: &Counts,
+    ) -> Result<(), CheckError> {
         let known = &self.profile;
         let loops = known.loops.len() + rows.loops.len();
         let long_turns = known.long_turns.len() + rows.long_turns.len();
         let off_cpu = known.off_cpu.len() + rows.off_cpu.len();
         let row = |id: &RowId| id.0;
-        again.processes.iter().try_for_each(|id| exists("processes", "row", id.0, counts.processes))?;
+        again
+            .processes
+            .iter()
+            .try_for_each(|id| exists("processes", "row", id.0, counts.processes))?;
         again.threads.iter().try_for_each(|id| exists("threads", "row", id.0, counts.threads))?;
         again.loops.iter().map(row).try_for_each(|id| exists("loops", "row", id, loops))?;
-        again.long_turns.iter().map(row).try_for_each(|id| exists("long turns", "row", id, long_turns))?;
+        again
+            .long_turns
+            .iter()
+            .map(row)
+            .try_for_each(|id| exists("long turns", "row", id, long_turns))?;
         again.off_cpu.iter().map(row).try_for_each(|id| exists("off-CPU times", "row", id, off_cpu))
     }
 
@@ -194,7 +209,12 @@ fn replace(known: &mut Profile, again: Again) {
     }
 }
 
-fn exists(table: &'static str, column: &'static str, id: u32, limit: usize) -> Result<(), CheckError> {
+fn exists(
+    table: &'static str,
+    column: &'static str,
+    id: u32,
+    limit: usize,
+) -> Result<(), CheckError> {
     if (id as usize) < limit {
         return Ok(());
     }

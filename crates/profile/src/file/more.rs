@@ -77,7 +77,8 @@ impl AgainHeader {
 
 impl Header {
     fn is_empty(&self) -> bool {
-        let Self { meta, strings, sources, modules, processes, threads, lanes, tables, again } = self;
+        let Self { meta, strings, sources, modules, processes, threads, lanes, tables, again } =
+            self;
         let has_rows = !(strings.is_empty() && sources.is_empty() && modules.is_empty());
         let has_threads = !(processes.is_empty() && threads.is_empty() && lanes.is_empty());
         meta.is_null() && !has_rows && !has_threads && tables.is_empty() && again.is_empty()
@@ -112,7 +113,12 @@ pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> io::Result<Optio
         lanes: rows.lanes.iter().skip(lanes).map(LaneHeader::of).collect(),
         tables: tables.directory,
         again: AgainHeader {
-            processes: again.processes.iter().map(|id| id.0).zip(again.rows.processes.clone()).collect(),
+            processes: again
+                .processes
+                .iter()
+                .map(|id| id.0)
+                .zip(again.rows.processes.clone())
+                .collect(),
             threads: again.threads.iter().map(|id| id.0).zip(again.rows.threads.clone()).collect(),
             tables: changed.directory,
         },
@@ -153,7 +159,8 @@ fn cut(text: &str) -> &str {
 /// Never one that the reader would refuse.
 fn payload(header: &Header, columns: &[u8]) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(header)?;
-    let too_long = || io::Error::new(io::ErrorKind::InvalidInput, ChunkError::LongHeader(json.len()));
+    let too_long =
+        || io::Error::new(io::ErrorKind::InvalidInput, ChunkError::LongHeader(json.len()));
     let length = u32::try_from(json.len()).ok().filter(|_| json.len() <= LONGEST_HEADER);
     Ok([&length.ok_or_else(too_long)?.to_le_bytes()[..], &json, columns].concat())
 }
@@ -203,7 +210,9 @@ pub(super) fn decode(payload: &[u8], most_bytes: &mut u64) -> Result<Piece, Chun
     let samples = unpack_samples(&tables, most_bytes)?;
     let mut rows = unpack_rows(&tables, most_bytes)?;
     let mut again = unpack_again(&changed, most_bytes)?;
-    let Header { meta, strings, sources, modules, processes, threads, lanes, again: retold, .. } = header;
+    let Header {
+        meta, strings, sources, modules, processes, threads, lanes, again: retold, ..
+    } = header;
     for text in &strings {
         rows.strings.push(text);
     }
@@ -231,7 +240,10 @@ fn unpack_rows(packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Profile, Chu
     })
 }
 
-fn unpack_samples(packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Vec<(LaneId, Samples)>, ChunkError> {
+fn unpack_samples(
+    packed: &Packed<'_>,
+    most_bytes: &mut u64,
+) -> Result<Vec<(LaneId, Samples)>, ChunkError> {
     let lane = |(number, table): (&str, &_)| {
         // `00` and `+0` are other names, not lane 0 once more.
         let id = number.parse().ok().filter(|id: &u32| id.to_string() == number);

@@ -41,7 +41,8 @@ impl InPieces for OffCpuTimes {
 pub(super) fn write(rows: &OffCpuTimes, out: &mut Writer) {
     let starts_us: Vec<u64> = rows.start_ns.iter().map(|ns| ns / 1000).collect();
     let before = std::iter::once(&0).chain(&starts_us);
-    let deltas: Vec<u64> = starts_us.iter().zip(before).map(|(us, last)| us.saturating_sub(*last)).collect();
+    let deltas: Vec<u64> =
+        starts_us.iter().zip(before).map(|(us, last)| us.saturating_sub(*last)).collect();
     let lengths: Vec<u64> = rows.length_ns.iter().map(|ns| ns / 1000).collect();
     out.column(THREAD.into(), &rows.thread);
     out.column(DELTA.into(), &deltas);

@@ -40,14 +40,20 @@ impl Packer {
             put(number.wrapping_sub(last), &mut self.bytes);
             last = number;
         }
-        self.directory.last_mut().into_iter().for_each(|table| table.deltas.push(column.to_owned()));
+        self.directory
+            .last_mut()
+            .into_iter()
+            .for_each(|table| table.deltas.push(column.to_owned()));
     }
 
     pub(super) fn values<V: Value>(&mut self, column: &str, values: &[V]) {
         for value in values {
             put(value.number(), &mut self.bytes);
         }
-        self.directory.last_mut().into_iter().for_each(|table| table.values.push(column.to_owned()));
+        self.directory
+            .last_mut()
+            .into_iter()
+            .for_each(|table| table.values.push(column.to_owned()));
     }
 }
 
@@ -107,10 +113,14 @@ struct PackedColumn<'a> {
 
 impl<'a> Packed<'a> {
     /// Finds the columns, also of tables that this version does not know, and takes their bytes off the front.
-    pub(super) fn new(directory: &'a [TableEntry], bytes: &mut &'a [u8]) -> Result<Self, ChunkError> {
+    pub(super) fn new(
+        directory: &'a [TableEntry],
+        bytes: &mut &'a [u8],
+    ) -> Result<Self, ChunkError> {
         let mut packed = Self::default();
         for entry in directory {
-            let mut table = PackedTable { name: &entry.name, rows: entry.rows, ..PackedTable::default() };
+            let mut table =
+                PackedTable { name: &entry.name, rows: entry.rows, ..PackedTable::default() };
             let deltas = entry.deltas.iter().map(|name| (name, true));
             for (name, has_deltas) in deltas.chain(entry.values.iter().map(|name| (name, false))) {
                 let bytes = take_column(bytes, entry.rows).ok_or(ChunkError::Directory)?;
@@ -131,7 +141,10 @@ impl<'a> Packed<'a> {
     }
 
     /// The tables whose names begin with `prefix`, with the rest of each name.
-    pub(super) fn tables_of(&self, prefix: &str) -> impl Iterator<Item = (&'a str, &PackedTable<'a>)> {
+    pub(super) fn tables_of(
+        &self,
+        prefix: &str,
+    ) -> impl Iterator<Item = (&'a str, &PackedTable<'a>)> {
         let tables = self.tables.iter().filter(|(_, table)| table.rows > 0);
         tables.filter_map(move |(name, table)| Some((name.strip_prefix(prefix)?, table)))
     }
@@ -176,7 +189,9 @@ mod tests {
 
     #[test]
     fn numbers_survive() {
-        for number in [0, 1, -1, 63, 64, -64, -65, 8191, 8192, i64::MAX, i64::MIN, 1 << 62, u32::MAX.into()] {
+        for number in
+            [0, 1, -1, 63, 64, -64, -65, 8191, 8192, i64::MAX, i64::MIN, 1 << 62, u32::MAX.into()]
+        {
             let mut bytes = Vec::new();
             put(number, &mut bytes);
             let mut rest = &bytes[..];

@@ -61,7 +61,9 @@ pub(super) fn keep_known(patch: &mut Value, template: &Value) -> bool {
     let Value::Object(known) = template else { return true };
     let Value::Object(patch) = patch else { return patch.is_null() };
     patch.retain(|key, _| known.is_empty() || known.contains_key(key));
-    patch.iter_mut().all(|(key, value)| known.get(key).is_none_or(|template| keep_known(value, template)))
+    patch
+        .iter_mut()
+        .all(|(key, value)| known.get(key).is_none_or(|template| keep_known(value, template)))
 }
 
 /// What a value or a key takes in a tree of JSON, without its text.
@@ -70,7 +72,9 @@ const NODE_BYTES: usize = 96;
 /// What a value takes in memory.
 pub(super) fn memory_bytes(value: &Value) -> usize {
     let inside: usize = match value {
-        Value::Object(map) => map.iter().map(|(key, value)| key_bytes(key) + memory_bytes(value)).sum(),
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| key_bytes(key) + memory_bytes(value)).sum()
+        }
         Value::Array(list) => list.iter().map(memory_bytes).sum(),
         Value::String(text) => text.len(),
         _ => 0,
@@ -84,10 +88,15 @@ fn key_bytes(key: &str) -> usize {
 
 /// What of [`memory_bytes`] of the patch is not new: what it replaces, merges with or takes away.
 pub(super) fn freed_bytes(target: &Value, patch: &Value) -> usize {
-    let (Value::Object(old), Value::Object(patch)) = (target, patch) else { return memory_bytes(target) };
+    let (Value::Object(old), Value::Object(patch)) = (target, patch) else {
+        return memory_bytes(target);
+    };
     let of_key = |(key, value): (&String, &Value)| {
         let old = old.get(key)?;
-        Some(key_bytes(key) + if value.is_null() { memory_bytes(old) } else { freed_bytes(old, value) })
+        Some(
+            key_bytes(key)
+                + if value.is_null() { memory_bytes(old) } else { freed_bytes(old, value) },
+        )
     };
     patch.iter().filter_map(of_key).sum::<usize>() + NODE_BYTES
 }
@@ -126,7 +135,10 @@ mod tests {
         assert!(keep_known(&mut patch, &template));
         assert_eq!(patch, json!({"a": [2], "b": {"c": 1}, "e": {"any": 1}}));
         assert!(keep_known(&mut json!({"b": null}), &template));
-        assert!(!keep_known(&mut json!({"b": [1]}), &template) && !keep_known(&mut json!([]), &template));
+        assert!(
+            !keep_known(&mut json!({"b": [1]}), &template)
+                && !keep_known(&mut json!([]), &template)
+        );
         assert_eq!(difference(&states[1], &states[2]), json!({"b": {"c": 3}}));
         assert_eq!(without_nulls(&difference(&states[2], &states[3])), json!({"b": {"d": [1, 2]}}));
     }

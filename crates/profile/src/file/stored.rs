@@ -4,8 +4,8 @@ use super::ChunkError;
 use super::columns::{Reader, Writer};
 use super::packed::{Packed, PackedTable, Packer};
 use crate::tables::{
-    Frame, Frames, Function, Functions, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops, Marker,
-    Markers, Sample, Samples, Second, Seconds, Stack, Stacks,
+    Frame, Frames, Function, Functions, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops,
+    Marker, Markers, Sample, Samples, Second, Seconds, Stack, Stacks,
 };
 
 /// A table as whole profiles have it.
@@ -33,7 +33,9 @@ pub(super) trait InPieces: Sized + Default {
     }
 
     fn unpack(table: &str, packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Self, ChunkError> {
-        packed.table(table).map_or_else(|| Ok(Self::default()), |table| Self::unpack_table(table, most_bytes))
+        packed
+            .table(table)
+            .map_or_else(|| Ok(Self::default()), |table| Self::unpack_table(table, most_bytes))
     }
 
     /// Takes what its rows become from `most_bytes`, before any room is made for them.

@@ -2,9 +2,9 @@
 //! sample.
 
 use profile::{
-    Builder, FrameId, Function, FunctionId, LaneId, LaneInfo, LongTurn, Loop, Marker, ModuleId, OffCpuTime,
-    Process, ProcessId, Profile, RowId, Sample, Samples, Second, SourceId, StackId, StringId, Thread,
-    ThreadId,
+    Builder, FrameId, Function, FunctionId, LaneId, LaneInfo, LongTurn, Loop, Marker, ModuleId,
+    OffCpuTime, Process, ProcessId, Profile, RowId, Sample, Samples, Second, SourceId, StackId,
+    StringId, Thread, ThreadId,
 };
 
 /// One telling, into one builder.
@@ -36,12 +36,17 @@ impl<'a> Replay<'a> {
         let from = self.from;
         let now = |time_ns: u64| (from_ns..until_ns).contains(&time_ns);
         self.tell_samples(builder, from_ns, until_ns, later_ns);
-        for row in from.markers().ids().map(|row| from.markers().row(row)).filter(|row| now(row.start_ns)) {
-            let (thread, text) = (self.thread(row.thread, builder), string(from, row.text, builder));
+        for row in
+            from.markers().ids().map(|row| from.markers().row(row)).filter(|row| now(row.start_ns))
+        {
+            let (thread, text) =
+                (self.thread(row.thread, builder), string(from, row.text, builder));
             let (start_ns, end_ns) = (row.start_ns + later_ns, row.end_ns + later_ns);
             builder.marker(Marker { thread, text, start_ns, end_ns, ..row });
         }
-        for row in from.off_cpu().ids().map(|row| from.off_cpu().row(row)).filter(|row| now(row.start_ns)) {
+        for row in
+            from.off_cpu().ids().map(|row| from.off_cpu().row(row)).filter(|row| now(row.start_ns))
+        {
             let thread = self.thread(row.thread, builder);
             builder.off_cpu_time(OffCpuTime { thread, start_ns: row.start_ns + later_ns, ..row });
         }
@@ -49,13 +54,22 @@ impl<'a> Replay<'a> {
     }
 
     /// Tells the samples of that time alone.
-    pub fn tell_samples(&mut self, builder: &mut Builder, from_ns: u64, until_ns: u64, later_ns: u64) {
+    pub fn tell_samples(
+        &mut self,
+        builder: &mut Builder,
+        from_ns: u64,
+        until_ns: u64,
+        later_ns: u64,
+    ) {
         for (lane, id) in self.from.lanes().iter().zip(self.lanes.clone()) {
-            let before = |limit_ns: u64| lane.samples.time_ns.partition_point(|time_ns| *time_ns < limit_ns);
+            let before =
+                |limit_ns: u64| lane.samples.time_ns.partition_point(|time_ns| *time_ns < limit_ns);
             for row in (before(from_ns)..before(until_ns)).map(RowId::from_index) {
                 let row = self.shuffle(lane.samples.row(row), &lane.samples);
-                let (thread, stack) = (self.thread(row.thread, builder), self.stack(row.stack, builder));
-                builder.sample(id, Sample { time_ns: row.time_ns + later_ns, thread, stack, ..row });
+                let (thread, stack) =
+                    (self.thread(row.thread, builder), self.stack(row.stack, builder));
+                builder
+                    .sample(id, Sample { time_ns: row.time_ns + later_ns, thread, stack, ..row });
             }
         }
     }
@@ -74,19 +88,27 @@ impl<'a> Replay<'a> {
 
     fn tell_loops(&mut self, builder: &mut Builder, now: impl Fn(u64) -> bool, later_ns: u64) {
         let from = self.from;
-        for row in from.loops().ids().map(|row| from.loops().row(row)).filter(|row| now(row.start_ns)) {
-            let (thread, problem) = (self.thread(row.thread, builder), string(from, row.problem, builder));
+        for row in
+            from.loops().ids().map(|row| from.loops().row(row)).filter(|row| now(row.start_ns))
+        {
+            let (thread, problem) =
+                (self.thread(row.thread, builder), string(from, row.problem, builder));
             let (start_ns, end_ns) = (row.start_ns + later_ns, row.end_ns + later_ns);
             builder.event_loop(Loop { thread, problem, start_ns, end_ns, ..row });
         }
-        for row in
-            from.long_turns().ids().map(|row| from.long_turns().row(row)).filter(|row| now(row.start_ns))
+        for row in from
+            .long_turns()
+            .ids()
+            .map(|row| from.long_turns().row(row))
+            .filter(|row| now(row.start_ns))
         {
             let thread = self.thread(row.thread, builder);
             let (start_ns, end_ns) = (row.start_ns + later_ns, row.end_ns + later_ns);
             builder.long_turn(LongTurn { thread, start_ns, end_ns, ..row });
         }
-        for row in from.seconds().ids().map(|row| from.seconds().row(row)).filter(|row| now(row.start_ns)) {
+        for row in
+            from.seconds().ids().map(|row| from.seconds().row(row)).filter(|row| now(row.start_ns))
+        {
             let process = process(from, row.process, builder);
             let (start_ns, end_ns) = (row.start_ns + later_ns, row.end_ns + later_ns);
             builder.second(Second { process, start_ns, end_ns, ..row });
@@ -109,7 +131,8 @@ impl<'a> Replay<'a> {
             self.from.ancestry(id).take_while(|id| self.stacks[id.index()].is_none()).collect();
         for id in unknown.into_iter().rev() {
             let row = self.from.stacks().row(id);
-            let parent = row.parent.some().map_or(StackId::NONE, |id| self.stacks[id.index()].unwrap());
+            let parent =
+                row.parent.some().map_or(StackId::NONE, |id| self.stacks[id.index()].unwrap());
             let frame = frame(self.from, row.frame, builder);
             self.stacks[id.index()] = Some(builder.stack(parent, frame));
         }
@@ -148,6 +171,7 @@ fn function(from: &Profile, id: FunctionId, builder: &mut Builder) -> FunctionId
 
 fn frame(from: &Profile, id: FrameId, builder: &mut Builder) -> FrameId {
     let row = from.frames().row(id);
-    let (function, symbol) = (function(from, row.function, builder), string(from, row.symbol, builder));
+    let (function, symbol) =
+        (function(from, row.function, builder), string(from, row.symbol, builder));
     builder.frame(profile::Frame { function, symbol, ..row })
 }

@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, LongTurn, Loop, Losses,
-    Marker, MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Process, Profile, Role, Sample, Second,
-    SourceId, StackId, StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN, Unclosed, Unit,
+    Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, LongTurn, Loop,
+    Losses, Marker, MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Process, Profile, Role,
+    Sample, Second, SourceId, StackId, StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN,
+    Unclosed, Unit,
 };
 
 /// Three lanes, two processes, three threads, markers, line ticks, losses.
@@ -14,11 +15,20 @@ pub fn profile() -> Profile {
     *builder.meta() = meta();
     let (main, pool, other) = threads(&mut builder);
     let stacks = stacks(&mut builder);
-    let clock = builder.lane(LaneInfo { name: "cpu-clock", unit: Unit::Ns, timed: true, counted: true });
-    let faults =
-        builder.lane(LaneInfo { name: "page-faults", unit: Unit::Count, timed: true, counted: true });
-    let bytes =
-        builder.lane(LaneInfo { name: "allocations", unit: Unit::Bytes, timed: false, counted: false });
+    let clock =
+        builder.lane(LaneInfo { name: "cpu-clock", unit: Unit::Ns, timed: true, counted: true });
+    let faults = builder.lane(LaneInfo {
+        name: "page-faults",
+        unit: Unit::Count,
+        timed: true,
+        counted: true,
+    });
+    let bytes = builder.lane(LaneInfo {
+        name: "allocations",
+        unit: Unit::Bytes,
+        timed: false,
+        counted: false,
+    });
     for (lane, time_ns, thread, stack, weight) in [
         (clock, 0, main, stacks[2], 10),
         (clock, 10, main, stacks[1], 10),
@@ -40,7 +50,9 @@ pub fn profile() -> Profile {
         builder.marker(Marker { kind, thread: main, start_ns, end_ns, text });
     }
     add_loops(&mut builder, main);
-    for (thread, start_ns, length_ns, times) in [(pool, 30_000, 7_000, 1), (main, 20_000, 1_000_000, 12)] {
+    for (thread, start_ns, length_ns, times) in
+        [(pool, 30_000, 7_000, 1), (main, 20_000, 1_000_000, 12)]
+    {
         builder.off_cpu_time(OffCpuTime { thread, start_ns, length_ns, times });
     }
     builder.meta().losses.unclosed = Some(Unclosed { thread: other, stack: stacks[3], weight: 10 });
@@ -50,14 +62,38 @@ pub fn profile() -> Profile {
 /// A loop that was watched, its stall and its start, and what the kernel counted.
 fn add_loops(builder: &mut Builder, thread: ThreadId) {
     let problem = StringId::NONE;
-    builder.event_loop(Loop { thread, start_ns: 0, end_ns: 35, polled_ns: 12, turns: UNKNOWN, problem });
+    builder.event_loop(Loop {
+        thread,
+        start_ns: 0,
+        end_ns: 35,
+        polled_ns: 12,
+        turns: UNKNOWN,
+        problem,
+    });
     let problem = builder.string("this build of Node does not tell where its loop is");
-    builder.event_loop(Loop { thread, start_ns: 0, end_ns: 0, polled_ns: UNKNOWN, turns: UNKNOWN, problem });
-    for (kind, start_ns, end_ns, run_ns) in
-        [(TurnKind::Startup, 0, 4, 3), (TurnKind::Turn, 5, 20, 2), (TurnKind::Stopped, 21, 22, UNKNOWN)]
-    {
+    builder.event_loop(Loop {
+        thread,
+        start_ns: 0,
+        end_ns: 0,
+        polled_ns: UNKNOWN,
+        turns: UNKNOWN,
+        problem,
+    });
+    for (kind, start_ns, end_ns, run_ns) in [
+        (TurnKind::Startup, 0, 4, 3),
+        (TurnKind::Turn, 5, 20, 2),
+        (TurnKind::Stopped, 21, 22, UNKNOWN),
+    ] {
         let (ready_ns, throttled_ns) = (1, UNKNOWN);
-        builder.long_turn(LongTurn { kind, thread, start_ns, end_ns, run_ns, ready_ns, throttled_ns });
+        builder.long_turn(LongTurn {
+            kind,
+            thread,
+            start_ns,
+            end_ns,
+            run_ns,
+            ready_ns,
+            throttled_ns,
+        });
     }
     let process = builder.so_far().thread(thread).process;
     builder.second(Second {
@@ -86,9 +122,14 @@ pub fn second_part() -> Profile {
     let new = function(&mut builder, "newcomer", None, None);
     let new = frame(&mut builder, new, Category::App, Tier::Maglev);
     let new = builder.stack(stacks[0], new);
-    let faults =
-        builder.lane(LaneInfo { name: "page-faults", unit: Unit::Count, timed: true, counted: true });
-    let clock = builder.lane(LaneInfo { name: "cpu-clock", unit: Unit::Ns, timed: true, counted: true });
+    let faults = builder.lane(LaneInfo {
+        name: "page-faults",
+        unit: Unit::Count,
+        timed: true,
+        counted: true,
+    });
+    let clock =
+        builder.lane(LaneInfo { name: "cpu-clock", unit: Unit::Ns, timed: true, counted: true });
     builder.sample(faults, Sample { time_ns: 1_000, thread: main, stack: stacks[2], weight: 1 });
     // Before the end of the first part: clocks of CPUs differ.
     builder.sample(clock, Sample { time_ns: 20, thread: main, stack: new, weight: 10 });
@@ -106,13 +147,19 @@ pub fn without_sources() -> Profile {
     let main_function = function(&mut builder, "main", None, None);
     let main_frame = frame(&mut builder, main_function, Category::Unknown, Tier::None);
     let stack = builder.stack(StackId::NONE, main_frame);
-    let lane = builder.lane(LaneInfo { name: "samples", unit: Unit::Count, timed: false, counted: false });
+    let lane =
+        builder.lane(LaneInfo { name: "samples", unit: Unit::Count, timed: false, counted: false });
     builder.sample(lane, Sample { time_ns: 0, thread: main, stack, weight: 1 });
     builder.finish()
 }
 
 /// A function of a builder, in a file or a binary.
-pub fn function(builder: &mut Builder, name: &str, source: Option<&str>, module: Option<&str>) -> Function {
+pub fn function(
+    builder: &mut Builder,
+    name: &str,
+    source: Option<&str>,
+    module: Option<&str>,
+) -> Function {
     Function {
         name: builder.string(name),
         source: source.map_or(SourceId::NONE, |path| builder.source(path)),
@@ -128,7 +175,16 @@ pub fn frame(builder: &mut Builder, function: Function, category: Category, tier
     let symbol = function.name;
     let function = builder.function(function);
     let address = NO_ADDRESS;
-    builder.frame(Frame { function, line: 0, column: 0, category, tier, inlined: false, address, symbol })
+    builder.frame(Frame {
+        function,
+        line: 0,
+        column: 0,
+        category,
+        tier,
+        inlined: false,
+        address,
+        symbol,
+    })
 }
 
 fn meta() -> Meta {
@@ -208,7 +264,8 @@ fn threads(builder: &mut Builder) -> (ThreadId, ThreadId, ThreadId) {
 /// main, main → handle, main → handle → memset, and a root of its own.
 fn stacks(builder: &mut Builder) -> Vec<StackId> {
     let main = function(builder, "main", None, Some("/usr/bin/node"));
-    let mut handle = function(builder, "handle", Some("/srv/node_modules/@shop/cart/index.js"), None);
+    let mut handle =
+        function(builder, "handle", Some("/srv/node_modules/@shop/cart/index.js"), None);
     handle.package = builder.string("@shop/cart");
     let memset = function(builder, "memset", None, Some("/usr/lib/libc.so.6"));
     let render = function(builder, "render", Some("/srv/src/render.ts"), None);

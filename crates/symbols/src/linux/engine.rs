@@ -78,7 +78,8 @@ impl Engines {
         let variables = image.variables(is_asked_for);
         let layout = Layout::of_binary(&|name| variables.number(name).map(i64::from))?;
         let refuse = |error| {
-            self.refused.push(format!("{error}; native code has names, JavaScript only from a perf map"));
+            self.refused
+                .push(format!("{error}; native code has names, JavaScript only from a perf map"));
         };
         let layout = layout.map_err(refuse);
         let sizes = image.variable(BYTECODE_SIZES_SYMBOL);

@@ -10,7 +10,8 @@ use std::io;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::machine::{RegisterNumbers, X86_64};
 use trace::{
-    Address, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss, Mmap, Sample, Script, Sink,
+    Address, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss, Mmap, Sample,
+    Script, Sink,
 };
 use v8::name::Tier;
 use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
@@ -139,7 +140,11 @@ impl<'a> Walker<'a> {
             engines: Engines::default(),
             readers: FxHashMap::default(),
             tries: Tries::default(),
-            rows: Rows { next: first_row, known: FxHashMap::default(), functions: FxHashMap::default() },
+            rows: Rows {
+                next: first_row,
+                known: FxHashMap::default(),
+                functions: FxHashMap::default(),
+            },
             scripts: Scripts::default(),
             unnamed: FxHashMap::default(),
             tried: FxHashSet::default(),
@@ -240,7 +245,8 @@ impl<'a> Walker<'a> {
     /// Makes a reader for a process that has none, unless that has just failed.
     fn find_reader(&mut self, row: u32, pid: u32, (time_ns, sp): (u64, Option<u64>)) {
         let moment = self.world.moment(row, Some(std::env::consts::ARCH));
-        if self.readers.contains_key(&pid) || !self.tries.begin(pid, moment.process.layout, time_ns) {
+        if self.readers.contains_key(&pid) || !self.tries.begin(pid, moment.process.layout, time_ns)
+        {
             return;
         }
         let layout = self.engines.layout(&moment);
@@ -292,7 +298,8 @@ impl<'a> Walker<'a> {
             }
             self.is_cut = self.unwinders.steps(&moment, sample, &mut self.steps);
         }
-        let is_lost = self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
+        let is_lost =
+            self.searches && self.steps.len() <= FEW_STEPS && self.unwinders.has_tables(row, pc);
         if is_lost || self.steps.is_empty() {
             let memory = self.host.memory(pid).ok().filter(|_| !self.leaves_heap);
             let read_code = |address: u64, out: &mut [u8]| {
@@ -320,7 +327,8 @@ impl<'a> Walker<'a> {
         let frames: Vec<Frame> = self.steps.iter().map(frame).collect();
         let heap = self.readers.get_mut(&pid).filter(|_| may_read);
         let Some((heap, (_, sp))) = heap.zip(place_of(sample)) else {
-            let address = |step: &Step| Address { value: step.instruction(), context: Context::User };
+            let address =
+                |step: &Step| Address { value: step.instruction(), context: Context::User };
             return self.chain.extend(self.steps.iter().map(address));
         };
         let callee = sample.user_registers.and_then(|registers| registers.get(NUMBERS.callee));
@@ -388,7 +396,8 @@ impl Sink for Walker<'_> {
             self.cut += 1;
             self.chain.push(Cut::DeeperThanCopy.address());
         }
-        let walked = Sample { chain: &self.chain, user_registers: None, user_stack: &[], ..*sample };
+        let walked =
+            Sample { chain: &self.chain, user_registers: None, user_stack: &[], ..*sample };
         (self.found)(Found::Sample(walked));
     }
 
@@ -472,11 +481,14 @@ fn step_of(frame: &Frame) -> Step {
 
 /// What stands at an address. The builtins are the code of the engine's binary that no table covers.
 fn kind_at(moment: &Moment<'_>, unwinders: &Unwinders, engines: &Engines, address: u64) -> Kind {
-    let Some(place) = moment.process.find(address).map(|id| moment.place(id)) else { return Kind::Unmapped };
+    let Some(place) = moment.process.find(address).map(|id| moment.place(id)) else {
+        return Kind::Unmapped;
+    };
     match place {
         Place::Generated(_) | Place::Code(_) => Kind::Generated,
         Place::File { module, executable: true, .. } => {
-            let is_builtin = engines.is_engine(module) && !unwinders.has_tables(moment.row, address);
+            let is_builtin =
+                engines.is_engine(module) && !unwinders.has_tables(moment.row, address);
             if is_builtin { Kind::Builtin } else { Kind::Native }
         }
         _ => Kind::Unmapped,

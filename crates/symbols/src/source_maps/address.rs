@@ -34,7 +34,8 @@ pub(super) fn map_address(url: &str, script: &str) -> MapAddress {
 fn inline(url: &str) -> Option<Vec<u8>> {
     let (kind, data) = url.split_once(',')?;
     let data = percent_decoded(data);
-    let is_base64 = kind.rsplit(';').next().is_some_and(|last| last.trim().eq_ignore_ascii_case("base64"));
+    let is_base64 =
+        kind.rsplit(';').next().is_some_and(|last| last.trim().eq_ignore_ascii_case("base64"));
     if is_base64 { base64_simd::forgiving_decode_to_vec(&data).ok() } else { Some(data) }
 }
 

@@ -53,7 +53,8 @@ fn url_in(line: &[u8]) -> Option<&[u8]> {
     }
     let value = &line[word + WORD.len()..];
     let value = if closes { value.strip_suffix(b"*/")?.trim_ascii_end() } else { value };
-    let is_address = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+    let is_address =
+        |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
     (!value.is_empty() && value.iter().all(is_address)).then_some(value)
 }
 

@@ -85,7 +85,11 @@ impl<'a> Finder<'a> {
     }
 
     /// A script, and its map as it is written.
-    fn find_bytes(&mut self, root: Option<&Path>, path: &str) -> Result<(Opened, MapBytes), Outcome> {
+    fn find_bytes(
+        &mut self,
+        root: Option<&Path>,
+        path: &str,
+    ) -> Result<(Opened, MapBytes), Outcome> {
         let mut file = open(self.files, root, path).ok_or(Outcome::NoScript)?;
         let address = read_address(&mut file, path).map_err(|TooLarge| Outcome::NoMap)?;
         let found = match address {
@@ -99,7 +103,8 @@ impl<'a> Finder<'a> {
                     Some(MapAddress::File(file)) => file,
                     _ => format!("{path}.map"),
                 };
-                let bytes = self.read_map(root, &file).ok_or(Outcome::NoMap)?.map_err(Outcome::Damaged)?;
+                let bytes =
+                    self.read_map(root, &file).ok_or(Outcome::NoMap)?.map_err(Outcome::Damaged)?;
                 MapBytes {
                     bytes,
                     name: format!("the source map {file}"),
@@ -125,10 +130,17 @@ impl<'a> Finder<'a> {
     }
 
     /// `None` where there is no such file.
-    pub(super) fn read_map(&mut self, root: Option<&Path>, path: &str) -> Option<Result<Vec<u8>, String>> {
+    pub(super) fn read_map(
+        &mut self,
+        root: Option<&Path>,
+        path: &str,
+    ) -> Option<Result<Vec<u8>, String>> {
         let mut file = open(self.files, root, path)?;
         let bytes = self.read(&mut file)?;
-        Some(bytes.map_err(|TooLarge| damage(&format!("the source map {path}"), &MapError::TooLarge)))
+        Some(
+            bytes
+                .map_err(|TooLarge| damage(&format!("the source map {path}"), &MapError::TooLarge)),
+        )
     }
 
     /// Reads all of a file, as long as it said that it is when it was opened.

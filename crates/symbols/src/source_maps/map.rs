@@ -60,14 +60,19 @@ impl fmt::Display for MapError {
 impl Map {
     /// What it takes in memory.
     pub(super) fn bytes(&self) -> usize {
-        let texts: usize =
-            self.sources.iter().chain(&self.names).map(|text| text.len() + size_of::<String>()).sum();
+        let texts: usize = self
+            .sources
+            .iter()
+            .chain(&self.names)
+            .map(|text| text.len() + size_of::<String>())
+            .sum();
         self.places.len() * size_of::<Token>() + texts
     }
 
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, MapError> {
         let text = std::str::from_utf8(bytes).map_err(|_| MapError::Json)?;
-        let written: Written<'_> = serde_json::from_str(without_guard(text)).map_err(|_| MapError::Json)?;
+        let written: Written<'_> =
+            serde_json::from_str(without_guard(text)).map_err(|_| MapError::Json)?;
         let mut map = Map { places: Vec::new(), sources: Vec::new(), names: Vec::new() };
         match &written.sections {
             None => map.add(&written, (0, 0))?,
@@ -117,7 +122,11 @@ impl Map {
     }
 
     /// An index map: each section ends where the next one starts.
-    fn add_sections(&mut self, index: &Written<'_>, sections: &[Section<'_>]) -> Result<(), MapError> {
+    fn add_sections(
+        &mut self,
+        index: &Written<'_>,
+        sections: &[Section<'_>],
+    ) -> Result<(), MapError> {
         if index.version.is_some_and(|version| version != 3) {
             return Err(MapError::Version);
         }
@@ -125,8 +134,11 @@ impl Map {
         sections.sort_by_key(|section| section.start());
         for section in sections {
             let start = section.start();
-            while self.places.pop_if(|place| (place.get_dst_line(), place.get_dst_col()) >= start).is_some() {
-            }
+            while self
+                .places
+                .pop_if(|place| (place.get_dst_line(), place.get_dst_col()) >= start)
+                .is_some()
+            {}
             // A section that is elsewhere is not fetched, and one inside another does not exist.
             match section.map.as_deref() {
                 Some(map) if map.sections.is_none() => self.add(map, start)?,
@@ -144,8 +156,10 @@ impl Map {
     pub(super) fn origin(&self, line: u32, column: u32) -> Option<Origin<'_>> {
         let column = column.checked_sub(1)?;
         let places = self.line(line);
-        let before = places.partition_point(|place| place.get_dst_col() <= column).checked_sub(1)?;
-        let first = places.partition_point(|place| place.get_dst_col() < places[before].get_dst_col());
+        let before =
+            places.partition_point(|place| place.get_dst_col() <= column).checked_sub(1)?;
+        let first =
+            places.partition_point(|place| place.get_dst_col() < places[before].get_dst_col());
         self.origin_of(&places[first])
     }
 
@@ -153,7 +167,9 @@ impl Map {
     pub(super) fn origin_of_line(&self, line: u32) -> Option<Origin<'_>> {
         let mut origins = self.line(line).iter().filter_map(|place| self.origin_of(place));
         let first = origins.next()?;
-        origins.all(|origin| (origin.source, origin.line) == (first.source, first.line)).then_some(first)
+        origins
+            .all(|origin| (origin.source, origin.line) == (first.source, first.line))
+            .then_some(first)
     }
 
     /// Whether a line has places within.
@@ -257,9 +273,11 @@ impl WithContents<'_> {
     fn texts(&self) -> impl Iterator<Item = (String, String)> {
         let root = self.source_root.as_deref().unwrap_or_default();
         let both = self.sources.0.iter().zip(&self.sources_content.0);
-        let is_whole = |(source, text): &(&Text<'_>, &Text<'_>)| source.0.is_some() && text.0.is_some();
-        both.filter(is_whole)
-            .map(move |(source, text)| (under_source_root(root, source.get()), text.get().to_owned()))
+        let is_whole =
+            |(source, text): &(&Text<'_>, &Text<'_>)| source.0.is_some() && text.0.is_some();
+        both.filter(is_whole).map(move |(source, text)| {
+            (under_source_root(root, source.get()), text.get().to_owned())
+        })
     }
 }
 
@@ -350,16 +368,24 @@ mod tests {
         assert_eq!(place(&map, 1, 3), Some(("a.ts", 1, 1, None)));
         assert_eq!(place(&map, 1, 4), Some(("a.ts", 1, 5, Some("x"))));
         assert_eq!(place(&map, 1, 1000), Some(("a.ts", 3, 9, None)));
-        assert_eq!([place(&map, 1, 0), place(&map, 0, 1), place(&map, 2, 1), place(&map, 9, 1)], [None; 4]);
+        assert_eq!(
+            [place(&map, 1, 0), place(&map, 0, 1), place(&map, 2, 1), place(&map, 9, 1)],
+            [None; 4]
+        );
         // A source without a name, and a place without a source.
         assert_eq!([place(&map, 3, 1), place(&map, 3, 2)], [None; 2]);
     }
 
     #[test]
     fn a_line_comes_from_one_line_or_from_none() {
-        let map = map(r#"{"version":3,"sources":["a.ts"],"names":[],"mappings":"AAAA,IAAI;AACA,CACA;;E"}"#);
+        let map = map(
+            r#"{"version":3,"sources":["a.ts"],"names":[],"mappings":"AAAA,IAAI;AACA,CACA;;E"}"#,
+        );
         assert_eq!(map.origin_of_line(1).map(|origin| origin.line), Some(1));
-        assert_eq!([map.origin_of_line(2), map.origin_of_line(3), map.origin_of_line(4)], [None; 3]);
+        assert_eq!(
+            [map.origin_of_line(2), map.origin_of_line(3), map.origin_of_line(4)],
+            [None; 3]
+        );
     }
 
     #[test]
@@ -391,7 +417,8 @@ mod tests {
         ];
         for (json, expected) in rows {
             let found = contents(json.as_bytes());
-            let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (&**name, &**text)).collect();
+            let found: Vec<(&str, &str)> =
+                found.iter().map(|(name, text)| (&**name, &**text)).collect();
             assert_eq!(&found, expected, "{json}");
         }
     }
@@ -412,8 +439,9 @@ mod tests {
 
     #[test]
     fn broken_maps_are_refused() {
-        let with =
-            |mappings: &str| format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{mappings}"}}"#);
+        let with = |mappings: &str| {
+            format!(r#"{{"version":3,"sources":["a"],"names":[],"mappings":"{mappings}"}}"#)
+        };
         let rows: &[(&str, MapError)] = &[
             ("", MapError::Json),
             ("root:x:0:0:", MapError::Json),
@@ -444,8 +472,9 @@ mod tests {
     #[test]
     fn no_damage_panics() {
         let whole = SMALL.as_bytes();
-        let index =
-            format!(r#"{{"version":3,"sections":[{{"offset":{{"line":0,"column":0}},"map":{SMALL}}}]}}"#);
+        let index = format!(
+            r#"{{"version":3,"sections":[{{"offset":{{"line":0,"column":0}},"map":{SMALL}}}]}}"#
+        );
         for whole in [whole, index.as_bytes()] {
             for end in 0..whole.len() {
                 assert!(Map::parse(&whole[..end]).is_err());

@@ -74,8 +74,9 @@ fn written_at(name: &str, before: &str, after: &str) -> Option<i32> {
         let is_start = !window[..*place].ends_with(is_letter);
         is_start && starts_with_word(&window[*place..], name)
     });
-    let place =
-        places.find(|place| !is_constructor || is_class(&window[..*place], &window[place + name.len()..]))?;
+    let place = places.find(|place| {
+        !is_constructor || is_class(&window[..*place], &window[place + name.len()..])
+    })?;
     let units: usize = window[place..].chars().map(char::len_utf16).sum();
     Some(-i32::try_from(units).ok()?)
 }

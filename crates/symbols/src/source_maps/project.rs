@@ -53,8 +53,10 @@ impl<'a> Project<'a> {
         }
         if let Some(rest) = strip_scheme(source, "turbopack://") {
             let inside = rest.trim_start_matches('/').strip_prefix("[project]/");
-            return inside
-                .map_or_else(|| source.to_owned(), |path| self.bundled("turbopack", &format!("/./{path}")));
+            return inside.map_or_else(
+                || source.to_owned(),
+                |path| self.bundled("turbopack", &format!("/./{path}")),
+            );
         }
         if has_scheme(source) {
             return source.to_owned();
@@ -69,8 +71,10 @@ impl<'a> Project<'a> {
         let (name, path) = rest.split_once('/').unwrap_or(("", rest));
         let (path, query) = path.find('?').map_or((path, ""), |at| path.split_at(at));
         // Next.js puts the layer in front: `(rsc)/./app/page.tsx`.
-        let file =
-            path.strip_prefix('(').and_then(|rest| rest.split_once(")/")).map_or(path, |(_, file)| file);
+        let file = path
+            .strip_prefix('(')
+            .and_then(|rest| rest.split_once(")/"))
+            .map_or(path, |(_, file)| file);
         if !file.starts_with("./") && !file.starts_with("../") {
             return format!("{scheme}://{name}/{path}{query}");
         }
@@ -78,7 +82,8 @@ impl<'a> Project<'a> {
             let is_cut = CUT_APART.iter().any(|ending| found.ends_with(ending));
             return if is_cut { format!("{found}{query}") } else { found };
         }
-        let seen_from = self.folder().map(|folder| join(folder, file)).filter(|path| !self.leaves(path));
+        let seen_from =
+            self.folder().map(|folder| join(folder, file)).filter(|path| !self.leaves(path));
         let inside = || format!("{scheme}://{name}/{}", file.trim_start_matches("./"));
         format!("{}{query}", seen_from.unwrap_or_else(inside))
     }
@@ -102,8 +107,9 @@ impl<'a> Project<'a> {
     fn leaves(&self, path: &str) -> bool {
         let Folders { named, nameless, .. } = self.folders();
         let mut all = named.iter().chain(nameless).peekable();
-        let is_in =
-            |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        let is_in = |folder: &String| {
+            path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
         all.peek().is_some() && !all.any(is_in)
     }
 
@@ -113,7 +119,8 @@ impl<'a> Project<'a> {
 
     fn folders(&self) -> &Folders {
         self.folders.get_or_init(|| {
-            let mut folders = Folders { named: Vec::new(), nameless: Vec::new(), others: Vec::new() };
+            let mut folders =
+                Folders { named: Vec::new(), nameless: Vec::new(), others: Vec::new() };
             let upwards = std::iter::successors(Some(folder_of(self.script)), |folder| {
                 (!folder.is_empty()).then(|| folder_of(folder))
             });

@@ -48,7 +48,9 @@ impl<'a> Script<'a> {
     pub(super) fn add(&self, originals: &mut Originals) -> Result<(), String> {
         if self.has_changed() {
             let path = &self.rows.path;
-            return Err(format!("{path} has changed since it was recorded: its source map is of no use"));
+            return Err(format!(
+                "{path} has changed since it was recorded: its source map is of no use"
+            ));
         }
         let mut sources: HashMap<FunctionId, u32> = HashMap::new();
         for id in &self.rows.functions {
@@ -95,7 +97,13 @@ impl<'a> Script<'a> {
         if self.profile.text(function.name) == TOP_LEVEL {
             // The top level of a bundle comes from all of its sources.
             let is_one = map.sources().len() == 1 && !map.sources()[0].is_empty();
-            return is_one.then_some(Origin { source: 0, line: 1, column: 1, name: None, starts: 1 });
+            return is_one.then_some(Origin {
+                source: 0,
+                line: 1,
+                column: 1,
+                name: None,
+                starts: 1,
+            });
         }
         if column == 0 {
             return map.origin_of_line(line).map(|origin| Origin { column: 0, ..origin });
@@ -110,8 +118,9 @@ impl<'a> Script<'a> {
         let Mapped { map, text, .. } = self.mapped;
         let better = better_name(name, map, text, (function.line, function.column));
         let path = self.path(origin.source);
-        let class_in =
-            |source| classify(&Code { kind: CodeKind::JavaScript, name, source: Some(source), module: None });
+        let class_in = |source| {
+            classify(&Code { kind: CodeKind::JavaScript, name, source: Some(source), module: None })
+        };
         let mut class = class_in(path);
         if class.package.is_none() {
             // What a package brings is the package's, wherever its author wrote it.
@@ -133,10 +142,14 @@ impl<'a> Script<'a> {
         let frame = self.profile.frames().row(id);
         let origin = match (frame.line, frame.column) {
             (0, _) => None,
-            (line, 0) => self.mapped.map.origin_of_line(line).map(|origin| (origin.source, origin.line, 0)),
-            (line, column) => {
-                self.mapped.map.origin(line, column).map(|origin| (origin.source, origin.line, origin.column))
+            (line, 0) => {
+                self.mapped.map.origin_of_line(line).map(|origin| (origin.source, origin.line, 0))
             }
+            (line, column) => self
+                .mapped
+                .map
+                .origin(line, column)
+                .map(|origin| (origin.source, origin.line, origin.column)),
         };
         // Bundlers put functions into others: such a line is that of another file.
         let origin = origin.filter(|(other, ..)| *other == source);
@@ -151,14 +164,19 @@ impl<'a> Script<'a> {
 pub(super) fn spell(symbol: &str, name: &str, original: &OriginalFunction) -> String {
     let parts = v8::name::parse(symbol).or_else(|| v8::name::parse_untagged(symbol));
     if parts.is_none_or(|parts| parts.script.is_none()) {
-        return if symbol == name { original.name.clone() } else { symbol.replace(name, &original.name) };
+        return if symbol == name {
+            original.name.clone()
+        } else {
+            symbol.replace(name, &original.name)
+        };
     }
     // Without a tag, a mark at the beginning is the name's own.
     let is_bare = symbol.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '));
     let (tag, rest) = if is_bare { ("", symbol) } else { split_tag(symbol) };
     // V8 writes nothing where there is no name.
     let is_nameless = rest.starts_with(' ') && name == original.name;
-    let mut text = format!("{tag}{} {}", if is_nameless { "" } else { &original.name }, original.path);
+    let mut text =
+        format!("{tag}{} {}", if is_nameless { "" } else { &original.name }, original.path);
     for number in [original.line, original.column].into_iter().take_while(|number| *number > 0) {
         text.push_str(&format!(":{number}"));
     }
@@ -204,7 +222,12 @@ mod tests {
             ("l /srv/dist/a.js:1:975", "l", "load", "load /srv/src/a.ts:3:7"),
             ("*l /srv/dist/a.js:1:975", "l", "load", "*load /srv/src/a.ts:3:7"),
             ("*l /srv/dist/a.js:1:975", "*l", "*load", "*load /srv/src/a.ts:3:7"),
-            ("JS:*a b /srv/my dist/a b.js:1:975", "a b", "my load", "JS:*my load /srv/src/a.ts:3:7"),
+            (
+                "JS:*a b /srv/my dist/a b.js:1:975",
+                "a b",
+                "my load",
+                "JS:*my load /srv/src/a.ts:3:7",
+            ),
             ("l", "l", "load", "load"),
         ];
         for (symbol, name, better, expected) in rows {

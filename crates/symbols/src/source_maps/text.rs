@@ -80,7 +80,9 @@ impl ScriptText {
     /// The first letter that starts in a block.
     fn block_start(&self, block: usize) -> usize {
         let place = block * BLOCK;
-        (place..self.text.len()).find(|place| self.text.is_char_boundary(*place)).unwrap_or(self.text.len())
+        (place..self.text.len())
+            .find(|place| self.text.is_char_boundary(*place))
+            .unwrap_or(self.text.len())
     }
 }
 
@@ -109,7 +111,10 @@ mod tests {
         assert_eq!(after(&text, 1, 3).as_deref(), Some("\n"));
         assert_eq!(after(&text, 1, 5), None);
         assert_eq!(after(&text, 2, 6).as_deref(), Some("cd\r"));
-        assert_eq!([after(&text, 0, 1), after(&text, 4, 1), after(&text, 1, 0)], [None, None, None]);
+        assert_eq!(
+            [after(&text, 0, 1), after(&text, 4, 1), after(&text, 1, 0)],
+            [None, None, None]
+        );
         assert_eq!(after(&text, u32::MAX, u32::MAX), None);
         let text = ScriptText::new("a\rb\r\nc\u{2028}d".into());
         let lines: Vec<_> = (1..6).map(|line| after(&text, line, 1)).collect();
@@ -133,7 +138,8 @@ mod tests {
             let shift = if is_second { 0 } else { prefix.len() as u32 };
             let text = ScriptText::new(format!("{prefix}{line}\nend").into());
             for (column, offset) in &columns {
-                let (_, after) = text.around(if is_second { 2 } else { 1 }, column + shift).unwrap();
+                let (_, after) =
+                    text.around(if is_second { 2 } else { 1 }, column + shift).unwrap();
                 assert_eq!(after, format!("{}\n", &line[*offset..]), "{prefix:.3} {column}");
             }
         }

@@ -38,7 +38,11 @@ pub struct Carried {
 }
 
 /// The same profile with the text of the sources that have samples, the hottest first, as long as there is room.
-pub fn with_texts(profile: Profile, places: &MapPlaces<'_>, limits: TextLimits) -> (Profile, Carried) {
+pub fn with_texts(
+    profile: Profile,
+    places: &MapPlaces<'_>,
+    limits: TextLimits,
+) -> (Profile, Carried) {
     let seen = Seen::new(&profile, places.roots);
     let mut reader = Reader::new(places.files);
     let mut texts = BTreeMap::new();
@@ -69,7 +73,12 @@ pub fn text_of(
     places: &MapPlaces<'_>,
     most_bytes: u64,
 ) -> Option<String> {
-    Reader::new(places.files).read(path, generated, candidates(None, places.root).into_iter(), most_bytes)
+    Reader::new(places.files).read(
+        path,
+        generated,
+        candidates(None, places.root).into_iter(),
+        most_bytes,
+    )
 }
 
 /// What is read to find out that there is no room for it.
@@ -165,12 +174,19 @@ impl<'a> Reader<'a> {
         let project = self.finder.project(root, &script);
         // Most of a bundle's files need not be looked for.
         let file_name = &path[folder_of(path).len()..];
-        let may_be = |source: &str| file_name.len() > 1 && source.contains(file_name.trim_matches('/'));
+        let may_be =
+            |source: &str| file_name.len() > 1 && source.contains(file_name.trim_matches('/'));
         let mut sources = texts.iter().filter(|(source, _)| may_be(source));
-        sources.find(|(source, _)| project.path_of(source, folder) == path).map(|(_, text)| text.clone())
+        sources
+            .find(|(source, _)| project.path_of(source, folder) == path)
+            .map(|(_, text)| text.clone())
     }
 
-    fn contents(&mut self, root: Option<&Path>, script: &str) -> Option<(Vec<(String, String)>, String)> {
+    fn contents(
+        &mut self,
+        root: Option<&Path>,
+        script: &str,
+    ) -> Option<(Vec<(String, String)>, String)> {
         let script = script_path(script)?;
         is_script(Path::new(&script)).then_some(())?;
         self.finder.find_contents(root, &script)
@@ -178,7 +194,12 @@ impl<'a> Reader<'a> {
 }
 
 /// A file, if it is called like a script, also by its real name.
-fn read_script(files: &dyn Files, root: Option<&Path>, path: &str, most_bytes: u64) -> Option<String> {
+fn read_script(
+    files: &dyn Files,
+    root: Option<&Path>,
+    path: &str,
+    most_bytes: u64,
+) -> Option<String> {
     let path = script_path(path).filter(|path| is_script(Path::new(path)))?;
     let real = files.real_path(root, Path::new(&path)).ok().filter(|real| is_script(real))?;
     let mut file = match root {
@@ -197,6 +218,7 @@ fn read_script(files: &dyn Files, root: Option<&Path>, path: &str, most_bytes: u
 }
 
 fn is_script(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name =
+        path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
 }

@@ -30,7 +30,8 @@ pub struct RanScript {
 }
 
 /// Endings of files that V8 does not run as they are. Node itself takes the types out of some, and keeps every place.
-const ENDINGS: [&str; 9] = [".ts", ".mts", ".cts", ".tsx", ".jsx", ".vue", ".svelte", ".astro", ".coffee"];
+const ENDINGS: [&str; 9] =
+    [".ts", ".mts", ".cts", ".tsx", ".jsx", ".vue", ".svelte", ".astro", ".coffee"];
 
 /// Formats whose lines are V8's own. Others may come from tools that know source maps.
 const FORMATS_OF_V8: [&str; 8] = [
@@ -73,8 +74,9 @@ pub fn apply_ran(
         let find = || mapped(script, &rows.path, &mut finder, root);
         if let Some(mapped) = uses_maps.then(|| known.ran(&rows.path, script, find)).flatten() {
             let project = Project::new(places.files, root, &rows.path);
-            let added =
-                mapped.and_then(|mapped| Script::new(&profile, rows, &mapped, &project).add(&mut originals));
+            let added = mapped.and_then(|mapped| {
+                Script::new(&profile, rows, &mapped, &project).add(&mut originals)
+            });
             originals.damage.extend(added.err());
         }
         mark(&profile, rows, &mut originals);
@@ -109,7 +111,8 @@ pub(super) fn mark(profile: &Profile, rows: &SourceRows, originals: &mut Origina
     for id in rows.functions.iter().filter(|id| !originals.functions.contains_key(id)) {
         let function = profile.functions().row(*id);
         let name = profile.text(function.name);
-        let code = Code { kind: CodeKind::JavaScript, name, source: Some(&rows.path), module: None };
+        let code =
+            Code { kind: CodeKind::JavaScript, name, source: Some(&rows.path), module: None };
         let class = classify(&code);
         let original = OriginalFunction {
             name: name.to_owned(),
@@ -126,7 +129,9 @@ pub(super) fn mark(profile: &Profile, rows: &SourceRows, originals: &mut Origina
         let frame = profile.frames().row(*id);
         let Some(function) = marked.get(&frame.function) else { continue };
         let symbol = spell(profile.text(frame.symbol), &function.name, function);
-        originals.frames.insert(*id, OriginalFrame { line: frame.line, column: frame.column, symbol });
+        originals
+            .frames
+            .insert(*id, OriginalFrame { line: frame.line, column: frame.column, symbol });
     }
     let ticks = profile.line_ticks();
     for id in &rows.line_ticks {
@@ -200,7 +205,8 @@ mod tests {
         for path in ["/srv/a.ts", "/srv/A.TSX", "/srv/a.test.mts", "a.jsx", "/ü.cts"] {
             assert!(is_transpiled_name(path), "{path}");
         }
-        for path in ["/srv/a.js", "/srv/ts", "", "/srv/a.ts (generated)", "/srv/ts.mjs", "üüüüüü"] {
+        for path in ["/srv/a.js", "/srv/ts", "", "/srv/a.ts (generated)", "/srv/ts.mjs", "üüüüüü"]
+        {
             assert!(!is_transpiled_name(path), "{path}");
         }
     }

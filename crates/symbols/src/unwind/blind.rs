@@ -104,7 +104,9 @@ impl Codes {
             // What is pushed first is nearest to the return address.
             let saved = (0..(slot - sp) / 8).rev().filter_map(|row| stack.read(sp + row * 8).ok());
             for fp in std::iter::once(fp).chain(saved).filter(|fp| *fp > slot) {
-                let Some(caller) = slot.checked_add(8).map(|sp| Caller { pc, sp, fp }) else { continue };
+                let Some(caller) = slot.checked_add(8).map(|sp| Caller { pc, sp, fp }) else {
+                    continue;
+                };
                 if surest.is_found(self.lead(search, fp), caller) {
                     return Some(caller);
                 }
@@ -131,7 +133,8 @@ impl Codes {
         let mut surest = Surest::default();
         for (slot, pc) in search.words() {
             let Some(sp) = slot.checked_add(8) else { continue };
-            let Some(Ok(fp)) = sp.checked_add_signed(distance).map(|at| search.stack.read(at)) else {
+            let Some(Ok(fp)) = sp.checked_add_signed(distance).map(|at| search.stack.read(at))
+            else {
                 continue;
             };
             let is_call = match self.call_before(search.moment, pc) {
@@ -140,7 +143,9 @@ impl Codes {
                     pc.wrapping_add_signed(distance.into()).abs_diff(search.address) < NEAR
                 }
                 // By a pointer, but out of the same library.
-                Call::Outside => home.is_some() && home == module_at(search.moment, pc.wrapping_sub(1)),
+                Call::Outside => {
+                    home.is_some() && home == module_at(search.moment, pc.wrapping_sub(1))
+                }
             };
             let caller = Caller { pc, sp, fp };
             if is_call && fp > slot && surest.is_found(self.lead(search, fp), caller) {
@@ -213,7 +218,9 @@ impl Search<'_> {
 
 fn file_at(moment: &Moment<'_>, address: u64) -> Option<(u32, u64)> {
     match moment.place(moment.process.find(address)?) {
-        Place::File { module, bias, executable: true } => Some((module, address.wrapping_add(bias))),
+        Place::File { module, bias, executable: true } => {
+            Some((module, address.wrapping_add(bias)))
+        }
         _ => None,
     }
 }

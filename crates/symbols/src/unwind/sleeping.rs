@@ -2,7 +2,10 @@
 //! pointer. Unwind tables lead from the C library to its caller without one; there it is looked for on the stack, and
 //! believed where the code agrees: the frame's return address stands behind a call of this very function.
 
-#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only a process that runs here sleeps"))]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only a process that runs here sleeps")
+)]
 
 use framehop::x86_64::UnwindRegsX86_64;
 use framehop::{FrameAddress, Unwinder};
@@ -62,11 +65,13 @@ impl Unwinders {
         for _ in 0..MOST_FRAMES {
             let before = regs;
             let mut read = |address| stack.read(address);
-            let mut caller = unwinder.unwind_frame(at, &mut regs, &mut self.caches.x86_64, &mut read);
+            let mut caller =
+                unwinder.unwind_frame(at, &mut regs, &mut self.caches.x86_64, &mut read);
             if caller.is_err() && before.bp() == UNKNOWN {
                 regs = before;
                 let is_leaf = !steps.iter().any(|step| step.is_return_address);
-                let leaf = if is_leaf { search.caller_of_leaf(sleeper.pc, regs.sp()) } else { None };
+                let leaf =
+                    if is_leaf { search.caller_of_leaf(sleeper.pc, regs.sp()) } else { None };
                 if let Some((pc, sp)) = leaf {
                     regs = UnwindRegsX86_64::new(pc, sp, UNKNOWN);
                     caller = Ok(Some(pc));
@@ -74,7 +79,8 @@ impl Unwinders {
                     regs.set_bp(fp);
                     // The frame that needed it has it, too.
                     steps.iter_mut().next_back().into_iter().for_each(|step| step.fp = Some(fp));
-                    caller = unwinder.unwind_frame(at, &mut regs, &mut self.caches.x86_64, &mut read);
+                    caller =
+                        unwinder.unwind_frame(at, &mut regs, &mut self.caches.x86_64, &mut read);
                 }
             }
             let Ok(Some(caller)) = caller else { return };
@@ -114,9 +120,12 @@ impl Search<'_> {
             }
             let Ok(caller) = self.stack.read(at.wrapping_add(8)) else { break };
             match (self.call_before(caller), start) {
-                (Some(Call::Of(target)), Some(start)) if self.leads(target, start) => return Some(at),
+                (Some(Call::Of(target)), Some(start)) if self.leads(target, start) => {
+                    return Some(at);
+                }
                 // It called another function: a frame that was left long ago, or one of another function's.
-                (Some(Call::Of(target)), Some(_)) if self.process.function_start(target).is_some() => {}
+                (Some(Call::Of(target)), Some(_))
+                    if self.process.function_start(target).is_some() => {}
                 (Some(_), _) => likely = likely.or(Some(at)),
                 (None, _) => {}
             }
@@ -131,7 +140,8 @@ impl Search<'_> {
         let start = self.process.function_start(pc);
         let most = if start.is_some() { MOST_WORDS } else { MOST_LEAF_WORDS };
         let places = (0..most).map(|word| sp.wrapping_add(word * 8));
-        let mut callers = places.map_while(|at| Some((self.stack.read(at).ok()?, at.wrapping_add(8))));
+        let mut callers =
+            places.map_while(|at| Some((self.stack.read(at).ok()?, at.wrapping_add(8))));
         callers.find(|(caller, _)| {
             let is_native = caller.checked_sub(1).is_some_and(|call| self.process.has_tables(call));
             match (is_native.then(|| self.call_before(*caller)).flatten(), start) {

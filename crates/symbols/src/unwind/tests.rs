@@ -69,7 +69,8 @@ const AARCH64: u64 = 0b1111 << 29;
 
 #[test]
 fn frame_pointers_lead_to_the_root() {
-    let stack = [1, 2, STACK + 48, CODE + 0x200, 3, 4, STACK + 80, CODE + 0x300, 5, 6, 0, CODE + 0x400];
+    let stack =
+        [1, 2, STACK + 48, CODE + 0x200, 3, 4, STACK + 80, CODE + 0x300, 5, 6, 0, CODE + 0x400];
     let expected = [CODE + 0x100, CODE + 0x1ff, CODE + 0x2ff, CODE + 0x3ff];
     assert_eq!(unwind(X86_64, &[STACK + 16, STACK, CODE + 0x100], &stack), expected);
     let arm = unwind(AARCH64, &[STACK + 16, 7, STACK, CODE + 0x100], &stack);
@@ -93,7 +94,8 @@ fn chain(frames: u64) -> Vec<u64> {
 #[test]
 fn a_stack_that_is_deeper_than_its_copy_says_so() {
     let registers = [STACK + 16, STACK, CODE + 0x100];
-    let seen = |found: Vec<u64>| (found.len() as u64, found.last() == Some(&(Cut::DeeperThanCopy as u64)));
+    let seen =
+        |found: Vec<u64>| (found.len() as u64, found.last() == Some(&(Cut::DeeperThanCopy as u64)));
     let is_cut = |frames: u64| seen(unwind_full(X86_64, &registers, &chain(frames)));
     let is_whole = |frames: u64| seen(unwind(X86_64, &registers, &chain(frames)));
     assert_eq!(is_cut(63), (1 + 63 + 1, true), "1,024 bytes, as many as were asked for");
@@ -164,8 +166,9 @@ fn damaged_tables_do_no_harm() {
         for (mask, values) in
             [(X86_64, &[STACK + 16, STACK, ip][..]), (AARCH64, &[STACK + 16, ip, STACK, ip][..])]
         {
-            deepest =
-                unwind_in(place, &sources, Registers { mask, values }, (&stack, true)).len().max(deepest);
+            deepest = unwind_in(place, &sources, Registers { mask, values }, (&stack, true))
+                .len()
+                .max(deepest);
         }
     }
     assert!(deepest > 3, "nothing was unwound");

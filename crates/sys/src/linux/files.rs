@@ -19,7 +19,13 @@ pub fn open_in(root: &Path, path: &Path) -> io::Result<File> {
     how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
     // SAFETY: the path ends with a zero, and the structure says its own size; both live through the call.
     let file = unsafe {
-        libc::syscall(libc::SYS_openat2, root.as_raw_fd(), path.as_ptr(), &raw const how, size_of_val(&how))
+        libc::syscall(
+            libc::SYS_openat2,
+            root.as_raw_fd(),
+            path.as_ptr(),
+            &raw const how,
+            size_of_val(&how),
+        )
     };
     own(file)
 }
@@ -39,7 +45,14 @@ pub fn open_trace_events() -> io::Result<OwnedFd> {
     // SAFETY: fixed texts and numbers go in, and each descriptor that comes out gets its owner at once.
     unsafe {
         let context: OwnedFd = own(libc::syscall(libc::SYS_fsopen, c"tracefs".as_ptr(), 1))?;
-        let made = libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_CMD_CREATE, none, none, 0);
+        let made = libc::syscall(
+            libc::SYS_fsconfig,
+            context.as_raw_fd(),
+            FSCONFIG_CMD_CREATE,
+            none,
+            none,
+            0,
+        );
         if made < 0 {
             return Err(io::Error::last_os_error());
         }

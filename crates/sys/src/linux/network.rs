@@ -21,14 +21,20 @@ pub fn within<T: Send>(namespace: &File, action: impl FnOnce() -> T + Send) -> i
     };
     thread::scope(|scope| {
         let thread = scope.spawn(enter);
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread in the other network failed")))
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread in the other network failed")))
     })
 }
 
 /// A connection from inside the user and network namespaces of a process, as in a rootless container: the user who made
 /// them may enter both at once, but only from a program with one thread. So a copy of ours goes in, connects, hands the
 /// socket back and ends.
-pub fn connect_as_member(process: &Pidfd, to: SocketAddr, limit: Duration) -> io::Result<TcpStream> {
+pub fn connect_as_member(
+    process: &Pidfd,
+    to: SocketAddr,
+    limit: Duration,
+) -> io::Result<TcpStream> {
     let (mut ours, theirs) = UnixStream::pair()?;
     ours.set_read_timeout(Some(limit.saturating_add(Duration::from_millis(500))))?;
     let errand = Errand::new(process, to, limit, theirs.as_raw_fd());
@@ -95,8 +101,16 @@ impl<'a> Errand<'a> {
                 (libc::AF_INET6, size_of::<libc::sockaddr_in6>())
             }
         };
-        let limit = libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros().into() };
-        Self { process: process.as_fd(), address, length: length as libc::socklen_t, family, limit, answer }
+        let limit =
+            libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros().into() };
+        Self {
+            process: process.as_fd(),
+            address,
+            length: length as libc::socklen_t,
+            family,
+            limit,
+            answer,
+        }
     }
 
     /// In the copy. Sends zero and a socket, or the number of an error.
@@ -128,13 +142,25 @@ impl<'a> Errand<'a> {
             }
             // For Linux this limits connect(2), too.
             let (limit, size) = ((&raw const self.limit).cast(), size_of::<libc::timeval>());
-            libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, limit, size as libc::socklen_t);
+            libc::setsockopt(
+                socket,
+                libc::SOL_SOCKET,
+                libc::SO_SNDTIMEO,
+                limit,
+                size as libc::socklen_t,
+            );
             if libc::connect(socket, (&raw const self.address).cast(), self.length) < 0 {
                 return Err(error());
             }
             let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
             let none = (&raw const none).cast();
-            libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, none, size as libc::socklen_t);
+            libc::setsockopt(
+                socket,
+                libc::SOL_SOCKET,
+                libc::SO_SNDTIMEO,
+                none,
+                size as libc::socklen_t,
+            );
             Ok(socket)
         }
     }
@@ -179,11 +205,13 @@ fn receive(from: &mut UnixStream) -> io::Result<OwnedFd> {
         message.msg_control = beside.as_mut_ptr().cast();
         message.msg_controllen = size_of::<Beside>() as _;
         let got = libc::recvmsg(from.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC);
-        let header = if got > 0 { libc::CMSG_FIRSTHDR(&raw const message) } else { std::ptr::null_mut() };
+        let header =
+            if got > 0 { libc::CMSG_FIRSTHDR(&raw const message) } else { std::ptr::null_mut() };
         let has_socket = !header.is_null()
             && (*header).cmsg_level == libc::SOL_SOCKET
             && (*header).cmsg_type == libc::SCM_RIGHTS;
-        let socket = has_socket.then(|| libc::CMSG_DATA(header).cast::<libc::c_int>().read_unaligned());
+        let socket =
+            has_socket.then(|| libc::CMSG_DATA(header).cast::<libc::c_int>().read_unaligned());
         (got, socket.map(|socket| OwnedFd::from_raw_fd(socket)))
     };
     if got < 0 {

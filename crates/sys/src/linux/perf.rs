@@ -163,11 +163,14 @@ impl AsRawFd for Event {
 /// Waits until one of the descriptors has something, or the time is over; whether the last one has. Interruption by a
 /// signal is no error.
 pub fn wait(files: &[libc::c_int], most: std::time::Duration) -> io::Result<bool> {
-    let mut polled: Vec<libc::pollfd> =
-        files.iter().map(|file| libc::pollfd { fd: *file, events: libc::POLLIN, revents: 0 }).collect();
+    let mut polled: Vec<libc::pollfd> = files
+        .iter()
+        .map(|file| libc::pollfd { fd: *file, events: libc::POLLIN, revents: 0 })
+        .collect();
     let milliseconds = libc::c_int::try_from(most.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: the list is ours, and its length is given.
-    let result = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
+    let result =
+        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
     if result >= 0 {
         return Ok(polled.last().is_some_and(|last| last.revents != 0));
     }

@@ -54,7 +54,9 @@ impl Pidfd {
     fn send(&self, signal: libc::c_int) -> io::Result<()> {
         let none = std::ptr::null::<libc::siginfo_t>();
         // SAFETY: the descriptor is ours, and without further information the kernel fills in what kill(2) would.
-        let sent = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, none, 0) };
+        let sent = unsafe {
+            libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, none, 0)
+        };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
@@ -86,6 +88,9 @@ mod tests {
         drop(child.stdin.take());
         let _ = child.wait();
         assert!(process.has_ended());
-        assert_eq!(process.send_usr1().map_err(|error| error.raw_os_error()), Err(Some(libc::ESRCH)));
+        assert_eq!(
+            process.send_usr1().map_err(|error| error.raw_os_error()),
+            Err(Some(libc::ESRCH))
+        );
     }
 }

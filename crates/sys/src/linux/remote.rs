@@ -85,15 +85,19 @@ impl Process {
         let mut remote = local;
         let count = pieces.len().min(MOST_PIECES);
         for ((piece, local), remote) in pieces.iter_mut().zip(&mut local).zip(&mut remote) {
-            *local = libc::iovec { iov_base: piece.out.as_mut_ptr().cast(), iov_len: piece.out.len() };
-            let address = usize::try_from(piece.address).map_err(|_| io::ErrorKind::InvalidInput)?;
-            *remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: piece.out.len() };
+            *local =
+                libc::iovec { iov_base: piece.out.as_mut_ptr().cast(), iov_len: piece.out.len() };
+            let address =
+                usize::try_from(piece.address).map_err(|_| io::ErrorKind::InvalidInput)?;
+            *remote =
+                libc::iovec { iov_base: address as *mut libc::c_void, iov_len: piece.out.len() };
         }
         let count = count as libc::c_ulong;
         // SAFETY: each local range is a slice that we hold alone through the call; remote addresses are only the
         // kernel's business, and both lists have `count` filled rows.
-        let got =
-            unsafe { libc::process_vm_readv(self.pid, local.as_ptr(), count, remote.as_ptr(), count, 0) };
+        let got = unsafe {
+            libc::process_vm_readv(self.pid, local.as_ptr(), count, remote.as_ptr(), count, 0)
+        };
         usize::try_from(got).map_err(|_| io::Error::last_os_error())
     }
 }
@@ -139,8 +143,9 @@ mod tests {
         let text: Vec<u8> = (0..200).collect();
         let mut out = [[0u8; 1]; 200];
         let pieces = out.iter_mut().enumerate();
-        let mut pieces: Vec<Piece<'_>> =
-            pieces.map(|(row, out)| Piece { address: text.as_ptr() as u64 + row as u64, out }).collect();
+        let mut pieces: Vec<Piece<'_>> = pieces
+            .map(|(row, out)| Piece { address: text.as_ptr() as u64 + row as u64, out })
+            .collect();
         assert!(myself().read_many(&mut pieces).iter().all(|done| *done));
         assert!(out.iter().flatten().eq(&text));
     }

@@ -13,7 +13,8 @@ pub(crate) const USUAL_PORTS: RangeInclusive<u16> = 9229..=9250;
 
 /// An inspector answers from a thread of its own, in a millisecond, unless the machine is busy. Its answer has about
 /// 200 bytes.
-const LIMITS: Limits = Limits { time: Duration::from_secs(1), head_bytes: 2 << 10, body_bytes: 2 << 10 };
+const LIMITS: Limits =
+    Limits { time: Duration::from_secs(1), head_bytes: 2 << 10, body_bytes: 2 << 10 };
 
 /// `"Browser": "node.js/v22.1.0"`.
 const MARK: &[u8] = b"\"node.js/v";

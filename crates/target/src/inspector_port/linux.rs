@@ -67,7 +67,8 @@ impl InspectorPort {
         let gate = Gate::new(&proc, pid)?;
         let network = gate.look_around()?;
         let before = own_listeners(&proc, pid).map_err(|_| Refusal::Hidden(pid))?;
-        let mut newcomers = Newcomers { proc: &proc, pid, expected: gate.port(), known: HashMap::new() };
+        let mut newcomers =
+            Newcomers { proc: &proc, pid, expected: gate.port(), known: HashMap::new() };
         newcomers.known.extend(before.iter().map(|listener| (listener.inode, MOST_QUESTIONS)));
         gate.signal(opening)?;
         let end = Instant::now() + opening.within;
@@ -173,7 +174,9 @@ impl Newcomers<'_> {
     /// one, because a busy server has thousands of files open.
     fn inspector(&mut self, network: &Network) -> Option<Listener> {
         let mut new = listeners_beside(self.proc, self.pid);
-        new.retain(|listener| self.known.get(&listener.inode).is_none_or(|asked| *asked < MOST_QUESTIONS));
+        new.retain(|listener| {
+            self.known.get(&listener.inode).is_none_or(|asked| *asked < MOST_QUESTIONS)
+        });
         if new.is_empty() {
             return None;
         }

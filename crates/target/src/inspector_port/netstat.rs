@@ -10,7 +10,8 @@ pub(super) fn listeners_in(table: &str, pid: u32) -> Vec<SocketAddr> {
     let listener = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [protocol, local, foreign, .., owner] = words.as_slice() else { return None };
-        let is_meant = protocol.starts_with("TCP") && foreign.ends_with(":0") && owner.parse() == Ok(pid);
+        let is_meant =
+            protocol.starts_with("TCP") && foreign.ends_with(":0") && owner.parse() == Ok(pid);
         if is_meant { local.parse().ok() } else { None }
     };
     table.lines().filter_map(listener).collect()

@@ -20,7 +20,9 @@ pub enum Refusal {
     #[error("process {0} is not Node, and SIGUSR1 would kill most other programs")]
     NotNode(u32),
     /// This user may not look.
-    #[error("process {0} cannot be looked at by this user, so it is not known whether SIGUSR1 would kill it")]
+    #[error(
+        "process {0} cannot be looked at by this user, so it is not known whether SIGUSR1 would kill it"
+    )]
     Hidden(u32),
     /// This user may not signal it.
     #[error("process {0} belongs to another user and may not be signalled")]
@@ -48,7 +50,9 @@ pub enum Refusal {
     #[error("process {0} ignores SIGUSR1, so its inspector cannot be opened")]
     Ignored(u32),
     /// The signal would wait for ever.
-    #[error("process {0} blocks SIGUSR1, as with --disable-sigusr1, so its inspector cannot be opened")]
+    #[error(
+        "process {0} blocks SIGUSR1, as with --disable-sigusr1, so its inspector cannot be opened"
+    )]
     Blocked(u32),
     /// The permission model is in the way.
     #[error(
@@ -56,7 +60,9 @@ pub enum Refusal {
     )]
     Confined(u32),
     /// The program would take the signal for its own.
-    #[error("process {0} has a SIGUSR1 listener of its own: that would run, and no inspector would open")]
+    #[error(
+        "process {0} has a SIGUSR1 listener of its own: that would run, and no inspector would open"
+    )]
     OwnListener(u32),
     /// Node's cluster passes the signal on, to processes that were not looked at.
     #[error(
@@ -100,7 +106,9 @@ pub enum Refusal {
         why: String,
     },
     /// This system does not tell what a signal would do.
-    #[error("the inspector of process {0} is not opened on this system, where SIGUSR1 could kill it unseen")]
+    #[error(
+        "the inspector of process {0} is not opened on this system, where SIGUSR1 could kill it unseen"
+    )]
     NotHere(u32),
     /// The signal was sent, and no port came.
     #[error(
@@ -147,7 +155,8 @@ const BY_PERF: &str = "record it by perf events: --via perf";
 impl Refusal {
     /// What to do instead.
     pub fn hint(&self) -> Option<String> {
-        let or_inspect = |now: &str| format!("{now}; or start it with node --inspect (on 127.0.0.1)");
+        let or_inspect =
+            |now: &str| format!("{now}; or start it with node --inspect (on 127.0.0.1)");
         let hint = match self {
             Self::NoProcess(_) | Self::Ourselves(_) | Self::Ended(_) | Self::NotNode(_) => {
                 "nodescope ps lists the Node processes".to_owned()

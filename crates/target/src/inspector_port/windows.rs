@@ -31,7 +31,8 @@ impl InspectorPort {
     /// A port that is open already, where inspectors listen.
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
         check(pid)?;
-        let likely = listeners(pid)?.into_iter().filter(|listener| USUAL_PORTS.contains(&listener.port()));
+        let likely =
+            listeners(pid)?.into_iter().filter(|listener| USUAL_PORTS.contains(&listener.port()));
         let found = likely.into_iter().find(|listener| answers(*listener));
         Ok(found.map(|listener| Self { pid, listener, is_ours: false }))
     }
@@ -52,7 +53,11 @@ impl InspectorPort {
                 seen.push(listener);
             }
             if Instant::now() >= end {
-                return Err(Refusal::TimeLimit { pid, port: *USUAL_PORTS.start(), within: opening.within });
+                return Err(Refusal::TimeLimit {
+                    pid,
+                    port: *USUAL_PORTS.start(),
+                    within: opening.within,
+                });
             }
             thread::sleep(LOOK_AGAIN);
         }
@@ -105,12 +110,14 @@ fn check(pid: u32) -> Result<(), Refusal> {
 
 fn answers(listener: SocketAddr) -> bool {
     let address = reachable(listener);
-    TcpStream::connect_timeout(&address, CONNECT).is_ok_and(|stream| ask::is_inspector(stream, address))
+    TcpStream::connect_timeout(&address, CONNECT)
+        .is_ok_and(|stream| ask::is_inspector(stream, address))
 }
 
 fn listeners(pid: u32) -> Result<Vec<SocketAddr>, Refusal> {
     let output = Command::new("netstat").args(["-a", "-n", "-o"]).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| Refusal::NotAsked { pid, why: format!("netstat: {error}") })?;
+    let output =
+        output.map_err(|error| Refusal::NotAsked { pid, why: format!("netstat: {error}") })?;
     Ok(listeners_in(&String::from_utf8_lossy(&output.stdout), pid))
 }
 
@@ -121,7 +128,8 @@ fn ask_to_open(pid: u32) -> Result<(), Refusal> {
 fn run_node(pid: u32, words: &[&str]) -> Result<(), Refusal> {
     let not_asked = |why: String| Refusal::NotAsked { pid, why };
     let output = Command::new("node").args(words).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| not_asked(format!("no node on the PATH could ask it: {error}")))?;
+    let output =
+        output.map_err(|error| not_asked(format!("no node on the PATH could ask it: {error}")))?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let why = said.lines().find(|line| line.contains("Error")).unwrap_or("node could not ask it");
     if output.status.success() { Ok(()) } else { Err(not_asked(why.to_owned())) }

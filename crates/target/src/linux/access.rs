@@ -106,7 +106,9 @@ fn perf(facts: &Facts<'_>) -> Way {
         return closed("a seccomp filter is in the way, as in most containers (needs CAP_PERFMON)");
     }
     if paranoid > 2 {
-        return closed(&format!("kernel.perf_event_paranoid is {paranoid} (needs root or CAP_PERFMON)"));
+        return closed(&format!(
+            "kernel.perf_event_paranoid is {paranoid} (needs root or CAP_PERFMON)"
+        ));
     }
     let is_ours = facts.status.uids.iter().all(|uid| *uid == own.uids[0]);
     if !is_ours && !own.has_capability(CAP_SYS_PTRACE) {
@@ -128,7 +130,9 @@ fn names(facts: &Facts<'_>) -> Way {
         Ok(_) if !is_known => (false, facts.unreadable.to_owned()),
         Ok(_) => {
             let scope = facts.machine.ptrace_scope.unwrap_or_default();
-            let why = format!("its memory may not be read: kernel.yama.ptrace_scope is {scope} (needs root)");
+            let why = format!(
+                "its memory may not be read: kernel.yama.ptrace_scope is {scope} (needs root)"
+            );
             (false, why)
         }
     };
@@ -207,8 +211,14 @@ mod tests {
         Machine { own, perf_event_paranoid: Some(paranoid), ptrace_scope: None }
     }
 
-    fn with<T>(machine: &Machine, flags: &str, status: &Status, ask: impl Fn(&Facts<'_>) -> T) -> T {
-        let command = Command::parse(format!("node {flags} a.js").replace(' ', "\0").as_bytes(), None);
+    fn with<T>(
+        machine: &Machine,
+        flags: &str,
+        status: &Status,
+        ask: impl Fn(&Facts<'_>) -> T,
+    ) -> T {
+        let command =
+            Command::parse(format!("node {flags} a.js").replace(' ', "\0").as_bytes(), None);
         ask(&Facts {
             machine,
             status,
@@ -230,7 +240,8 @@ mod tests {
         assert!(!way(&ours).open && way(&ours).why.contains("ptrace_scope is 1"));
         ours.own.capabilities = 1 << CAP_SYS_PTRACE;
         assert!(way(&ours).open);
-        let unknown = |facts: &Facts<'_>| names(&Facts { unreadable: "V8 99 is not known", ..*facts });
+        let unknown =
+            |facts: &Facts<'_>| names(&Facts { unreadable: "V8 99 is not known", ..*facts });
         let way = with(&ours, "", &LISTENING, unknown);
         assert!(!way.open && way.why == "V8 99 is not known", "{way:?}");
     }
@@ -261,8 +272,9 @@ mod tests {
     #[test]
     fn a_signal_that_kills_is_no_way_in() {
         let ours = machine(1000, &[], 2);
-        let opens =
-            |flags: &str, status: &Status| with(&ours, flags, status, inspector) == InspectorWay::CanBeOpened;
+        let opens = |flags: &str, status: &Status| {
+            with(&ours, flags, status, inspector) == InspectorWay::CanBeOpened
+        };
         assert!(opens("", &LISTENING));
         assert!(opens("--permission --allow-inspector", &LISTENING));
         assert!(!opens("--permission", &LISTENING));
@@ -272,7 +284,8 @@ mod tests {
         assert!(!opens("", &Status { ignored: SIGUSR1, caught: 0, ..LISTENING }));
         assert!(!opens("", &Status { state: 'T', ..LISTENING }));
         assert!(!opens("", &Status { uids: [1001; 3], ..LISTENING }));
-        let young = with(&ours, "", &LISTENING, |facts| inspector(&Facts { uptime_s: 0.2, ..*facts }));
+        let young =
+            with(&ours, "", &LISTENING, |facts| inspector(&Facts { uptime_s: 0.2, ..*facts }));
         assert!(matches!(young, InspectorWay::Closed { .. }));
         let killer = machine(7, &[CAP_KILL], 2);
         assert_eq!(with(&killer, "", &LISTENING, inspector), InspectorWay::CanBeOpened);

@@ -73,13 +73,17 @@ impl Binaries {
     pub(crate) fn look(&mut self, proc: &Proc, pid: u32) -> io::Result<Program> {
         let exe = match open_regular(&proc.path(pid, "exe")) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Program::Hidden),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Ok(Program::Hidden);
+            }
             Err(error) => return Err(error),
         };
         let content = self.content(&exe)?;
         Ok(match content {
             Content { names_library: true, .. } => self.look_into_library(proc, pid),
-            Content { starts_node: true, version, unreadable, .. } => Program::Node { version, unreadable },
+            Content { starts_node: true, version, unreadable, .. } => {
+                Program::Node { version, unreadable }
+            }
             Content { .. } => Program::Other,
         })
     }
@@ -88,7 +92,8 @@ impl Binaries {
     fn look_into_library(&mut self, proc: &Proc, pid: u32) -> Program {
         let Ok(maps) = proc.table_of(pid, "maps") else { return Program::Hidden };
         let paths = maps.lines().filter_map(|line| line.split_once('/').map(|(_, path)| path));
-        let is_library = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(LIBRARY));
+        let is_library =
+            |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(LIBRARY));
         let Some(path) = paths.into_iter().find(is_library) else { return Program::Other };
         let library = open_regular(&proc.path(pid, "root").join(path));
         match library.and_then(|file| self.content(&file)) {
@@ -119,7 +124,8 @@ fn content_of(file: &File) -> io::Result<Content> {
     let names_library = memmem::find(names, format!("\0{LIBRARY}").as_bytes()).is_some();
     let starts_node = memmem::find(names, NODE_START).is_some();
     // A version that cannot be read does not make it another program.
-    let version = if starts_node { version_in(file, &elf.constants()).unwrap_or_default() } else { None };
+    let version =
+        if starts_node { version_in(file, &elf.constants()).unwrap_or_default() } else { None };
     let unreadable = if starts_node { unreadable(&elf) } else { String::new() };
     Ok(Content { starts_node, names_library, version, unreadable })
 }
@@ -155,7 +161,8 @@ fn version_in(mut file: &File, constants: &[Range<u64>]) -> io::Result<Option<St
             }
             // Two that differ settle nothing; more need not be kept.
             bare.extend(bare_at(&piece).filter(|_| at == range.start));
-            let others = memmem::find_iter(&piece, b"\0v").filter_map(|place| bare_at(&piece[place + 1..]));
+            let others =
+                memmem::find_iter(&piece, b"\0v").filter_map(|place| bare_at(&piece[place + 1..]));
             bare.extend(others.take(if bare.len() < 2 { MOST_BARE } else { 0 }));
             if (piece.len() as u64) < size || at + size == range.end {
                 break;
@@ -169,7 +176,8 @@ fn version_in(mut file: &File, constants: &[Range<u64>]) -> io::Result<Option<St
 /// `/node-v22.1.0.tar.gz` → `v22.1.0`.
 fn release_at(bytes: &[u8]) -> Option<String> {
     let text = &bytes[RELEASE.len() - 1..bytes.len().min(LONGEST_RELEASE)];
-    let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b".-+".contains(byte))?;
+    let end =
+        text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b".-+".contains(byte))?;
     let text = std::str::from_utf8(&text[..end]).ok()?;
     let version = RELEASE_ENDS.iter().find_map(|end| text.strip_suffix(end))?;
     is_version(version.split('-').next()?).then(|| version.to_owned())
@@ -183,9 +191,11 @@ fn bare_at(bytes: &[u8]) -> Option<String> {
 }
 
 fn is_version(text: &str) -> bool {
-    let is_number =
-        |part: &str| (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-    text.strip_prefix('v').is_some_and(|text| text.split('.').count() == 3 && text.split('.').all(is_number))
+    let is_number = |part: &str| {
+        (1..=3).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    text.strip_prefix('v')
+        .is_some_and(|text| text.split('.').count() == 3 && text.split('.').all(is_number))
 }
 
 #[cfg(test)]
@@ -221,7 +231,12 @@ mod tests {
             let found = content_of(&File::open(&path).unwrap()).unwrap();
             let told = Command::new(&path).arg("--version").output().unwrap();
             let version = String::from_utf8(told.stdout).unwrap().trim().to_owned();
-            assert_eq!((found.starts_node, found.version), (true, Some(version)), "{}", path.display());
+            assert_eq!(
+                (found.starts_node, found.version),
+                (true, Some(version)),
+                "{}",
+                path.display()
+            );
         }
     }
 

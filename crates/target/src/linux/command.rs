@@ -96,7 +96,8 @@ impl Command {
     /// The options of Node itself, up to the script. Answers how many words that were.
     fn read_options(&mut self, words: &[&str], shown: &mut Vec<String>) -> usize {
         let mut at = 1;
-        while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && word.len() > 1) {
+        while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && word.len() > 1)
+        {
             at += 1;
             if *word == "--" {
                 break;
@@ -211,19 +212,27 @@ mod tests {
             b"node\0--perf_basic_prof\0--inspect-port\09300\0app.js\0--prof\0",
             Some("--max_old_space_size=512 --no-warnings  --inspect"),
         );
-        let flags = ["--inspect", "--inspect-port=9300", "--max-old-space-size=512", "--perf-basic-prof"]
-            .map(String::from);
+        let flags =
+            ["--inspect", "--inspect-port=9300", "--max-old-space-size=512", "--perf-basic-prof"]
+                .map(String::from);
         assert_eq!(command.flags, flags);
-        assert_eq!((command.flag("--inspect"), command.flag("--inspect-port")), (Some(""), Some("9300")));
+        assert_eq!(
+            (command.flag("--inspect"), command.flag("--inspect-port")),
+            (Some(""), Some("9300"))
+        );
         assert_eq!(command.flag("--prof"), None);
         assert_eq!(command.script.as_deref(), Some("app.js"));
     }
 
     #[test]
     fn no_bytes_are_too_strange() {
-        for bytes in
-            [&b"\0\0"[..], b"-", b"\xff\0-\xc3\0\xe2\x82", b"node\0-\xe6\xbc\xa2\xe5\xad\x97\0", b" "]
-        {
+        for bytes in [
+            &b"\0\0"[..],
+            b"-",
+            b"\xff\0-\xc3\0\xe2\x82",
+            b"node\0-\xe6\xbc\xa2\xe5\xad\x97\0",
+            b" ",
+        ] {
             Command::parse(bytes, Some("\u{0}--inspect=\u{0}"));
         }
     }

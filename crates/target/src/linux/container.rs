@@ -36,7 +36,8 @@ pub(crate) struct Containers {
 }
 
 /// How long a container engine has for its answer, and more than one ever says about one container.
-const LIMITS: Limits = Limits { time: Duration::from_millis(300), head_bytes: 64 << 10, body_bytes: 1 << 20 };
+const LIMITS: Limits =
+    Limits { time: Duration::from_millis(300), head_bytes: 64 << 10, body_bytes: 1 << 20 };
 
 /// More namespaces than containerd is ever given.
 const MOST_NAMESPACES: usize = 1000;
@@ -136,7 +137,8 @@ const MOST_CONFIG: u64 = 4 << 20;
 
 /// What a folder of running containers says of one: in ID, in NAMESPACE/ID, or in ID/userdata.
 fn bundle(folder: &Path, id: &str) -> Option<Container> {
-    let namespaces = fs::read_dir(folder).ok()?.flatten().take(MOST_NAMESPACES).map(|entry| entry.path());
+    let namespaces =
+        fs::read_dir(folder).ok()?.flatten().take(MOST_NAMESPACES).map(|entry| entry.path());
     let places = namespaces.map(|namespace| namespace.join(id));
     let own = [folder.join(id), folder.join(id).join("userdata")];
     own.into_iter().chain(places).find_map(|place| {
@@ -144,7 +146,8 @@ fn bundle(folder: &Path, id: &str) -> Option<Container> {
         let mut text = String::new();
         file.take(MOST_CONFIG).read_to_string(&mut text).ok()?;
         let config: serde_json::Value = serde_json::from_str(&text).ok()?;
-        let annotation = |name: &str| Some(config.get("annotations")?.get(name)?.as_str()?.to_owned());
+        let annotation =
+            |name: &str| Some(config.get("annotations")?.get(name)?.as_str()?.to_owned());
         let [name, pod, namespace] =
             ANNOTATIONS.iter().find(|names| annotation(names[0]).is_some())?.map(annotation);
         Some(Container { id: id.to_owned(), name, pod, namespace })
@@ -220,7 +223,8 @@ mod tests {
 
     #[test]
     fn engines_and_logs_know_names() {
-        let folder = std::env::temp_dir().join(format!("nodescope-containers-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("nodescope-containers-{}", std::process::id()));
         fs::create_dir_all(folder.join("logs")).unwrap();
         let in_pod = ID.replace('0', "f");
         fs::write(folder.join(format!("logs/web-7d9-x_shop_app-{in_pod}.log")), "").unwrap();
@@ -243,8 +247,13 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(3));
         assert_eq!(containers.sockets.len(), 1, "a silent engine is asked once");
         let pod = containers.find(&format!("0::/kubepods/{in_pod}")).unwrap();
-        assert_eq!((pod.pod.as_deref(), pod.namespace.as_deref()), (Some("web-7d9-x"), Some("shop")));
-        assert!(engine.join().unwrap().starts_with(&format!("GET /containers/{ID}/json HTTP/1.1\r\n")));
+        assert_eq!(
+            (pod.pod.as_deref(), pod.namespace.as_deref()),
+            (Some("web-7d9-x"), Some("shop"))
+        );
+        assert!(
+            engine.join().unwrap().starts_with(&format!("GET /containers/{ID}/json HTTP/1.1\r\n"))
+        );
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -284,7 +293,10 @@ mod tests {
         let openshift = r#"{"annotations":{"io.kubernetes.container.name":"api","io.kubernetes.pod.name":"api-0",
             "io.kubernetes.pod.namespace":"prod"}}"#;
         keep(crio.join(&ids[1]).join("userdata"), openshift);
-        keep(containerd.join("default").join(&ids[2]), r#"{"annotations":{"nerdctl/name":"web-3"}}"#);
+        keep(
+            containerd.join("default").join(&ids[2]),
+            r#"{"annotations":{"nerdctl/name":"web-3"}}"#,
+        );
         keep(containerd.join("moby").join(&ids[3]), "no json");
         let mut containers = Containers::new(&[], &folder.join("logs"), &[containerd, crio]);
         let mut names = |id: &String| {

@@ -35,7 +35,8 @@ pub(crate) fn identify(proc: &Proc, pid: u32, script: Option<&str>) -> Identity 
     let Some(folder) = working_folder(proc, pid) else { return Identity::default() };
     let script = script.map(|script| plain(&folder.join(script)));
     let root = proc.path(pid, "root");
-    let app = folders(&folder, script.as_deref()).iter().find_map(|folder| package_name(&root, folder));
+    let app =
+        folders(&folder, script.as_deref()).iter().find_map(|folder| package_name(&root, folder));
     let text = |path: &Path| path.display().to_string();
     Identity { folder: Some(text(&folder)), script: script.as_deref().map(text), app }
 }
@@ -60,8 +61,10 @@ fn folders(folder: &Path, script: Option<&Path>) -> Vec<PathBuf> {
     let around = script.filter(is_own).and_then(Path::parent).into_iter().flat_map(Path::ancestors);
     let (inside, outside): (Vec<&Path>, Vec<&Path>) =
         around.partition(|place| place.starts_with(folder) && *place != folder);
-    let places =
-        inside.into_iter().chain([folder]).chain(outside.into_iter().filter(|place| *place != folder));
+    let places = inside
+        .into_iter()
+        .chain([folder])
+        .chain(outside.into_iter().filter(|place| *place != folder));
     places.take(MOST_FOLDERS).map(Path::to_owned).collect()
 }
 
@@ -134,16 +137,22 @@ mod tests {
         make("number", br#"{"name":7}"#);
         make("damaged", b"{\"name\":\"sh");
         make("long", format!("{{\"name\":\"{}\"}}", "x".repeat(LONGEST_NAME + 1)).as_bytes());
-        make("large", format!("{{\"name\":\"large\",\"x\":\"{}\"}}", "y".repeat(1 << 20)).as_bytes());
+        make(
+            "large",
+            format!("{{\"name\":\"large\",\"x\":\"{}\"}}", "y".repeat(1 << 20)).as_bytes(),
+        );
         fs::create_dir_all(root.join("folder/package.json")).unwrap();
         fs::create_dir_all(root.join("outside")).unwrap();
         // A link of the process must not lead to a file of ours.
-        let secret = std::env::temp_dir().join(format!("nodescope-identity-{}.json", std::process::id()));
+        let secret =
+            std::env::temp_dir().join(format!("nodescope-identity-{}.json", std::process::id()));
         fs::write(&secret, br#"{"name":"secret"}"#).unwrap();
         symlink(&secret, root.join("outside/package.json")).unwrap();
         let name = |folder: &str| package_name(&root, &Path::new("/").join(folder));
         assert_eq!(name("good").as_deref(), Some("@acme/shop"));
-        for folder in ["nameless", "number", "damaged", "long", "large", "folder", "outside", "missing"] {
+        for folder in
+            ["nameless", "number", "damaged", "long", "large", "folder", "outside", "missing"]
+        {
             assert_eq!(name(folder), None, "{folder}");
         }
         fs::remove_dir_all(&root).unwrap();

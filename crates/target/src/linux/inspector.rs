@@ -45,7 +45,8 @@ impl Listeners {
         let mut ports: Vec<u16> = own.iter().map(|listener| listener.address.port()).collect();
         ports.sort_unstable();
         ports.dedup();
-        let inspector = likely_inspectors(own, command).first().map(|listener| listener.address.port());
+        let inspector =
+            likely_inspectors(own, command).first().map(|listener| listener.address.port());
         ports.retain(|port| Some(*port) != inspector);
         ports.truncate(MOST_PORTS);
         (Ok(inspector), ports)
@@ -128,7 +129,10 @@ mod tests {
     #[test]
     fn only_listening_sockets_count() {
         let line = "   0: 0100007F:240D 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0";
-        assert_eq!(listener_in(line), Some(Listener { address: ([127, 0, 0, 1], 9229).into(), inode: 4711 }));
+        assert_eq!(
+            listener_in(line),
+            Some(Listener { address: ([127, 0, 0, 1], 9229).into(), inode: 4711 })
+        );
         assert_eq!(listener_in(&line.replace(" 0A ", " 01 ")), None);
         assert_eq!(listener_in("  sl  local_address rem_address   st"), None);
         let six = line.replace("0100007F", "00000000000000000000000001000000");
@@ -139,8 +143,9 @@ mod tests {
 
     #[test]
     fn flags_name_the_port() {
-        let wanted =
-            |flag: &str| wanted_port(&Command::parse(format!("node\0{flag}\0a.js").as_bytes(), None));
+        let wanted = |flag: &str| {
+            wanted_port(&Command::parse(format!("node\0{flag}\0a.js").as_bytes(), None))
+        };
         assert_eq!(wanted("--inspect"), None);
         assert_eq!(wanted("--inspect=9300"), Some(9300));
         assert_eq!(wanted("--inspect-brk=[::1]:9301"), Some(9301));

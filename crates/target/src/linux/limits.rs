@@ -23,7 +23,8 @@ pub enum Capability {
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Perfmon, Self::SysAdmin, Self::SysPtrace, Self::Syslog, Self::Kill];
+    pub const ALL: [Self; 5] =
+        [Self::Perfmon, Self::SysAdmin, Self::SysPtrace, Self::Syslog, Self::Kill];
 
     /// As Docker and Kubernetes spell it.
     pub fn name(self) -> &'static str {
@@ -107,9 +108,11 @@ impl Limits {
     pub fn read(proc: &Proc, root: &Path) -> Self {
         let setting = |name: &str| proc.text(name).ok().map(|text| text.trim().to_owned());
         let number = |name: &str| setting(name).and_then(|text| text.parse().ok());
-        let status = proc.text("self/status").ok().and_then(|text| Status::parse(&text)).unwrap_or_default();
-        let is_other =
-            |name: &str, first: &str| proc.own_link(name).is_ok_and(|link| link != Path::new(first));
+        let status =
+            proc.text("self/status").ok().and_then(|text| Status::parse(&text)).unwrap_or_default();
+        let is_other = |name: &str, first: &str| {
+            proc.own_link(name).is_ok_and(|link| link != Path::new(first))
+        };
         let has_own_pids = is_other("ns/pid", FIRST_PIDS);
         let is_apart = has_own_pids || status.is_filtered || is_other("ns/cgroup", FIRST_CGROUPS);
         let lockdown = read(&root.join("sys/kernel/security/lockdown"), 1 << 10).ok();
@@ -184,7 +187,8 @@ mod tests {
 
     /// A machine, made of some files.
     fn machine(name: &str, files: &[(&str, &str)], pids: &str) -> (PathBuf, Limits) {
-        let root = std::env::temp_dir().join(format!("nodescope-limits-{}-{name}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("nodescope-limits-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         fs::create_dir_all(root.join("proc/self/ns")).unwrap();
         symlink(pids, root.join("proc/self/ns/pid")).unwrap();
@@ -221,7 +225,13 @@ mod tests {
             "pid:[4026532200]",
         );
         assert_eq!(
-            (limits.uid, limits.paranoid, limits.kptr_restrict, limits.ptrace_scope, limits.mlock_kb),
+            (
+                limits.uid,
+                limits.paranoid,
+                limits.kptr_restrict,
+                limits.ptrace_scope,
+                limits.mlock_kb
+            ),
             (1000, Some(4), Some(1), Some(1), Some(516))
         );
         assert_eq!(limits.kernel_version(), Some((5, 4)));

@@ -142,9 +142,10 @@ impl Default for Places {
     fn default() -> Self {
         let usual = ["/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock"];
         let typed = std::env::var("DOCKER_HOST").ok();
-        let typed = typed.as_deref().and_then(|host| host.strip_prefix("unix://")).map(PathBuf::from);
-        let rootless =
-            std::env::var_os("XDG_RUNTIME_DIR").map(|folder| Path::new(&folder).join("podman/podman.sock"));
+        let typed =
+            typed.as_deref().and_then(|host| host.strip_prefix("unix://")).map(PathBuf::from);
+        let rootless = std::env::var_os("XDG_RUNTIME_DIR")
+            .map(|folder| Path::new(&folder).join("podman/podman.sock"));
         Self {
             proc: Proc::default(),
             passwd: "/etc/passwd".into(),
@@ -202,8 +203,8 @@ pub fn other_program(pid: u32) -> Option<String> {
 /// Every Node process. Looks twice, `pause` apart, to see which are busy. A process that ends meanwhile is left out.
 pub fn list(places: &Places, pause: Duration) -> io::Result<List> {
     let proc = &places.proc;
-    let own =
-        Status::parse(&proc.text("self/status")?).ok_or_else(|| io::Error::other("no /proc/self/status"))?;
+    let own = Status::parse(&proc.text("self/status")?)
+        .ok_or_else(|| io::Error::other("no /proc/self/status"))?;
     let ancestors = ancestors(proc, &own);
     let pids = match &places.only {
         Some(pids) => pids.iter().copied().collect(),
@@ -217,11 +218,17 @@ pub fn list(places: &Places, pause: Duration) -> io::Result<List> {
     let traits: Vec<Traits> = found.iter().map(|process| process.traits.clone()).collect();
     let mut machinery = Machinery::new(places, own)?;
     let roles = roles(&traits);
-    let mut processes: Vec<Process> =
-        found.into_iter().zip(roles).map(|(process, role)| machinery.describe(process, role)).collect();
+    let mut processes: Vec<Process> = found
+        .into_iter()
+        .zip(roles)
+        .map(|(process, role)| machinery.describe(process, role))
+        .collect();
     processes.sort_by(|a, b| {
         let is_tool = |process: &Process| matches!(process.role, Role::Tool { .. });
-        is_tool(a).cmp(&is_tool(b)).then(b.cpu_cores.total_cmp(&a.cpu_cores)).then(a.pid.cmp(&b.pid))
+        is_tool(a)
+            .cmp(&is_tool(b))
+            .then(b.cpu_cores.total_cmp(&a.cpu_cores))
+            .then(a.pid.cmp(&b.pid))
     });
     Ok(List { processes, hidden })
 }
@@ -261,7 +268,8 @@ fn look(proc: &Proc, pid: u32, program: Program, is_ancestor: bool) -> Option<Fo
     let status = Status::parse(&proc.text_of(pid, "status").ok()?)?;
     let (stat, seen) = (Stat::parse(&proc.text_of(pid, "stat").ok()?)?, Instant::now());
     let environment = proc.bytes_of(pid, "environ").ok().map(|bytes| Environment::parse(&bytes));
-    let node_options = environment.as_ref().and_then(|environment| environment.node_options.as_deref());
+    let node_options =
+        environment.as_ref().and_then(|environment| environment.node_options.as_deref());
     let command = Command::parse(&proc.bytes_of(pid, "cmdline").ok()?, node_options);
     let traits = Traits { pid, parent: status.parent, command, environment, is_ancestor };
     Some(Found { status, stat, seen, program, traits, cpu_cores: 0.0 })
@@ -317,7 +325,8 @@ impl<'a> Machinery<'a> {
             true => self.listeners.ports(proc, pid, &traits.command),
             false => (Ok(None), Vec::new()),
         };
-        let Identity { folder, script, app } = identify(proc, pid, traits.command.script.as_deref());
+        let Identity { folder, script, app } =
+            identify(proc, pid, traits.command.script.as_deref());
         let facts = Facts {
             machine: &self.machine,
             status: &status,

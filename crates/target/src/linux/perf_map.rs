@@ -30,7 +30,12 @@ const ROOT: u32 = 0;
 
 /// The map of a process. A link counts for none: it could lead out of the container. Another user's file does not,
 /// either: every user may write into that folder, and a recording believes no such map.
-pub(crate) fn perf_map(proc: &Proc, pid: u32, status: &Status, uptime_s: f64) -> io::Result<Option<PerfMap>> {
+pub(crate) fn perf_map(
+    proc: &Proc,
+    pid: u32,
+    status: &Status,
+    uptime_s: f64,
+) -> io::Result<Option<PerfMap>> {
     let folder = proc.path(pid, "root").join("tmp");
     let path = folder.join(format!("perf-{}.map", status.inner_pid));
     match fs::symlink_metadata(&folder) {
@@ -38,8 +43,9 @@ pub(crate) fn perf_map(proc: &Proc, pid: u32, status: &Status, uptime_s: f64) ->
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
         _ => return Ok(None),
     }
-    let is_believed =
-        |meta: &fs::Metadata| meta.is_file() && (meta.uid() == ROOT || status.uids.contains(&meta.uid()));
+    let is_believed = |meta: &fs::Metadata| {
+        meta.is_file() && (meta.uid() == ROOT || status.uids.contains(&meta.uid()))
+    };
     let meta = fs::symlink_metadata(&path).ok().filter(is_believed);
     let started = Duration::try_from_secs_f64(uptime_s + TOLERANCE_S).unwrap_or_default();
     let started = SystemTime::now().checked_sub(started);

@@ -87,10 +87,13 @@ impl Environment {
 
 /// The role of each process, in their order.
 pub(crate) fn roles(processes: &[Traits]) -> Vec<Role> {
-    let by_pid: HashMap<u32, &Traits> = processes.iter().map(|process| (process.pid, process)).collect();
+    let by_pid: HashMap<u32, &Traits> =
+        processes.iter().map(|process| (process.pid, process)).collect();
     let parent_of = |process: &Traits| by_pid.get(&process.parent).copied();
     let worker = |process: &Traits| match &process.environment {
-        Some(environment) => environment.unique_id.filter(|_| parent_of(process).is_some()).map(Some),
+        Some(environment) => {
+            environment.unique_id.filter(|_| parent_of(process).is_some()).map(Some)
+        }
         None => parent_of(process).filter(|parent| runs_the_same(process, parent)).map(|_| None),
     };
     let has_workers = |primary: &Traits| {
@@ -127,7 +130,8 @@ fn runs_the_same(process: &Traits, parent: &Traits) -> bool {
 fn tool(process: &Traits) -> Option<&'static str> {
     let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let words = [Some(base(&process.command.program)), process.command.script.as_deref().map(base)];
-    let is_called = |names: &[&str]| words.iter().flatten().any(|word| names.contains(&word.as_str()));
+    let is_called =
+        |names: &[&str]| words.iter().flatten().any(|word| names.contains(&word.as_str()));
     let known = TOOLS.iter().find(|(_, names)| is_called(names)).map(|(tool, _)| *tool);
     known.or_else(|| process.is_ancestor.then_some(OURSELVES))
 }
@@ -137,7 +141,8 @@ mod tests {
     use super::*;
 
     fn process(pid: u32, parent: u32, words: &str, environ: Option<&str>) -> Traits {
-        let environment = environ.map(|environ| Environment::parse(environ.replace(' ', "\0").as_bytes()));
+        let environment =
+            environ.map(|environ| Environment::parse(environ.replace(' ', "\0").as_bytes()));
         let command = Command::parse(words.replace(' ', "\0").as_bytes(), None);
         Traits { pid, parent, command, environment, is_ancestor: false }
     }

@@ -47,7 +47,8 @@ impl Status {
         let mask = |key: &str| fields.get(key).and_then(|mask| u64::from_str_radix(mask, 16).ok());
         let mut uids = fields.get("Uid")?.split_whitespace().map_while(|uid| uid.parse().ok());
         let pid = number("Pid")?;
-        let inner = fields.get("NSpid").and_then(|pids| pids.split_whitespace().last()?.parse().ok());
+        let inner =
+            fields.get("NSpid").and_then(|pids| pids.split_whitespace().last()?.parse().ok());
         Some(Self {
             pid,
             parent: number("PPid")?,
@@ -100,9 +101,17 @@ mod tests {
         let text = "Name:\tnode\nState:\tT (stopped)\nPid:\t21259\nPPid:\t3\nUid:\t1000\t1001\t1002\t1000\nNSpid:\t21259\t1\n\
                     Threads:\t11\nSigBlk:\t0000000000000200\nSigCgt:\t0000000108004a02\nCapEff:\t0000004000080000\nSeccomp:\t2\n";
         let status = Status::parse(text).unwrap();
-        assert_eq!((status.pid, status.inner_pid, status.parent, status.threads), (21259, 1, 3, 11));
-        assert_eq!((status.uids, status.blocked, status.caught), ([1000, 1001, 1002], 0x200, 0x1_0800_4a02));
-        assert!(status.has_capability(38) && status.has_capability(19) && !status.has_capability(21));
+        assert_eq!(
+            (status.pid, status.inner_pid, status.parent, status.threads),
+            (21259, 1, 3, 11)
+        );
+        assert_eq!(
+            (status.uids, status.blocked, status.caught),
+            ([1000, 1001, 1002], 0x200, 0x1_0800_4a02)
+        );
+        assert!(
+            status.has_capability(38) && status.has_capability(19) && !status.has_capability(21)
+        );
         assert!(status.is_filtered && status.state == 'T' && status.ignored == 0);
         assert_eq!(Status::parse("Pid:\t1\n"), None);
     }

@@ -45,7 +45,8 @@ impl Surroundings {
 fn of_binary(proc: &Proc, pid: u32) -> Option<(bool, bool)> {
     let parts = Parts::new(open_regular(&proc.path(pid, "exe")).ok()?).ok()?;
     let elf = Elf::parse(&parts).ok()?;
-    let is_musl = elf.interpreter().is_some_and(|path| memchr::memmem::find(path, b"ld-musl").is_some());
+    let is_musl =
+        elf.interpreter().is_some_and(|path| memchr::memmem::find(path, b"ld-musl").is_some());
     Some((elf.has_symbols(), is_musl))
 }
 

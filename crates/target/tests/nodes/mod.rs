@@ -75,7 +75,8 @@ impl Running {
     pub fn start(mut command: Command) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let printed = std::env::temp_dir().join(format!("nodescope-port-{}-{number}", std::process::id()));
+        let printed =
+            std::env::temp_dir().join(format!("nodescope-port-{}-{number}", std::process::id()));
         let file = File::create(&printed).unwrap();
         command.env_remove("NODE_OPTIONS").stdin(Stdio::null()).stderr(file.try_clone().unwrap());
         let child = command.stdout(file).spawn().unwrap();
@@ -130,7 +131,13 @@ impl Running {
     }
 
     pub fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.pid().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.pid().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 

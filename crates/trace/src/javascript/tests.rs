@@ -87,7 +87,8 @@ fn lengths_and_numbers_that_cannot_be_are_refused() {
     let bytes = encode(&frame(Some(function("handle", None))));
     let (tier, kind, length) = (16, 18, 31);
     assert_eq!(bytes[length..length + 4], 6u32.to_le_bytes());
-    for (at, value) in [(tier, 7u8), (tier, 255), (kind, 4), (kind, 255), (length + 1, 1), (length + 3, 0x7f)]
+    for (at, value) in
+        [(tier, 7u8), (tier, 255), (kind, 4), (kind, 255), (length + 1, 1), (length + 3, 0x7f)]
     {
         let mut damaged = bytes.clone();
         damaged[at] = value;
@@ -101,8 +102,10 @@ fn lengths_and_numbers_that_cannot_be_are_refused() {
 #[test]
 fn texts_beyond_the_limit_are_cut() {
     let long = "x".repeat(1 << 20);
-    let bytes =
-        encode(&frame(Some(Function { generator: Some(long.as_bytes()), ..function(&long, Some(&long)) })));
+    let bytes = encode(&frame(Some(Function {
+        generator: Some(long.as_bytes()),
+        ..function(&long, Some(&long))
+    })));
     assert!(bytes.len() < MOST_BYTES);
     let joined = through_parts(&bytes);
     let FrameName::Function { told: Some(told), .. } = decode(&joined).unwrap().name else {

@@ -103,7 +103,12 @@ const fn each(values: [i64; VERSIONS]) -> [Option<i64>; VERSIONS] {
     row
 }
 
-const fn row(field: Field, file: &'static str, name: &'static str, values: [Option<i64>; VERSIONS]) -> Row {
+const fn row(
+    field: Field,
+    file: &'static str,
+    name: &'static str,
+    values: [Option<i64>; VERSIONS],
+) -> Row {
     Row { field, file, name, values }
 }
 
@@ -140,7 +145,12 @@ pub(super) const ROWS: &[Row] = &[
         "source_position_table",
         each([32, 32, 24, 24, 24, 24]),
     ),
-    row(Field::CodeData, CODE, "kDeoptimizationDataOrInterpreterDataOffset", each([16, 16, 8, 8, 8, 8])),
+    row(
+        Field::CodeData,
+        CODE,
+        "kDeoptimizationDataOrInterpreterDataOffset",
+        each([16, 16, 8, 8, 8, 8]),
+    ),
     row(Field::CodePositions, CODE, "kPositionTableOffset", each([24, 24, 16, 16, 16, 16])),
     row(Field::CodeStream, CODE, "kInstructionStreamOffset", each([-1, 32, 32, 32, 32, 32])),
     // In 10.2 the instructions follow inside of the object.
@@ -154,7 +164,12 @@ pub(super) const ROWS: &[Row] = &[
     row(Field::CodeSize, CODE, "kInstructionSizeOffset", each([40, 56, 52, 56, 56, 56])),
     row(Field::StreamCode, STREAM, "kCodeOffset", each([-1, 8, 8, 8, 8, 8])),
     row(Field::StreamHeader, STREAM, "kHeaderSize", each([128, 16, 32, 32, 32, 32])),
-    row(Field::StreamAlignment, "src/common/globals.h", "kCodeAlignmentBits", each([32, 64, 64, 64, 64, 64])),
+    row(
+        Field::StreamAlignment,
+        "src/common/globals.h",
+        "kCodeAlignmentBits",
+        each([32, 64, 64, 64, 64, 64]),
+    ),
     row(Field::DeoptLiterals, DEOPT, "kLiteralArrayIndex", each([2, 2, 2, 3, 3, 3])),
     row(Field::DeoptShared, DEOPT, "k…SharedFunctionInfoIndex", each([6, 6, 6, 7, 7, 7])),
     row(Field::DeoptInlining, DEOPT, "kInliningPositionsIndex", each([7, 7, 7, 8, 8, 8])),
@@ -176,17 +191,42 @@ pub(super) const ROWS: &[Row] = &[
         each([2081, 2082, -1, -1, -1, -1]),
     ),
     row(Field::ForeignType, "src/objects/foreign.tq", "FOREIGN_TYPE", all(204)),
-    row(Field::JsToWasmKind, "src/objects/code-kind.h", "JS_TO_WASM_FUNCTION", each([7, 7, 7, 7, 7, 8])),
+    row(
+        Field::JsToWasmKind,
+        "src/objects/code-kind.h",
+        "JS_TO_WASM_FUNCTION",
+        each([7, 7, 7, 7, 7, 8]),
+    ),
     // Since 12.4 frames hold a WasmTrustedInstanceData.
-    row(Field::WasmInstanceObject, WASM, "kInstanceObjectOffset", each([-1, -1, 160, 152, 152, 104])),
+    row(
+        Field::WasmInstanceObject,
+        WASM,
+        "kInstanceObjectOffset",
+        each([-1, -1, 160, 152, 152, 104]),
+    ),
     row(Field::WasmModuleObject, WASM, "kModuleObjectOffset", each([208, 208, 32, 32, 32, 32])),
     row(Field::WasmModuleNative, WASM_TQ, "WasmModuleObject.managed_native_module", all(24)),
-    row(Field::WasmModuleScript, WASM_TQ, "WasmModuleObject.script", each([40, 32, 32, 32, 32, 32])),
+    row(
+        Field::WasmModuleScript,
+        WASM_TQ,
+        "WasmModuleObject.script",
+        each([40, 32, 32, 32, 32, 32]),
+    ),
     // The rest is no object of the heap: the sources give the order of fields, and each distance was found in running
     // processes, at code whose addresses and names the perf map tells.
     row(Field::NativeWireBytes, NATIVE, "wire_bytes_", each([0x138, 0xc8, 0xc8, 0xf0, 0xf0, 0xe8])),
-    row(Field::NativeOwnedCode, NATIVE, "owned_code_", each([0x1b0, 0x140, 0x198, 0x148, 0x148, 0x140])),
-    row(Field::NativeNewCode, NATIVE, "new_owned_code_", each([0x1d0, 0x160, 0x1b8, 0x168, 0x168, 0x160])),
+    row(
+        Field::NativeOwnedCode,
+        NATIVE,
+        "owned_code_",
+        each([0x1b0, 0x140, 0x198, 0x148, 0x148, 0x140]),
+    ),
+    row(
+        Field::NativeNewCode,
+        NATIVE,
+        "new_owned_code_",
+        each([0x1d0, 0x160, 0x1b8, 0x168, 0x168, 0x160]),
+    ),
     row(Field::WasmCodeSize, NATIVE, "instructions_size_", each([32, 24, 24, 32, 32, 32])),
     row(Field::WasmCodeIndex, NATIVE, "index_", each([48, 44, 44, 56, 56, 56])),
     row(Field::WasmCodeFlags, NATIVE, "flags_", each([16, 80, 80, 96, 100, 120])),

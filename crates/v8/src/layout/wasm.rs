@@ -58,7 +58,8 @@ pub(crate) const CODE_BYTES: usize = 128;
 pub(super) fn wasm(numbers: &Numbers<'_>) -> Option<WasmLayout> {
     let marker = |name| Some((u64::try_from(numbers.named(name).ok()?).ok()?) << 1);
     let row = |field| u64::try_from(numbers.of_table(field).ok()?).ok();
-    let in_code = |field| usize::try_from(row(field)?).ok().filter(|offset| *offset <= CODE_BYTES - 8);
+    let in_code =
+        |field| usize::try_from(row(field)?).ok().filter(|offset| *offset <= CODE_BYTES - 8);
     Some(WasmLayout {
         frame: marker("frametype_WasmFrame")?,
         to_js_frame: marker("frametype_WasmToJsFrame")?,

@@ -79,7 +79,9 @@ mod tests {
 
     impl Memory for Tree {
         fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
-            out.copy_from_slice(self.0.get(&address).filter(|bytes| bytes.len() == out.len()).ok_or(Fault)?);
+            out.copy_from_slice(
+                self.0.get(&address).filter(|bytes| bytes.len() == out.len()).ok_or(Fault)?,
+            );
             Ok(())
         }
     }

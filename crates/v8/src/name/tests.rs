@@ -7,8 +7,14 @@ type Row = (&'static str, CodeKind, Tier, &'static str, Option<&'static str>, u3
 
 fn check(rows: &[Row]) {
     for (symbol, kind, tier, function, script, line, column) in rows {
-        let expected =
-            CodeName { kind: *kind, tier: *tier, function, script: *script, line: *line, column: *column };
+        let expected = CodeName {
+            kind: *kind,
+            tier: *tier,
+            function,
+            script: *script,
+            line: *line,
+            column: *column,
+        };
         assert_eq!(parse(symbol), Some(expected), "{symbol}");
     }
 }
@@ -100,7 +106,15 @@ fn functions_and_scripts() {
             3,
             5,
         ),
-        ("JS:~f https://esm.sh/lodash@4:3:5", Function, Ignition, "f", Some("https://esm.sh/lodash@4"), 3, 5),
+        (
+            "JS:~f https://esm.sh/lodash@4:3:5",
+            Function,
+            Ignition,
+            "f",
+            Some("https://esm.sh/lodash@4"),
+            3,
+            5,
+        ),
         (
             "JS:~f data:text/javascript,1 + 1:3:5",
             Function,
@@ -141,7 +155,15 @@ fn functions_and_scripts() {
             3,
             5,
         ),
-        ("JS:~f evalmachine.<anonymous>:3:5", Function, Ignition, "f", Some("evalmachine.<anonymous>"), 3, 5),
+        (
+            "JS:~f evalmachine.<anonymous>:3:5",
+            Function,
+            Ignition,
+            "f",
+            Some("evalmachine.<anonymous>"),
+            3,
+            5,
+        ),
         ("JS:~f REPL7:3:5", Function, Ignition, "f", Some("REPL7"), 3, 5),
     ]);
 }
@@ -169,7 +191,15 @@ fn other_kinds() {
     use Tier::{Liftoff, Unmarked, WasmTurbofan};
     check(&[
         ("Builtin:ArrayMap", Builtin, Unmarked, "ArrayMap", None, 0, 0),
-        ("Builtin:A builtin from the snapshot", Builtin, Unmarked, "A builtin from the snapshot", None, 0, 0),
+        (
+            "Builtin:A builtin from the snapshot",
+            Builtin,
+            Unmarked,
+            "A builtin from the snapshot",
+            None,
+            0,
+            0,
+        ),
         ("Builtins_ArrayMap", Builtin, Unmarked, "ArrayMap", None, 0, 0),
         ("Builtins_LdaZeroHandler", BytecodeHandler, Unmarked, "LdaZeroHandler", None, 0, 0),
         (
@@ -191,9 +221,25 @@ fn other_kinds() {
             0,
             0,
         ),
-        ("Stub:CallICStub(args(4), METHOD, ", Stub, Unmarked, "CallICStub(args(4), METHOD, ", None, 0, 0),
+        (
+            "Stub:CallICStub(args(4), METHOD, ",
+            Stub,
+            Unmarked,
+            "CallICStub(args(4), METHOD, ",
+            None,
+            0,
+            0,
+        ),
         ("Stub:js-to-wasm:i:i", Stub, Unmarked, "js-to-wasm:i:i", None, 0, 0),
-        ("Handler:symbol(\"x\" hash 1cb9da9b)", Handler, Unmarked, "symbol(\"x\" hash 1cb9da9b)", None, 0, 0),
+        (
+            "Handler:symbol(\"x\" hash 1cb9da9b)",
+            Handler,
+            Unmarked,
+            "symbol(\"x\" hash 1cb9da9b)",
+            None,
+            0,
+            0,
+        ),
         ("Callback:writev", Callback, Unmarked, "writev", None, 0, 0),
         ("KeyedLoadIC:", InlineCache, Unmarked, "", None, 0, 0),
         ("LoadIC:/odd/name.js:3", InlineCache, Unmarked, "/odd/name.js:3", None, 0, 0),
@@ -207,9 +253,25 @@ fn other_kinds() {
         ("RegExp.> src: a.b flags: g", Regexp, Unmarked, "a.b", None, 0, 0),
         ("JS:fib-3-liftoff", Wasm, Liftoff, "fib", None, 0, 0),
         ("JS:fib-3-turbofan", Wasm, WasmTurbofan, "fib", None, 0, 0),
-        ("Function:wasm-function[3]-3-turbofan", Wasm, WasmTurbofan, "wasm-function[3]", None, 0, 0),
+        (
+            "Function:wasm-function[3]-3-turbofan",
+            Wasm,
+            WasmTurbofan,
+            "wasm-function[3]",
+            None,
+            0,
+            0,
+        ),
         ("JS:wasm-function[?]-<anonymous>-none", Wasm, Unmarked, "wasm-function[?]", None, 0, 0),
-        ("JS:a b-7-liftoff wasm://wasm/m-8d2a", Wasm, Liftoff, "a b", Some("wasm://wasm/m-8d2a"), 0, 0),
+        (
+            "JS:a b-7-liftoff wasm://wasm/m-8d2a",
+            Wasm,
+            Liftoff,
+            "a b",
+            Some("wasm://wasm/m-8d2a"),
+            0,
+            0,
+        ),
         ("JS:wasm-to-js-<anonymous>-turbofan", Wasm, WasmTurbofan, "wasm-to-js", None, 0, 0),
         (
             "Function:WASM_function#0:module: (wasm):0",
@@ -270,7 +332,8 @@ fn untagged_names() {
     ];
     for (text, expected) in rows {
         let parts = parse_untagged(text);
-        let read = parts.map(|name| (name.function, name.script.unwrap_or_default(), name.line, name.column));
+        let read = parts
+            .map(|name| (name.function, name.script.unwrap_or_default(), name.line, name.column));
         assert_eq!(read, *expected, "{text}");
     }
 }
@@ -279,7 +342,10 @@ fn untagged_names() {
 fn map_lines() {
     let line = |start, size, name| Some(MapLine { start, size, name });
     let rows: &[(&str, Option<MapLine<'_>>)] = &[
-        ("7f6ec6a6ec2d a0 JS:*f /my app/a.js:3:5", line(0x7f6e_c6a6_ec2d, 0xa0, "JS:*f /my app/a.js:3:5")),
+        (
+            "7f6ec6a6ec2d a0 JS:*f /my app/a.js:3:5",
+            line(0x7f6e_c6a6_ec2d, 0xa0, "JS:*f /my app/a.js:3:5"),
+        ),
         ("7f 20 KeyedLoadIC:\n", line(0x7f, 0x20, "KeyedLoadIC:")),
         ("0x7f 0x20 foo\r\n", line(0x7f, 0x20, "foo")),
         ("7f 20  anonymous", line(0x7f, 0x20, " anonymous")),

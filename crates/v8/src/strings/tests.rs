@@ -109,7 +109,10 @@ fn words(bytes: &[u8]) -> Vec<u64> {
 #[test]
 fn flat_strings_of_both_widths() {
     let made = Made::new();
-    assert_eq!(made.text(made.flat("a name that is long enough")).unwrap(), "a name that is long enough");
+    assert_eq!(
+        made.text(made.flat("a name that is long enough")).unwrap(),
+        "a name that is long enough"
+    );
     assert_eq!(made.text(made.wide("你好 😀")).unwrap(), "你好 😀");
     assert_eq!(made.text(made.flat("")).unwrap(), "");
 }
@@ -137,7 +140,8 @@ fn strings_made_of_strings() {
     assert_eq!(made.text(cons).unwrap(), "one, zwei");
     assert_eq!(made.text(made.string(SLICED, 5, &[cons, 3 << 32])).unwrap(), ", zwe");
     assert_eq!(made.text(made.string(THIN, 9, &[cons])).unwrap(), "one, zwei");
-    let deep = (0..100).fold(made.flat("x"), |deep, at| made.string(CONS, at + 2, &[deep, made.flat("y")]));
+    let deep = (0..100)
+        .fold(made.flat("x"), |deep, at| made.string(CONS, at + 2, &[deep, made.flat("y")]));
     assert_eq!(made.text(deep).unwrap().len(), 101);
 }
 

@@ -77,7 +77,8 @@ impl Attempt<'_> {
     /// WebAssembly, and no more is certain.
     fn unknown_wasm(&mut self, instance: Option<u64>) -> Result<JsFrame, Reason> {
         let (state, layout) = (&mut self.reader.state, &self.reader.layout);
-        let module = instance.and_then(|instance| state.wasm_module(self.memory, layout, instance).ok());
+        let module =
+            instance.and_then(|instance| state.wasm_module(self.memory, layout, instance).ok());
         let kind = (FunctionKind::Wasm { index: None }, Tier::Unmarked);
         self.wasm_frame("wasm-function[?]".into(), module.as_ref(), kind)
     }

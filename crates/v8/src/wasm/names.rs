@@ -27,7 +27,10 @@ const LONGEST_NAMES: u64 = 32 << 20;
 impl FunctionNames {
     /// Reads them from a module's bytes. A module without names has none; bytes that are no module are an error.
     pub(super) fn read(heap: &mut Heap<'_>, start: u64, length: u64) -> Result<Self, Reason> {
-        let end = start.checked_add(length).filter(|_| length <= LONGEST_MODULE).ok_or(Reason::TooLarge)?;
+        let end = start
+            .checked_add(length)
+            .filter(|_| length <= LONGEST_MODULE)
+            .ok_or(Reason::TooLarge)?;
         let mut magic = [0; MAGIC.len()];
         heap.read(start, &mut magic)?;
         if magic != MAGIC {

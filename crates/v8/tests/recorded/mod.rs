@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use v8::layout::CONSTANT_PREFIX;
-use v8::{Fault, Frame, JsFrame, Kind, Layout, Memory, Reader, Reason, Registers, Stack, Start, Version};
+use v8::{
+    Fault, Frame, JsFrame, Kind, Layout, Memory, Reader, Reason, Registers, Stack, Start, Version,
+};
 
 /// A fixture.
 #[derive(Clone)]

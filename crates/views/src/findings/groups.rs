@@ -50,7 +50,10 @@ pub(super) fn groups(stalls: &[Stall]) -> Vec<StallGroup> {
     let mut by_key: FxHashMap<Key<'_>, Vec<&Stall>> = FxHashMap::default();
     let told_elsewhere = |kind| matches!(kind, StallKind::Throttled | StallKind::Starved);
     for stall in stalls.iter().filter(|stall| !told_elsewhere(stall.kind)) {
-        by_key.entry((stall.kind, function_of(stall), stall.wait.as_ref())).or_default().push(stall);
+        by_key
+            .entry((stall.kind, function_of(stall), stall.wait.as_ref()))
+            .or_default()
+            .push(stall);
     }
     let mut groups: Vec<StallGroup> = by_key.into_values().filter_map(|its| group(&its)).collect();
     groups.sort_by_key(|group| (std::cmp::Reverse(group.total_ns), group.start_ns));
@@ -72,7 +75,9 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
     Some(StallGroup {
         kind: first.kind,
         function: function_of(first),
-        entry: longest.and_then(|stall| stall.culprit).map_or(FunctionId::NONE, |culprit| culprit.entry),
+        entry: longest
+            .and_then(|stall| stall.culprit)
+            .map_or(FunctionId::NONE, |culprit| culprit.entry),
         wait: first.wait.clone(),
         count: stalls.len(),
         every_ns: every_ns(stalls).filter(|_| threads.len() == 1),
@@ -96,7 +101,8 @@ const LEAST_STALLS: usize = 4;
 fn every_ns(stalls: &[&Stall]) -> Option<u64> {
     let mut starts: Vec<u64> = stalls.iter().map(|stall| stall.start_ns).collect();
     starts.sort_unstable();
-    let mut gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    let mut gaps: Vec<u64> =
+        starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     gaps.sort_unstable();
     let usual = *gaps.get(gaps.len() / 2)?;
     let regular = gaps.iter().filter(|gap| is_about(**gap, usual)).count();

@@ -51,7 +51,8 @@ struct Owner {
     entry: FunctionId,
 }
 
-const NO_OWNER: Owner = Owner { category: None, function: FunctionId::NONE, entry: FunctionId::NONE };
+const NO_OWNER: Owner =
+    Owner { category: None, function: FunctionId::NONE, entry: FunctionId::NONE };
 
 impl<'a> Culprits<'a> {
     pub(super) fn new(profile: &'a Profile) -> Self {
@@ -65,7 +66,13 @@ impl<'a> Culprits<'a> {
     }
 
     /// A stall with its kind and cause.
-    pub(super) fn stall(&self, thread: ThreadId, start_ns: u64, end_ns: u64, spent: Option<Spent>) -> Stall {
+    pub(super) fn stall(
+        &self,
+        thread: ThreadId,
+        start_ns: u64,
+        end_ns: u64,
+        spent: Option<Spent>,
+    ) -> Stall {
         let ran = self.of_samples(thread, start_ns, end_ns);
         let kind = match spent.map_or(StallKind::Unknown, Spent::kind) {
             StallKind::Ran | StallKind::Unknown if ran.gc_share > 0.5 => StallKind::Collected,
@@ -99,7 +106,8 @@ impl<'a> Culprits<'a> {
             let first = samples.time_ns.partition_point(|time| *time < start_ns);
             let behind = samples.time_ns.partition_point(|time| *time < end_ns).max(first);
             let thread = self.first_rows[thread.index()];
-            let rows = (first..behind).filter(|row| self.first_rows[samples.thread[*row].index()] == thread);
+            let rows = (first..behind)
+                .filter(|row| self.first_rows[samples.thread[*row].index()] == thread);
             rows.for_each(|row| self.add(&mut sums, lane, row));
         }
         sums.shown()
@@ -170,7 +178,9 @@ impl Sums {
 
 /// The key with most weight; of equal ones that which was seen first in the recording.
 fn most<K: Copy + Ord>(sums: &FxHashMap<K, Sum>) -> Option<(K, Sum)> {
-    sums.iter().max_by_key(|(key, sum)| (sum.weight, std::cmp::Reverse(**key))).map(|(key, sum)| (*key, *sum))
+    sums.iter()
+        .max_by_key(|(key, sum)| (sum.weight, std::cmp::Reverse(**key)))
+        .map(|(key, sum)| (*key, *sum))
 }
 
 /// For each stack, the nearest function of the application, or else of a package. Parents come first.

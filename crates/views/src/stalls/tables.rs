@@ -12,7 +12,9 @@ pub(super) fn turns(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> 
     let mut turns = Turns { loops: loops(profile, clip), ..Turns::default() };
     let table = profile.long_turns();
     for row in table.ids().map(|id: RowId| table.row(id)) {
-        let Some((start_ns, end_ns)) = clip.span(row.thread, row.start_ns, row.end_ns) else { continue };
+        let Some((start_ns, end_ns)) = clip.span(row.thread, row.start_ns, row.end_ns) else {
+            continue;
+        };
         let thread = row.thread;
         match row.kind {
             TurnKind::Turn => {
@@ -24,7 +26,9 @@ pub(super) fn turns(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> 
                 let culprit = culprits.of_samples(thread, start_ns, end_ns).culprit;
                 turns.runs.push(SyncRun { thread, start_ns, end_ns, is_all, culprit });
             }
-            TurnKind::Stopped => add_stop(profile, &mut turns.stops, Stop { thread, start_ns, end_ns }),
+            TurnKind::Stopped => {
+                add_stop(profile, &mut turns.stops, Stop { thread, start_ns, end_ns })
+            }
         }
     }
     turns
@@ -73,9 +77,16 @@ fn loops(profile: &Profile, clip: &Clip) -> Vec<EventLoop> {
         }
         let is_whole = span == Some((row.start_ns, row.end_ns));
         let watched_ns = span.filter(|_| is_watched).map_or(0, |(start, end)| end - start);
-        let polled_ns = Some(row.polled_ns).filter(|polled| is_watched && is_whole && *polled != UNKNOWN);
+        let polled_ns =
+            Some(row.polled_ns).filter(|polled| is_watched && is_whole && *polled != UNKNOWN);
         let polled_ns = polled_ns.map(|polled| polled.min(watched_ns));
-        let new = EventLoop { thread: row.thread, is_watched, watched_ns, polled_ns, problem: row.problem };
+        let new = EventLoop {
+            thread: row.thread,
+            is_watched,
+            watched_ns,
+            polled_ns,
+            problem: row.problem,
+        };
         add_loop(profile, &mut loops, new);
     }
     add_forgotten_loops(profile, clip, &mut loops);
@@ -84,7 +95,8 @@ fn loops(profile: &Profile, clip: &Clip) -> Vec<EventLoop> {
 
 /// A loop that was watched in pieces is one loop.
 fn add_loop(profile: &Profile, loops: &mut Vec<EventLoop>, new: EventLoop) {
-    let Some(known) = loops.iter_mut().find(|known| is_same(profile, known.thread, new.thread)) else {
+    let Some(known) = loops.iter_mut().find(|known| is_same(profile, known.thread, new.thread))
+    else {
         return loops.push(new);
     };
     if known.is_watched && new.is_watched {
@@ -103,7 +115,13 @@ pub(super) fn add_forgotten_loops(profile: &Profile, clip: &Clip, loops: &mut Ve
         let is_known = loops.iter().any(|known| is_same(profile, known.thread, thread));
         if *role == Role::Worker && clip.threads[row] && !is_known {
             let problem = StringId::NONE;
-            loops.push(EventLoop { thread, is_watched: false, watched_ns: 0, polled_ns: None, problem });
+            loops.push(EventLoop {
+                thread,
+                is_watched: false,
+                watched_ns: 0,
+                polled_ns: None,
+                problem,
+            });
         }
     }
 }

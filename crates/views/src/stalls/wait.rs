@@ -47,7 +47,8 @@ pub(super) fn wait_of(profile: &Profile, stack: StackId) -> Option<Wait> {
     // Without a caller among people's own code the outermost call is Node's own: it would be the wrong one.
     let node_call = callees.iter().rev().find(|callee| is_called && callee.is_of_node());
     let by_script = node_call.and_then(Callee::by_script);
-    let native = NATIVE.iter().find(|(part, ..)| callees.iter().any(|callee| callee.name.contains(part)));
+    let native =
+        NATIVE.iter().find(|(part, ..)| callees.iter().any(|callee| callee.name.contains(part)));
     let is_gc = callees.iter().any(|callee| callee.category == Category::Gc);
     let what = match native {
         _ if is_gc => Some("helper threads of the garbage collector"),
@@ -57,7 +58,9 @@ pub(super) fn wait_of(profile: &Profile, stack: StackId) -> Option<Wait> {
     let call = match native {
         _ if is_gc => None,
         Some((_, _, Some(call))) => Some((*call).to_owned()),
-        _ => node_call.map(|callee| callee.name.to_owned()).or_else(|| native_call(&callees, is_called)),
+        _ => node_call
+            .map(|callee| callee.name.to_owned())
+            .or_else(|| native_call(&callees, is_called)),
     };
     Some(Wait { what, call })
 }
@@ -72,7 +75,8 @@ struct Callee<'a> {
 impl Callee<'_> {
     /// Whether it is a function of Node's JavaScript.
     fn is_of_node(&self) -> bool {
-        self.category == Category::NodeCore && self.script.is_some_and(|script| script.starts_with("node:"))
+        self.category == Category::NodeCore
+            && self.script.is_some_and(|script| script.starts_with("node:"))
     }
 
     fn by_script(&self) -> Option<&'static str> {
@@ -99,7 +103,8 @@ fn callees(profile: &Profile, stack: StackId) -> (Vec<Callee<'_>>, bool) {
 
 /// The outermost native function: of an addon where there is one; V8's own entries tell nothing.
 fn native_call(callees: &[Callee<'_>], is_called: bool) -> Option<String> {
-    let of = |category: Category| callees.iter().rev().find(move |callee| callee.category == category);
+    let of =
+        |category: Category| callees.iter().rev().find(move |callee| callee.category == category);
     let others = [Category::NodeCore, Category::System];
     let other = others.into_iter().filter(|_| is_called).find_map(of);
     let found = of(Category::Addon).or(other)?;

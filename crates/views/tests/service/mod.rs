@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Frame, Function, LaneId, LaneInfo, LongTurn, Loop, ModuleId, NO_ADDRESS, Process,
-    ProcessId, Profile, Role, Sample, Second, SourceId, StackId, StringId, Thread, ThreadId, Tier, TurnKind,
-    UNKNOWN, Unit, WAITS_LANE,
+    Builder, Category, Frame, Function, LaneId, LaneInfo, LongTurn, Loop, ModuleId, NO_ADDRESS,
+    Process, ProcessId, Profile, Role, Sample, Second, SourceId, StackId, StringId, Thread,
+    ThreadId, Tier, TurnKind, UNKNOWN, Unit, WAITS_LANE,
 };
 
 pub const MS: u64 = 1_000_000;
@@ -20,7 +20,8 @@ pub const TIMERS: Code = ("processTimers", "node:internal/timers", 504, Category
 pub const POLL: Code = ("poll", "/srv/server.js", 4, Category::App);
 pub const DEPLOY: Code = ("deployStatus", "/srv/server.js", 2, Category::App);
 pub const RENDER: Code = ("render", "/srv/views.js", 12, Category::App);
-pub const CLONE: Code = ("cloneDeep", "/srv/node_modules/lodash/cloneDeep.js", 3, Category::Dependency);
+pub const CLONE: Code =
+    ("cloneDeep", "/srv/node_modules/lodash/cloneDeep.js", 3, Category::Dependency);
 pub const EXEC_SYNC: Code = ("execSync", "node:child_process", 954, Category::NodeCore);
 pub const SPAWN_SYNC: Code = ("spawnSync", "node:internal/child_process", 1108, Category::NodeCore);
 pub const SPAWN: Code = ("node::SyncProcessRunner::Spawn(v8::Info)", "", 0, Category::NodeCore);
@@ -51,7 +52,12 @@ impl Service {
         let main = thread(4140, "node-MainThread", Role::MainLoop);
         let helper = thread(4141, "V8Worker", Role::V8Platform);
         let worker = thread(4150, "WorkerThread", Role::Other);
-        let clock = builder.lane(LaneInfo { name: "cpu-clock", unit: Unit::Ns, timed: true, counted: true });
+        let clock = builder.lane(LaneInfo {
+            name: "cpu-clock",
+            unit: Unit::Ns,
+            timed: true,
+            counted: true,
+        });
         Self { builder, process, main, worker, helper, clock }
     }
 
@@ -134,7 +140,8 @@ pub fn stack(builder: &mut Builder, codes: &[Code]) -> StackId {
         let name = builder.string(name);
         let source = if script.is_empty() { SourceId::NONE } else { builder.source(script) };
         let (module, package) = (ModuleId::NONE, StringId::NONE);
-        let function = builder.function(Function { name, source, line, column: 0, module, package });
+        let function =
+            builder.function(Function { name, source, line, column: 0, module, package });
         let frame = Frame {
             function,
             line: 0,

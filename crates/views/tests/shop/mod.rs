@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use profile::{
-    Builder, Category, Frame, FrameId, Function, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Process, Profile,
-    Role, Sample, SourceId, StackId, Thread, ThreadId, Tier, Unit,
+    Builder, Category, Frame, FrameId, Function, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Process,
+    Profile, Role, Sample, SourceId, StackId, Thread, ThreadId, Tier, Unit,
 };
 use views::{CallTree, Label, NodeId, Selection, TopKey, TopRow};
 
@@ -16,8 +16,13 @@ const HANDLE: Code = ("handle", "/srv/app.js", "", Category::App, Tier::Ignition
 /// The same function, optimised: another frame.
 const HANDLE_FAST: Code = ("handle", "/srv/app.js", "", Category::App, Tier::Turbofan);
 const FIB: Code = ("fib", "/srv/app.js", "", Category::App, Tier::Turbofan);
-const PARSE: Code =
-    ("parse", "/srv/node_modules/fast-json/index.js", "fast-json", Category::Dependency, Tier::Maglev);
+const PARSE: Code = (
+    "parse",
+    "/srv/node_modules/fast-json/index.js",
+    "fast-json",
+    Category::Dependency,
+    Tier::Maglev,
+);
 const GC: Code = ("Heap::Scavenge", "", "", Category::Gc, Tier::None);
 const MEMSET: Code = ("memset", "", "", Category::System, Tier::None);
 
@@ -92,7 +97,16 @@ fn frame(builder: &mut Builder, (name, file, package, category, tier): Code) -> 
     let function = builder.function(function);
     let symbol = builder.string(name);
     let address = NO_ADDRESS;
-    builder.frame(Frame { function, line: 0, column: 0, category, tier, inlined: false, address, symbol })
+    builder.frame(Frame {
+        function,
+        line: 0,
+        column: 0,
+        category,
+        tier,
+        inlined: false,
+        address,
+        symbol,
+    })
 }
 
 /// A tree as text: a line for each node, `path self/total`, sorted; categories where they are asked for.
@@ -136,7 +150,9 @@ pub fn listing(profile: &Profile, rows: &[TopRow]) -> Vec<String> {
         }
         TopKey::Process(id) => format!("pid {}", profile.process(id).pid.unwrap_or_default()),
     };
-    rows.iter().map(|row| format!("{} {}/{}", name(row.key), row.self_weight, row.total_weight)).collect()
+    rows.iter()
+        .map(|row| format!("{} {}/{}", name(row.key), row.self_weight, row.total_weight))
+        .collect()
 }
 
 /// A selection of everything but what `narrow` changes.

@@ -90,7 +90,11 @@ fn owner(call: &Call<'_>, line: u32) -> Owner {
 fn lines_of_a_function_are_its_own() {
     let serve = call(A, "serve", 5, 15);
     assert_eq!(owner(&serve, 5), Owner::Itself);
-    assert_eq!(owner(&serve, 6), Owner::Itself, "the callback's parameters are there, not its code");
+    assert_eq!(
+        owner(&serve, 6),
+        Owner::Itself,
+        "the callback's parameters are there, not its code"
+    );
     assert_eq!(owner(&serve, 9), Owner::Itself);
     assert_eq!(owner(&call(A, "", 1, 1), 4), Owner::Itself, "outside of all functions");
     assert_eq!(owner(&call("node:internal/timers", "run", 5, 1), 7), Owner::Itself);
@@ -99,7 +103,11 @@ fn lines_of_a_function_are_its_own() {
 #[test]
 fn what_was_inlined_owns_its_lines() {
     let serve = call(A, "serve", 5, 15);
-    assert_eq!(owner(&serve, 2), Owner::Inlined(call(A, "cook", 2, 14)), "it is named in the callback");
+    assert_eq!(
+        owner(&serve, 2),
+        Owner::Inlined(call(A, "cook", 2, 14)),
+        "it is named in the callback"
+    );
     assert_eq!(owner(&serve, 7), Owner::Inlined(call(A, "", 6, 19)), "it is inside");
     assert_eq!(owner(&serve, 8), Owner::Inlined(call(A, "", 6, 19)), "its last bracket");
     // In another script, through another function, which has no code there.
@@ -160,14 +168,22 @@ fn what_was_seen_to_call_may_have_inlined() {
     assert_eq!(functions.owner(&serve, 11, &mut text_of), Owner::Uncertain);
     assert_eq!(functions.owner(&internal, 2, &mut text_of), Owner::Uncertain);
     functions.note_call(&serve, &other, &mut text_of);
-    assert_eq!(functions.owner(&serve, 10, &mut text_of), Owner::Uncertain, "its parameters are there alone");
+    assert_eq!(
+        functions.owner(&serve, 10, &mut text_of),
+        Owner::Uncertain,
+        "its parameters are there alone"
+    );
     functions.note_call(&internal, &serve, &mut text_of);
     // Through serve(), which is not in the stack.
     assert_eq!(functions.owner(&internal, 2, &mut text_of), Owner::Inlined(call(A, "cook", 2, 14)));
     assert_eq!(functions.owner(&internal, 440, &mut text_of), Owner::Itself);
     let early = call("node:internal/timers", "early", 1, 28);
     functions.note_call(&early, &serve, &mut text_of);
-    assert_eq!(functions.owner(&early, 2, &mut text_of), Owner::Uncertain, "it may be its own second line");
+    assert_eq!(
+        functions.owner(&early, 2, &mut text_of),
+        Owner::Uncertain,
+        "it may be its own second line"
+    );
 }
 
 #[test]

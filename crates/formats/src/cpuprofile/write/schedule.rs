@@ -55,11 +55,13 @@ pub(super) fn schedule(
 
 /// One thread with times.
 fn as_it_was(profile: &Profile, lane: &Lane, selection: &Selection, rows: &[usize]) -> Schedule {
-    let clock_us = profile.meta().start_clock_s.map_or(0.0, |seconds| (seconds * 1e6).round()) as u64;
+    let clock_us =
+        profile.meta().start_clock_s.map_or(0.0, |seconds| (seconds * 1e6).round()) as u64;
     let us = |ns: u64| clock_us.saturating_add(ns.saturating_add(500) / 1000);
     let times = &lane.samples.time_ns;
     let gaps: Vec<u64> = rows.windows(2).map(|pair| times[pair[1]] - times[pair[0]]).collect();
-    let interval_ns = profile.meta().interval_ns.or_else(|| median(&gaps)).unwrap_or(DEFAULT_INTERVAL_NS);
+    let interval_ns =
+        profile.meta().interval_ns.or_else(|| median(&gaps)).unwrap_or(DEFAULT_INTERVAL_NS);
     let duration_ns = |row: usize| match lane.unit {
         Unit::Ns => lane.samples.weight[row],
         Unit::Count | Unit::Bytes | Unit::Event => interval_ns,
@@ -67,15 +69,23 @@ fn as_it_was(profile: &Profile, lane: &Lane, selection: &Selection, rows: &[usiz
     let mut slots = Vec::with_capacity(rows.len());
     for (index, &row) in rows.iter().enumerate() {
         slots.push(Slot { time_us: us(times[row]), row: Some(row) });
-        let (end_ns, slack_ns) = (times[row].saturating_add(duration_ns(row)), duration_ns(row) / 2);
-        let is_gap = rows.get(index + 1).is_some_and(|next| times[*next] > end_ns.saturating_add(slack_ns));
+        let (end_ns, slack_ns) =
+            (times[row].saturating_add(duration_ns(row)), duration_ns(row) / 2);
+        let is_gap =
+            rows.get(index + 1).is_some_and(|next| times[*next] > end_ns.saturating_add(slack_ns));
         if is_gap {
             slots.push(Slot { time_us: us(end_ns), row: None });
         }
     }
     let start_ns = selection.range_ns.as_ref().map_or(0, |range| range.start);
     let end_ns = rows.last().map_or(0, |row| times[*row].saturating_add(duration_ns(*row)));
-    Schedule { slots, start_us: us(start_ns), end_us: us(end_ns), gaps_are_idle: true, is_whole: true }
+    Schedule {
+        slots,
+        start_us: us(start_ns),
+        end_us: us(end_ns),
+        gaps_are_idle: true,
+        is_whole: true,
+    }
 }
 
 /// Each sample as long as it weighs: a millisecond a sample, a microsecond a byte or event.

@@ -137,7 +137,8 @@ impl<'a> Tree<'a> {
         }
         for stack in missing.into_iter().rev() {
             if !self.selection.hides(profile, stack) {
-                let function = profile.frames().function[profile.stacks().frame[stack.index()].index()];
+                let function =
+                    profile.frames().function[profile.stacks().frame[stack.index()].index()];
                 node = match self.by_function.get(&(node, function)) {
                     Some(known) => *known,
                     None => {
@@ -161,7 +162,13 @@ impl<'a> Tree<'a> {
     fn push(&mut self, call_frame: CallFrame<'a>) -> u32 {
         let row = self.nodes.len() as u32;
         let (children, position_ticks) = (Vec::new(), Vec::new());
-        self.nodes.push(WrittenNode { id: row + 1, call_frame, hit_count: 0, children, position_ticks });
+        self.nodes.push(WrittenNode {
+            id: row + 1,
+            call_frame,
+            hit_count: 0,
+            children,
+            position_ticks,
+        });
         self.lines.push(BTreeMap::new());
         row
     }
@@ -176,7 +183,13 @@ fn url_of(path: &str) -> Cow<'_, str> {
 impl<'a> CallFrame<'a> {
     fn named(name: &'a str) -> Self {
         let (function_name, script_id) = (Cow::Borrowed(name), "0".into());
-        Self { function_name, script_id, url: Cow::Borrowed(""), line_number: -1, column_number: -1 }
+        Self {
+            function_name,
+            script_id,
+            url: Cow::Borrowed(""),
+            line_number: -1,
+            column_number: -1,
+        }
     }
 
     fn of(profile: &'a Profile, id: FunctionId) -> Self {
@@ -185,7 +198,8 @@ impl<'a> CallFrame<'a> {
         let url = profile.source_path(function.source).unwrap_or_default();
         // V8 writes no name where we write words; its readers have words of their own.
         let is_ours = [ANONYMOUS, TOP_LEVEL, EVAL].contains(&name)
-            && name_call_frame("", url, function.line, function.column, Tier::Unmarked).function == name;
+            && name_call_frame("", url, function.line, function.column, Tier::Unmarked).function
+                == name;
         let pattern = pattern_of(name).filter(|_| url.is_empty());
         let function_name = match pattern {
             Some(pattern) => Cow::Owned(format!("RegExp: {pattern}")),

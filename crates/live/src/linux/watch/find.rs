@@ -60,12 +60,16 @@ impl Programs {
     /// Looks for the main loop of a process.
     pub(super) fn find(&mut self, pid: u32, memory: &dyn Memory) -> Found {
         let exe = PathBuf::from(format!("/proc/{pid}/exe"));
-        let (Ok(file), Ok(path)) = (File::open(&exe), fs::read_link(&exe)) else { return Found::Hidden };
+        let (Ok(file), Ok(path)) = (File::open(&exe), fs::read_link(&exe)) else {
+            return Found::Hidden;
+        };
         let Some(program) = self.look_into(file) else { return Found::Hidden };
         if !program.is_node {
             return Found::NotNode;
         }
-        let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return Found::Hidden };
+        let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else {
+            return Found::Hidden;
+        };
         let (libuv, path) = match program.libuv {
             Some(libuv) => (libuv, path),
             None => match self.library(pid, &maps) {
@@ -80,15 +84,18 @@ impl Programs {
     /// The libuv that a process has loaded.
     fn library(&mut self, pid: u32, maps: &str) -> Option<(Libuv, PathBuf)> {
         let paths = maps.lines().filter_map(|line| line.find('/').and_then(|at| line.get(at..)));
-        let is_libuv = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(LIBUV));
+        let is_libuv =
+            |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with(LIBUV));
         let path = Path::new(paths.into_iter().find(is_libuv)?).to_owned();
         let line = maps.lines().find(|line| line.ends_with(&*path.to_string_lossy()))?;
         let inode: u64 = line.split_whitespace().nth(4)?.parse().ok()?;
-        let is_it = |file: &File| file.metadata().is_ok_and(|meta| meta.is_file() && meta.ino() == inode);
+        let is_it =
+            |file: &File| file.metadata().is_ok_and(|meta| meta.is_file() && meta.ino() == inode);
         // In a container paths start at its root; in a changed root they start at ours.
         let roots = [format!("/proc/{pid}/root"), "/".to_owned()];
         let inside = path.strip_prefix("/").ok()?;
-        let files = roots.iter().filter_map(|root| sys::files::open_in(Path::new(root), inside).ok());
+        let files =
+            roots.iter().filter_map(|root| sys::files::open_in(Path::new(root), inside).ok());
         let file = files.into_iter().find(is_it)?;
         Some((self.look_into(file)?.libuv?, path))
     }

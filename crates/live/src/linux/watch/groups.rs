@@ -72,12 +72,15 @@ impl Groups {
         let limiting = first.or_else(|| second.clone()).map(around).unwrap_or_default();
         let pressure = |name: &str| {
             let own = second.as_ref().map(|(folder, _)| folder.join(format!("{name}.pressure")));
-            own.filter(|path| path.is_file())
-                .or_else(|| Some(machine.proc.join("pressure").join(name)).filter(|path| path.is_file()))
+            own.filter(|path| path.is_file()).or_else(|| {
+                Some(machine.proc.join("pressure").join(name)).filter(|path| path.is_file())
+            })
         };
         let freezer = match folder("freezer") {
             Some((folder, _)) => Some(Freezer::First(folder.join("freezer.state"))),
-            None => second.as_ref().map(|(folder, _)| Freezer::Second(folder.join("cgroup.events"))),
+            None => {
+                second.as_ref().map(|(folder, _)| Freezer::Second(folder.join("cgroup.events")))
+            }
         };
         let (cpu_pressure, memory_pressure) = (pressure("cpu"), pressure("memory"));
         Self { limiting, is_first_version, cpu_pressure, memory_pressure, freezer }
@@ -98,7 +101,8 @@ impl Groups {
             (quota.to_owned(), period.to_owned())
         };
         // "max" and -1 are no numbers: no limit.
-        let (quota, period) = (quota.trim().parse::<u64>().ok()?, period.trim().parse::<u64>().ok()?);
+        let (quota, period) =
+            (quota.trim().parse::<u64>().ok()?, period.trim().parse::<u64>().ok()?);
         let millis = quota.checked_mul(1000)?.checked_div(period)?;
         u32::try_from(millis).ok()
     }
@@ -201,7 +205,8 @@ mod tests {
 
     impl Made {
         fn new(name: &str, files: &[(&str, &str)]) -> Self {
-            let root = std::env::temp_dir().join(format!("nodescope-groups-{}-{name}", std::process::id()));
+            let root = std::env::temp_dir()
+                .join(format!("nodescope-groups-{}-{name}", std::process::id()));
             for (path, text) in files {
                 let path = root.join(path);
                 fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
@@ -221,7 +226,8 @@ mod tests {
         }
     }
 
-    const SECOND: &str = "31 23 0:28 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n";
+    const SECOND: &str =
+        "31 23 0:28 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n";
 
     #[test]
     fn the_second_version() {
@@ -230,7 +236,10 @@ mod tests {
             &[
                 ("proc/7/cgroup", "0::/pods/one\n"),
                 ("proc/self/mountinfo", SECOND),
-                ("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=5\nfull total=1\n"),
+                (
+                    "proc/pressure/memory",
+                    "some avg10=0.00 avg60=0.00 avg300=0.00 total=5\nfull total=1\n",
+                ),
                 ("sys/fs/cgroup/cgroup.procs", ""),
                 ("sys/fs/cgroup/pods/cpu.max", "150000 100000\n"),
                 (
@@ -239,7 +248,10 @@ mod tests {
                 ),
                 ("sys/fs/cgroup/pods/one/cpu.max", "max 100000\n"),
                 ("sys/fs/cgroup/pods/one/cpu.stat", "usage_usec 9\n"),
-                ("sys/fs/cgroup/pods/one/cpu.pressure", "some avg10=1.00 avg60=0.00 avg300=0.00 total=77\n"),
+                (
+                    "sys/fs/cgroup/pods/one/cpu.pressure",
+                    "some avg10=1.00 avg60=0.00 avg300=0.00 total=77\n",
+                ),
                 ("sys/fs/cgroup/pods/one/cgroup.events", "populated 1\nfrozen 1\n"),
             ],
         );
@@ -247,7 +259,10 @@ mod tests {
         assert_eq!(groups.limit_millis(), Some(1500));
         let pods = Throttling { periods: 95, throttled_periods: 87, throttled_ns: 8_800_000 };
         assert_eq!(groups.throttling(), [Throttling::default(), pods, Throttling::default()]);
-        assert_eq!((groups.cpu_pressure_ns(), groups.memory_pressure_ns()), (Some(77_000), Some(5_000)));
+        assert_eq!(
+            (groups.cpu_pressure_ns(), groups.memory_pressure_ns()),
+            (Some(77_000), Some(5_000))
+        );
         assert!(groups.is_frozen());
     }
 
@@ -265,7 +280,10 @@ mod tests {
                 ("sys/fs/cgroup/unified/docker/1/cgroup.events", "frozen 0\n"),
                 ("sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "10000\n"),
                 ("sys/fs/cgroup/cpu/docker/1/cpu.cfs_period_us", "100000\n"),
-                ("sys/fs/cgroup/cpu/docker/1/cpu.stat", "nr_periods 3\nnr_throttled 2\nthrottled_time 123\n"),
+                (
+                    "sys/fs/cgroup/cpu/docker/1/cpu.stat",
+                    "nr_periods 3\nnr_throttled 2\nthrottled_time 123\n",
+                ),
                 ("sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "-1\n"),
                 ("sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n"),
                 ("sys/fs/cgroup/freezer/docker/1/freezer.state", "THAWED\n"),
@@ -310,8 +328,10 @@ mod tests {
 
     #[test]
     fn a_machine_without_groups_has_no_limit() {
-        let made =
-            Made::new("none", &[("proc/7/cgroup", "nonsense\n"), ("proc/self/mountinfo", "nonsense\n")]);
+        let made = Made::new(
+            "none",
+            &[("proc/7/cgroup", "nonsense\n"), ("proc/self/mountinfo", "nonsense\n")],
+        );
         let groups = made.groups();
         assert_eq!(
             (groups.limit_millis(), groups.cpu_pressure_ns(), groups.is_frozen()),

@@ -99,8 +99,9 @@ pub(super) fn most_throttled(before: &[Throttling], now: &[Throttling]) -> Optio
 fn threads(pid: u32) -> BTreeMap<u32, (u64, u64)> {
     let folder = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     let tids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let counters =
-        |tid: u32| thread::scheduled(pid, tid).map(|scheduled| (tid, (scheduled.run_ns, scheduled.ready_ns)));
+    let counters = |tid: u32| {
+        thread::scheduled(pid, tid).map(|scheduled| (tid, (scheduled.run_ns, scheduled.ready_ns)))
+    };
     tids.take(MOST_THREADS).filter_map(counters).collect()
 }
 
@@ -122,7 +123,8 @@ mod tests {
 
     #[test]
     fn the_group_counts_that_was_held_back_most() {
-        let one = |throttled_ns: u64| Throttling { periods: 10, throttled_periods: 1, throttled_ns };
+        let one =
+            |throttled_ns: u64| Throttling { periods: 10, throttled_periods: 1, throttled_ns };
         assert_eq!(
             most_throttled(&[one(5), one(5)], &[one(7), one(9)]).map(|most| most.throttled_ns),
             Some(4)

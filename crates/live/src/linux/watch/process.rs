@@ -154,7 +154,11 @@ impl Process {
     }
 
     /// Looks at everything; whether the process is still there.
-    pub(super) fn look(&mut self, mut context: Context<'_>, take: &mut dyn FnMut(Observation)) -> bool {
+    pub(super) fn look(
+        &mut self,
+        mut context: Context<'_>,
+        take: &mut dyn FnMut(Observation),
+    ) -> bool {
         let now_ns = context.now_ns;
         if !self.find_main(&mut context, take) {
             return false;
@@ -221,13 +225,17 @@ impl Process {
     }
 
     pub(super) fn finish(&mut self, end_ns: u64, take: &mut dyn FnMut(Observation)) {
-        if let Some(missing) = self.missing.filter(|missing| !missing.is_told && self.main != Main::Found) {
+        if let Some(missing) =
+            self.missing.filter(|missing| !missing.is_told && self.main != Main::Found)
+        {
             self.tell_problem(end_ns, missing.problem, take);
         }
         for one in &mut self.loops {
             one.finish(self.pid, end_ns, take);
         }
-        if let Some(second) = self.counted.as_mut().and_then(|counted| counted.next(&self.groups, end_ns)) {
+        if let Some(second) =
+            self.counted.as_mut().and_then(|counted| counted.next(&self.groups, end_ns))
+        {
             take(Observation::Second(second));
         }
     }
@@ -238,7 +246,8 @@ impl Process {
             return Pace::Starting;
         }
         let is_turning = |one: &LoopThread| {
-            let length_ns = one.turns.going_on().map_or(0, |(start_ns, _)| now_ns.saturating_sub(start_ns));
+            let length_ns =
+                one.turns.going_on().map_or(0, |(start_ns, _)| now_ns.saturating_sub(start_ns));
             (QUICK_NS..LASTING_NS).contains(&length_ns)
         };
         if self.loops.iter().any(is_turning) { Pace::Turning } else { Pace::Steady }
@@ -251,28 +260,32 @@ impl Process {
             Main::Found | Main::Missed => return !self.loops.is_empty() || self.is_there(),
             Main::Other { next_ns } if now_ns < next_ns => return true,
             Main::Other { .. } if now_ns.saturating_sub(self.born_ns) > OTHER_NS => return false,
-            Main::Other { .. } | Main::Wanted(None) => match context.programs.find(self.pid, &self.memory) {
-                Found::At { pointer, layout } => {
-                    if matches!(self.main, Main::Other { .. }) {
-                        // It has just become Node, and no record has said so yet.
-                        (self.is_new, self.born_ns) = (true, now_ns);
+            Main::Other { .. } | Main::Wanted(None) => {
+                match context.programs.find(self.pid, &self.memory) {
+                    Found::At { pointer, layout } => {
+                        if matches!(self.main, Main::Other { .. }) {
+                            // It has just become Node, and no record has said so yet.
+                            (self.is_new, self.born_ns) = (true, now_ns);
+                        }
+                        self.main = Main::Wanted(Some((pointer, layout)));
+                        self.start(context);
                     }
-                    self.main = Main::Wanted(Some((pointer, layout)));
-                    self.start(context);
+                    Found::Hidden => return false,
+                    Found::NotNode => {
+                        self.main = Main::Other { next_ns: now_ns.saturating_add(OTHER_PAUSE_NS) };
+                        return true;
+                    }
+                    Found::Without => self.give_up(context, UNKNOWN_LIBUV, take),
+                    Found::Unreadable => self.give_up(context, UNREADABLE, take),
                 }
-                Found::Hidden => return false,
-                Found::NotNode => {
-                    self.main = Main::Other { next_ns: now_ns.saturating_add(OTHER_PAUSE_NS) };
-                    return true;
-                }
-                Found::Without => self.give_up(context, UNKNOWN_LIBUV, take),
-                Found::Unreadable => self.give_up(context, UNREADABLE, take),
-            },
+            }
             Main::Wanted(Some(_)) => {}
         }
         if let Main::Wanted(Some((pointer, layout))) = self.main {
             match self.main_loop(pointer, layout) {
-                _ if context.excluded.contains(&self.pid) => self.tell_missed(now_ns, EXCLUDED, take),
+                _ if context.excluded.contains(&self.pid) => {
+                    self.tell_missed(now_ns, EXCLUDED, take)
+                }
                 Ok(_) if *context.room == 0 => self.tell_missed(now_ns, TOO_MANY, take),
                 Ok(event_loop) => {
                     self.layout = Some(layout);
@@ -314,13 +327,23 @@ impl Process {
     }
 
     /// There will be no loop: that is a problem, unless the process has just begun.
-    fn give_up(&mut self, context: &Context<'_>, problem: &'static str, take: &mut dyn FnMut(Observation)) {
+    fn give_up(
+        &mut self,
+        context: &Context<'_>,
+        problem: &'static str,
+        take: &mut dyn FnMut(Observation),
+    ) {
         if !self.is_new || context.now_ns.saturating_sub(self.born_ns) > START_NS {
             self.tell_missed(context.now_ns, problem, take);
         }
     }
 
-    fn tell_missed(&mut self, now_ns: u64, problem: &'static str, take: &mut dyn FnMut(Observation)) {
+    fn tell_missed(
+        &mut self,
+        now_ns: u64,
+        problem: &'static str,
+        take: &mut dyn FnMut(Observation),
+    ) {
         self.main = Main::Missed;
         self.tell_problem(now_ns, problem, take);
     }
@@ -391,8 +414,8 @@ impl Process {
             if let Some(event_loop) = workers::polled_by(&self.memory, pid, *tid, layout) {
                 found.push((*tid, event_loop));
             } else {
-                looks_at_stacks |=
-                    matches!(candidate.tries, 1 | 3 | 6 | 12 | 24) || candidate.tries.is_multiple_of(16);
+                looks_at_stacks |= matches!(candidate.tries, 1 | 3 | 6 | 12 | 24)
+                    || candidate.tries.is_multiple_of(16);
             }
         }
         if looks_at_stacks {
@@ -404,11 +427,15 @@ impl Process {
                 .filter_map(|(tid, _)| Some((own_number(*tid)?, *tid)))
                 .collect();
             let on_stacks = workers::on_stacks(&self.memory, pid, layout).into_iter();
-            found.extend(on_stacks.filter_map(|(number, one)| Some((*by_number.get(&number)?, one))));
+            found.extend(
+                on_stacks.filter_map(|(number, one)| Some((*by_number.get(&number)?, one))),
+            );
         }
         for (tid, event_loop) in found {
-            let is_known = self.loops.iter().any(|one| one.event_loop == event_loop || one.tid == tid);
-            let Some(candidate) = self.threads.get_mut(&tid).filter(|candidate| !candidate.is_done) else {
+            let is_known =
+                self.loops.iter().any(|one| one.event_loop == event_loop || one.tid == tid);
+            let Some(candidate) = self.threads.get_mut(&tid).filter(|candidate| !candidate.is_done)
+            else {
                 continue;
             };
             candidate.is_done = true;
@@ -421,14 +448,18 @@ impl Process {
 
     fn list_threads(&mut self, now_ns: u64) {
         let folder = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten();
-        let number = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+        let number =
+            |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
         let tids: BTreeSet<u32> = folder.filter_map(number).take(MOST_THREADS).collect();
         self.threads.retain(|tid, _| tids.contains(tid));
         for tid in tids {
-            if tid == self.pid || self.threads.get(&tid).is_some_and(|candidate| candidate.tries > 0) {
+            if tid == self.pid
+                || self.threads.get(&tid).is_some_and(|candidate| candidate.tries > 0)
+            {
                 continue;
             }
-            let name = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", self.pid)).unwrap_or_default();
+            let name = fs::read_to_string(format!("/proc/{}/task/{tid}/comm", self.pid))
+                .unwrap_or_default();
             let is_done = OTHER_THREADS.contains(&name.trim_end());
             let new = Candidate { born_ns: now_ns, is_new: false, tries: 0, next_ns: 0, is_done };
             self.threads.entry(tid).or_insert(new).is_done |= is_done;
@@ -484,7 +515,8 @@ impl LoopThread {
         let Some(letter) = self.files.state() else { return false };
         let now_ns = sys::clock::monotonic_ns();
         let has_run = self.before.is_none_or(|(_, before)| before.slices != scheduled.slices);
-        let is_stopped = matches!(letter, 'T' | 't') || !has_run && letter != 'R' && groups.is_frozen();
+        let is_stopped =
+            matches!(letter, 'T' | 't') || !has_run && letter != 'R' && groups.is_frozen();
         self.before = Some((state, scheduled));
         self.is_asleep = matches!(letter, 'S' | 'D') && !is_stopped;
         self.turns.look(Look {
@@ -526,7 +558,8 @@ impl LoopThread {
                 Seen::Long(turn) => {
                     if turn.kind != Kind::Stopped {
                         let length_ns = turn.end_ns.saturating_sub(turn.start_ns);
-                        let off_ns = length_ns.saturating_sub(turn.run_ns).saturating_sub(turn.ready_ns);
+                        let off_ns =
+                            length_ns.saturating_sub(turn.run_ns).saturating_sub(turn.ready_ns);
                         let wait = self.waits.end(turn.start_ns, off_ns);
                         wait.into_iter().for_each(|wait| take(wait_of((pid, tid), wait)));
                     }

@@ -20,10 +20,13 @@ pub(super) fn read(
     end: &mut Option<u64>,
 ) -> Option<SleepingStack> {
     let slices = files.scheduled()?.slices;
-    let Whereabouts::Asleep { syscall, sp, pc } = threads::whereabouts(pid, tid) else { return None };
+    let Whereabouts::Asleep { syscall, sp, pc } = threads::whereabouts(pid, tid) else {
+        return None;
+    };
     if end.is_none_or(|end| sp >= end || end - sp > LARGEST_STACK) {
         let mappings = threads::mappings(pid).ok()?;
-        *end = mappings.iter().find(|(start, end)| (*start..*end).contains(&sp)).map(|(_, end)| *end);
+        *end =
+            mappings.iter().find(|(start, end)| (*start..*end).contains(&sp)).map(|(_, end)| *end);
     }
     let mut bytes = vec![0; usize::try_from((*end)?.checked_sub(sp)?.min(MOST_BYTES)).ok()?];
     memory.read(sp, &mut bytes).ok()?;

@@ -68,7 +68,10 @@ mod tests {
         assert!(files.scheduled().is_some() && scheduled(pid, pid).is_some());
         assert!(files.state().is_some_and(|state| "RSD".contains(state)));
         assert!(ThreadFiles::open(pid, u32::MAX).is_err());
-        assert_eq!(parse_scheduled("12 34 5\n"), Some(Scheduled { run_ns: 12, ready_ns: 34, slices: 5 }));
+        assert_eq!(
+            parse_scheduled("12 34 5\n"),
+            Some(Scheduled { run_ns: 12, ready_ns: 34, slices: 5 })
+        );
         assert_eq!(parse_scheduled("12 34\n"), None);
     }
 }

@@ -148,7 +148,9 @@ impl Turns {
             return;
         }
         let before = match self.gap.take() {
-            Some((start_ns, seen_ns)) => self.end_gap(before, start_ns, middle(seen_ns, now.now_ns)),
+            Some((start_ns, seen_ns)) => {
+                self.end_gap(before, start_ns, middle(seen_ns, now.now_ns))
+            }
             None => before,
         };
         self.compare(&before, &now);
@@ -163,8 +165,10 @@ impl Turns {
     /// The turn that goes on: since when, and for how long its thread was neither running nor ready since then.
     pub(crate) fn going_on(&self) -> Option<(u64, u64)> {
         let (open, now) = (self.open?, self.before?);
-        let (run_ns, ready_ns) =
-            (now.run_ns.saturating_sub(open.from.run_ns), now.ready_ns.saturating_sub(open.from.ready_ns));
+        let (run_ns, ready_ns) = (
+            now.run_ns.saturating_sub(open.from.run_ns),
+            now.ready_ns.saturating_sub(open.from.ready_ns),
+        );
         let length_ns = now.now_ns.saturating_sub(open.start_ns);
         Some((open.start_ns, length_ns.saturating_sub(run_ns).saturating_sub(ready_ns)))
     }
@@ -187,7 +191,8 @@ impl Turns {
     pub(crate) fn watched(&self) -> Option<Watched> {
         let (first, last) = (self.first?, self.before?);
         let polled = |look: &Look| {
-            let poll_ns = if look.is_polling() { look.now_ns.saturating_sub(look.entry_ns) } else { 0 };
+            let poll_ns =
+                if look.is_polling() { look.now_ns.saturating_sub(look.entry_ns) } else { 0 };
             look.idle_ns.saturating_add(poll_ns)
         };
         let end_ns = self.gap.map_or(last.now_ns, |(_, seen_ns)| seen_ns);
@@ -195,7 +200,9 @@ impl Turns {
         Some(Watched {
             start_ns,
             end_ns,
-            polled_ns: polled(&last).saturating_sub(polled(&first)).min(end_ns.saturating_sub(start_ns)),
+            polled_ns: polled(&last)
+                .saturating_sub(polled(&first))
+                .min(end_ns.saturating_sub(start_ns)),
             turns: last.count.zip(first.count).map(|(last, first)| last.saturating_sub(first)),
         })
     }
@@ -278,7 +285,11 @@ impl Turns {
         let last_ns = if turns == 1 { first_ns } else { within(now.time_ns) };
         let mut close = |start_ns: u64, end_ns: u64| {
             let from = between(before, now, start_ns);
-            self.close(Open { kind: Kind::Turn, start_ns, from }, end_ns, between(before, now, end_ns));
+            self.close(
+                Open { kind: Kind::Turn, start_ns, from },
+                end_ns,
+                between(before, now, end_ns),
+            );
         };
         if turns == 2 && now.count.is_some() {
             close(first_ns, last_ns);
@@ -338,7 +349,9 @@ fn boundary(before: &Look, now: &Look) -> Option<Boundary> {
     match (before.is_polling(), now.is_polling()) {
         (true, true) if before.entry_ns == now.entry_ns => None,
         // The count grows right before a poll.
-        (true, true) => Some(Boundary { end_ns: now.entry_ns, start_ns: None, turns: turns.unwrap_or(2) }),
+        (true, true) => {
+            Some(Boundary { end_ns: now.entry_ns, start_ns: None, turns: turns.unwrap_or(2) })
+        }
         (true, false) => {
             let woken_ns = within(before.entry_ns.saturating_add(idle_ns));
             let told_ns = within(now.time_ns);
@@ -363,13 +376,15 @@ fn boundary(before: &Look, now: &Look) -> Option<Boundary> {
             Some(Boundary { end_ns, start_ns: None, turns: turns.unwrap_or(1) })
         }
         (false, false) => {
-            let is_same = turns.map_or(before.time_ns == now.time_ns, |turns| turns == 0) && idle_ns == 0;
+            let is_same =
+                turns.map_or(before.time_ns == now.time_ns, |turns| turns == 0) && idle_ns == 0;
             let start_ns = within(now.time_ns);
             let end_ns = match turns {
                 None | Some(1) => start_ns.saturating_sub(idle_ns).max(before.now_ns),
                 Some(_) => middle(before.now_ns, start_ns.saturating_sub(idle_ns)),
             };
-            let boundary = Boundary { end_ns, start_ns: Some(start_ns), turns: turns.unwrap_or(1).max(1) };
+            let boundary =
+                Boundary { end_ns, start_ns: Some(start_ns), turns: turns.unwrap_or(1).max(1) };
             (!is_same).then_some(boundary)
         }
     }
@@ -390,7 +405,8 @@ fn between(before: &Look, now: &Look, time_ns: u64) -> Counters {
     let length_ns = now.now_ns.saturating_sub(before.now_ns).max(1);
     let part_ns = time_ns.saturating_sub(before.now_ns).min(length_ns);
     let at = |from: u64, to: u64| {
-        let grown = u128::from(to.saturating_sub(from)) * u128::from(part_ns) / u128::from(length_ns);
+        let grown =
+            u128::from(to.saturating_sub(from)) * u128::from(part_ns) / u128::from(length_ns);
         from.saturating_add(u64::try_from(grown).unwrap_or(u64::MAX))
     };
     Counters {
@@ -436,7 +452,9 @@ mod tests {
         looks.iter().for_each(|look| turns.look(*look));
         turns.finish(0);
         let long = |seen: Seen| match seen {
-            Seen::Long(turn) => Some((turn.kind, turn.start_ns / MS - START, turn.end_ns / MS - START)),
+            Seen::Long(turn) => {
+                Some((turn.kind, turn.start_ns / MS - START, turn.end_ns / MS - START))
+            }
             Seen::Quick { .. } => None,
         };
         turns.take().filter_map(long).collect()
@@ -544,7 +562,11 @@ mod tests {
         ];
         assert_eq!(found(&looks), [(Kind::Stopped, 10, 310), (Kind::Stopped, 350, 570)]);
         let long = [&looks[..6], &[turn(380, 335, 345, 5), poll(480, 470, 345, 6)]].concat();
-        assert_eq!(found(&long)[1..], [(Kind::Turn, 370, 470)], "what goes on after it is long by itself");
+        assert_eq!(
+            found(&long)[1..],
+            [(Kind::Turn, 370, 470)],
+            "what goes on after it is long by itself"
+        );
     }
 
     #[test]

@@ -29,14 +29,21 @@ impl Waits {
     /// Whether a stack is wanted now, in a turn that began then.
     pub(super) fn is_wanted(&self, start_ns: u64, now_ns: u64) -> bool {
         let is_due = match &self.last {
-            Some((time_ns, _)) if self.turn_ns == start_ns => now_ns.saturating_sub(*time_ns) >= NEXT_NS,
+            Some((time_ns, _)) if self.turn_ns == start_ns => {
+                now_ns.saturating_sub(*time_ns) >= NEXT_NS
+            }
             _ => true,
         };
         is_due && now_ns.saturating_sub(start_ns) >= FIRST_NS
     }
 
     /// Keeps a stack of a turn that began then and was off the CPU for so long by now; gives the one before.
-    pub(super) fn keep(&mut self, (start_ns, off_ns): (u64, u64), time_ns: u64, number: u64) -> Option<Wait> {
+    pub(super) fn keep(
+        &mut self,
+        (start_ns, off_ns): (u64, u64),
+        time_ns: u64,
+        number: u64,
+    ) -> Option<Wait> {
         let before = if self.turn_ns == start_ns { self.take(off_ns) } else { None };
         if self.turn_ns != start_ns {
             (self.turn_ns, self.told_ns) = (start_ns, 0);

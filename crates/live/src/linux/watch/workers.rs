@@ -26,7 +26,12 @@ const THREAD_SELF: usize = 16;
 const THREAD_ID: usize = 0x2d0;
 
 /// The loop of a thread that polls now.
-pub(super) fn polled_by(memory: &dyn Memory, pid: u32, tid: u32, layout: LoopLayout) -> Option<EventLoop> {
+pub(super) fn polled_by(
+    memory: &dyn Memory,
+    pid: u32,
+    tid: u32,
+    layout: LoopLayout,
+) -> Option<EventLoop> {
     let call = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
     let (fd, sp) = poll_of(&call)?;
     let bytes = read_upwards(memory, sp & !7);
@@ -34,7 +39,11 @@ pub(super) fn polled_by(memory: &dyn Memory, pid: u32, tid: u32, layout: LoopLay
 }
 
 /// The loops on the stacks of all threads, and the threads that glibc says they are, by their own numbers.
-pub(super) fn on_stacks(memory: &dyn Memory, pid: u32, layout: LoopLayout) -> Vec<(u32, EventLoop)> {
+pub(super) fn on_stacks(
+    memory: &dyn Memory,
+    pid: u32,
+    layout: LoopLayout,
+) -> Vec<(u32, EventLoop)> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let mut found = Vec::new();
     for end in stack_ends(&maps).into_iter().take(MOST_STACKS) {
@@ -45,7 +54,9 @@ pub(super) fn on_stacks(memory: &dyn Memory, pid: u32, layout: LoopLayout) -> Ve
         }
         let Some(tid) = thread_of(base, &bytes) else { continue };
         let mut loops = candidates(base, &bytes, None);
-        found.extend(loops.find_map(|address| found_at(memory, pid, address, layout)).map(|one| (tid, one)));
+        found.extend(
+            loops.find_map(|address| found_at(memory, pid, address, layout)).map(|one| (tid, one)),
+        );
     }
     found
 }
@@ -90,7 +101,9 @@ fn stack_ends(maps: &str) -> Vec<u64> {
         let mut words = line.split_whitespace();
         let range = words.next().and_then(|range| range.split_once('-'));
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        let Some((start, end)) = range.and_then(|(start, end)| Some((number(start)?, number(end)?))) else {
+        let Some((start, end)) =
+            range.and_then(|(start, end)| Some((number(start)?, number(end)?)))
+        else {
             continue;
         };
         let rights = words.next().unwrap_or_default();
@@ -111,7 +124,8 @@ fn thread_of(base: u64, bytes: &[u8]) -> Option<u32> {
         if word(at) != own || word(at + THREAD_SELF) != own {
             return None;
         }
-        let tid = bytes.get(at + THREAD_ID..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+        let tid =
+            bytes.get(at + THREAD_ID..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
         (tid > 0).then_some(tid)
     })
 }
@@ -123,7 +137,8 @@ mod tests {
     #[test]
     fn polls_are_known_by_their_system_call() {
         let number = POLLS[0];
-        let call = format!("{number} 0xe 0x7ff0 0x400 0x4e20 0x0 0x8 0x7fffc42417c0 0x7f443e246f36\n");
+        let call =
+            format!("{number} 0xe 0x7ff0 0x400 0x4e20 0x0 0x8 0x7fffc42417c0 0x7f443e246f36\n");
         assert_eq!(poll_of(&call), Some((14, 0x7fff_c424_17c0)));
         for other in ["running\n", "-1 0x10 0x20\n", "202 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8\n", ""] {
             assert_eq!(poll_of(other), None, "{other}");

@@ -24,7 +24,9 @@ fn ordinary_names_mean_what_their_text_means() {
     let places = [(1, 1), (12, 3), (0, 0)];
     let tiers = [V8Tier::Ignition, V8Tier::Sparkplug, V8Tier::Maglev, V8Tier::Turbofan];
     for function in ["", "handle", "get size", "exports.handler", "計算"] {
-        for (script, tier) in scripts.into_iter().flat_map(|script| tiers.map(|tier| (script, tier))) {
+        for (script, tier) in
+            scripts.into_iter().flat_map(|script| tiers.map(|tier| (script, tier)))
+        {
             for (line, column) in places {
                 let parts = Parts { line, column, tier, ..parts(function, script) };
                 let symbol = spell(&parts);
@@ -46,8 +48,13 @@ fn generated_code_is_its_generators() {
         assert_eq!(profile::classify::generated_by(generator).as_deref(), generated);
         for (line, column) in [(1, 1), (12, 3)] {
             for function in ["", "made"] {
-                let parts =
-                    Parts { generator: Some(generator), generated, line, column, ..parts(function, None) };
+                let parts = Parts {
+                    generator: Some(generator),
+                    generated,
+                    line,
+                    column,
+                    ..parts(function, None)
+                };
                 let symbol = spell(&parts);
                 assert_eq!(name_parts(&parts), name(&symbol, Some("[JIT]")), "{symbol}");
             }
@@ -58,7 +65,12 @@ fn generated_code_is_its_generators() {
 #[test]
 fn wasm_means_what_its_text_means() {
     let rows = [
-        (FunctionKind::Wasm { index: Some(3) }, "fib", Some("wasm://wasm/shapes-8d2a3f1e"), V8Tier::Liftoff),
+        (
+            FunctionKind::Wasm { index: Some(3) },
+            "fib",
+            Some("wasm://wasm/shapes-8d2a3f1e"),
+            V8Tier::Liftoff,
+        ),
         (FunctionKind::Wasm { index: Some(3) }, "fib", None, V8Tier::WasmTurbofan),
         (FunctionKind::Wasm { index: None }, "wasm-function[?]", None, V8Tier::Unmarked),
         (FunctionKind::WasmToJs, "wasm-to-js", None, V8Tier::Unmarked),
@@ -95,7 +107,11 @@ fn strange_names_stay_whole() {
             let named = name_parts(&parts);
             assert_eq!((named.function.as_ref(), named.source), (function, Some(script)));
             assert_eq!((named.line, named.column, named.tier), (12, 3, Tier::Turbofan));
-            assert_eq!((named.category, named.package), (Category::App, None), "{function} {script}");
+            assert_eq!(
+                (named.category, named.package),
+                (Category::App, None),
+                "{function} {script}"
+            );
             assert!(spell(&parts).contains(function));
         }
     }

@@ -18,7 +18,8 @@ const LONG_STOP_MS: f64 = 100.0;
 
 /// Before a signal is sent.
 pub(super) fn opening(pid: u32, time: Option<Duration>) {
-    let time = time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
+    let time =
+        time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
     warn(&format!(
         "opening the inspector of process {pid} {time}: Node writes “Debugger listening …” into the application's log, and meanwhile {WHO_CAN_ATTACH}"
     ));
@@ -27,7 +28,8 @@ pub(super) fn opening(pid: u32, time: Option<Duration>) {
 /// Why a cluster's primary is not recorded.
 #[cfg(target_os = "linux")]
 pub(crate) fn primary(pid: u32, workers: usize) {
-    let workers = if workers == 1 { "its worker".to_owned() } else { format!("its {workers} workers") };
+    let workers =
+        if workers == 1 { "its worker".to_owned() } else { format!("its {workers} workers") };
     warn(&format!(
         "process {pid} is the primary of a cluster: recording {workers}, and not the primary itself, because opening its inspector would open theirs, too"
     ));
@@ -42,7 +44,8 @@ pub(super) fn start(start: &Start<'_>, frequency: u32, calls: bool) {
             heap_bytes / 1e6
         ));
     }
-    let time = time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
+    let time =
+        time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
     let calls = if calls { ", counting calls, for which V8 optimises nothing" } else { "" };
     warn(&format!(
         "recording {name} (pid {pid}) {time}, {frequency} times a second, by the inspector{calls}"
@@ -89,7 +92,9 @@ pub(super) fn failure(error: &Error) -> Failure {
 fn refused(refusal: &Refusal) -> Failure {
     let failure = Failure::failed(refusal.to_string());
     match (refusal, refusal.hint()) {
-        (Refusal::Unseen { .. }, Some(hint)) => failure.hint(format!("--no-sigusr1-listener; {hint}")),
+        (Refusal::Unseen { .. }, Some(hint)) => {
+            failure.hint(format!("--no-sigusr1-listener; {hint}"))
+        }
         (_, Some(hint)) => failure.hint(hint),
         (_, None) => failure,
     }

@@ -90,7 +90,8 @@ fn not_node(pid: u32) -> Option<Failure> {
 
 fn pattern(text: &str) -> Result<Regex, Failure> {
     Regex::new(text).map_err(|_| {
-        Failure::usage(format!("--match {text} is not a regular expression")).hint("--match 'server|worker'")
+        Failure::usage(format!("--match {text} is not a regular expression"))
+            .hint("--match 'server|worker'")
     })
 }
 
@@ -108,7 +109,8 @@ fn is_described(process: &Process, words: &str) -> bool {
 /// Whether words are the whole name of the application, the script or the container.
 fn is_named(process: &Process, words: &str) -> bool {
     let typed = fs::canonicalize(words).ok().filter(|path| path.is_file());
-    let is_script = |script: &String| script == words || typed.as_deref() == Some(Path::new(script));
+    let is_script =
+        |script: &String| script == words || typed.as_deref() == Some(Path::new(script));
     process.app.as_deref() == Some(words)
         || process.script.as_ref().is_some_and(is_script)
         || process.container.as_ref().is_some_and(|one| is_called(one, words))
@@ -117,7 +119,8 @@ fn is_named(process: &Process, words: &str) -> bool {
 /// A whole name means only the processes of that name, though other command lines may contain it.
 fn nearest<'a>(found: Vec<&'a Process>, words: Option<&str>) -> Vec<&'a Process> {
     let Some(words) = words else { return found };
-    let named: Vec<&Process> = found.iter().copied().filter(|process| is_named(process, words)).collect();
+    let named: Vec<&Process> =
+        found.iter().copied().filter(|process| is_named(process, words)).collect();
     if named.is_empty() { found } else { named }
 }
 

@@ -83,7 +83,10 @@ fn explain_event(error: &EventError) -> Failure {
     let hint = match error {
         EventError::Unknown(_) => {
             let known: Vec<&str> = ExtraEvent::known().collect();
-            format!("{}, or a trace event of the kernel such as sched:sched_switch", known.join(", "))
+            format!(
+                "{}, or a trace event of the kernel such as sched:sched_switch",
+                known.join(", ")
+            )
         }
         EventError::NoTracing(..) => "trace events are root's: run nodescope with sudo".into(),
     };
@@ -100,8 +103,10 @@ fn attach(target: &Target, options: &Options, leaves_maps: bool) -> Result<Sessi
     let session = session.map_err(|error| explain(error, target))?;
     match target.pids().iter().find(|pid| target.is_another(**pid) && !target.is_system()) {
         None => Ok(session),
-        Some(pid) => Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
-            .hint("nodescope ps lists what runs here")),
+        Some(pid) => {
+            Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
+                .hint("nodescope ps lists what runs here"))
+        }
     }
 }
 

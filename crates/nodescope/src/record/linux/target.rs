@@ -55,15 +55,17 @@ impl Target {
             || arguments.all;
         if !arguments.command.is_empty() {
             return match is_named {
-                true => Err(Failure::usage("a command is started, so no process can be named beside it")),
+                true => Err(Failure::usage(
+                    "a command is started, so no process can be named beside it",
+                )),
                 false => Self::start(arguments),
             };
         }
         if arguments.system {
             return match is_named {
-                true => {
-                    Err(Failure::usage("--system means everything, so no process can be named beside it"))
-                }
+                true => Err(Failure::usage(
+                    "--system means everything, so no process can be named beside it",
+                )),
                 false => Ok(Self::system()),
             };
         }
@@ -87,16 +89,26 @@ impl Target {
     fn system() -> Self {
         let pids = proc::all_pids();
         let (born, asked) = (births(&pids), Instant::now());
-        Self { pids, born, name: "everything".into(), children: false, is_system: true, command: None, asked }
+        Self {
+            pids,
+            born,
+            name: "everything".into(),
+            children: false,
+            is_system: true,
+            command: None,
+            asked,
+        }
     }
 
     /// Starts ourselves in the command's place: the events must be there before its first instruction.
     fn start(arguments: &cli::Record) -> Result<Self, Failure> {
         let gate = std::env::temp_dir().join(format!("nodescope-{}.gate", std::process::id()));
-        let failed =
-            |what: &str| Failure::failed(format!("cannot start {}: {what}", arguments.command[0].display()));
+        let failed = |what: &str| {
+            Failure::failed(format!("cannot start {}: {what}", arguments.command[0].display()))
+        };
         fs::write(&gate, "").map_err(|error| {
-            Failure::writing(&gate.display().to_string(), &error).hint("TMPDIR=/a/folder/that/can/be/written")
+            Failure::writing(&gate.display().to_string(), &error)
+                .hint("TMPDIR=/a/folder/that/can/be/written")
         })?;
         let stand_in = Job::StandIn(gate.clone()).command();
         let child = stand_in.and_then(|mut stand_in| stand_in.args(&arguments.command).spawn());
@@ -105,7 +117,15 @@ impl Target {
         let pids = vec![child.id()];
         let (born, asked) = (births(&pids), Instant::now());
         let command = Some(Started { child, gate, status: None });
-        Ok(Self { pids, born, name, children: !arguments.no_children, is_system: false, command, asked })
+        Ok(Self {
+            pids,
+            born,
+            name,
+            children: !arguments.no_children,
+            is_system: false,
+            command,
+            asked,
+        })
     }
 
     pub(super) fn pids(&self) -> &[u32] {
@@ -125,7 +145,8 @@ impl Target {
         if self.is_system {
             return "everything that runs here".into();
         }
-        let mut pids: Vec<String> = self.pids.iter().take(MOST_PIDS).map(ToString::to_string).collect();
+        let mut pids: Vec<String> =
+            self.pids.iter().take(MOST_PIDS).map(ToString::to_string).collect();
         if self.pids.len() > MOST_PIDS {
             pids.push(format!("{} more", self.pids.len() - MOST_PIDS));
         }
@@ -152,7 +173,8 @@ impl Target {
 
     /// The processes and those that they have started by now.
     pub(super) fn all_pids(&self) -> Vec<u32> {
-        let mut pids: Vec<u32> = self.pids.iter().copied().filter(|pid| !self.is_another(*pid)).collect();
+        let mut pids: Vec<u32> =
+            self.pids.iter().copied().filter(|pid| !self.is_another(*pid)).collect();
         if self.children {
             proc::add_children(&mut pids);
         }
@@ -234,7 +256,8 @@ impl Started {
             }
         }
         if !self.has_ended() {
-            let _ = sys::pidfd::Pidfd::open(self.child.id()).and_then(|process| process.send_term());
+            let _ =
+                sys::pidfd::Pidfd::open(self.child.id()).and_then(|process| process.send_term());
             let _ = self.child.wait();
             self.has_ended();
         }
@@ -258,7 +281,8 @@ fn births(pids: &[u32]) -> BTreeMap<u32, u64> {
 
 fn name_of(pid: u32) -> Result<String, Failure> {
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(|_| {
-        Failure::failed(format!("there is no process {pid}")).hint("nodescope ps lists Node's processes")
+        Failure::failed(format!("there is no process {pid}"))
+            .hint("nodescope ps lists Node's processes")
     })?;
     Ok(::target::title(pid).unwrap_or_else(|| comm.trim_end().to_owned()))
 }
@@ -266,17 +290,22 @@ fn name_of(pid: u32) -> Result<String, Failure> {
 /// What people call what they start: the package of this folder for Node and its launchers, else the tool that a
 /// launcher starts, the script, or the program.
 fn title_of_command(command: &[OsString]) -> String {
-    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let base = |word: &String| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let words: Vec<String> =
+        command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let base = |word: &String| {
+        Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    };
     let program = words.first().map(base).unwrap_or_default();
     let is_launcher = profile::classify::is_launcher(&words.join(" "));
     if !is_launcher && program != "node" {
         return program;
     }
     let package = std::env::current_dir().ok().and_then(|folder| ::target::app_of_folder(&folder));
-    let is_name = |word: &&String| !word.starts_with('-') && !LAUNCHER_VERBS.contains(&word.as_str());
+    let is_name =
+        |word: &&String| !word.starts_with('-') && !LAUNCHER_VERBS.contains(&word.as_str());
     let script = || words.iter().skip(1).find(is_name).map(Path::new);
-    let stem = || script().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let stem =
+        || script().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     package.or_else(stem).unwrap_or(program)
 }
 
@@ -286,7 +315,9 @@ const LAUNCHER_VERBS: &[&str] = &["exec", "run", "run-script", "x", "dlx"];
 /// Stands in for a command until the gate opens, then becomes it. Returns only when it cannot.
 pub(crate) fn stand_in(gate: &Path) -> Failure {
     let mut words = std::env::args_os().skip(1);
-    let Some(program) = words.next() else { return Failure::failed("there is no command to start") };
+    let Some(program) = words.next() else {
+        return Failure::failed("there is no command to start");
+    };
     let recorder = parent_id();
     while let Ok(text) = fs::read(gate) {
         if !text.is_empty() || parent_id() != recorder {
@@ -299,5 +330,6 @@ pub(crate) fn stand_in(gate: &Path) -> Failure {
     let mut command = Command::new(&program);
     Job::forget(&mut command);
     let error = command.args(words).exec();
-    Failure::failed(format!("cannot start {}: {error}", program.display())).hint("is it in the PATH?")
+    Failure::failed(format!("cannot start {}: {error}", program.display()))
+        .hint("is it in the PATH?")
 }

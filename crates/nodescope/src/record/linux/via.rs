@@ -18,7 +18,8 @@ pub(super) fn choose(
     told: &mut Vec<String>,
 ) -> Result<Via, Failure> {
     let asks_for_perf = !arguments.event.is_empty() || arguments.no_heap;
-    if arguments.way.via != Via::Auto || target.is_command() || target.is_system() || asks_for_perf {
+    if arguments.way.via != Via::Auto || target.is_command() || target.is_system() || asks_for_perf
+    {
         return Ok(arguments.way.via);
     }
     if lacking(target, &Places::without_ports()).is_none() {
@@ -88,6 +89,9 @@ fn ask(why: &str, process: &Process) -> Result<bool, Failure> {
     ));
     let _ = write!(io::stderr().lock(), "nodescope: open it? [y/N] ");
     let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(|error| Failure::failed(error.to_string()))?;
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::failed(error.to_string()))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

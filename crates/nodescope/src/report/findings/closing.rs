@@ -15,11 +15,14 @@ pub(in crate::report) fn loop_notes(telling: &Telling<'_>) -> Vec<String> {
     let mut notes: Vec<String> = not_watched(telling).into_iter().collect();
     notes.extend(runs(telling));
     for stop in &turns.stops {
-        let (length, start) = (about(stop.end_ns.saturating_sub(stop.start_ns)), about(stop.start_ns));
+        let (length, start) =
+            (about(stop.end_ns.saturating_sub(stop.start_ns)), about(stop.start_ns));
         let pid = telling.profile.process(telling.profile.thread(stop.thread).process).pid;
         let whose = pid.filter(|_| telling.profile.processes().len() > 1);
         let whose = whose.map_or("The process".to_owned(), |pid| format!("Pid {pid}"));
-        notes.push(format!("{whose} was stopped for {length}, from {start} on: that is a gap, not a stall."));
+        notes.push(format!(
+            "{whose} was stopped for {length}, from {start} on: that is a gap, not a stall."
+        ));
     }
     notes
 }
@@ -41,9 +44,13 @@ fn not_watched(telling: &Telling<'_>) -> Option<String> {
     let none = if all == 1 { "The event loop was not" } else { "None of the event loops was" };
     Some(match watched {
         0 => format!("{none} watched, so stalls are not known{why}."),
-        1 => format!("1 of {all} event loops was watched; of the others, stalls are not known{why}."),
+        1 => {
+            format!("1 of {all} event loops was watched; of the others, stalls are not known{why}.")
+        }
         _ => {
-            format!("{watched} of {all} event loops were watched; of the others, stalls are not known{why}.")
+            format!(
+                "{watched} of {all} event loops were watched; of the others, stalls are not known{why}."
+            )
         }
     })
 }
@@ -59,9 +66,13 @@ fn runs(telling: &Telling<'_>) -> Option<String> {
         count => format!(" (the longest of {count})"),
     };
     Some(match longest.is_all {
-        true => format!("One synchronous run of {time}{more}: its event loop never began to wait for work."),
+        true => format!(
+            "One synchronous run of {time}{more}: its event loop never began to wait for work."
+        ),
         false => {
-            format!("One synchronous run of {time}{more} before the loop began: loading and top-level code.")
+            format!(
+                "One synchronous run of {time}{more} before the loop began: loading and top-level code."
+            )
         }
     })
 }
@@ -104,15 +115,20 @@ fn healthy(telling: &Telling<'_>) -> String {
     let count = telling.findings.turns.watched().count();
     let free = free(telling).map(|free| format!("{:.0} %", free * 100.0));
     let mut text = match (count, free) {
-        (1, Some(free)) => format!("The event loop was free {free} of the time; no turn took 50 ms."),
+        (1, Some(free)) => {
+            format!("The event loop was free {free} of the time; no turn took 50 ms.")
+        }
         (1, None) => "No turn of the event loop took 50 ms.".to_owned(),
         (_, Some(free)) => {
-            format!("The {count} event loops were free at least {free} of the time; no turn took 50 ms.")
+            format!(
+                "The {count} event loops were free at least {free} of the time; no turn took 50 ms."
+            )
         }
         (_, None) => format!("No turn of {count} event loops took 50 ms."),
     };
     let periods = telling.findings.host.iter().filter_map(|(_, times)| times.throttled_share());
-    let throttled = periods.fold(None, |most: Option<f64>, share| Some(most.unwrap_or(0.0).max(share)));
+    let throttled =
+        periods.fold(None, |most: Option<f64>, share| Some(most.unwrap_or(0.0).max(share)));
     text.extend(gc_sentence(telling).map(|sentence| format!(" {sentence}")));
     text.extend(throttled.map(|share| match share {
         0.0 => " Not throttled.".to_owned(),
@@ -140,7 +156,8 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
         return None;
     }
     let share = |share| rough_percent(share, telling.samples);
-    let is_little = |row: &views::LoopGc| row.of_time.unwrap_or(row.of_cpu) < 0.01 && gc.helpers < 0.01;
+    let is_little =
+        |row: &views::LoopGc| row.of_time.unwrap_or(row.of_cpu) < 0.01 && gc.helpers < 0.01;
     if gc.loops.first().is_some_and(is_little) {
         return None;
     }
@@ -156,7 +173,10 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
 }
 
 /// What of the application and of its packages used most CPU.
-pub(in crate::report) fn most_cpu(telling: &Telling<'_>, package: Option<&NamedRow>) -> Vec<String> {
+pub(in crate::report) fn most_cpu(
+    telling: &Telling<'_>,
+    package: Option<&NamedRow>,
+) -> Vec<String> {
     let share = |times: &Times| {
         let share = times.caused_share.unwrap_or_default();
         if telling.counted { rough_percent(share, telling.samples) } else { percent(share) }
@@ -165,7 +185,8 @@ pub(in crate::report) fn most_cpu(telling: &Telling<'_>, package: Option<&NamedR
         let place = telling.place_words(&row.name, row.file.as_deref(), row.line);
         format!("Of your own code, {place} caused most: {}.", share(&row.times))
     });
-    let package =
-        package.map(|row| format!("Of the npm packages, {} caused most: {}.", row.name, share(&row.times)));
+    let package = package.map(|row| {
+        format!("Of the npm packages, {} caused most: {}.", row.name, share(&row.times))
+    });
     [own, package].into_iter().flatten().collect()
 }

@@ -16,7 +16,9 @@ impl Telling<'_> {
         };
         text.extend(cause);
         let is_much = group.ready_ns >= group.total_ns / 4;
-        text.extend(is_much.then(|| format!("Of that it waited {} for a CPU.", about(group.ready_ns))));
+        text.extend(
+            is_much.then(|| format!("Of that it waited {} for a CPU.", about(group.ready_ns))),
+        );
         text
     }
 
@@ -63,7 +65,9 @@ impl Telling<'_> {
 
     fn collected(&self, group: &StallGroup) -> Option<String> {
         let Some(place) = self.named(group.function) else {
-            return Some("Garbage collection. CPU samples do not show what stays alive.".to_owned());
+            return Some(
+                "Garbage collection. CPU samples do not show what stays alive.".to_owned(),
+            );
         };
         Some(format!(
             "Garbage collection, while {place} allocated{}. CPU samples do not show what stays alive.",
@@ -75,11 +79,14 @@ impl Telling<'_> {
     fn ran(&self, group: &StallGroup) -> Option<String> {
         let on_cpu = group.kind == StallKind::Ran;
         let Some(place) = self.named(group.function) else {
-            return on_cpu.then(|| "On the CPU, but no sample shows a function of yours.".to_owned());
+            return on_cpu
+                .then(|| "On the CPU, but no sample shows a function of yours.".to_owned());
         };
         let head = if on_cpu { "On the CPU: " } else { "" };
         let caused = match group.of_samples {
-            0..FEW_SAMPLES => format!("{place}, in {} of its {} samples", group.samples, group.of_samples),
+            0..FEW_SAMPLES => {
+                format!("{place}, in {} of its {} samples", group.samples, group.of_samples)
+            }
             of_samples => {
                 let share = views::share(group.samples, of_samples);
                 format!("{place} caused {} of it", rough_percent(share, of_samples))

@@ -81,16 +81,25 @@ fn symbols_of_node() {
         ("v8::internal::ConcurrentMarking::RunMajor", Category::Gc),
         ("v8::internal::Sweeper::RawSweep", Category::Gc),
         ("v8::internal::IncrementalMarkingJob::Task::RunInternal", Category::Gc),
-        ("void v8::internal::LiveObjectVisitor::VisitBlackObjects<v8::internal::X>()", Category::Gc),
+        (
+            "void v8::internal::LiveObjectVisitor::VisitBlackObjects<v8::internal::X>()",
+            Category::Gc,
+        ),
         (
             "v8::internal::BodyDescriptorBase::IteratePointers<v8::internal::IterateAndScavengePromotedObjectsVisitor>",
             Category::Gc,
         ),
         ("cppgc::internal::MarkerBase::AdvanceMarking", Category::Gc),
         ("cppgc::internal::ObjectAllocator::OutOfLineAllocate", Category::Runtime),
-        ("heap::base::Stack::SetMarkerAndCallbackImpl<v8::internal::Heap::CollectGarbage", Category::Gc),
+        (
+            "heap::base::Stack::SetMarkerAndCallbackImpl<v8::internal::Heap::CollectGarbage",
+            Category::Gc,
+        ),
         ("PushAllRegistersAndIterateStack", Category::Gc),
-        ("std::vector<std::unique_ptr<v8::internal::ItemParallelJob::Task> >::push_back", Category::Gc),
+        (
+            "std::vector<std::unique_ptr<v8::internal::ItemParallelJob::Task> >::push_back",
+            Category::Gc,
+        ),
         (
             "std::vector<v8::internal::Map, v8::internal::ZoneAllocator<v8::internal::Map> >::insert",
             Category::Compiler,

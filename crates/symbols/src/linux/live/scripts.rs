@@ -61,7 +61,11 @@ pub(super) struct Transpiled {
 
 impl Transpiled {
     pub(super) fn as_record(&self) -> Script<'_> {
-        Script { name: self.name.as_bytes(), map_url: self.map_url.as_bytes(), text: self.text.as_bytes() }
+        Script {
+            name: self.name.as_bytes(),
+            map_url: self.map_url.as_bytes(),
+            text: self.text.as_bytes(),
+        }
     }
 }
 
@@ -89,14 +93,19 @@ impl Scripts {
     }
 
     /// Reads one. `None` where it is the file's text, or was told before.
-    pub(super) fn read(&mut self, process: &mut Process<'_>, script: &Waiting) -> Option<Transpiled> {
+    pub(super) fn read(
+        &mut self,
+        process: &mut Process<'_>,
+        script: &Waiting,
+    ) -> Option<Transpiled> {
         let found = match self.transpiled(process, &script.script) {
             Ok(found) => found?,
             Err(Reason::TooLarge) => return None,
             Err(_) => {
                 process.reader.forget_script(&script.script);
-                self.again
-                    .extend(script.tries.checked_sub(1).map(|tries| Waiting { tries, ..script.clone() }));
+                self.again.extend(
+                    script.tries.checked_sub(1).map(|tries| Waiting { tries, ..script.clone() }),
+                );
                 return None;
             }
         };

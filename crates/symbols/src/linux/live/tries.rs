@@ -38,7 +38,9 @@ impl Tries {
 
     /// Whether it is news that the memory of a process may not be read.
     pub(super) fn is_news(&mut self, pid: u32) -> bool {
-        self.failed.get_mut(&pid).is_some_and(|failed| !std::mem::replace(&mut failed.was_told, true))
+        self.failed
+            .get_mut(&pid)
+            .is_some_and(|failed| !std::mem::replace(&mut failed.was_told, true))
     }
 
     /// The process has ended, or is another program now.
@@ -55,7 +57,10 @@ mod tests {
     fn a_failure_counts_until_the_next_mapping_or_for_a_second() {
         let mut tries = Tries::default();
         assert!(tries.begin(7, 1, 100), "the first try");
-        assert!(!tries.begin(7, 1, 200) && !tries.begin(7, 1, 100 + PAUSE_NS - 1), "it has just failed");
+        assert!(
+            !tries.begin(7, 1, 200) && !tries.begin(7, 1, 100 + PAUSE_NS - 1),
+            "it has just failed"
+        );
         assert!(tries.begin(8, 1, 200), "another process");
         assert!(tries.begin(7, 2, 300), "something was mapped");
         assert!(!tries.begin(7, 2, 300 + PAUSE_NS - 1));

@@ -49,8 +49,10 @@ fn paths_are_seen_from_the_project() {
     ];
     assert_paths(&files, "/project/dist/a.js", &rows);
     let without = disk(&[]);
-    let rows =
-        [("webpack://shop/./src/a.ts", "webpack://shop/src/a.ts"), ("../../../etc/passwd", "/etc/passwd")];
+    let rows = [
+        ("webpack://shop/./src/a.ts", "webpack://shop/src/a.ts"),
+        ("../../../etc/passwd", "/etc/passwd"),
+    ];
     assert_paths(&without, "/srv/a.js", &rows);
 }
 
@@ -77,7 +79,10 @@ fn next_js_is_seen_from_the_folder_that_has_the_file() {
         ("webpack://next/?7dd2", "webpack://next/?7dd2"),
         ("webpack://next/external commonjs \"fs\"", "webpack://next/external commonjs \"fs\""),
         ("webpack://next/../shared/money.ts", "/srv/shared/money.ts"),
-        ("webpack://next/../../../src/client/link.tsx", "webpack://next/../../../src/client/link.tsx"),
+        (
+            "webpack://next/../../../src/client/link.tsx",
+            "webpack://next/../../../src/client/link.tsx",
+        ),
         ("../../../../../src/client/link.tsx", "../../../../../src/client/link.tsx"),
         ("../../../app/page.tsx", "/srv/shop/app/page.tsx"),
     ];

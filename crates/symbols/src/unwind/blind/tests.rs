@@ -47,8 +47,14 @@ fn caller(words: &[u64], goes_on: bool) -> Option<Caller> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let stack = Stack { start: STACK, bytes: &bytes, goes_on };
     let is_blind = |address: u64| (LIBRARY..LIBRARY + SIZE).contains(&address);
-    let search =
-        Search { moment: &moment, stack, address: LIBRARY + 8, sp: STACK, fp: 0xd8, is_blind: &is_blind };
+    let search = Search {
+        moment: &moment,
+        stack,
+        address: LIBRARY + 8,
+        sp: STACK,
+        fp: 0xd8,
+        is_blind: &is_blind,
+    };
     Codes::default().caller(&search)
 }
 

@@ -26,7 +26,8 @@ impl Ring {
     /// Maps the ring of an event: a page for the positions, and `data_bytes`, a power of two of pages.
     pub fn map(event: &Event, data_bytes: usize) -> io::Result<Self> {
         // SAFETY: asks for a number.
-        let page_bytes = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        let page_bytes =
+            usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         if !data_bytes.is_power_of_two() || data_bytes < page_bytes {
             return Err(io::ErrorKind::InvalidInput.into());
         }

@@ -69,7 +69,8 @@ impl Gate {
         if self.has_workers() {
             return Err(Refusal::Primary(self.pid));
         }
-        let again = self.process.try_clone().map_err(|error| Refusal::NoHandle { pid: self.pid, error })?;
+        let again =
+            self.process.try_clone().map_err(|error| Refusal::NoHandle { pid: self.pid, error })?;
         let network = Network::of(&self.proc, self.pid, again)?;
         network.check(self.port().max(1))?;
         let at_home = |listener: &Listener| match listener.address.ip() {
@@ -94,7 +95,11 @@ impl Gate {
             _ => Refusal::Ended(pid),
         })?;
         if program(&self.proc, pid).ok() != Some(self.program) {
-            return Err(if self.process.has_ended() { Refusal::Ended(pid) } else { Refusal::NotNode(pid) });
+            return Err(if self.process.has_ended() {
+                Refusal::Ended(pid)
+            } else {
+                Refusal::NotNode(pid)
+            });
         }
         self.check_age()?;
         self.check_signals()?;
@@ -135,13 +140,15 @@ impl Gate {
             return None;
         }
         let mut beside = listeners_beside(&self.proc, self.pid).into_iter();
-        let listener = beside.find(|listener| listener.address.port() == port && counts(listener))?;
+        let listener =
+            beside.find(|listener| listener.address.port() == port && counts(listener))?;
         if own.contains(&listener) {
             return Some(Holder::Itself);
         }
         let pids = self.proc.pids().unwrap_or_default();
-        let has_it =
-            |pid: &u32| sockets_of(&self.proc, *pid).is_ok_and(|sockets| sockets.contains(&listener.inode));
+        let has_it = |pid: &u32| {
+            sockets_of(&self.proc, *pid).is_ok_and(|sockets| sockets.contains(&listener.inode))
+        };
         Some(pids.into_iter().find(has_it).map_or(Holder::Unknown, |pid| self.describe(pid)))
     }
 
@@ -163,8 +170,9 @@ impl Gate {
     fn describe(&self, pid: u32) -> Holder {
         let name = self.proc.text_of(pid, "comm").unwrap_or_default().trim().to_owned();
         let (ours, theirs) = (self.parent_of(self.pid), self.parent_of(pid));
-        let is_kin =
-            ours == pid || theirs == self.pid || ours == theirs && ours > 1 && self.runs_the_same(pid);
+        let is_kin = ours == pid
+            || theirs == self.pid
+            || ours == theirs && ours > 1 && self.runs_the_same(pid);
         Holder::Process { pid, name, is_kin }
     }
 

@@ -36,7 +36,9 @@ impl SignalTree {
         let maps = proc.table_of(pid, "maps").map_err(|error| format!("its mappings: {error}"))?;
         let exe = proc.link_of(pid, "exe").map_err(|error| format!("its binary: {error}"))?;
         let mut files = vec![exe];
-        for path in maps.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..]))) {
+        for path in
+            maps.lines().filter_map(|line| line.find('/').map(|start| Path::new(&line[start..])))
+        {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if LIBRARIES.iter().any(|library| name.starts_with(library))
                 && !files.iter().any(|known| known == path)
@@ -44,8 +46,10 @@ impl SignalTree {
                 files.push(path.to_owned());
             }
         }
-        let found =
-            files.iter().enumerate().find_map(|(row, path)| tree_in(proc, pid, &maps, path, row == 0));
+        let found = files
+            .iter()
+            .enumerate()
+            .find_map(|(row, path)| tree_in(proc, pid, &maps, path, row == 0));
         let address = found.ok_or("its binary is stripped, or has no libuv that is known")?;
         Ok(Self { pid, address })
     }
@@ -84,7 +88,9 @@ fn tree_in(proc: &Proc, pid: u32, maps: &str, path: &Path, is_program: bool) -> 
 fn listens(pid: u32, root: u64) -> io::Result<bool> {
     let memory = ProcessMemory { process: sys::remote::Process::new(pid)?, error: Cell::default() };
     libuv::listens_to(&memory, root, SIGUSR1).map_err(|fault| match fault {
-        SignalFault::Unreadable => memory.error.take().unwrap_or_else(|| io::ErrorKind::NotFound.into()),
+        SignalFault::Unreadable => {
+            memory.error.take().unwrap_or_else(|| io::ErrorKind::NotFound.into())
+        }
         SignalFault::NoListener => io::Error::other("what should be a listener is something else"),
         SignalFault::Endless => io::Error::other("its listeners have no end"),
     })

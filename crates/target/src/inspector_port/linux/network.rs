@@ -23,7 +23,8 @@ pub(super) struct Network {
 impl Network {
     pub(super) fn of(proc: &Proc, pid: u32, process: Pidfd) -> Result<Self, Refusal> {
         let unreachable = |error| Refusal::Unreachable { pid, error };
-        let is_ours = proc.link_of(pid, "ns/net").and_then(|link| Ok(link == proc.own_link("ns/net")?));
+        let is_ours =
+            proc.link_of(pid, "ns/net").and_then(|link| Ok(link == proc.own_link("ns/net")?));
         let other = if is_ours.map_err(unreachable)? {
             None
         } else {
@@ -39,7 +40,9 @@ impl Network {
             None => connect(),
             Some(network) => match sys::network::within(network, connect) {
                 Ok(connected) => connected,
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.as_member(to, limit),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    self.as_member(to, limit)
+                }
                 Err(error) => Err(error),
             },
         };
@@ -58,9 +61,12 @@ impl Network {
             Some(network) => match sys::network::within(network, route) {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    let tried = self.as_member((Ipv4Addr::LOCALHOST, unused).into(), Duration::from_secs(1));
+                    let tried = self
+                        .as_member((Ipv4Addr::LOCALHOST, unused).into(), Duration::from_secs(1));
                     match tried {
-                        Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => Err(error),
+                        Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => {
+                            Err(error)
+                        }
                         _ => Ok(()),
                     }
                 }
