@@ -7,7 +7,8 @@ use formats::ImportOptions;
 use symbols::Sources;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let options = ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) };
+    let options =
+        ImportOptions { threads: NonZero::<usize>::MIN, namer: Box::new(Sources::nowhere()) };
     match formats::import(bytes, options) {
         Ok(profile) => examine::examine(&profile),
         // Every error must have a message.

@@ -58,7 +58,8 @@ fn payloads_of(recording: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut stream = Decompress::new(false);
     let (mut payloads, mut at) = (Vec::new(), FILE_HEADER);
     while let Some(chunk) = recording.get(at..).filter(|chunk| chunk.starts_with(b"MORE")) {
-        let number = |at: usize| Some(u32::from_le_bytes(chunk.get(at..at + 4)?.try_into().ok()?) as usize);
+        let number =
+            |at: usize| Some(u32::from_le_bytes(chunk.get(at..at + 4)?.try_into().ok()?) as usize);
         let stored = chunk.get(MORE_HEADER..MORE_HEADER.checked_add(number(8)?)?)?;
         let mut payload = Vec::with_capacity(number(12)?.min(MOST_PAYLOAD) + 1);
         stream.decompress_vec(stored, &mut payload, FlushDecompress::Sync).ok()?;
@@ -69,7 +70,8 @@ fn payloads_of(recording: &[u8]) -> Option<Vec<Vec<u8>>> {
 }
 
 fn payload_of(recording: &[u8]) -> Option<Vec<u8>> {
-    let stored = recording.get(FILE_HEADER + CHUNK_HEADER..).filter(|_| file::is_ours(recording))?;
+    let stored =
+        recording.get(FILE_HEADER + CHUNK_HEADER..).filter(|_| file::is_ours(recording))?;
     let mut payload = Vec::new();
     ZlibDecoder::new(stored).take(MOST_PAYLOAD as u64).read_to_end(&mut payload).ok()?;
     Some(payload)
@@ -93,7 +95,9 @@ fn growing_of(payloads: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = file::file_header().to_vec();
     for payload in payloads {
         let mut stored = Vec::with_capacity(payload.len() + payload.len() / 64 + 1024);
-        stream.compress_vec(payload, &mut stored, FlushCompress::Sync).expect("a Vec takes everything");
+        stream
+            .compress_vec(payload, &mut stored, FlushCompress::Sync)
+            .expect("a Vec takes everything");
         bytes.extend_from_slice(b"MORE");
         bytes.extend_from_slice(&checksum(&stored));
         bytes.extend_from_slice(&(stored.len() as u32).to_le_bytes());

@@ -6,6 +6,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if formats::prof_log::looks_like_preprocessed(bytes) {
         examine::examine(&formats::prof_log::read_preprocessed(bytes, &profile::Budget::default()));
     } else {
-        examine::examine(&formats::prof_log::read(bytes, &profile::Budget::default(), &symbols::Sources::nowhere()));
+        examine::examine(&formats::prof_log::read(
+            bytes,
+            &profile::Budget::default(),
+            &symbols::Sources::nowhere(),
+        ));
     }
 });

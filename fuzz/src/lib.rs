@@ -24,10 +24,16 @@ pub fn examine(profile: &Profile) {
 pub fn fold(profile: &Profile, marked: bool) -> Vec<u8> {
     let selection = Selection::default();
     let weights = weigh(profile, &selection);
-    let options =
-        folded::Options { pid: marked, tid: marked, kernel: marked, jit: marked, addresses: marked };
+    let options = folded::Options {
+        pid: marked,
+        tid: marked,
+        kernel: marked,
+        jit: marked,
+        addresses: marked,
+    };
     let mut out = Vec::new();
-    folded::write(profile, &weights, &selection, &options, &mut out).expect("a Vec takes everything");
+    folded::write(profile, &weights, &selection, &options, &mut out)
+        .expect("a Vec takes everything");
     out
 }
 
@@ -45,11 +51,17 @@ pub fn is_exchanged(profile: &Profile) {
     speedscope::write(profile, &selection, &mut text).expect("a Vec takes everything");
     // A profile without a lane is nothing to write.
     if !text.is_empty() {
-        assert_eq!(speedscope::read(&*text, &Budget::default()).meta().losses.damage, Vec::<String>::new());
+        assert_eq!(
+            speedscope::read(&*text, &Budget::default()).meta().losses.damage,
+            Vec::<String>::new()
+        );
     }
     let (mut packed, mut message) = (Vec::new(), Vec::new());
     pprof::write(profile, &selection, &mut packed).expect("a Vec takes everything");
     flate2::read::GzDecoder::new(&*packed).read_to_end(&mut message).expect("our own gzip");
-    assert_eq!(pprof::read(&*message, &Budget::default()).meta().losses.damage, Vec::<String>::new());
+    assert_eq!(
+        pprof::read(&*message, &Budget::default()).meta().losses.damage,
+        Vec::<String>::new()
+    );
     firefox::write(profile, &selection, std::io::sink()).expect("a sink takes everything");
 }

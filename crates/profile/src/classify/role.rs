@@ -11,7 +11,8 @@ pub fn role_of_thread(name: &str, is_main_thread: Option<bool>) -> Option<Role> 
         Some((_, role)) => *role,
         // The name of every thread, so the position must tell. pm2 appends the script: `node /srv/app.js`.
         None => {
-            return (is_main_thread? && is_node_program(first_word(name))).then_some(Role::MainLoop);
+            return (is_main_thread? && is_node_program(first_word(name)))
+                .then_some(Role::MainLoop);
         }
     };
     (role != Role::MainLoop || is_main_thread != Some(false)).then_some(role)
