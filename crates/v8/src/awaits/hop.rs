@@ -10,11 +10,8 @@ use crate::reason::Reason;
 /// Bits of a promise's flags: zero while it is pending.
 const STATUS: i32 = 3;
 
-/// The contexts of the closures for one element of `Promise.all` and of a promise's own resolve function have so many
-/// slots.
-const CLOSURE_SLOTS: i32 = 5;
-
-/// In the context of `Promise.all`, `allSettled` and `any`: how many are left, and what is settled in the end.
+/// In the context of `Promise.all` and its like: how many are left, and what is settled in the end; it has so many slots.
+const ELEMENT_SLOTS: i32 = 5;
 const REMAINING_SLOT: u64 = FIRST_SLOT;
 const CAPABILITY_SLOT: u64 = FIRST_SLOT + 1;
 
@@ -114,18 +111,19 @@ impl Chain<'_> {
     pub(super) fn promise_of_closure(&mut self, context: Object) -> Result<Option<Object>, Reason> {
         let layout = self.layout.clone();
         let mut heap = self.heap();
-        if context.kind != layout.plain_context || heap.slots(context)? != CLOSURE_SLOTS {
+        let slots = heap.slots(context)?;
+        if context.kind != layout.plain_context || slots <= CAPABILITY_SLOT as i32 {
             return Ok(None);
         }
         let first = heap.slot(context, PROMISE_SLOT)?;
-        if heap.is_of(first, layout.promise) {
+        if slots == layout.resolve_slots && heap.is_of(first, layout.promise) {
             let called = heap.slot(context, ALREADY_RESOLVED_SLOT)?;
             let is_flag = heap.is_of(called, layout.oddball);
             return if is_flag { heap.object(first).map(Some) } else { Ok(None) };
         }
         let capability = heap.slot(context, CAPABILITY_SLOT)?;
         let is_element = small_integer(heap.slot(context, REMAINING_SLOT)?).is_some();
-        if !is_element || !heap.is_of(capability, layout.capability) {
+        if slots != ELEMENT_SLOTS || !is_element || !heap.is_of(capability, layout.capability) {
             return Ok(None);
         }
         let capability = heap.object(capability)?;

@@ -11,6 +11,8 @@ pub(crate) struct AwaitLayout {
     /// The context of the closures that resume a function after an `await`.
     pub(crate) await_context: u16,
     pub(crate) plain_context: u16,
+    /// So many slots the context of a promise's own resolve function has.
+    pub(crate) resolve_slots: i32,
     pub(crate) oddball: u16,
     pub(crate) promise: u16,
     pub(crate) reaction: u16,
@@ -60,6 +62,7 @@ pub(super) fn awaits(numbers: &Numbers<'_>) -> Option<AwaitLayout> {
         shared_builtin: row(Field::SharedBuiltin)?,
         await_context,
         plain_context: after(await_context, Field::FunctionContextType)?,
+        resolve_slots: i32::try_from(row(Field::ResolveContextSlots)?).ok()?,
         oddball: kind("type_Oddball__ODDBALL_TYPE")?,
         promise: kind("type_JSPromise__JS_PROMISE_TYPE")?,
         reaction: kind("type_PromiseReaction__PROMISE_REACTION_TYPE")?,

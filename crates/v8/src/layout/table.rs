@@ -77,6 +77,7 @@ pub(super) enum Field {
     WasmCodeTierShift,
     SharedBuiltin,
     FunctionContextType,
+    ResolveContextSlots,
     GeneratorType,
     GeneratorFunction,
     GeneratorPosition,
@@ -263,6 +264,12 @@ pub(super) const ROWS: &[Row] = &[
         "src/objects/contexts.tq",
         "FunctionContext after AwaitContext",
         all(5),
+    ),
+    row(
+        Field::ResolveContextSlots,
+        "src/builtins/builtins-promise.h",
+        "PromiseResolvingFunctionContextSlot",
+        each([5, 5, 5, 5, 5, 4]),
     ),
     // Counted back from the type of an async function.
     row(Field::GeneratorType, GENERATOR, "JSGeneratorObject before JSAsyncFunctionObject", all(1)),
