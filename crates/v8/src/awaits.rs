@@ -110,19 +110,27 @@ impl Reader {
         is_job: Option<&dyn Fn(u64) -> bool>,
     ) -> Option<AwaitChain> {
         let layout = self.layout.awaits.clone()?;
-        let (mut chain, mut awaiters) =
-            (Chain { reader: self, memory, layout, links: Vec::new() }, Vec::new());
+        let mut chain = Chain { reader: self, memory, layout, links: Vec::new() };
+        let mut suspended = Vec::new();
         let (resumed, first) = chain.start(stack, frames, is_job)?;
-        let end = match first.and_then(|first| chain.follow(first, &mut awaiters)) {
+        let mut end = match first.and_then(|first| chain.follow(first, &mut suspended)) {
             Ok(end) | Err(end) => end,
         };
-        let end = match chain.first_changed() {
-            None => end,
-            Some(count) => {
-                awaiters.truncate(count);
-                ChainEnd::Changed
+        if let Some(count) = chain.first_changed() {
+            suspended.truncate(count);
+            end = ChainEnd::Changed;
+        }
+        // Names stay where they are: what wakes up soon was read first.
+        let mut awaiters = Vec::with_capacity(suspended.len());
+        for function in &suspended {
+            match chain.name(function) {
+                Ok(awaiter) => awaiters.push(awaiter),
+                Err(reason) => {
+                    end = reason.into();
+                    break;
+                }
             }
-        };
+        }
         Some(AwaitChain { resumed, awaiters, end })
     }
 }
@@ -141,6 +149,12 @@ struct Link {
     word: u64,
     /// So many callers were found before it was needed.
     callers: usize,
+}
+
+/// A function that is suspended, without its name: its closure, and the bytecode at which it waits.
+struct Suspended {
+    function: u64,
+    position: u64,
 }
 
 /// Where a chain goes on: at a promise.
@@ -225,7 +239,7 @@ impl Chain<'_> {
     fn follow(
         &mut self,
         mut promise: Object,
-        awaiters: &mut Vec<Awaiter>,
+        suspended: &mut Vec<Suspended>,
     ) -> Result<ChainEnd, ChainEnd> {
         let mut seen = Vec::new();
         for _ in 0..MOST_HOPS {
@@ -233,7 +247,7 @@ impl Chain<'_> {
                 return Ok(ChainEnd::Cycle);
             }
             seen.push(promise.address);
-            promise = self.hop(promise, awaiters)?;
+            promise = self.hop(promise, suspended)?;
         }
         Ok(ChainEnd::TooLong)
     }

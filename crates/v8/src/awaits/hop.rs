@@ -1,7 +1,7 @@
 //! One link of a chain: from a promise to the one that will be settled after it, and the caller between them. What a
 //! closure leads to is told by its context: V8's builtins have contexts of a shape of their own.
 
-use super::{Awaiter, Chain, ChainEnd, Next};
+use super::{Awaiter, Chain, ChainEnd, Next, Suspended};
 use crate::heap::{Heap, Object, small_integer};
 use crate::layout::awaits::{CONTEXT_LENGTH, CONTEXT_SLOTS, FIRST_SLOT};
 use crate::reader::Shared;
@@ -39,8 +39,8 @@ impl Heap<'_> {
 
 impl Chain<'_> {
     /// From a promise to the next; a caller between them is added.
-    pub(super) fn hop(&mut self, promise: Object, awaiters: &mut Vec<Awaiter>) -> Next {
-        let reaction = self.reaction_of(promise, awaiters.len())?;
+    pub(super) fn hop(&mut self, promise: Object, suspended: &mut Vec<Suspended>) -> Next {
+        let reaction = self.reaction_of(promise, suspended.len())?;
         let (fulfill, target) = (self.layout.at.reaction_fulfill, self.layout.at.reaction_target);
         let mut heap = self.heap();
         let handler = heap.word(reaction.address + fulfill)?;
@@ -52,8 +52,7 @@ impl Chain<'_> {
         let context = self.context_of(function)?;
         if context.kind == self.layout.await_context {
             let generator = self.generator_of(context)?;
-            let awaiter = self.suspended(generator, awaiters.len())?;
-            awaiters.push(awaiter);
+            suspended.push(self.suspended(generator, suspended.len())?);
             return self.promise_of(generator);
         }
         if self.is_builtin(function)? {
@@ -61,8 +60,7 @@ impl Chain<'_> {
             return settled.map_or_else(|| self.target(target), Ok);
         }
         if let Some(coroutine) = self.coroutine(handler) {
-            let awaiter = self.suspended(coroutine.generator, awaiters.len())?;
-            awaiters.push(awaiter);
+            suspended.push(self.suspended(coroutine.generator, suspended.len())?);
             return Ok(coroutine.promise);
         }
         self.target(target)
@@ -177,25 +175,29 @@ impl Chain<'_> {
         Ok(heap.object_of(promise, layout.promise)?)
     }
 
-    /// A function that is suspended, and where.
-    fn suspended(&mut self, generator: Object, callers: usize) -> Result<Awaiter, ChainEnd> {
+    /// A function that is suspended.
+    fn suspended(&mut self, generator: Object, callers: usize) -> Result<Suspended, ChainEnd> {
         let at = self.layout.at.clone();
         let mut heap = self.heap();
-        let (continuation, position) = (
-            heap.word(generator.address + at.generator_continuation)?,
-            heap.word(generator.address + at.generator_position)?,
-        );
+        let continuation = heap.word(generator.address + at.generator_continuation)?;
+        let position = heap.word(generator.address + at.generator_position)?;
         if small_integer(continuation).is_none_or(|continuation| continuation < 0) {
             return Err(ChainEnd::NotSuspended);
         }
         let function = heap.word(generator.address + at.generator_function)?;
-        let shared = heap.shared_of_function(function)?;
-        let bytecode = heap.bytecode_of_shared(shared).ok();
-        let named = self.reader.shared(self.memory, shared)?;
-        let place = bytecode.and_then(|bytecode| self.place(named, bytecode, position));
-        let (line, column) = place.unwrap_or((0, 0));
         self.rely_on(generator.address + at.generator_continuation, continuation, callers);
         self.rely_on(generator.address + at.generator_position, position, callers);
+        Ok(Suspended { function, position })
+    }
+
+    /// Its name, and where it waits.
+    pub(super) fn name(&mut self, suspended: &Suspended) -> Result<Awaiter, Reason> {
+        let mut heap = self.heap();
+        let shared = heap.shared_of_function(suspended.function)?;
+        let bytecode = heap.bytecode_of_shared(shared).ok();
+        let named = self.reader.shared(self.memory, shared)?;
+        let place = bytecode.and_then(|bytecode| self.place(named, bytecode, suspended.position));
+        let (line, column) = place.unwrap_or((0, 0));
         Ok(Awaiter { function: named.function, line, column })
     }
 
