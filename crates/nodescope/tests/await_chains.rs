@@ -217,7 +217,12 @@ fn with_each_version(check: impl Fn(&str, &Path) + Sync) {
     }
 }
 
-fn score(version: &str, binary: &Path, has_symbols: bool, is_done: impl Fn(&Score) -> bool) -> Score {
+fn score(
+    version: &str,
+    binary: &Path,
+    has_symbols: bool,
+    is_done: impl Fn(&Score) -> bool,
+) -> Score {
     let pause_ms = std::env::var("NODESCOPE_BATCH_MS").ok().and_then(|text| text.parse().ok());
     let mut session = Session::start(version, binary);
     let (mut score, end) = (Score::default(), Instant::now() + PATIENCE);

@@ -315,8 +315,7 @@ pub enum AwaitEnd {
 
 impl AwaitEnd {
     /// All of them; one's number is its place.
-    pub const ALL: [Self; 5] =
-        [Self::Root, Self::Several, Self::Late, Self::Unread, Self::TooLong];
+    pub const ALL: [Self; 5] = [Self::Root, Self::Several, Self::Late, Self::Unread, Self::TooLong];
 
     /// What a number in a recording means.
     pub fn of(number: u64) -> Option<Self> {

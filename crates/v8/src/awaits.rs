@@ -179,8 +179,7 @@ impl Chain<'_> {
                 Some((at, self.resumed(stack, frames.get(at.checked_sub(1)?)?, generator)?))
             });
         };
-        let of_job =
-            |frame: &Frame| frame.kind == Kind::Builtin && is_job(frame.instruction());
+        let of_job = |frame: &Frame| frame.kind == Kind::Builtin && is_job(frame.instruction());
         let job = frames.iter().position(of_job)?;
         let (handler, at) = (frames.get(job.checked_sub(1)?)?, job - 1);
         if let Some(generator) = self.awaited(stack, handler) {
@@ -261,9 +260,8 @@ impl Chain<'_> {
     fn first_changed(&self) -> Option<usize> {
         let mut words = vec![[0; 8]; self.links.len()];
         let pieces = self.links.iter().zip(&mut words);
-        let mut pieces: Vec<Piece<'_>> = pieces
-            .map(|(link, out)| Piece { address: link.address, out: &mut out[..] })
-            .collect();
+        let mut pieces: Vec<Piece<'_>> =
+            pieces.map(|(link, out)| Piece { address: link.address, out: &mut out[..] }).collect();
         let read = self.memory.read_many(&mut pieces);
         let again = self.links.iter().zip(words.iter().zip(read));
         let is_other = |(link, (word, read)): &(&Link, (&[u8; 8], bool))| {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use elf::{Elf, Segments};
 use rustc_hash::FxHashMap;
-use v8::{Layout, REACTION_JOBS};
 use v8::layout::{BYTECODE_SIZES_SYMBOL, is_asked_for};
+use v8::{Layout, REACTION_JOBS};
 
 use crate::images::{self, Image};
 use crate::places::Place;
@@ -64,7 +64,8 @@ impl Engines {
     pub(crate) fn is_reaction_job(&self, moment: &Moment<'_>, address: u64) -> Option<bool> {
         let place = moment.process.find(address).map(|id| moment.place(id))?;
         let Place::File { module, bias, .. } = place else { return None };
-        let engine = self.by_module.get(&module)?.as_ref().filter(|known| !known.jobs.is_empty())?;
+        let engine =
+            self.by_module.get(&module)?.as_ref().filter(|known| !known.jobs.is_empty())?;
         let own = engine.segments.address_of(address.wrapping_add(bias))?;
         Some(engine.jobs.iter().any(|job| job.contains(&own)))
     }

@@ -11,8 +11,8 @@ use std::io;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::machine::{RegisterNumbers, X86_64};
 use trace::{
-    Address, AwaitEnd, Awaits, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss, Mmap, Sample,
-    Script, Sink,
+    Address, AwaitEnd, Awaits, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss,
+    Mmap, Sample, Script, Sink,
 };
 use v8::name::Tier;
 use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
