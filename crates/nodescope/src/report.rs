@@ -49,14 +49,14 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
 
 /// Prints the first lines of a report.
 pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
-    let (selection, weights) = select::busy(profile, &Selection::default());
+    let (selection, weights) = select::busy(profile, &Selection::of_logical());
     let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
 }
 
 /// Prints a report of short tables.
 pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
-    let (selection, weights) = select::busy(profile, &Selection::default());
+    let (selection, weights) = select::busy(profile, &Selection::of_logical());
     let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render(&report, SHORT_ROWS, &Style::new(cli::Color::Auto)))
 }
@@ -177,6 +177,8 @@ pub(crate) struct LossesRow {
     pub(crate) helper_crashes: u64,
     /// Stacks deeper than the copy that was taken of them: they end in a frame that says so.
     pub(crate) stacks_cut: u64,
+    /// Samples of functions that run after an await, by how what awaits them is known.
+    pub(crate) awaits: profile::AwaitCounts,
     pub(crate) inlined: InlinedRow,
     pub(crate) damage: Vec<String>,
     pub(crate) notes: Vec<String>,
@@ -400,6 +402,7 @@ fn is_part(selection: &Selection) -> bool {
         search,
         hidden: _,
         busy_only: _,
+        logical: _,
     } = selection;
     let has_ids = threads.is_some() || processes.is_some();
     has_ids || lane.is_some() || range_ns.is_some() || categories.is_some() || search.is_some()
@@ -476,6 +479,7 @@ fn losses(profile: &Profile) -> LossesRow {
         ambiguous_addresses: losses.ambiguous,
         helper_crashes: losses.helper_crashes,
         stacks_cut: losses.stacks_cut,
+        awaits: losses.awaits,
         inlined: inlined::row(profile),
         damage: losses.damage.clone(),
         notes: losses.notes.clone(),

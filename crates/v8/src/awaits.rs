@@ -13,7 +13,7 @@ mod coroutine;
 mod hop;
 
 use crate::function::FunctionId;
-use crate::heap::{Heap, Object};
+use crate::heap::{Heap, Object, untagged};
 use crate::layout::awaits::AwaitLayout;
 use crate::memory::{Memory, Piece, Stack};
 use crate::reader::Reader;
@@ -175,33 +175,46 @@ impl Chain<'_> {
         let Some(is_job) = is_job else {
             let mut frames_in = frames.iter().enumerate();
             return frames_in.find_map(|(at, frame)| {
-                let generator = self.awaited(stack, frame)?;
+                let generator = self.awaited(stack, frame).ok()??;
                 Some((at, self.resumed(stack, frames.get(at.checked_sub(1)?)?, generator)?))
             });
         };
         let of_job = |frame: &Frame| frame.kind == Kind::Builtin && is_job(frame.instruction());
         let job = frames.iter().position(of_job)?;
         let (handler, at) = (frames.get(job.checked_sub(1)?)?, job - 1);
-        if let Some(generator) = self.awaited(stack, handler) {
-            return Some((at, self.resumed(stack, frames.get(at.checked_sub(1)?)?, generator)?));
+        match self.awaited(stack, handler) {
+            Ok(Some(generator)) => {
+                Some((at, self.resumed(stack, frames.get(at.checked_sub(1)?)?, generator)?))
+            }
+            Ok(None) => Some((job, self.called_back(stack, (handler, frames.get(job)?)))),
+            Err(reason) => Some((job, Err(reason.into()))),
         }
-        Some((job, self.called_back(stack, (handler, frames.get(job)?))))
     }
 
-    /// The generator that a frame of V8's own closure resumes after an `await`.
-    fn awaited(&mut self, stack: &Stack<'_>, frame: &Frame) -> Option<Object> {
+    /// The generator that a frame of V8's own closure resumes after an `await`; `None` for frames of other functions.
+    /// What stands in place of an object that has moved is neither.
+    fn awaited(&mut self, stack: &Stack<'_>, frame: &Frame) -> Result<Option<Object>, Reason> {
         let slots = self.reader.layout.frame.clone();
-        let fp = frame.fp.filter(|_| frame.kind == Kind::Builtin)?;
-        let context = stack.word_near(fp, slots.context)?;
-        let function = stack.word_near(fp, slots.function)?;
-        let (kind, offset) = (self.layout.await_context, self.layout.function_context);
+        let Some(fp) = frame.fp.filter(|_| frame.kind == Kind::Builtin) else { return Ok(None) };
+        let word = |distance| stack.word_near(fp, distance).ok_or(Reason::StackCut);
+        let (context, function) = (word(slots.context)?, word(slots.function)?);
+        if untagged(context).is_none() {
+            return Ok(None); // a frame of V8's own
+        }
+        let (kinds, offset) = (self.layout.contexts.clone(), self.layout.function_context);
         let mut heap = self.heap();
-        let context = heap.object_of(context, kind).ok()?;
-        let function = heap.object(function).ok()?;
-        let held = heap.word(function.address.checked_add(offset)?).ok()?;
-        let is_its =
-            heap.is_function(function) && heap.object(held).is_ok_and(|held| held == context);
-        if is_its { self.generator_of(context).ok() } else { None }
+        let context = heap.object(context)?;
+        let function = heap.object(function)?;
+        if !heap.is_function(function) || !kinds.contains(&context.kind) {
+            return Err(Reason::WrongType);
+        }
+        let held = heap.word(function.address + offset)?;
+        let is_its = heap.object(held)? == context;
+        match context.kind == *kinds.start() {
+            false => Ok(None),
+            true if is_its => self.generator_of(context).map(Some),
+            true => Err(Reason::Mismatch),
+        }
     }
 
     /// The promise of a generator that was resumed. The frame that it runs in must be its function's: memory is used
@@ -224,13 +237,17 @@ impl Chain<'_> {
     /// The promise that what `then` was given settles. Transpiled async functions keep theirs elsewhere.
     fn called_back(&mut self, stack: &Stack<'_>, (handler, job): (&Frame, &Frame)) -> Next {
         let slot = self.reader.layout.frame.function;
-        let word = |frame: &Frame| stack.word_near(frame.fp?, slot);
-        if let Some(function) = word(handler)
-            && let Some(coroutine) = self.coroutine(function)
-        {
+        let word = |frame: &Frame| {
+            let word = frame.fp.and_then(|fp| stack.word_near(fp, slot));
+            word.ok_or(ChainEnd::Unread(Reason::StackCut))
+        };
+        // Where even the function is gone, so is the promise.
+        let function = word(handler)?;
+        self.heap().shared_of_function(function)?;
+        if let Some(coroutine) = self.coroutine(function) {
             return Ok(coroutine.promise);
         }
-        let target = word(job).ok_or(ChainEnd::Unread(Reason::StackCut))?;
+        let target = word(job)?;
         self.target(target)
     }
 

@@ -1,6 +1,8 @@
 //! Where things stand in what V8 keeps of suspended functions: generators, promises, their reactions, and the contexts
 //! of the closures that go on with them.
 
+use std::ops::RangeInclusive;
+
 use super::{Numbers, table::Field};
 
 /// What is known of suspended functions.
@@ -8,8 +10,9 @@ use super::{Numbers, table::Field};
 pub(crate) struct AwaitLayout {
     pub(crate) function_context: u64,
     pub(crate) shared_builtin: u64,
-    /// The context of the closures that resume a function after an `await`.
+    /// The context of the closures that resume a function after an `await`: the first type of all contexts.
     pub(crate) await_context: u16,
+    pub(crate) contexts: RangeInclusive<u16>,
     pub(crate) plain_context: u16,
     /// So many slots the context of a promise's own resolve function has.
     pub(crate) resolve_slots: i32,
@@ -61,6 +64,7 @@ pub(super) fn awaits(numbers: &Numbers<'_>) -> Option<AwaitLayout> {
         function_context: context as u64,
         shared_builtin: row(Field::SharedBuiltin)?,
         await_context,
+        contexts: await_context..=kind("LastContextType")?,
         plain_context: after(await_context, Field::FunctionContextType)?,
         resolve_slots: i32::try_from(row(Field::ResolveContextSlots)?).ok()?,
         oddball: kind("type_Oddball__ODDBALL_TYPE")?,
