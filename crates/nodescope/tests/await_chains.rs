@@ -1,8 +1,8 @@
 //! The live proof that the callers of a function that runs after an `await` are read as they are: real versions of Node
 //! run every shape of waiting under allocation and forced collections, and keep the stack that V8 itself tells for each
 //! marker. A chain that was read must be that stack's `at async` lines; one that ends early must be their beginning.
-//! NODESCOPE_MEASURE=1 asks only for the tables, NODESCOPE_BATCH_MS how seldom samples are read, NODESCOPE_WORK_MS for
-//! how long a marker works.
+//! NODESCOPE_NODE chooses versions by how they begin; NODESCOPE_BATCH_MS says how seldom samples are read, and
+//! NODESCOPE_WORK_MS for how long a marker works.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::print_stdout, reason = "the table is the point, and a skipped test says so")]
@@ -209,7 +209,8 @@ impl Score {
 }
 
 fn with_each_version(check: impl Fn(&str, &Path) + Sync) {
-    for version in VERSIONS {
+    let wanted = std::env::var("NODESCOPE_NODE").unwrap_or_default();
+    for version in VERSIONS.into_iter().filter(|version| version.starts_with(&wanted)) {
         match node(version) {
             Some(binary) => check(version, &binary),
             None => println!("skipped: Node {version}: it is not in the cache"),

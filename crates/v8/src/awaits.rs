@@ -11,6 +11,8 @@
 
 mod coroutine;
 mod hop;
+#[cfg(test)]
+mod tests;
 
 use crate::function::FunctionId;
 use crate::heap::{Heap, Object, untagged};
