@@ -1,8 +1,7 @@
 //! The live proof that the callers of a function that runs after an `await` are read as they are: real versions of Node
 //! run every shape of waiting under allocation and forced collections, and keep the stack that V8 itself tells for each
 //! marker. A chain that was read must be that stack's `at async` lines; one that ends early must be their beginning.
-//! NODESCOPE_NODE chooses versions by how they begin; NODESCOPE_BATCH_MS says how seldom samples are read, and
-//! NODESCOPE_WORK_MS for how long a marker works.
+//! NODESCOPE_NODE chooses versions by how they begin; NODESCOPE_SECONDS says for how long late reads are tried.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::print_stdout, reason = "the table is the point, and a skipped test says so")]
@@ -70,15 +69,14 @@ struct Session {
 }
 
 impl Session {
-    fn start(version: &str, binary: &Path) -> Self {
+    fn start(version: &str, binary: &Path, work_ms: &str) -> Self {
         let program = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../corpus/programs/awaits/awaits.mjs")
             .canonicalize()
             .unwrap();
         let truth = std::env::temp_dir()
-            .join(format!("nodescope-awaits-{}-{version}.jsonl", std::process::id()));
+            .join(format!("nodescope-awaits-{}-{version}-{work_ms}.jsonl", std::process::id()));
         let _ = fs::remove_file(&truth);
-        let work_ms = std::env::var("NODESCOPE_WORK_MS").unwrap_or("4".into());
         let child = Command::new(binary)
             .args(["--expose-gc".as_ref(), program.as_os_str(), truth.as_os_str()])
             .arg(work_ms)
@@ -200,6 +198,11 @@ impl Score {
         }
     }
 
+    /// How many chains were read, whole or not.
+    fn read(&self) -> usize {
+        self.whole.values().chain(self.short.values()).sum()
+    }
+
     fn is_enough(&self) -> bool {
         let has = |(name, _): &(&str, &[&str])| {
             self.whole.get(*name).is_some_and(|count| *count >= ENOUGH)
@@ -218,21 +221,14 @@ fn with_each_version(check: impl Fn(&str, &Path) + Sync) {
     }
 }
 
-fn score(
-    version: &str,
-    binary: &Path,
-    has_symbols: bool,
-    is_done: impl Fn(&Score) -> bool,
-) -> Score {
-    let pause_ms = std::env::var("NODESCOPE_BATCH_MS").ok().and_then(|text| text.parse().ok());
-    let mut session = Session::start(version, binary);
+/// Reads chains until there are enough of them, or one is wrong.
+fn score(mut session: Session, pause: Duration, is_done: impl Fn(&Score) -> bool) -> Score {
     let (mut score, end) = (Score::default(), Instant::now() + PATIENCE);
-    while !is_done(&score) && score.wrong.len() < 3 && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(pause_ms.unwrap_or(0)));
+    while !is_done(&score) && score.wrong.is_empty() && Instant::now() < end {
+        std::thread::sleep(pause);
         let samples = session.samples();
         session.reader.begin_batch();
-        let read: Vec<_> =
-            samples.iter().filter_map(|sample| session.read(sample, has_symbols)).collect();
+        let read: Vec<_> = samples.iter().filter_map(|sample| session.read(sample, true)).collect();
         let told = truths(&session.truth);
         for (marker, chain) in read {
             let places: Vec<Place> = chain.awaiters.iter().map(|at| session.place(at)).collect();
@@ -242,19 +238,34 @@ fn score(
     score
 }
 
+fn print(version: &str, score: &Score) {
+    let whole: usize = score.whole.values().sum();
+    let (short, wrong) = (&score.short, score.wrong.len());
+    println!("Node {version}: {whole} whole chains, {short:?} short, {wrong} wrong");
+}
+
 #[test]
 fn callers_across_await_are_those_that_v8_tells() {
     with_each_version(|version, binary| {
-        let start = Instant::now();
-        let score = score(version, binary, true, Score::is_enough);
-        let whole: usize = score.whole.values().sum();
-        println!(
-            "Node {version}: {whole} whole chains, {:?} short, {} wrong, {:.1} s",
-            score.short,
-            score.wrong.len(),
-            start.elapsed().as_secs_f64()
-        );
+        let session = Session::start(version, binary, "4");
+        let score = score(session, Duration::ZERO, Score::is_enough);
+        print(version, &score);
         assert!(score.wrong.is_empty(), "{version}: {:#?}", score.wrong);
         assert!(score.is_enough(), "{version}: {:?} short {:?}", score.whole, score.short);
+    });
+}
+
+/// Samples are read long after the functions have ended, and their memory is used again and again.
+#[test]
+fn chains_that_are_read_late_are_short_and_never_wrong() {
+    let seconds = std::env::var("NODESCOPE_SECONDS").ok().and_then(|text| text.parse().ok());
+    with_each_version(|version, binary| {
+        let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(2));
+        let session = Session::start(version, binary, "0.1");
+        let is_done = |score: &Score| Instant::now() > end && score.read() > 50;
+        let score = score(session, Duration::from_millis(15), is_done);
+        print(version, &score);
+        assert!(score.wrong.is_empty(), "{version}: {:#?}", score.wrong);
+        assert!(score.read() > 50, "{version}: {} chains are too few", score.read());
     });
 }

@@ -178,16 +178,14 @@ impl Chain<'_> {
             let mut frames_in = frames.iter().enumerate();
             return frames_in.find_map(|(at, frame)| {
                 let generator = self.awaited(stack, frame).ok()??;
-                Some((at, self.resumed(stack, frames.get(at.checked_sub(1)?)?, generator)?))
+                Some((at, self.resumed(stack, frames.get(..=at)?, generator)?))
             });
         };
         let of_job = |frame: &Frame| frame.kind == Kind::Builtin && is_job(frame.instruction());
         let job = frames.iter().position(of_job)?;
         let (handler, at) = (frames.get(job.checked_sub(1)?)?, job - 1);
         match self.awaited(stack, handler) {
-            Ok(Some(generator)) => {
-                Some((at, self.resumed(stack, frames.get(at.checked_sub(1)?)?, generator)?))
-            }
+            Ok(Some(generator)) => Some((at, self.resumed(stack, frames.get(..=at)?, generator)?)),
             Ok(None) => Some((job, self.called_back(stack, (handler, frames.get(job)?)))),
             Err(reason) => Some((job, Err(reason.into()))),
         }
@@ -219,21 +217,42 @@ impl Chain<'_> {
         }
     }
 
-    /// The promise of a generator that was resumed. The frame that it runs in must be its function's: memory is used
-    /// again, and another generator may stand where it was. `None` before and after the function itself runs.
-    fn resumed(&mut self, stack: &Stack<'_>, frame: &Frame, generator: Object) -> Option<Next> {
+    /// The promise of a generator that was resumed by the last of some frames, and runs in the one before. `None` before
+    /// and after the function itself runs.
+    ///
+    /// Memory is used again, and another generator may stand where it was. So the frame must be that of its function,
+    /// and have the generator itself; without it, the closure's frame must still be on the stack when all is read.
+    fn resumed(&mut self, stack: &Stack<'_>, frames: &[Frame], generator: Object) -> Option<Next> {
+        let [inner @ .., frame, closure] = frames else { return None };
         let distance = self.reader.layout.frame.function;
         let is_code = matches!(frame.kind, Kind::Generated | Kind::Builtin);
-        let function = stack.word_near(frame.fp.filter(|_| is_code)?, distance)?;
+        let fp = frame.fp.filter(|_| is_code)?;
+        let function = stack.word_near(fp, distance)?;
         let offset = self.layout.at.generator_function;
         let mut heap = self.heap();
         let own = heap.word(generator.address + offset).and_then(|own| heap.object(own));
         let same = own.and_then(|own| Ok(heap.object(function)? == own));
+        let lowest = inner.last().and_then(|inner| inner.fp).unwrap_or(stack.base());
+        if !stack.has_word(generator.address | 1, lowest.max(stack.base())..fp) {
+            self.rely_on_frame(stack, closure);
+        }
         Some(match same {
             Ok(true) => self.promise_of(generator),
             Ok(false) => Err(ChainEnd::Unread(Reason::Mismatch)),
             Err(reason) => Err(reason.into()),
         })
+    }
+
+    /// A frame must still be on the stack when all is read: what it refers to has then neither moved nor died. A thread
+    /// that has left it runs something else in the same place, or nothing.
+    fn rely_on_frame(&mut self, stack: &Stack<'_>, frame: &Frame) {
+        let slots = self.reader.layout.frame.clone();
+        for distance in [slots.context, slots.function] {
+            let address = frame.fp.and_then(|fp| fp.checked_add_signed(distance));
+            if let Some((address, word)) = address.and_then(|at| Some((at, stack.word(at)?))) {
+                self.rely_on(address, word, 0);
+            }
+        }
     }
 
     /// The promise that what `then` was given settles. Transpiled async functions keep theirs elsewhere.
@@ -243,6 +262,8 @@ impl Chain<'_> {
             let word = frame.fp.and_then(|fp| stack.word_near(fp, slot));
             word.ok_or(ChainEnd::Unread(Reason::StackCut))
         };
+        self.rely_on_frame(stack, handler);
+        self.rely_on_frame(stack, job);
         // Where even the function is gone, so is the promise.
         let function = word(handler)?;
         self.heap().shared_of_function(function)?;

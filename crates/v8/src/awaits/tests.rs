@@ -59,13 +59,18 @@ fn constant(name: &str) -> Option<i64> {
 #[derive(Default)]
 struct Made {
     bytes: RefCell<Vec<u8>>,
+    /// The stack as it is when all is read.
+    stack: RefCell<Vec<u8>>,
     changing: Cell<Option<u64>>,
 }
 
 impl Memory for Made {
     fn read(&self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
-        let bytes = self.bytes.borrow();
-        let start = address.checked_sub(BASE).ok_or(Fault)? as usize;
+        let (bytes, base) = match address >= STACK {
+            true => (self.stack.borrow(), STACK),
+            false => (self.bytes.borrow(), BASE),
+        };
+        let start = address.checked_sub(base).ok_or(Fault)? as usize;
         let found = bytes.get(start..).filter(|rest| !rest.is_empty()).ok_or(Fault)?;
         let count = found.len().min(out.len());
         out[..count].copy_from_slice(&found[..count]);
@@ -160,19 +165,28 @@ impl Made {
             u64::from_le_bytes(bytes)
         };
         let closure = self.await_closure(generator);
-        self.chain_of(word(generator - 1 + 24), (word(closure - 1 + 40), closure), 0)
+        let runs = word(generator - 1 + 24);
+        self.chain_of((runs, generator), (word(closure - 1 + 40), closure), 0)
     }
 
-    fn chain_of(&self, runs: u64, handler: (u64, u64), target: u64) -> (Vec<String>, ChainEnd) {
-        let stack: Vec<u8> = [runs, 1, 0, 0, handler.1, handler.0, 0, 0, target, 0x10, 0, 0]
-            .iter()
-            .flat_map(|word: &u64| word.to_le_bytes())
-            .collect();
+    /// The same of a stack: what runs, with its generator in a register; the handler's context and function; and what
+    /// the job settles.
+    fn chain_of(
+        &self,
+        (runs, generator): (u64, u64),
+        (context, handler): (u64, u64),
+        target: u64,
+    ) -> (Vec<String>, ChainEnd) {
+        let words = [generator, runs, 1, 0, 0, handler, context, 0, 0, target, 0x10, 0, 0];
+        let stack: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        if self.stack.borrow().is_empty() {
+            self.stack.replace(stack.clone());
+        }
         let frame = |pc, fp, kind| Frame { pc, fp: Some(fp), is_return_address: true, kind };
         let frames = [
-            frame(0x100, STACK + 16, Kind::Generated),
-            frame(0x400, STACK + 48, Kind::Builtin),
-            frame(JOB, STACK + 80, Kind::Builtin),
+            frame(0x100, STACK + 24, Kind::Generated),
+            frame(0x400, STACK + 56, Kind::Builtin),
+            frame(JOB, STACK + 88, Kind::Builtin),
         ];
         let version = Version { major: 14, minor: 6, build: 0, patch: 0 };
         let mut reader = Reader::new(Layout::new(version, &constant).unwrap());
@@ -251,7 +265,8 @@ fn callbacks_and_transpiled_functions() {
     let around = made.context(PLAIN, &[flag]);
     let callback = made.function("cb", -1, around);
     let handler = (around, callback);
-    assert_eq!(made.chain_of(0, handler, derived), (names(&["outer"]), ChainEnd::Root));
+    made.stack.borrow_mut().clear();
+    assert_eq!(made.chain_of((0, 0), handler, derived), (names(&["outer"]), ChainEnd::Root));
     // What TypeScript writes: the context has the generator and the resolve function of the promise.
     let promise = made.promise();
     made.awaits(promise, other);
@@ -260,10 +275,15 @@ fn callbacks_and_transpiled_functions() {
     let own = made.context(PLAIN, &[resolve, generator]);
     made.set(own, 24, around);
     let next = made.function("_next", -1, own);
-    assert_eq!(made.chain_of(0, (own, next), made.promise()), (names(&["other"]), ChainEnd::Root));
+    made.stack.borrow_mut().clear();
+    assert_eq!(
+        made.chain_of((0, 0), (own, next), made.promise()),
+        (names(&["other"]), ChainEnd::Root)
+    );
     let stranger = made.function("other", -1, own);
     let alone = made.promise();
-    assert_eq!(made.chain_of(0, (own, stranger), alone), (vec![], ChainEnd::Root));
+    made.stack.borrow_mut().clear();
+    assert_eq!(made.chain_of((0, 0), (own, stranger), alone), (vec![], ChainEnd::Root));
 }
 
 #[test]
@@ -301,5 +321,21 @@ fn a_generator_that_stands_where_another_was_is_not_believed() {
     let closure = made.function("", 7, context);
     let runs = made.function("else", -1, context);
     let mismatch = ChainEnd::Unread(Reason::Mismatch);
-    assert_eq!(made.chain_of(runs, (context, closure), 0), (vec![], mismatch));
+    assert_eq!(made.chain_of((runs, leaf), (context, closure), 0), (vec![], mismatch));
+}
+
+#[test]
+fn a_frame_without_its_generator_must_still_be_there() {
+    let made = Made::new();
+    let [(leaf, of_leaf), (inner, _)] = ["leaf", "inner"].map(|name| made.suspended(name));
+    made.awaits(of_leaf, inner);
+    let context = made.context(AWAIT, &[leaf]);
+    let closure = made.function("", 7, context);
+    let mut bytes = [0; 8];
+    made.read(leaf - 1 + 24, &mut bytes).unwrap();
+    let runs = u64::from_le_bytes(bytes);
+    let chain = || made.chain_of((runs, 0), (context, closure), 0);
+    assert_eq!(chain(), (names(&["inner"]), ChainEnd::Root));
+    made.stack.borrow_mut()[40] ^= 8;
+    assert_eq!(chain(), (vec![], ChainEnd::Changed), "another function runs there now");
 }
