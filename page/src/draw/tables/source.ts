@@ -2,7 +2,7 @@
 
 import { linesOf, type SourceLine } from "../../compute/source-lines.ts";
 import { causedBy, hottest } from "../../compute/top.ts";
-import { APP, NONE } from "../../data/model.ts";
+import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h, quiet, refill } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
@@ -85,7 +85,7 @@ class SourceView {
 
 /** Where none was chosen: that of the application's function that caused most. */
 function chosenSource({ profile, derived, state }: App): readonly [number, number] | null {
-  const [most] = hottest(causedBy(profile, derived.sums(state), [APP], "function")) ?? [NONE];
+  const [most] = hottest(causedBy(profile, derived.sums(state))) ?? [NONE];
   const source = state.source ?? sourceOf(profile, most);
   return source && source[0] < profile.sources.length ? source : null;
 }
