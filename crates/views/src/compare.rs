@@ -135,7 +135,7 @@ fn first_lane(profile: &Profile) -> Option<LaneId> {
 /// The first lane, or where that is empty the first that is not: a loop that only waits has no samples of the CPU.
 fn main_lane(profile: &Profile) -> Option<&Lane> {
     let mut lanes = profile.lanes().iter();
-    lanes.find(|lane| lane.samples.len() > 0).or_else(|| profile.lanes().first())
+    lanes.find(|lane| !lane.samples.is_empty()).or_else(|| profile.lanes().first())
 }
 
 fn mains(profile: &Profile) -> Vec<ThreadId> {
