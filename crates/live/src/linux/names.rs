@@ -15,7 +15,7 @@ use super::machine::ThisMachine;
 use super::outgoing::Outgoing;
 use super::reader::Reader;
 use super::rounds::{Arranged, Rounds};
-use super::session::{LONGEST_ROUND, SHORTEST_ROUND};
+use super::session::{LONGEST_READ, SHORTEST_ROUND};
 use super::watching::Watching;
 use crate::message::{Batch, Message, ReadOrder};
 
@@ -332,7 +332,7 @@ fn name_rounds(
             return Ok(());
         }
         let asked = Instant::now();
-        is_last = rings.wait_or(0, LONGEST_ROUND)?;
+        is_last = rings.wait_or(0, LONGEST_READ)?;
         // Many threads on many CPUs: they are read together.
         if asked.elapsed() < SHORTEST_ROUND / 2 {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));

@@ -12,9 +12,9 @@ use super::watchdog::Patience;
 use crate::job::Job;
 use crate::message::{Batch, Message, ReadOrder};
 
-/// It tells of every round, the empty ones, too.
+/// It tells something every 100 to 150 ms.
 const PATIENCE: Patience = Patience {
-    silence: Duration::from_millis(150),
+    silence: Duration::from_millis(250),
     standstill: Duration::from_millis(150),
     slow_disk: Duration::from_secs(2),
 };
