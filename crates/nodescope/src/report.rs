@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
 /// Prints the first lines of a report.
 pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
     let (selection, weights) = views::weigh_busy(profile, &Selection::default());
-    let report = Report::new(profile, &weights, &selection);
+    let report = Report::without_lists(profile, &weights, &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
 }
 

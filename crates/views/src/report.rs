@@ -34,15 +34,27 @@ pub use sentences::{MOST_FINDINGS, more_findings, warnings};
 impl Report {
     /// Gathers what the selection shows.
     pub fn new(profile: &Profile, weights: &Weights, selection: &Selection) -> Self {
+        let functions = top(profile, weights, selection, TopBy::Function);
+        let mut report = Self::with_sentences(profile, weights, selection, &functions);
+        report.add_lists(profile, weights, selection, &functions);
+        report
+    }
+
+    /// The same with the sentences and what they need, but without lists of functions, files, lines …: these take most
+    /// of the time.
+    pub fn without_lists(profile: &Profile, weights: &Weights, selection: &Selection) -> Self {
+        let functions = top(profile, weights, selection, TopBy::Function);
+        Self::with_sentences(profile, weights, selection, &functions)
+    }
+
+    fn with_sentences(
+        profile: &Profile,
+        weights: &Weights,
+        selection: &Selection,
+        functions: &[TopRow],
+    ) -> Self {
         let lane = weights.lane.map(|id| profile.lane(id));
         let meta = profile.meta();
-        let times = |row: &TopRow| times(row, weights.total);
-        let rows = |by| top(profile, weights, selection, by);
-        let named = |row: TopRow| NamedRow {
-            name: key_name(profile, row.key),
-            category: row.category,
-            times: times(&row),
-        };
         let mut report = Self {
             format: meta.format.clone(),
             samples: weights.samples,
@@ -59,23 +71,8 @@ impl Report {
             containers: containers(profile),
             losses: losses(profile),
             cost: meta.cost,
-            functions: rows(TopBy::Function)
-                .iter()
-                .map(|row| function_row(profile, row, times(row)))
-                .collect(),
-            own_functions: own_functions(profile, weights, selection),
+            own_functions: own_functions(profile, weights, selection, functions),
             packages: packages(profile, weights, selection),
-            categories: rows(TopBy::Category).into_iter().map(named).collect(),
-            files: rows(TopBy::File).into_iter().map(named).collect(),
-            lines: rows(TopBy::Line)
-                .iter()
-                .filter_map(|row| line_row(profile, row, times(row)))
-                .collect(),
-            threads: rows(TopBy::Thread)
-                .iter()
-                .filter_map(|row| thread_row(profile, row, weights.total))
-                .collect(),
-            calls: calls::rows(profile, weights, selection),
             counted: lane.is_some_and(|lane| lane.counted),
             headline: headline::parts(profile, selection, weights),
             is_ours: !meta.way_in.is_empty(),
@@ -84,6 +81,32 @@ impl Report {
         };
         report.add_findings(profile, weights, selection);
         report
+    }
+
+    fn add_lists(
+        &mut self,
+        profile: &Profile,
+        weights: &Weights,
+        selection: &Selection,
+        functions: &[TopRow],
+    ) {
+        let times = |row: &TopRow| times(row, weights.total);
+        let rows = |by| top(profile, weights, selection, by);
+        let named = |row: TopRow| NamedRow {
+            name: key_name(profile, row.key),
+            category: row.category,
+            times: times(&row),
+        };
+        self.functions =
+            functions.iter().map(|row| function_row(profile, row, times(row))).collect();
+        self.categories = rows(TopBy::Category).into_iter().map(named).collect();
+        self.files = rows(TopBy::File).into_iter().map(named).collect();
+        let lines = rows(TopBy::Line);
+        self.lines = lines.iter().filter_map(|row| line_row(profile, row, times(row))).collect();
+        let threads = rows(TopBy::Thread);
+        self.threads =
+            threads.iter().filter_map(|row| thread_row(profile, row, weights.total)).collect();
+        self.calls = calls::rows(profile, weights, selection);
     }
 
     /// Loops, stalls, host and garbage collection, and what of them stands out.
@@ -149,9 +172,14 @@ fn caused(
     top(profile, weights, &only_shown, by).iter().map(|row| (row.key, row.self_weight)).collect()
 }
 
-fn own_functions(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<FunctionRow> {
+fn own_functions(
+    profile: &Profile,
+    weights: &Weights,
+    selection: &Selection,
+    functions: &[TopRow],
+) -> Vec<FunctionRow> {
     let caused = caused(profile, weights, selection, &[Category::App], TopBy::Function);
-    let mut rows: Vec<FunctionRow> = top(profile, weights, selection, TopBy::Function)
+    let mut rows: Vec<FunctionRow> = functions
         .iter()
         .filter_map(|row| {
             let weight = *caused.get(&row.key).filter(|weight| **weight > 0)?;
