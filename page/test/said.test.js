@@ -13,7 +13,8 @@
 // crates/views alone.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { join as pathTo } from "node:path";
 import { after, describe, test } from "node:test";
 import { Derived } from "../src/compute/derived.ts";
 import { matchedShare } from "../src/compute/picture.ts";
@@ -26,6 +27,7 @@ import {
   assertSameLists,
   busy,
   CASES,
+  folder,
   input,
   open,
   openPage,
@@ -50,8 +52,21 @@ function headOf({ headline, sentences, findings, closing }) {
     .replace(/\n\n {3}… and/, "\n   … and");
 }
 
+/** A second of a program that stalls and allocates. Null where this machine has no perf events. */
+function recordLive() {
+  const work = "() => { const end = Date.now() + 60; while (Date.now() < end) JSON.stringify(process.versions); }";
+  const file = pathTo(folder, "live.nodescope");
+  const node = [process.execPath, "-e", `setInterval(${work}, 150); setTimeout(process.exit, 1500)`];
+  const { status, stderr } = spawnSync(program, ["record", "-q", "-o", file, "--", ...node], { encoding: "utf8" });
+  if (status !== 0) console.log(`skipped: the page against a live recording: ${stderr.trim().split("\n")[0]}`);
+  return status === 0 ? file : null;
+}
+
+const live = recordLive();
+const RECORDINGS = [...CASES, STALLS, ...(live ? [live] : [])];
+
 describe("the page says what the report says, word for word", () => {
-  for (const name of [...CASES, STALLS])
+  for (const name of RECORDINGS)
     test(name, async () => {
       const { said } = await openPage(name);
       const { out, err } = reportText(name);
@@ -92,7 +107,7 @@ function assertSameCaused(profile, sums, told) {
 }
 
 describe("the page computes what the report computes", () => {
-  for (const name of [...CASES, STALLS])
+  for (const name of RECORDINGS)
     test(name, async () => {
       const profile = await open(name);
       const [lane] = profile.lanes;
