@@ -218,7 +218,7 @@ describe("the page of a recording", () => {
     }
     await page.locator("#search").fill("(");
     await drawn(page);
-    assert.equal(await page.locator(".matched").textContent(), "no pattern");
+    assert.equal(await page.locator(".matched").textContent(), "not a pattern");
     await close(page);
   });
 

@@ -212,7 +212,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             kind::CHECKSUM => {
                 let read = chunk.replace(crc32fast::Hasher::new()).map(crc32fast::Hasher::finalize);
                 if read.is_some_and(|read| body.u64() != Some(u64::from(read))) {
-                    return Err("what stands before it is not what was written".to_owned());
+                    return Err("the data before it differs from what perf wrote".to_owned());
                 }
             }
             kind::COMPRESSED => ordering.take_compressed(body.rest(), compressed)?,

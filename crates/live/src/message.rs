@@ -239,7 +239,7 @@ impl Message {
 }
 
 fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it said what is no message")
+    io::Error::new(io::ErrorKind::InvalidData, "it sent something that is not a message")
 }
 
 /// Messages out of bytes that arrive in pieces.

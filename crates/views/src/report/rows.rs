@@ -143,7 +143,7 @@ pub struct EventRow {
 pub struct LossesRow {
     /// Samples that were lost.
     pub lost: u64,
-    /// How often the kernel held sampling back.
+    /// How often the kernel throttled sampling.
     pub throttled: u64,
     /// The CPU time that was used, by the kernel's own account.
     pub cpu_s: Option<f64>,

@@ -146,7 +146,7 @@ fn quality(report: &Report) -> String {
         (lost, _) => format!("{} lost", thousands(lost)),
     });
     if losses.throttled > 0 {
-        parts.push(format!("the kernel held sampling back {} times", thousands(losses.throttled)));
+        parts.push(format!("the kernel throttled sampling {} times", thousands(losses.throttled)));
     }
     let cores =
         report.cores_busy.map(|cores| format!("{cores:.2} cores busy · ")).unwrap_or_default();

@@ -55,7 +55,7 @@ class SourceView {
     const { rows, areFunctions } = app.derived.lines(app.state, row);
     const lines = linesOf(rows, text, line);
     const words = areFunctions
-      ? "This recording knows no lines: functions, where they start"
+      ? "This recording has no lines: functions, at the lines where they start"
       : wordsOf(app, row, lines, total);
     refill(this.said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
     const note = text === null && h("div", { class: "note" }, whyNoText(app));
@@ -92,7 +92,7 @@ function chosenSource({ profile, derived, state }: App): readonly [number, numbe
 
 function whyNoText({ library }: App): string {
   return library
-    ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine."
+    ? "The text of this source is not available: the recording does not hold it, and it is not on this machine."
     : "This file carries no source text: export with --with-source.";
 }
 

@@ -48,7 +48,9 @@ function baseText(base: Range | "rest" | null): string {
 
 function recordingName({ library }: App, id: string): string {
   const found = library?.recordings.find((other) => other.id === id);
-  return found ? shown(found.folder ? `${found.folder}/${found.name}` : found.name) : "a recording that is not here";
+  return found
+    ? shown(found.folder ? `${found.folder}/${found.name}` : found.name)
+    : "a recording that is not in the list";
 }
 
 /** What is compared with what, and what changed most. */
