@@ -664,7 +664,7 @@ test("hours have coarser columns, and every sample", async () => {
   writeFileSync(file, `${lines.join("\n")}\n`);
   const page = await show(file, "#threads=all");
   assert.match(await page.locator("#heat-hover").textContent(), /, 60 s a column/);
-  assert.match(await page.locator(".facts").textContent(), /17999 s/);
+  assert.match(await page.locator(".facts").textContent(), /5 h/);
   await page.locator("#heat").focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Shift+ArrowRight");

@@ -7,7 +7,7 @@ mod spread;
 use profile::{Category, FunctionId, Lane, LaneId, Profile, Role, ThreadId};
 use serde::Serialize;
 
-use crate::text::{duration, percent};
+use crate::text::{length, percent};
 use spread::{Side, Spread, Verdict};
 
 /// Whose samples are compared.
@@ -78,7 +78,7 @@ pub fn compare(
         Some(_) if is_told => "the largest changes beyond noise:",
         Some(_) => "the largest changes, noise unknown:",
     };
-    let lengths = [now, before].map(|profile| duration(profile.duration_ns()));
+    let lengths = [now, before].map(|profile| length(profile.duration_ns()));
     let [now_length, before_length] = lengths;
     let text = format!(
         "Self time as shares: the whole recording ({now_length}) against {before_name} ({before_length}); {most}"

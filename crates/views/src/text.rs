@@ -73,6 +73,20 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
+/// How long a recording is: `30.0 s`, `2 min 10 s`, `5 h`.
+pub fn length(ns: u64) -> String {
+    // Sixty of the small unit are one of the large.
+    let two = |count: u64, large: &str, small: &str| match (count / 60, count % 60) {
+        (whole, 0) => format!("{whole} {large}"),
+        (whole, rest) => format!("{whole} {large} {rest} {small}"),
+    };
+    match ns as f64 / 1e9 {
+        seconds if seconds >= 3570.0 => two((seconds / 60.0).round() as u64, "h", "min"),
+        seconds if seconds >= 119.5 => two(seconds.round() as u64, "min", "s"),
+        _ => duration(ns),
+    }
+}
+
 /// A time as people would say it: `304 ms`, `9.1 s`, `30 s`.
 pub fn about(ns: u64) -> String {
     match ns as f64 / 1e6 {
@@ -131,6 +145,15 @@ mod tests {
         assert_eq!(
             (rough_percent(0.0, 622), rough_percent(1.0, 40)),
             ("0 %".to_owned(), "100 %".to_owned())
+        );
+    }
+
+    #[test]
+    fn recordings_last_for_hours() {
+        let seconds = [30, 119, 120, 130, 3_570, 7_300, 17_999];
+        assert_eq!(
+            seconds.map(|seconds| length(seconds * 1_000_000_000)),
+            ["30.0 s", "119 s", "2 min", "2 min 10 s", "1 h", "2 h 2 min", "5 h"]
         );
     }
 
