@@ -365,7 +365,7 @@ impl Sampler {
         };
         match self.rings.iter().find(|(of, ..)| *of == cpu) {
             Some((_, first, _)) => {
-                event.write_to(&self.events[*first]).map_err(AttachError::Failed)?
+                event.write_to(&self.events[*first]).map_err(AttachError::Failed)?;
             }
             None => {
                 let ring = map_ring(&event).map_err(AttachError::of)?;

@@ -70,7 +70,7 @@ impl Telling<'_> {
                 (row.kind, row.text) = ("cpu-limit", self.cpu_limit(limit, found.lost_ns));
             }
             Finding::CpuWait(wait) => {
-                (row.kind, row.text) = ("cpu-wait", self.cpu_wait(wait, found.lost_ns))
+                (row.kind, row.text) = ("cpu-wait", self.cpu_wait(wait, found.lost_ns));
             }
             Finding::Gc(gc) => (row.kind, row.text) = ("gc", self.gc(gc)),
             Finding::Busy(busy) => (row.kind, row.text) = ("busy-loop", self.busy(busy)),
