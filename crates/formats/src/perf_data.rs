@@ -226,7 +226,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             // What these two announce stands behind them, outside of any record.
             kind::AUXTRACE => skip = body.u64().unwrap_or(0),
             kind::TRACING_DATA => {
-                skip = body.u32().map_or(0, |size| u64::from(size).next_multiple_of(8))
+                skip = body.u32().map_or(0, |size| u64::from(size).next_multiple_of(8));
             }
             _ => ordering.take_plain(bytes),
         }

@@ -57,7 +57,7 @@ impl<'a> Outgoing<'a> {
             }
             Found::Script(script) => own::script(script, &mut self.batch.records),
             Found::Sample(sample) if sample.event == WAITS_EVENT => {
-                self.slept = Some(sample.chain.to_vec())
+                self.slept = Some(sample.chain.to_vec());
             }
             Found::Sample(sample) => {
                 let Some(id) = self.events.get(sample.event as usize) else { return };

@@ -160,7 +160,12 @@ impl Session {
         if self.names.has_rings() {
             self.names.wait(most);
         } else {
-            self.sampler.wait(most)?;
+            let pause = self.sampler.longest_pause();
+            if pause < SHORTEST_ROUND {
+                self.sampler.wait(most)?;
+            } else {
+                sys::perf::wait(&[], most.min(pause))?;
+            }
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(self.began.elapsed()).min(left));
         }

@@ -301,7 +301,7 @@ impl Process {
         if let Main::Wanted(Some((pointer, layout))) = self.main {
             match self.main_loop(pointer, layout) {
                 _ if context.excluded.contains(&self.pid) => {
-                    self.tell_missed(now_ns, EXCLUDED, take)
+                    self.tell_missed(now_ns, EXCLUDED, take);
                 }
                 Ok(_) if *context.room == 0 => self.tell_missed(now_ns, TOO_MANY, take),
                 Ok(event_loop) => {
