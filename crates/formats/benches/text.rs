@@ -41,7 +41,7 @@ fn texts(criterion: &mut Criterion) {
     });
     group.bench_function("svg out", |bench| {
         bench.iter(|| {
-            svg::write(&profile, &weights, &selection, &svg::Options::default(), sink()).unwrap()
+            svg::write(&profile, &weights, &selection, &svg::Options::default(), sink()).unwrap();
         });
     });
     group.bench_function("nodescope out", |bench| {

@@ -89,6 +89,8 @@ pub struct Walker<'a> {
     resumed: usize,
     awaiters: Vec<u32>,
     awaits: Option<AwaitEnd>,
+    /// Of the last samples, which ran after an `await`: a bit for each.
+    recent_awaits: u32,
     asked: FxHashSet<u32>,
     host: &'a dyn Host,
     /// Whether V8's heap is left alone.
@@ -162,6 +164,7 @@ impl<'a> Walker<'a> {
             resumed: 0,
             awaiters: Vec::new(),
             awaits: None,
+            recent_awaits: 0,
             asked: FxHashSet::default(),
             host,
             leaves_heap: false,
@@ -428,6 +431,7 @@ impl Sink for Walker<'_> {
             self.cut += 1;
             self.chain.push(Cut::DeeperThanCopy.address());
         }
+        self.recent_awaits = self.recent_awaits << 1 | u32::from(self.awaits.is_some());
         let resumed = u32::try_from(self.resumed).unwrap_or(0);
         let awaits = |end| Awaits { resumed, awaiters: &self.awaiters, end };
         let walked = Sample {

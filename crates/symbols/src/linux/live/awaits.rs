@@ -6,7 +6,16 @@ use v8::{AwaitChain, ChainEnd, Frame, Kind, Stack};
 
 use super::{Walker, place_of};
 
+/// So many of the last 32 samples make reading at once worth its cost.
+const MANY_AWAITS: u32 = 8;
+
 impl Walker<'_> {
+    /// Whether samples should be read as soon as they are there: many run after an `await`, and what awaits them is known
+    /// for a moment only. Names can wait.
+    pub fn wants_fresh_samples(&self) -> bool {
+        self.recent_awaits.count_ones() >= MANY_AWAITS
+    }
+
     /// Reads what waits for a stack.
     pub(super) fn await_chain(
         &mut self,
