@@ -19,7 +19,7 @@ use profile::{Category, Profile, Role, StackId, ThreadId};
 use serde::Serialize;
 use symbols::{Namer, Sources};
 use target::Places;
-use trace::{Sample, ScriptPart, Sink, javascript};
+use trace::{Awaits, Sample, ScriptPart, Sink, javascript};
 
 use crate::advice::Subject;
 use crate::cli;
@@ -88,6 +88,8 @@ struct ThreadStack {
     frames: Vec<FrameRow>,
     /// Whether they reach the thread's first function.
     is_whole: bool,
+    /// The suspended functions that await what runs, the innermost first.
+    awaited_by: Vec<FrameRow>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -303,6 +305,12 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
         namer.script(&ScriptPart::Text(&script.text));
     }
     for seen in look.threads.values().filter(|seen| !seen.chain.is_empty()) {
+        let awaits = seen.awaits();
+        let awaits = awaits.as_ref().map(|(resumed, end, awaiters)| Awaits {
+            resumed: *resumed,
+            awaiters,
+            end: *end,
+        });
         namer.sample(&Sample {
             event: 0,
             time_ns: 0,
@@ -314,7 +322,7 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
             user_registers: None,
             user_stack: &[],
             user_stack_is_full: false,
-            awaits: None,
+            awaits,
         });
     }
     namer.finish()
@@ -332,9 +340,12 @@ fn thread_stacks(pid: u32, all: &[Thread], look: &Look, profile: &Profile) -> Ve
     let thread = |thread: &Thread| {
         let stack = stacks.get(&thread.tid);
         let frames = stack.map_or_else(Vec::new, |(_, stack)| frame_rows(profile, *stack));
+        let awaited_by = stack.map_or_else(Vec::new, |(_, stack)| awaiters(profile, *stack));
         let role = stack.map(|(thread, _)| profile.thread(*thread).role);
         let role = role.or_else(|| role_of_thread(&thread.name, Some(thread.tid == pid)));
-        thread_stack(thread, role.unwrap_or(Role::Other), look.threads.get(&thread.tid), frames)
+        let seen = look.threads.get(&thread.tid);
+        let stack = thread_stack(thread, role.unwrap_or(Role::Other), seen, frames);
+        ThreadStack { awaited_by, ..stack }
     };
     all.iter().filter(is_seen).map(thread).collect()
 }
@@ -379,7 +390,16 @@ fn thread_stack(
             .last()
             .is_some_and(|frame| FIRST_FUNCTIONS.contains(&frame.function.as_str())),
         frames,
+        awaited_by: Vec::new(),
     }
+}
+
+/// The functions that await a stack, the innermost first: in its logical form, what stands above the first await.
+fn awaiters(profile: &Profile, stack: StackId) -> Vec<FrameRow> {
+    let logical = profile.ancestry(profile.logical(stack));
+    let mut rest = logical.skip_while(|id| !profile.stacks().call[id.index()].is_await());
+    rest.next();
+    rest.map(|stack| frame_row(profile, stack)).collect()
 }
 
 /// The frames of a stack, the innermost first.

@@ -9,7 +9,10 @@
 
 mod program;
 
-use program::running::{Folded, can_record, is_function, nodes};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use program::running::{Folded, Running, can_record, is_function, nodes};
 use program::{Scratch, json, nodescope, stderr, succeeds};
 
 /// Two routes, of which one costs three times as much. Each awaits a function that works after an await of its own.
@@ -84,4 +87,40 @@ fn check_physical(release: &str, out: &str, found: u64) {
     let samples = serde_json::from_slice::<serde_json::Value>(&output.stdout)
         .map_or(0, |report| report["samples"].as_u64().unwrap());
     assert!(samples * 4 < found, "Node {release}: {samples} and {found}");
+}
+
+/// A loop that does not end, after an await.
+const HANGS: &str = "
+function inner() { for (let i = 0; ; i++) Math.sqrt(i); }
+async function load() { await null; inner(); }
+async function handle() { await load(); }
+console.log('ready');
+handle();
+";
+
+#[test]
+fn a_dump_says_what_awaits_a_loop_that_hangs() {
+    if !can_record() {
+        return;
+    }
+    for (release, node) in nodes() {
+        let scratch = Scratch::new(&format!("awaits-dump-{release}"));
+        let script = scratch.file("hangs.js", HANGS.as_bytes());
+        let running = Running::start(Command::new(node).arg(script));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        // It may not have come far enough.
+        let main = loop {
+            let dump = json(&["dump", &running.pid(), "--json"]);
+            let main = &dump["threads"].as_array().unwrap()[0];
+            if main["awaited_by"][0]["function"] == "handle" {
+                break main.clone();
+            }
+            assert!(Instant::now() < deadline, "Node {release}: {dump:#}");
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        assert_eq!(main["awaited_by"].as_array().unwrap().len(), 1, "Node {release}: {main:#}");
+        assert_eq!(main["awaited_by"][0]["line"], 4, "Node {release}: {main:#}");
+        let text = succeeds(&["dump", &running.pid()]);
+        assert!(text.contains("▸ awaited by handle"), "Node {release}: {text}");
+    }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use capture::{AttachError, Options, Sampler, Scope, records};
 use formats::perf_data::Live;
 use symbols::{Found, Walker};
-use trace::{Address, Context, Registers, Sample, Sink, javascript};
+use trace::{Address, AwaitEnd, Context, Registers, Sample, Sink, javascript};
 
 use super::asleep::PLACE_REGISTERS;
 use super::machine::ThisMachine;
@@ -80,6 +80,30 @@ impl Seen {
         };
         self.chain.iter().filter_map(address).collect()
     }
+
+    /// What awaits the stack: how much of it runs since the `await`, why there is no more, and rows of frames.
+    pub fn awaits(&self) -> Option<(u32, AwaitEnd, Vec<u32>)> {
+        let value = |wanted: u8| {
+            self.chain.iter().filter(move |(kind, _)| *kind == wanted).map(|(_, value)| *value)
+        };
+        let told = value(AWAITS).next()?;
+        let rows: Option<Vec<u32>> = value(AWAITER).map(|row| u32::try_from(row).ok()).collect();
+        Some((told as u32, AwaitEnd::of(told >> 32)?, rows?))
+    }
+}
+
+/// The numbers of what is no address behind a chain: how much was resumed and why there is no more, and rows of frames.
+const AWAITS: u8 = 0x80;
+const AWAITER: u8 = 0x81;
+
+/// What awaits a stack, in the form of addresses.
+fn awaits_of(sample: &Sample<'_>) -> impl Iterator<Item = (u8, u64)> {
+    let told = sample.awaits.iter();
+    told.flat_map(|awaits| {
+        let head = u64::from(awaits.resumed) | (awaits.end as u64) << 32;
+        let rows = awaits.awaiters.iter().map(|row| (AWAITER, u64::from(*row)));
+        [(AWAITS, head)].into_iter().chain(rows)
+    })
 }
 
 /// Looks at all threads of a process, until that is done or the time is over.
@@ -437,7 +461,7 @@ fn message_of(found: &Found<'_>) -> Option<Message> {
                 tid: sample.tid.unwrap_or(0),
                 is_running: true,
                 syscall: None,
-                chain: sample.chain.iter().map(place).collect(),
+                chain: sample.chain.iter().map(place).chain(awaits_of(sample)).collect(),
                 why: None,
             })
         }

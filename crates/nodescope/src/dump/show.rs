@@ -75,7 +75,10 @@ fn groups(threads: &[ThreadStack], all_frames: bool) -> Vec<Vec<&ThreadStack>> {
     let how = |thread: &ThreadStack| (thread.state, thread.syscall.clone(), thread.why.clone());
     let is_same = |a: &ThreadStack, b: &ThreadStack| {
         let idle = a.is_idle && b.is_idle && !all_frames && a.role != Role::Other.word();
-        let same = a.name == b.name && a.frames == b.frames && how(a) == how(b);
+        let same = a.name == b.name
+            && a.frames == b.frames
+            && a.awaited_by == b.awaited_by
+            && how(a) == how(b);
         a.role == b.role && (idle || same)
     };
     for thread in threads {
@@ -111,6 +114,10 @@ fn block(group: &[&ThreadStack], all_frames: bool, style: &Style) -> String {
             1 => line.push_str(&frame),
             count => line.push_str(&format!("{} × {count}\n", frame.trim_end())),
         }
+    }
+    for frame in &thread.awaited_by {
+        let text = frame_line(frame, all_frames, style);
+        line.push_str(&format!("    ▸ awaited by {}", text.trim_start()));
     }
     let hidden = thread.frames.len() - shown.len();
     if hidden > 0 {
