@@ -1,12 +1,6 @@
 //! Whatever stands in a file, reading it ends, and in little memory: every cut and many flipped bytes of a small
 //! library, and of what the C compiler makes where there is one.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and a skipped one says so"
-)]
-
 use std::fs;
 use std::io::Cursor;
 use std::path::PathBuf;

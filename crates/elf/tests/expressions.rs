@@ -1,11 +1,5 @@
 //! Functions of the real node whose tables compute the caller's frame: OpenSSL's assembler.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a skipped test says so, and a test may panic"
-)]
-
 use std::fs;
 use std::process::Command;
 

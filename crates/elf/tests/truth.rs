@@ -1,7 +1,5 @@
 //! Random addresses of the real node against what nm says of the same file.
 
-#![allow(clippy::print_stdout, reason = "a skipped test says so")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;

@@ -1,8 +1,5 @@
 //! The constants that V8 leaves in node for debuggers, against what the program itself says.
 
-#![allow(clippy::print_stdout, reason = "a skipped test says so, and the time is worth seeing")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;

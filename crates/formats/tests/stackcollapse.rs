@@ -1,12 +1,6 @@
 //! Our folded output against what stackcollapse-perf.pl printed for the same input: its 13 public test inputs
 //! where they are at hand, and our own corpus always.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;

@@ -2,11 +2,6 @@
 //! tells what goes wrong. Opening and closing ports is proven with the program, in crates/nodescope/tests/inspector.rs.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skipped"
-)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};

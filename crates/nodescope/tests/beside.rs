@@ -2,22 +2,18 @@
 //! runs, programs that were replaced on disk, and the CPU time that samples must add up to.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::running::{Running, can_record, function, has_function, is_without_kernel, nodes};
-use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
+
+use crate::program::running::{
+    Running, can_record, function, has_function, is_without_kernel, nodes,
+};
+use crate::program::{Scratch, fails, json, nodescope, stderr};
 
 /// Turns of a millisecond, and one of 300 ms every second. What is counted is CPU time: the real time of the long
 /// turns is told by the program itself. A turn is at least as long as its function, and at most from the end of what ran

@@ -2,24 +2,18 @@
 //! and one whose memory may not be read.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use program::running::{
+use serde_json::Value;
+
+use crate::program::running::{
     Running, SHARES, cache, can_record, function, nodes, record_command, record_command_with,
 };
-use program::shares::shares_are_right;
-use program::{Scratch, json, nodescope, stderr, succeeds};
-use serde_json::Value;
+use crate::program::shares::shares_are_right;
+use crate::program::{Scratch, json, nodescope, stderr, succeeds};
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;

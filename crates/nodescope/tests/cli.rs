@@ -1,23 +1,16 @@
 //! The built program as people and scripts meet it: what it prints where, its exit status, and what it says of an
 //! input. What it writes is in export.rs.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::fs;
 use std::process::{Command, Stdio};
 
-use program::{
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::program::{
     Scratch, fails, input, json, nodescope, recording, run, samples, stderr, stdout, succeeds,
     with_stdin, without_colours,
 };
-use serde_json::Value;
-use unicode_width::UnicodeWidthStr;
 
 /// Cases that differ in what a report shows: packages, addons, several events, hostile and wide names, damage.
 const SHOWN: &[&str] = &[

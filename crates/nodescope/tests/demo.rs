@@ -1,13 +1,6 @@
 //! `nodescope demo`: from nothing to a recording, and nothing left behind.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -16,8 +9,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use program::{Scratch, fails, json, nodescope, stderr, stdout};
 use serde_json::Value;
+
+use crate::program::{self, Scratch, fails, json, nodescope, stderr, stdout};
 
 /// One demo at a time: each brings a load of its own.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

@@ -2,13 +2,6 @@
 //! daemon is our own, in a folder of its own: nothing here touches the machine's.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,12 +10,13 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{
+use serde_json::Value;
+
+use crate::program::running::{
     Folded, NAMES, can_record, copy_program, function, installed_node, is_function, make_root,
     nodes,
 };
-use program::{Scratch, nodescope, stderr, stdout, with_stdin};
-use serde_json::Value;
+use crate::program::{Scratch, nodescope, stderr, stdout, with_stdin};
 
 /// Two functions, called through a builtin, so that the optimising compiler does not make one of them.
 const APP: &str = "

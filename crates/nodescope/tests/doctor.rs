@@ -1,21 +1,15 @@
 //! `nodescope doctor`: true answers, each with the next step.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use program::{Scratch, fails, json, succeeds};
 use serde_json::Value;
+
+use crate::program::{self, Scratch, fails, json, succeeds};
 
 /// Everything of the machine that is looked at.
 const WHAT: [&str; 14] = [

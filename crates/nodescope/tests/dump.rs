@@ -1,13 +1,6 @@
 //! `nodescope dump` on processes that hang: in a loop, in a regular expression, in native code, in a call that sleeps.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,9 +9,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::running::{Running, can_record, nodes};
-use program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds, without_colours};
 use serde_json::Value;
+
+use crate::program::running::{Running, can_record, nodes};
+use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds, without_colours};
 
 const NOBODY: u32 = 65534;
 

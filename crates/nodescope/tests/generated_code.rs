@@ -2,18 +2,14 @@
 //! shows it as theirs. Where the generator is not known, it belongs to no package, and never to the user.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod program;
-
-use program::inspected::{Target, newest, record};
-use program::running::{NAMES, cache, can_record, nodes, record_command, record_command_with};
-use program::{Scratch, json, succeeds};
 use serde_json::Value;
+
+use crate::program::inspected::{Target, newest, record};
+use crate::program::running::{
+    NAMES, cache, can_record, nodes, record_command, record_command_with,
+};
+use crate::program::{Scratch, json, succeeds};
 
 /// The packages whose code is generated, pinned in tests/packages.
 const PACKAGES: [&str; 4] = ["fast-json-stringify", "ejs", "lodash", "tapable"];

@@ -2,23 +2,17 @@
 //! keeps the names of the other threads, and leaves nothing behind.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::inspected::{send, wait_until};
-use program::running::{Running, SHARES, can_record, children_of, nodes};
-use program::{Scratch, json, nodescope, stderr};
 use serde_json::Value;
+
+use crate::program::inspected::{send, wait_until};
+use crate::program::running::{Running, SHARES, can_record, children_of, nodes};
+use crate::program::{Scratch, json, nodescope, stderr};
 
 /// A thread that runs behind a page which is never filled: looking for the head of its code means reading that page. It
 /// begins when a file is there.

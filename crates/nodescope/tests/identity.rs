@@ -2,20 +2,14 @@
 //! and the page's title; and launchers, which are not what a recording is about.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::process::Command;
 
-use program::running::{Running, can_record};
-use program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 use serde_json::{Value, json as value};
+
+use crate::program::running::{Running, can_record};
+use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 
 /// Says its port, and is busy for a third of the time.
 const APP: &str = "

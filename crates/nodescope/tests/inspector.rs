@@ -2,13 +2,6 @@
 //! and nothing left behind: no open port, no process that hangs or has died.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use program::inspected::{
+use serde_json::Value;
+
+use crate::program::inspected::{
     BUSY, Target, free_port, has, is_listening, is_open, lines, newest, record, send, share,
     wait_until, words,
 };
-use program::running::function;
-use program::{Scratch, fails, json, nodescope, stderr, stdout};
-use serde_json::Value;
+use crate::program::running::function;
+use crate::program::{Scratch, fails, json, nodescope, stderr, stdout};
 
 /// Begins to record; returns when the first samples are written.
 fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {

@@ -3,21 +3,15 @@
 //! ran.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it found"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use program::inspected::{Target, lines, newest, record};
-use program::running::{cache, can_record};
-use program::{Scratch, json, nodescope, stderr, stdout};
 use serde_json::Value;
+
+use crate::program::inspected::{Target, lines, newest, record};
+use crate::program::running::{cache, can_record};
+use crate::program::{Scratch, json, nodescope, stderr, stdout};
 
 /// `cook` does three times the work of `wash`, and both are inlined in `serve`, which is inlined in `turn`: V8 is told
 /// to optimise that before the program says that it runs, however slow the machine is. None of them allocates.

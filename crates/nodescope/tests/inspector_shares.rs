@@ -2,20 +2,13 @@
 //! runs beside this test.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it found"
-)]
-
-mod program;
 
 use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-use program::inspected::{BUSY, Target, lines, record, share};
-use program::{Scratch, json};
+use crate::program::inspected::{BUSY, Target, lines, record, share};
+use crate::program::{Scratch, json};
 
 /// The same program, the same interval, the same profiler: once by Node itself, once from outside, in windows.
 #[test]

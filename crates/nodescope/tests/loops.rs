@@ -1,13 +1,6 @@
 //! Event loops that block in every way, recorded, and compared with the program's own log of its turns.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use profile::{LongTurn, Profile, TurnKind, UNKNOWN, WAITS_LANE, file};
-use program::inspected::send;
-use program::running::{Running, cache, can_record, musl_nodes, nodes, wait_for_samples};
-use program::{Scratch, nodescope, stderr};
+
+use crate::program::inspected::send;
+use crate::program::running::{Running, cache, can_record, musl_nodes, nodes, wait_for_samples};
+use crate::program::{Scratch, nodescope, stderr};
 
 const BLOCKS: &str = include_str!("program/blocks.js");
 const MS: u64 = 1_000_000;

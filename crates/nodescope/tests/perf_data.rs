@@ -1,14 +1,6 @@
 //! perf.data as perf records it here, in every form, against `perf script --no-demangle --no-inline` of the same
 //! file: each sample's time, thread and period, and each frame's name and module.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZero;
@@ -16,8 +8,9 @@ use std::process::Command;
 
 use formats::ImportOptions;
 use profile::{Lane, Profile, file};
-use program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
 use symbols::Sources;
+
+use crate::program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
 
 const PROGRAM: &str = "
 const { createHash } = require('crypto'), zlib = require('zlib'), fs = require('fs');

@@ -1,13 +1,6 @@
 //! A log of `node --prof`, recorded here, against `node --prof-process`: how often each C++ function was at work.
 
 #![cfg(unix)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use profile::{Profile, file};
-use program::{Scratch, succeeds};
+
+use crate::program::{Scratch, succeeds};
 
 const PROGRAM: &str = "
 const zlib = require('zlib'), crypto = require('crypto');

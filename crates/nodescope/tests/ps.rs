@@ -1,13 +1,6 @@
 //! `nodescope ps` on real processes: plain, renamed, clustered, with flags, with an inspector, and not Node at all.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -17,9 +10,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::{Scratch, json, nodescope, stdout, succeeds, without_colours};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
+
+use crate::program::{Scratch, json, nodescope, stdout, succeeds, without_colours};
 
 /// A process that ends with the test.
 struct Running(Child);

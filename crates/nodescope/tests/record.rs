@@ -2,25 +2,19 @@
 //! a recording ends.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{
+use serde_json::Value;
+
+use crate::program::running::{
     NAMES, PATIENCE, Running, SHARES, can_record, children_of, function, installed_node, make_root,
     remove_map, wait_for_begin, wait_for_samples,
 };
-use program::{Scratch, fails, json, nodescope, stderr};
-use serde_json::Value;
+use crate::program::{Scratch, fails, json, nodescope, stderr};
 
 #[test]
 fn a_command_has_its_shares_and_its_status() {

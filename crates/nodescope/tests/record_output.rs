@@ -1,13 +1,6 @@
 //! Where `record` writes, what it says meanwhile, and what it refuses before it samples.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use program::inspected::{Target, newest, send, wait_until};
-use program::running::{PATIENCE, Running, can_record, children_of, wait_for_samples};
-use program::{Scratch, fails, json, nodescope, run, samples, stderr, stdout};
+use crate::program::inspected::{Target, newest, send, wait_until};
+use crate::program::running::{PATIENCE, Running, can_record, children_of, wait_for_samples};
+use crate::program::{self, Scratch, fails, json, nodescope, run, samples, stderr, stdout};
 
 /// No process has this pid: whatever is refused before that is seen was refused before sampling.
 const NO_PROCESS: &str = "4194304";

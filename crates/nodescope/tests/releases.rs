@@ -2,22 +2,16 @@
 //! have one answer.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::running::{Running, cache, can_record};
-use program::{Scratch, json, nodescope, run, stderr, stdout};
 use serde_json::Value;
+
+use crate::program::running::{Running, cache, can_record};
+use crate::program::{Scratch, json, nodescope, run, stderr, stdout};
 
 /// Every line, and the first of 18, which has another V8.
 const RELEASES: [&str; 8] =

@@ -1,16 +1,12 @@
 //! Source maps through the program: recordings and imported profiles name what people wrote, `--no-source-maps` what
 //! ran, and hostile files do no harm.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod program;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::{Scratch, json, nodescope, stderr, stdout, succeeds};
+use crate::program::{self, Scratch, json, nodescope, stderr, stdout, succeeds};
 
 /// A copy of the bundle that esbuild made of `crates/symbols/tests/maps/src`, in a folder of its own.
 fn shop(name: &str) -> Scratch {

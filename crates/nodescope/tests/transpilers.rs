@@ -2,23 +2,17 @@
 //! them, because V8 has the map; where nothing has one, their lines are marked as generated. Node's own stripping of
 //! types keeps every line.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 #![cfg(target_os = "linux")]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use program::inspected::lines;
-use program::running::{Running, cache, can_record};
-use program::{Scratch, json, nodescope, stderr, succeeds};
 use serde_json::Value;
+
+use crate::program::inspected::lines;
+use crate::program::running::{Running, cache, can_record};
+use crate::program::{Scratch, json, nodescope, stderr, succeeds};
 
 /// What stands above the functions has no trace in JavaScript, so every line moves.
 const HOT: &str = "\

@@ -2,13 +2,6 @@
 //! the server has a test here that fails without it.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,8 +9,9 @@ use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use program::{Scratch, fails, input, nodescope, recording, stderr};
 use serde_json::Value;
+
+use crate::program::{self, Scratch, fails, input, nodescope, recording, stderr};
 
 /// A running `nodescope view`.
 struct View {

@@ -2,23 +2,16 @@
 //! record` says is compared with a program whose shares are known.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod live;
-mod program;
-
-use live::maps::PerfMap;
-use live::session::{self, Seen, Session};
-use live::{VERSIONS, node};
-use program::running::{cache, can_record, function, nodes, record_command};
-use program::{Scratch, json};
 use serde_json::Value;
 use v8::name::{CodeKind, Tier};
 use v8::{FunctionKind, Kind};
+
+use crate::live::maps::PerfMap;
+use crate::live::session::{self, Seen, Session};
+use crate::live::{VERSIONS, node};
+use crate::program::running::{cache, can_record, function, nodes, record_command};
+use crate::program::{Scratch, json};
 
 /// What was seen of one version.
 #[derive(Default)]

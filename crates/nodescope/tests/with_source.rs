@@ -1,21 +1,14 @@
 //! `--with-source`: recordings hold the text of scripts where the user asks for it, and nowhere else.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
 use flate2::read::ZlibDecoder;
-use program::{Scratch, fails, nodescope, stderr, succeeds};
 use serde_json::{Value, json};
+
+use crate::program::{self, Scratch, fails, nodescope, stderr, succeeds};
 
 const TEXT: &str = "// a text that nobody else has: größer\nfunction hot() {}\n";
 

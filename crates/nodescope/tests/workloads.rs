@@ -2,26 +2,20 @@
 //! C++, the kernel; and on what is not Node, or not ours.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod program;
-
-use program::inspected::wait_until;
-use program::running::{
-    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes,
-    wait_for_begin,
-};
-use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use crate::program::inspected::wait_until;
+use crate::program::running::{
+    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes,
+    wait_for_begin,
+};
+use crate::program::{Scratch, fails, json, nodescope, stderr};
 
 /// Each worker has a function of its own. It is called through a builtin, so that it stays a function.
 const WORKERS: &str = "

@@ -1,12 +1,6 @@
 //! A real recording of node, named by us and by perf: every frame of every sample. perf tells its own names with
 //! `perf script`, and from the same text come the records that drive the sink.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and a skipped one says so"
-)]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

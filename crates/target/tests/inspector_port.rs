@@ -2,21 +2,15 @@
 //! lives and no listener of its own has run.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod nodes;
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use nodes::{PATIENCE, Running, free_port, node, nodes};
 use target::{Holder, InspectorPort, Opening, Refusal};
+
+use crate::nodes::{self, PATIENCE, Running, free_port, node, nodes};
 
 const WAITS: &str = "setInterval(() => {}, 1000)";
 const LISTENS: &str = "process.on('SIGUSR1', () => console.log('LISTENER'))";

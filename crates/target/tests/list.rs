@@ -1,11 +1,5 @@
 //! The list, on a made-up /proc: what is found, what is hidden, and that hostile files do no harm.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};

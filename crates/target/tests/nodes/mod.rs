@@ -1,7 +1,5 @@
 //! Real Nodes for a test: started with a program, watched by what they print, ended with the test.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
