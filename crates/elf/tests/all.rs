@@ -10,5 +10,7 @@
 
 mod damage;
 mod expressions;
+#[path = "../../../tests/skip.rs"]
+mod skip;
 mod truth;
 mod variables;

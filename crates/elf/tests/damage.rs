@@ -8,6 +8,8 @@ use std::process::Command;
 
 use elf::{Elf, Parts};
 
+use crate::skip::skip;
+
 #[test]
 fn cut_files_do_no_harm() {
     let Some(bytes) = small_file() else { return };
@@ -92,7 +94,7 @@ fn small_file() -> Option<Vec<u8>> {
     let bytes = fs::read(&library).ok();
     fs::remove_dir_all(&folder).unwrap();
     if !made {
-        println!("skipped: there is no C compiler here");
+        skip("a small ELF file: there is no C compiler here");
     }
     bytes.filter(|_| made)
 }

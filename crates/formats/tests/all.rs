@@ -16,5 +16,7 @@ mod far_times;
 mod memory;
 mod perf_data;
 mod robust;
+#[path = "../../../tests/skip.rs"]
+mod skip;
 mod stackcollapse;
 mod truth;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use views::{Selection, TopBy, TopKey, selected_rows, top, weigh};
 
 use crate::cases::{self, cases, import};
+use crate::skip::skip;
 
 type Write = fn(&Profile, &Selection, &mut Vec<u8>) -> io::Result<Vec<String>>;
 
@@ -216,7 +217,7 @@ fn firefox_tables_are_whole() {
 #[allow(clippy::print_stdout, reason = "skips are said")]
 fn go_tool_pprof_shows_the_same_top_list() {
     let Some(program) = pprof_program() else {
-        return println!("skipped: go tool pprof: neither pprof nor go is installed");
+        return skip("go tool pprof: neither pprof nor go is installed");
     };
     let names = [
         "node22-http",

@@ -12,3 +12,5 @@ mod hour;
 mod inspected;
 mod kept;
 mod replay;
+#[path = "../../../tests/skip.rs"]
+mod skip;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::kept::{Kept, Replay};
+use crate::skip::skip;
 
 const VERSION: &str = "24.21.0";
 /// What tables may still grow by, with the allocator's own leftovers.
@@ -22,7 +23,7 @@ fn an_hour_takes_no_more_memory_than_a_minute() {
         std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
     let node = cache.join(format!("node-{VERSION}/node"));
     if !node.exists() {
-        println!("skipped: an hour of samples: {} is missing", node.display());
+        skip(format_args!("an hour of samples: {} is missing", node.display()));
         return;
     }
     if std::env::var_os(BY_ITSELF).is_some() {

@@ -15,6 +15,8 @@ use live::inspected::{Error, News, Options, Place, Process, Recipient, record};
 use profile::Profile;
 use target::Refusal;
 
+use crate::skip::skip;
+
 const VERSIONS: [&str; 5] = ["18.20.8", "20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 
 /// No test waits longer for a target.
@@ -50,7 +52,7 @@ impl Running {
             .map_or(home.join(".cache/nodescope"), PathBuf::from);
         let node = cache.join(format!("node-{version}/node"));
         if !node.exists() {
-            println!("skipped: a session of Node {version}: {} is missing", node.display());
+            skip(format_args!("a session of Node {version}: {} is missing", node.display()));
             return None;
         }
         let folder =

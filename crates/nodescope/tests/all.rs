@@ -44,6 +44,8 @@ mod rings;
 mod scripts;
 #[path = "../../views/tests/service/mod.rs"]
 mod service;
+#[path = "../../../tests/skip.rs"]
+mod skip;
 mod source_maps;
 mod stacks;
 mod stall_words;

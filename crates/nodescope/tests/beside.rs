@@ -14,6 +14,7 @@ use crate::program::running::{
     Running, can_record, function, has_function, is_without_kernel, nodes,
 };
 use crate::program::{Scratch, fails, json, nodescope, stderr};
+use crate::skip::skip;
 
 /// Turns of a millisecond, and one of 300 ms every second. What is counted is CPU time: the real time of the long
 /// turns is told by the program itself. A turn is at least as long as its function, and at most from the end of what ran
@@ -128,7 +129,7 @@ fn other_events_are_lanes() {
     let words = ["record", &running.pid(), "-d", "1500ms", "-F", "499", "-e", events, "-o", &out];
     let output = nodescope(&words).output().unwrap();
     if stderr(&output).contains("run nodescope with sudo") {
-        return println!("skipped: {}", stderr(&output));
+        return skip(format_args!("without the kernel: {}", stderr(&output)));
     }
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);
@@ -195,7 +196,7 @@ fn everything_is_recorded() {
     let _ = shell.kill();
     let _ = shell.wait();
     if stderr(&output).contains("you may not sample the whole machine") {
-        return println!("skipped: {}", stderr(&output));
+        return skip(format_args!("without the kernel: {}", stderr(&output)));
     }
     assert!(output.status.success(), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);

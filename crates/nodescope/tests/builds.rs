@@ -14,6 +14,7 @@ use crate::program::running::{
 };
 use crate::program::shares::shares_are_right;
 use crate::program::{Scratch, json, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
@@ -40,7 +41,7 @@ fn stripped_binaries_have_names_and_shares() {
         let stripped = scratch.path("node");
         let mut strip = Command::new("strip");
         if !runs(strip.args(["--strip-all", "-o", &stripped]).arg(&node)) {
-            return println!("skipped: there is no strip here");
+            return skip("a stripped program: there is no strip here");
         }
         shares_are_right(&format!("{release} stripped"), Path::new(&stripped), &[]);
         builtins_are_counted(release, Path::new(&stripped));
@@ -79,8 +80,8 @@ fn a_distribution_has_names() {
         command
     };
     if !can_record() || !runs(&mut inside(&["--version"])) {
-        return println!(
-            "skipped: Debian's Node does not run here: scripts/install-test-tools.sh fetches it"
+        return skip(
+            "Debian's Node: it does not run here; scripts/install-test-tools.sh fetches it",
         );
     }
     let scratch = Scratch::new("debian");
@@ -110,11 +111,11 @@ fn a_future_engine_has_no_names_and_says_so() {
         let future = scratch.path("node");
         // A stripped one has each symbol once.
         if !runs(Command::new("strip").args(["--strip-all", "-o", &future]).arg(&node)) {
-            return println!("skipped: there is no strip here");
+            return skip("a stripped program: there is no strip here");
         }
         let mut bytes = fs::read(&future).unwrap();
         if make_future(&mut bytes, Path::new(&future)).is_none() {
-            return println!("skipped: readelf does not tell where {MAJOR} is");
+            return skip(format_args!("a moved variable: readelf does not tell where {MAJOR} is"));
         }
         fs::write(&future, &bytes).unwrap();
         assert!(runs(Command::new("chmod").args(["+x", &future])));
@@ -197,10 +198,10 @@ fn memory_that_may_not_be_read_is_said_to_be() {
         .args(caps)
         .args([&binary, "record", &node.pid(), "-d", "1s", "-F", "999", "-o", &out])
         .output();
-    let Ok(output) = output else { return println!("skipped: there is no setpriv here") };
+    let Ok(output) = output else { return skip("another user: there is no setpriv here") };
     let said = stderr(&output);
     if said.contains("setpriv") || said.contains("you may not sample") {
-        return println!("skipped: {said}");
+        return skip(format_args!("another user: {said}"));
     }
     println!("{said}");
     assert!(output.status.success(), "{said}");

@@ -11,6 +11,7 @@ use crate::program::{
     Scratch, fails, input, json, nodescope, recording, run, samples, stderr, stdout, succeeds,
     with_stdin, without_colours,
 };
+use crate::skip::skip;
 
 /// Cases that differ in what a report shows: packages, addons, several events, hostile and wide names, damage.
 const SHOWN: &[&str] = &[
@@ -133,7 +134,7 @@ fn a_terminal_is_treated_as_one() {
     let path = input("node22-http");
     let report = format!("report {path}");
     let Some(coloured) = on_terminal(&report, &[]) else {
-        println!("skipped: what happens on a terminal: script is not here");
+        skip("what happens on a terminal: script is not here");
         return;
     };
     assert!(stdout(&coloured).contains("\u{1b}[1m"), "{}", stdout(&coloured));
@@ -564,7 +565,7 @@ fn completions_for_every_shell() {
         let path = scratch.file(shell, succeeds(&["completions", shell]).as_bytes());
         match Command::new(shell).args(["-n", &path]).output() {
             Ok(output) => assert!(output.status.success(), "{shell} -n: {}", stderr(&output)),
-            Err(_) => println!("skipped: completions for {shell}: {shell} is not here"),
+            Err(_) => skip(format_args!("completions for {shell}: {shell} is not here")),
         }
     }
 }
@@ -585,7 +586,7 @@ fn manual_pages() {
             .output()
         {
             Ok(output) => assert!(output.status.success(), "{name}: {}", stderr(&output)),
-            Err(_) => println!("skipped: rendering {name}: man is not here"),
+            Err(_) => skip(format_args!("rendering {name}: man is not here")),
         }
     }
     let nowhere = scratch.path("no/such/folder");

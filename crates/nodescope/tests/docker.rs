@@ -17,6 +17,7 @@ use crate::program::running::{
     nodes,
 };
 use crate::program::{Scratch, nodescope, stderr, stdout, with_stdin};
+use crate::skip::skip;
 
 /// Two functions, called through a builtin, so that the optimising compiler does not make one of them.
 const APP: &str = "
@@ -202,7 +203,7 @@ fn a_container_is_recorded_from_outside_and_inside() {
     }
     match Daemon::start().and_then(|daemon| Ok((daemon.make_image()?, daemon))) {
         Ok((version, daemon)) => check(&daemon, &version),
-        Err(reason) => println!("skipped: docker: {reason}"),
+        Err(reason) => skip(format_args!("docker: {reason}")),
     }
 }
 
@@ -211,7 +212,7 @@ fn check(daemon: &Daemon, version: &str) {
     let name = format!("web-3-{}", std::process::id());
     let id = match daemon.run(&name, &[], &["--perf-basic-prof"]) {
         Ok(id) => id,
-        Err(reason) => return println!("skipped: docker: {reason}"),
+        Err(reason) => return skip(format_args!("docker: {reason}")),
     };
     let pid = it_is_listed(daemon, &name, &id, version);
     it_is_recorded_from_outside(daemon, &name, &id, &pid);
@@ -392,7 +393,7 @@ fn it_is_recorded_from_inside(daemon: &Daemon, name: &str) {
     let options = ["--security-opt", "seccomp=unconfined", "--cap-add", "SYS_ADMIN"];
     let name = format!("{name}-inside");
     if let Err(reason) = daemon.run(&name, &options, NAMES) {
-        return println!("skipped: docker with capabilities: {reason}");
+        return skip(format_args!("docker with capabilities: {reason}"));
     }
     daemon.wait_for_ready(&name);
     let output = daemon.record_inside(&name);
@@ -422,7 +423,7 @@ fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
     let options = ["--security-opt", "seccomp=unconfined", "--cap-add", "SYS_ADMIN", "--read-only"];
     let name = format!("{name}-read-only");
     if let Err(reason) = daemon.run(&name, &options, &[]) {
-        return println!("skipped: docker with read-only files: {reason}");
+        return skip(format_args!("docker with read-only files: {reason}"));
     }
     daemon.wait_for_ready(&name);
     let output = daemon.record_inside(&name);
@@ -439,7 +440,7 @@ fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let words =
         ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];
     if let Err(reason) = daemon.tell(&[&words[..], &["/app/timers.js"]].concat()) {
-        return println!("skipped: docker with a CPU limit: {reason}");
+        return skip(format_args!("docker with a CPU limit: {reason}"));
     }
     daemon.wait_for_ready(&name);
     let out = daemon.scratch.path("limited.nodescope");

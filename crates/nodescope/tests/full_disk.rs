@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use crate::program::inspected::{BUSY, Target, newest};
 use crate::program::running::can_record;
 use crate::program::{Scratch, json, stderr, stdout};
+use crate::skip::skip;
 
 /// Says that there is no tmpfs.
 const NO_DISK: i32 = 99;
@@ -56,7 +57,7 @@ fn record(size: &str, frees: &str, words: &[&str]) -> Option<(Output, Scratch)> 
             Some((output, scratch))
         }
         _ => {
-            println!("skipped: a full disk: a tmpfs cannot be mounted here");
+            skip("a full disk: a tmpfs cannot be mounted here");
             None
         }
     }

@@ -10,6 +10,7 @@ use crate::program::running::{
     NAMES, cache, can_record, nodes, record_command, record_command_with,
 };
 use crate::program::{Scratch, json, succeeds};
+use crate::skip::skip;
 
 /// The packages whose code is generated, pinned in tests/packages.
 const PACKAGES: [&str; 4] = ["fast-json-stringify", "ejs", "lodash", "tapable"];
@@ -43,7 +44,7 @@ console.log('ready');
 fn program(scratch: &Scratch) -> Option<String> {
     let packages = cache().join("packages");
     if !packages.join("node_modules/ejs").exists() {
-        println!("skipped: npm packages: scripts/install-test-tools.sh installs them");
+        skip("npm packages: scripts/install-test-tools.sh installs them");
         return None;
     }
     scratch.file("views.js", VIEWS.as_bytes());

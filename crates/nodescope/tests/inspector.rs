@@ -18,6 +18,7 @@ use crate::program::inspected::{
 };
 use crate::program::running::function;
 use crate::program::{Scratch, fails, json, nodescope, stderr, stdout};
+use crate::skip::skip;
 
 /// Begins to record; returns when the first samples are written.
 fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
@@ -369,7 +370,7 @@ fn a_long_native_call_is_for_perf() {
     let out = scratch.path("a.nodescope");
     let output = nodescope(&words(&target.pid(), &out, &["-d", "1s"])).output().unwrap();
     if output.status.success() {
-        println!("skipped: the call was over before it was asked");
+        skip("a call under way: it was over before it was asked");
         return;
     }
     assert!(stderr(&output).contains("--via perf"), "{}", stderr(&output));

@@ -16,6 +16,7 @@ use crate::live::maps::PerfMap;
 use crate::live::recorder::Fixture;
 use crate::live::session::{Seen, Session, program};
 use crate::live::{Constants, VERSIONS, node};
+use crate::skip::skip;
 
 /// What was seen of one version.
 #[derive(Default)]
@@ -54,7 +55,7 @@ fn with_each_version(check: impl Fn(&str, &Path)) {
     for version in VERSIONS {
         match node(version) {
             Some(binary) => check(version, &binary),
-            None => println!("skipped: there is no Node {version} in the cache"),
+            None => skip(format_args!("Node {version}: it is not in the cache")),
         }
     }
 }

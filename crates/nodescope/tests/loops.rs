@@ -12,6 +12,7 @@ use profile::{LongTurn, Profile, TurnKind, UNKNOWN, WAITS_LANE, file};
 use crate::program::inspected::send;
 use crate::program::running::{Running, cache, can_record, musl_nodes, nodes, wait_for_samples};
 use crate::program::{Scratch, nodescope, stderr};
+use crate::skip::skip;
 
 const BLOCKS: &str = include_str!("program/blocks.js");
 const MS: u64 = 1_000_000;
@@ -258,8 +259,8 @@ fn debian_is_watched() {
         .is_ok_and(|out| out.status.success())
     {
         let _ = fs::remove_dir_all(&folder);
-        return println!(
-            "skipped: Debian's Node does not run here: scripts/install-test-tools.sh fetches it"
+        return skip(
+            "Debian's Node: it does not run here; scripts/install-test-tools.sh fetches it",
         );
     }
     let node = Running::start(command.args(["atomics,worker", "120"]).stderr(Stdio::null()));
@@ -339,8 +340,8 @@ fn a_stopped_process_is_no_stall() {
     };
     check_stop(&scratch, &node, || signal("-STOP"), || signal("-CONT"));
     let Some(freezer) = Freezer::new(&node) else {
-        return println!(
-            "skipped: the freezer: control groups can only be made by root, where they are mounted"
+        return skip(
+            "the freezer: control groups can only be made by root, where they are mounted",
         );
     };
     check_stop(&scratch, &node, || freezer.write(true), || freezer.write(false));
@@ -471,8 +472,8 @@ fn a_limit_is_told_from_slow_code() {
         return;
     }
     let Some(limited) = Limited::new() else {
-        return println!(
-            "skipped: a CPU limit: control groups can only be made by root, where they are mounted"
+        return skip(
+            "a CPU limit: control groups can only be made by root, where they are mounted",
         );
     };
     let script = "console.log('ready'); setInterval(() => { let sum = 0; for (let i = 0; i < 2e7; i++) sum += i; }, 50);";

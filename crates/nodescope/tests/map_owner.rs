@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::program::running::{NAMES, Running, can_record, has_function};
 use crate::program::{Scratch, input, json, nodescope, run, stderr};
+use crate::skip::skip;
 
 /// The Unix user nobody, and a user that no machine has.
 const NOBODY: u32 = 65534;
@@ -26,7 +27,7 @@ function honest(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i); r
 fn is_root() -> bool {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     if !is_root {
-        println!("skipped: files of other users: only root can make them");
+        skip("files of other users: only root can make them");
     }
     is_root
 }

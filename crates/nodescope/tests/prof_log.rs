@@ -10,6 +10,7 @@ use std::process::Command;
 use profile::{Profile, file};
 
 use crate::program::{Scratch, succeeds};
+use crate::skip::skip;
 
 const PROGRAM: &str = "
 const zlib = require('zlib'), crypto = require('crypto');
@@ -31,7 +32,7 @@ fn functions_of_libraries_are_those_of_prof_process() {
     let scratch = Scratch::new("prof-log");
     for (program, argument) in [("node", "--version"), ("nm", "--version")] {
         if let Err(error) = Command::new(program).arg(argument).output() {
-            println!("skipped: {program} cannot run here: {error}");
+            skip(format_args!("{program}: it cannot run here: {error}"));
             return;
         }
     }

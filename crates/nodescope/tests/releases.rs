@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::program::running::{Running, cache, can_record};
 use crate::program::{Scratch, json, nodescope, run, stderr, stdout};
+use crate::skip::skip;
 
 /// Every line, and the first of 18, which has another V8.
 const RELEASES: [&str; 8] =
@@ -34,7 +35,7 @@ const WAITING: &str = "console.log('ready'); setInterval(() => {}, 1000)";
 fn release(version: &str) -> Option<PathBuf> {
     let path = cache().join(format!("node-{version}/node"));
     if !path.exists() {
-        println!("skipped: Node {version}: scripts/install-test-tools.sh fetches it");
+        skip(format_args!("Node {version}: scripts/install-test-tools.sh fetches it"));
     }
     Some(path).filter(|path| path.exists())
 }
@@ -149,7 +150,7 @@ fn bun_and_deno_are_not_node() {
     ] {
         let fetched = cache().join(version).join(name);
         if !fetched.exists() {
-            println!("skipped: {name}: scripts/install-test-tools.sh fetches it");
+            skip(format_args!("{name}: scripts/install-test-tools.sh fetches it"));
             continue;
         }
         // As npm installs it: it must not be taken for a package of the application.

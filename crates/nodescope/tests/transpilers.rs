@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::program::inspected::lines;
 use crate::program::running::{Running, cache, can_record};
 use crate::program::{Scratch, json, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 /// What stands above the functions has no trace in JavaScript, so every line moves.
 const HOT: &str = "\
@@ -80,7 +81,7 @@ const VITEST: &str =
 fn project(name: &str) -> Option<Scratch> {
     let tools = cache().join("transpilers");
     if !tools.join("installed").exists() {
-        println!("skipped: tsx, vitest and jest: scripts/install-test-tools.sh installs them");
+        skip("tsx, vitest and jest: scripts/install-test-tools.sh installs them");
         return None;
     }
     let scratch = Scratch::new(name);

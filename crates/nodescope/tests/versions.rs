@@ -8,6 +8,7 @@ use crate::program::running::{
 };
 use crate::program::shares::shares_are_right;
 use crate::program::{Scratch, json, succeeds};
+use crate::skip::skip;
 
 /// JavaScript, C++ below it, and the kernel.
 const MIXED: &str = "
@@ -88,7 +89,7 @@ fn without_the_heap_only_javascript_lacks_names() {
             has(part);
         }
         if is_without_kernel(&output) {
-            println!("skipped: Node {release}: the kernel's time may not be seen here");
+            skip(format_args!("Node {release}: the kernel's time may not be seen here"));
         } else {
             has("statx");
         }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value;
 
 use crate::program::{self, Scratch, fails, input, nodescope, recording, stderr};
+use crate::skip::skip;
 
 /// A running `nodescope view`.
 struct View {
@@ -455,14 +456,14 @@ fn other_machines_do_not_reach_it() {
             );
             assert!(stream.is_err(), "{address}");
         }
-        _ => println!("skipped: connecting from outside: this machine has no other address"),
+        _ => skip("connecting from outside: this machine has no other address"),
     }
 }
 
 #[test]
 fn another_user_cannot_use_the_code() {
     if !is_root() {
-        return println!("skipped: another user's connection: this test is not run by root");
+        return skip("another user's connection: this test is not run by root");
     }
     let mut command = nodescope(&["view", "--no-browser", &input("node22-gc")]);
     use std::os::unix::process::CommandExt;

@@ -9,6 +9,7 @@ use flate2::read::ZlibDecoder;
 use serde_json::{Value, json};
 
 use crate::program::{self, Scratch, fails, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 const TEXT: &str = "// a text that nobody else has: größer\nfunction hot() {}\n";
 
@@ -176,7 +177,7 @@ fn a_map_brings_the_text_of_what_was_compiled() {
         .current_dir(&scratch.0)
         .output();
     let Ok(node) = node else {
-        return println!("skipped: text from a source map: there is no node");
+        return skip("text from a source map: there is no node");
     };
     assert!(node.status.success(), "{}", stderr(&node));
     let out = scratch.path("app.nodescope");

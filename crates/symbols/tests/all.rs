@@ -12,4 +12,6 @@ mod large_map;
 mod nonsense;
 mod perf;
 mod recordings;
+#[path = "../../../tests/skip.rs"]
+mod skip;
 mod source_maps;

@@ -12,3 +12,5 @@ mod inspector_port;
 mod inspector_port_elsewhere;
 mod list;
 mod nodes;
+#[path = "../../../tests/skip.rs"]
+mod skip;

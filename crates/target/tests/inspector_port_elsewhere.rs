@@ -12,6 +12,7 @@ use std::time::Duration;
 use target::{Holder, InspectorPort, Opening, Refusal};
 
 use crate::nodes::{self, Running, node, nodes};
+use crate::skip::skip;
 
 const WAITS: &str = "setInterval(() => {}, 1000); console.log('ready')";
 
@@ -30,7 +31,7 @@ fn can_unshare(what: &[&str]) -> bool {
     let done = Command::new("unshare").args(what).args(["ip", "link", "set", "lo", "up"]).output();
     let can = done.is_ok_and(|output| output.status.success());
     if !can {
-        println!("skipped: unshare {what:?}: it is not permitted, or ip is missing");
+        skip(format_args!("unshare {what:?}: it is not permitted, or ip is missing"));
     }
     can
 }
@@ -196,7 +197,7 @@ impl Nobody {
         let can =
             Command::new("setpriv").args(["--reuid=65534", "--clear-groups", "true"]).output();
         if !can.is_ok_and(|output| output.status.success()) {
-            println!("skipped: another user: setpriv is missing, or this is not root");
+            skip("another user: setpriv is missing, or this is not root");
             return None;
         }
         let folder =
@@ -210,7 +211,7 @@ impl Nobody {
     /// A Node that every user may run.
     fn node(&self) -> Option<PathBuf> {
         let Some(binary) = node("24.21.0") else {
-            println!("skipped: Node 24.21.0 is not in the cache");
+            skip("Node 24.21.0: it is not in the cache");
             return None;
         };
         let copy = self.0.join("node");
