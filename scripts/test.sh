@@ -90,8 +90,9 @@ test_patiently() {
 
 say 'tools and build'
 "$root/scripts/install-test-tools.sh" &
+# It makes the program, too. A `cargo build` would build almost everything again: tests need more features of some
+# libraries.
 run 'build' cargo test --workspace --quiet --no-run
-run 'the program' cargo build --quiet --bin nodescope
 wait
 export PATH=$cache/tools:$PATH
 NODESCOPE_BIN=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/nodescope
