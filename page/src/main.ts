@@ -1,4 +1,5 @@
-// Where the page of a single file starts: the recording is in the page, in pieces of base64.
+// Where the page of a single file starts: the recording is in the page, in pieces of base64, and beside it what the
+// report says of it.
 
 import { profileOf } from "./data/model.ts";
 import { decode, fromBase64 } from "./data/payload.ts";
@@ -9,7 +10,8 @@ async function start(root: HTMLElement): Promise<void> {
   try {
     const bytes = fromBase64(pieces.map((piece) => piece.textContent).join(""));
     for (const piece of pieces) piece.remove();
-    showPage(profileOf(await decode(bytes)), root);
+    const said = document.getElementById("report-words")?.textContent;
+    showPage(profileOf(await decode(bytes), said ? JSON.parse(said) : null), root);
   } catch (error) {
     showError(root, "This recording", error);
     throw error;

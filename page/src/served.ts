@@ -5,6 +5,7 @@
 import type { Library, Listed } from "./data/library.ts";
 import { profileOf } from "./data/model.ts";
 import { decode } from "./data/payload.ts";
+import type { Compared, Said } from "./data/said.ts";
 import { h } from "./draw/dom.ts";
 import { showList } from "./draw/list.ts";
 import { showError, showPage } from "./draw/page.ts";
@@ -20,15 +21,22 @@ async function ask(path: string): Promise<Response> {
   return answer;
 }
 
+/** What the report says; null where there is no answer. */
+async function told<T>(path: string): Promise<T | null> {
+  const answer = await fetch(path).catch(() => null);
+  return answer?.ok ? answer.json() : null;
+}
+
 async function served(): Promise<Library> {
   const { recordings, open } = await (await ask("/recordings.json")).json();
   return {
     recordings: recordings.map((row: Listed & { modified_ms: number }) => ({ ...row, modifiedMs: row.modified_ms })),
     open,
     load: async (id) => {
-      const answer = await ask(`/recording/${id}`);
-      return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())));
+      const [answer, said] = await Promise.all([ask(`/recording/${id}`), told<Said>(`/recording/${id}/said.json`)]);
+      return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())), said);
     },
+    compared: (before, now) => told<Compared>(`/compared/${before}/${now}.json`),
     source: async (id, row) => {
       const answer = await fetch(`/recording/${id}/source/${row}`);
       return answer.ok ? answer.text() : null;

@@ -46,10 +46,10 @@ test("a growing recording opens up to its last whole chunk, and says where it is
   const rows = profileOf(await decode(whole)).lanes[0].time.length;
   const cut = profileOf(await decode(whole.slice(0, -20)));
   assert.ok(cut.lanes[0].time.length > 0 && cut.lanes[0].time.length < rows);
-  assert.match(cut.losses.damage.join(), /^damaged at byte \d+: the file ends in the middle of a chunk$/);
+  assert.match(cut.meta.losses.damage.join(), /^damaged at byte \d+: the file ends in the middle of a chunk$/);
   const flipped = whole.slice();
   flipped[whole.length - 20] ^= 1;
-  assert.match(profileOf(await decode(flipped)).losses.damage.join(), /the checksum does not match$/);
+  assert.match(profileOf(await decode(flipped)).meta.losses.damage.join(), /the checksum does not match$/);
   await assert.rejects(decode(whole.slice(0, 200)), /damaged at byte 16/);
 });
 
@@ -59,7 +59,7 @@ test("a growing recording whose later chunk is bad under a right checksum opens 
   for (const [what, bad] of BAD_CHUNKS) {
     const { bytes, starts } = recordingOf([...parts, bad, samples(1)]);
     const read = profileOf(await decode(bytes));
-    assert.match(read.losses.damage.join(), new RegExp(`^damaged at byte ${starts[3]}: .`), what);
+    assert.match(read.meta.losses.damage.join(), new RegExp(`^damaged at byte ${starts[3]}: .`), what);
     for (const key of ["strings", "threads", "stacks", "durationNs"])
       assert.deepEqual(read[key], before[key], `${what}: ${key}`);
     assert.deepEqual(read.lanes[0].time, before.lanes[0].time, what);

@@ -1,41 +1,60 @@
-// Stalls of the event loop, and what caused them, as the report says them.
+// Stalls of the event loop as the report told the page; the page picks those of the threads that are shown.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Derived } from "../src/compute/derived.ts";
-import { culprit, loopsOf } from "../src/compute/loops.ts";
-import { RAN } from "../src/data/model.ts";
+import { loopsOf } from "../src/compute/loops.ts";
 import { START } from "../src/select/state.ts";
-import { DEMO, open, report } from "./recordings.js";
+import { DEMO, open, openPage, report } from "./recordings.js";
 
 test("stalls and what caused them are those of the report", async () => {
   // Of before loops had tables, and with stalls that ran, were blocked, throttled, or of which nothing is known.
   for (const recording of [DEMO, "tests/browser/stalls.nodescope"]) {
-    const profile = await open(recording);
+    const profile = await openPage(recording);
     const told = report(recording);
-    const found = loopsOf(profile, null, 0);
+    const found = loopsOf(profile.said, null);
     assert.equal(found.isWatched, told.loops_watched);
     assert.ok(found.longest.length > 0);
-    const words = found.longest.map((stretch) => [stretch.start / 1e9, (stretch.end - stretch.start) / 1e9]);
     assert.deepEqual(
-      words,
-      told.stalls.map(({ start_s, duration_s }) => [start_s, duration_s]),
+      found.longest.map((row) => [row.start_ns / 1e9, row.end_ns / 1e9, profile.threads[row.thread].tid]),
+      told.stalls.map((row) => [row.start_s, row.end_s, row.tid]),
     );
-    const culprits = found.longest.map((stretch) => culprit(profile, stretch, 0));
+    const name = (id) => (id === null ? null : profile.strings[profile.functions.name[id]]);
     assert.deepEqual(
-      culprits.map((id) => (id < 0 ? null : profile.strings[profile.functions.name[id]])),
+      found.longest.map((row) => name(row.function)),
       told.stalls.map((row) => row.function),
     );
   }
 });
 
-test("who waits is not busy", async () => {
-  const profile = { ...(await open("node24-http")), turns: [] };
-  const IDLE = 13; // as in docs/file-format.md
-  const category = profile.stacks.category.map(() => IDLE);
-  assert.deepEqual(loopsOf({ ...profile, stacks: { ...profile.stacks, category } }, null, 0).longest, []);
-  const busy = Uint8Array.from(profile.stacks.category, () => 0);
-  assert.ok(loopsOf({ ...profile, stacks: { ...profile.stacks, category: busy } }, null, 0).longest.length > 0);
+test("of the threads that are shown, and of no other", async () => {
+  const { said, threads } = await openPage("tests/browser/stalls.nodescope");
+  const all = loopsOf(said, null).longest;
+  const only = (thread) => Uint8Array.from(threads, (_, id) => Number(id === thread));
+  const parts = threads.map((_, thread) => loopsOf(said, only(thread)));
+  assert.equal(
+    parts.reduce((sum, { isWatched, longest }) => sum + (isWatched ? longest.length : 0), 0),
+    all.length,
+  );
+  for (const [thread, { isWatched }] of parts.entries()) assert.equal(isWatched, said.watched.includes(thread));
+});
+
+test("without words of the report there are no stalls, and none are claimed to be absent", async () => {
+  const profile = await open("tests/browser/stalls.nodescope");
+  assert.deepEqual(loopsOf(profile.said, null), { isWatched: false, longest: [] });
+});
+
+test("a loop that was not watched is busy for as long as it has samples one behind another", async () => {
+  const profile = await openPage("node24-http");
+  const { isWatched, longest } = loopsOf(profile.said, null);
+  assert.equal(isWatched, report("node24-http").loops_watched);
+  const [{ time, thread }] = profile.lanes;
+  for (const row of longest) {
+    const inside = [...time.keys()].filter(
+      (at) => thread[at] === row.thread && time[at] >= row.start_ns && time[at] < row.end_ns,
+    );
+    assert.ok(row.end_ns - row.start_ns >= 50e6 && inside.length > 1, row.text);
+  }
 });
 
 /** As a loop that only waits is recorded: no sample of the CPU, and stacks that it slept in. */
@@ -57,15 +76,4 @@ test("a recording without samples of the CPU opens on the lane that has some", a
     [0, 1, 7].map((lane) => full.lane({ ...START, lane })),
     [0, 1, 0],
   );
-});
-
-test("stacks that slept accuse no function of a turn that ran, whichever lane is shown", async () => {
-  const profile = await open("tests/browser/stalls.nodescope");
-  const { longest } = loopsOf(profile, null, 0);
-  const culprits = (of, lane) => longest.map((stretch) => culprit(of, stretch, lane));
-  assert.deepEqual(culprits(profile, 1), culprits(profile, 0));
-  const waiting = await openWaiting();
-  const ran = longest.filter(({ spent }) => spent === RAN);
-  assert.ok(ran.length > 0);
-  assert.ok(ran.every((stretch) => culprit(waiting, stretch, 1) === -1));
 });

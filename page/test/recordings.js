@@ -3,14 +3,14 @@
 // NODESCOPE_BIN  the program (default: target/debug/nodescope)
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as pathTo, resolve } from "node:path";
 import { after } from "node:test";
 import { kindsOf, topOf, topOfThreads } from "../src/compute/top.ts";
 import { profileOf } from "../src/data/model.ts";
-import { decode } from "../src/data/payload.ts";
+import { decode, fromBase64 } from "../src/data/payload.ts";
 import { share } from "../src/draw/text.ts";
 import { keptStacks, sumStacks } from "../src/select/selection.ts";
 
@@ -41,6 +41,24 @@ export async function open(name) {
   const file = pathTo(folder, `${++files}.nodescope`);
   run("export", input(name), "-o", file);
   return profileOf(await decode(new Uint8Array(readFileSync(file))));
+}
+
+/** As a page that is one file has it: with the words of the report. */
+export async function openPage(name) {
+  const file = pathTo(folder, `${++files}.html`);
+  run("export", input(name), "-o", file);
+  const page = readFileSync(file, "utf8");
+  const pieces = [...page.matchAll(/class="recording">([^<]*)</g)].map(([, text]) => text);
+  const [, said] = page.match(/id="report-words">([^<]*)</);
+  return profileOf(await decode(fromBase64(pieces.join(""))), JSON.parse(said));
+}
+
+/** The report as text, in lines that are not broken. */
+export function reportText(name) {
+  const env = { ...process.env, COLUMNS: "100000", NO_COLOR: "1" };
+  const { status, stdout, stderr } = spawnSync(program, ["report", input(name)], { env, encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  return { out: stdout, err: stderr };
 }
 
 export const report = (name, ...options) => JSON.parse(run("report", input(name), "--json", ...options));

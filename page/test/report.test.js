@@ -6,7 +6,7 @@ import { calleesOf, callersOf, fromLeaves, fromRoots, layout } from "../src/comp
 import { gridOf, heatOf, rangeOfCells } from "../src/compute/heat.ts";
 import { matchedWeight, matching } from "../src/compute/search.ts";
 import { linesOf } from "../src/compute/source-lines.ts";
-import { causedBy, kindsOf, topOf } from "../src/compute/top.ts";
+import { kindsOf, topOf } from "../src/compute/top.ts";
 import { buildTree, sumNodes } from "../src/compute/tree.ts";
 import { hiddenStacks, keptStacks, sumStacks } from "../src/select/selection.ts";
 import { ALL, assertSameLists, busy, CASES, open, report, WORDS } from "./recordings.js";
@@ -122,26 +122,6 @@ for (const name of CASES) {
         assert.equal(calleesOf(shape, nodes, row.key).root.total, row.total);
         assert.equal(callersOf(shape, nodes, row.key).root.total, row.total);
       }
-    });
-
-    test("what functions and packages caused is in the report", () => {
-      const told = report(name);
-      const sums = sumStacks(profile, ALL);
-      const digits = (map, nameOf) =>
-        [...map].map(([key, weight]) => `${nameOf(key)} ${(weight / sums.total).toFixed(9)}`).sort();
-      const own = causedBy(profile, sums, [0], "function");
-      const rows = told.own_functions.map((row) => `${row.name} ${row.caused.toFixed(9)}`);
-      assert.deepEqual(
-        digits(own, (key) => profile.strings[profile.functions.name[key]]),
-        rows.sort(),
-      );
-      const packages = told.packages
-        .filter(({ caused }) => caused > 0)
-        .map((row) => `${row.name} ${row.caused.toFixed(9)}`);
-      assert.deepEqual(
-        digits(causedBy(profile, sums, [0, 1, 9], "package"), (key) => profile.strings[key]),
-        packages.sort(),
-      );
     });
 
     if (isTimed)

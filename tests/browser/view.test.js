@@ -184,10 +184,21 @@ test("one file is shown at once, two are compared", async () => {
   const one = await visit(await serve(HTTP));
   await one.locator("#selection").waitFor();
   assert.equal(await one.locator("#all").count(), 0);
+  assert.match(await one.locator(".facts").textContent(), /^perf script/);
+  assert.match(await one.locator("#said").textContent(), /^1\.17 cores busy · 695 samples/);
   assert.deepEqual(one.trouble, []);
   const two = await visit(await serve(HTTP, DEMO));
   await two.locator("#selection").waitFor();
   await two.getByText("input.txt.gz").first().waitFor();
+  // What changed is said by the program, as long as nothing narrows it.
+  await two.locator("#compared").getByText("Self time as shares: the whole recording").waitFor();
+  const told = await two.evaluate(async () => (await fetch("/compared/1/2.json")).json());
+  assert.notDeepEqual(told.loops, told.threads);
+  const compared = async () => (await two.locator("#compared > span").allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
+  const words = ({ text, changes }) => [text, ...changes.slice(0, 3).map((row) => `${row.name} ${row.text}`)];
+  assert.deepEqual(await compared(), words(told.loops));
+  await two.locator('[data-key="role-all"]').click();
+  await eventually(async () => assert.deepEqual(await compared(), words(told.threads)));
   await two.locator("#all").waitFor();
   await two.screenshot({ path: join(pictures, "view-compare.png") });
   await two.locator("#all").click();

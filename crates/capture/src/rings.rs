@@ -32,11 +32,11 @@ impl Rings {
         Ok(Self { rows: text.split(',').map(row).collect::<io::Result<_>>()?, read: Vec::new() })
     }
 
-    /// Waits until there are samples, the time is over, or a descriptor has something or was closed; whether it was
-    /// that.
-    pub fn wait_or(&self, file: i32, most: Duration) -> io::Result<bool> {
-        let mut files: Vec<i32> = self.rows.iter().map(|(event, _)| event.as_raw_fd()).collect();
-        files.push(file);
+    /// Waits until the time is over, or a descriptor has something or was closed; whether it was that. A caller that
+    /// needs fresh samples is woken by them, too.
+    pub fn wait_or(&self, file: i32, most: Duration, at_sample: bool) -> io::Result<bool> {
+        let rings = self.rows.iter().filter(|_| at_sample).map(|(event, _)| event.as_raw_fd());
+        let files: Vec<i32> = rings.chain([file]).collect();
         wait(&files, most)
     }
 

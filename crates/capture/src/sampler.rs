@@ -54,8 +54,8 @@ pub(crate) mod flag {
 const LARGEST_RING: usize = 4 << 20;
 const SMALLEST_RING: usize = 32 << 10;
 
-/// How often samples wake their reader, in a second, at most: event loops are looked at then.
-const WAKEUPS: u32 = 50;
+/// What a sample has beside the copy of a stack: a call chain of the kernel at most.
+const SAMPLE_BYTES: u64 = 2 << 10;
 
 /// A copy of so much has all frames that the kernel would find: it finds 127, and takes as long as for the copy.
 const WHOLE_STACK: u32 = 48 << 10;
@@ -298,6 +298,17 @@ impl Sampler {
         }
     }
 
+    /// How long the rings may be left alone: a thread that keeps a CPU busy fills half of one in this time. Nothing,
+    /// where events are sampled whose number is not known.
+    pub fn longest_pause(&self) -> Duration {
+        let [Group { attribute, .. }] = &self.groups[..] else { return Duration::ZERO };
+        let smallest = self.rings.iter().map(|(_, _, ring)| ring.data_bytes() as u64).min();
+        let bytes_a_second =
+            attribute.frequency.saturating_mul(u64::from(attribute.user_stack) + SAMPLE_BYTES);
+        let micros = smallest.unwrap_or(0).saturating_mul(500_000) / bytes_a_second.max(1);
+        Duration::from_micros(micros)
+    }
+
     /// Waits until there are samples, or the time is over.
     pub fn wait(&self, most: Duration) -> io::Result<()> {
         let files: Vec<i32> =
@@ -363,7 +374,7 @@ impl Sampler {
         };
         match self.rings.iter().find(|(of, ..)| *of == cpu) {
             Some((_, first, _)) => {
-                event.write_to(&self.events[*first]).map_err(AttachError::Failed)?
+                event.write_to(&self.events[*first]).map_err(AttachError::Failed)?;
             }
             None => {
                 let ring = map_ring(&event).map_err(AttachError::of)?;
@@ -436,7 +447,8 @@ fn clock(options: &Options) -> Attribute {
         user_registers: if copies { REGISTERS } else { 0 },
         user_stack: options.stack_bytes,
         flags,
-        wakeup: options.frequency.div_ceil(WAKEUPS),
+        // A reader that needs no fresh samples does not wait for this.
+        wakeup: 1,
         clock: CLOCK_MONOTONIC,
         ..Attribute::default()
     }

@@ -27,7 +27,7 @@ use profile::{Budget, Builder, Process, Profile, Role, Thread};
 use crate::json::{self, outermost_keys};
 pub(crate) use add::{Added, add, settle_meta};
 pub use frames::Original;
-pub use join::{CALLS, Joiner, Whose};
+pub use join::{Joiner, Whose};
 use naming::finish::settle_quality;
 pub(crate) use parse::{NodesSeed, NumbersSeed, id_of, time_of};
 pub(crate) use raw::RawProfile;

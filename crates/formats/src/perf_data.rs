@@ -212,7 +212,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             kind::CHECKSUM => {
                 let read = chunk.replace(crc32fast::Hasher::new()).map(crc32fast::Hasher::finalize);
                 if read.is_some_and(|read| body.u64() != Some(u64::from(read))) {
-                    return Err("what stands before it is not what was written".to_owned());
+                    return Err("the data before it differs from what perf wrote".to_owned());
                 }
             }
             kind::COMPRESSED => ordering.take_compressed(body.rest(), compressed)?,
@@ -226,7 +226,7 @@ impl<'a, 'b, R: Read> Reader<'a, 'b, R> {
             // What these two announce stands behind them, outside of any record.
             kind::AUXTRACE => skip = body.u64().unwrap_or(0),
             kind::TRACING_DATA => {
-                skip = body.u32().map_or(0, |size| u64::from(size).next_multiple_of(8))
+                skip = body.u32().map_or(0, |size| u64::from(size).next_multiple_of(8));
             }
             _ => ordering.take_plain(bytes),
         }

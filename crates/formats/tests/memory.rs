@@ -162,7 +162,7 @@ fn lists_without_an_end() {
 #[test]
 fn names_that_never_repeat() {
     let folded = lines("", |number, text| {
-        writeln!(text, "{:x};{:x} 1", 2 * number, 2 * number + 1).unwrap()
+        writeln!(text, "{:x};{:x} 1", 2 * number, 2 * number + 1).unwrap();
     });
     let deep = lines("a;b 1\n", |number, text| write!(text, "{number:x};").unwrap()) + "z 1\n";
     let script =

@@ -556,8 +556,9 @@ impl<S: Stream> Recorder<S> {
                 if let Err(what) =
                     result.as_ref().map_err(Clone::clone).and_then(|answer| remote_in(answer))
                 {
-                    let sentence =
-                        format!("the timer that closes the inspector was not put off: {what}");
+                    let sentence = format!(
+                        "the timer that closes the inspector could not be extended: {what}"
+                    );
                     self.pieces.push(Piece::Loss(sentence));
                 }
             }

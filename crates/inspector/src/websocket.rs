@@ -247,7 +247,7 @@ mod tests {
             match length {
                 0..=125 => frame.push(length as u8),
                 126..=65_535 => {
-                    frame.extend([vec![126], (length as u16).to_be_bytes().to_vec()].concat())
+                    frame.extend([vec![126], (length as u16).to_be_bytes().to_vec()].concat());
                 }
                 _ => frame.extend([vec![127], (length as u64).to_be_bytes().to_vec()].concat()),
             }

@@ -54,6 +54,8 @@ pub struct ReadOrder {
     pub journal: Option<i32>,
     /// The processes whose event loops are watched from before the first sample.
     pub watched: Vec<u32>,
+    /// How long the rings may be left alone, in microseconds.
+    pub pause_us: u32,
 }
 
 /// What a reader of names hands over at once.
@@ -239,7 +241,7 @@ impl Message {
 }
 
 fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it said what is no message")
+    io::Error::new(io::ErrorKind::InvalidData, "it sent something that is not a message")
 }
 
 /// Messages out of bytes that arrive in pieces.
@@ -317,6 +319,7 @@ impl Output {
         self.list(&order.excluded_tids, |out, tid| out.u32(*tid));
         self.option(order.journal.map(i32::cast_unsigned))
             .list(&order.watched, |out, pid| out.u32(*pid))
+            .u32(order.pause_us)
     }
 
     fn seen(&mut self, seen: &Seen) -> &mut Self {
@@ -390,6 +393,7 @@ impl Input<'_> {
             excluded_tids: self.list(Self::u32)?,
             journal: self.option()?.map(u32::cast_signed),
             watched: self.list(Self::u32)?,
+            pause_us: self.u32()?,
         })
     }
 
@@ -417,6 +421,7 @@ mod tests {
                 excluded_tids: vec![11, 12],
                 journal: Some(-3),
                 watched: vec![77],
+                pause_us: 42_000,
             }),
             Message::Read(ReadOrder::default()),
             Message::Records(vec![1, 2, 3]),

@@ -6,8 +6,7 @@ use profile::classify::{Home, home_of};
 use profile::{Builder, Category, FrameId, StackId};
 use rustc_hash::FxHashMap;
 
-/// Why JavaScript has no name when perf found no map.
-pub const WITHOUT_MAP: &str = "generated code without a perf map";
+pub use profile::WITHOUT_MAP;
 
 /// How our own reader of V8's heap names WebAssembly of which it found no code.
 const UNKNOWN_WASM: &str = "JS:wasm-function[?]-";

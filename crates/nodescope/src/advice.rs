@@ -174,13 +174,13 @@ pub(crate) fn advise(
             "boot with lockdown=integrity on the kernel's command line".to_owned(),
         ),
         Obstacle::UserNamespace => advice(
-            "we are in a user namespace, where root is not the machine's",
+            "nodescope runs in a user namespace, where root has no rights on the machine",
             format!("outside of it: {again}"),
         ),
         Obstacle::OpenFiles => {
             let most = limits.open_files.map_or(0, |(_, most)| most);
             advice(
-                &format!("it takes more than the {most} files that we may open"),
+                &format!("it takes more than the {most} files that nodescope may open"),
                 more_files(limits),
             )
         }

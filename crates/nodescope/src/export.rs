@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use formats::svg::{self, Colors, SvgError};
 use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg::Options as SvgOptions};
 use profile::Profile;
-use views::{Selection, Weights, weigh};
+use views::{Report, Selection, Weights, identity, weigh};
 
 use crate::cli::{Export, Folded, SourceTexts, Svg};
 use crate::failure::{Failure, warn};
-use crate::report::Report;
 use crate::text::plural;
-use crate::{identity, input, output, select};
+use crate::{input, output, select};
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -331,7 +330,8 @@ fn write_page(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     profile::file::write(profile, &mut bytes)?;
     let title = identity::title(profile)
         .map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
-    out.write_all(web::single_file(&bytes, &title).as_bytes())
+    let said = serde_json::to_string(&views::said(profile))?;
+    out.write_all(web::single_file(&bytes, &said, &title).as_bytes())
 }
 
 fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {

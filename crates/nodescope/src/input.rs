@@ -29,7 +29,7 @@ pub(crate) fn open(input: &Input) -> Result<Profile, Failure> {
     let mut profiles = Vec::new();
     for file in &input.files {
         let profile = read(file, &input.reading)?;
-        for sentence in warnings(&profile) {
+        for sentence in views::report::warnings(&profile) {
             warn(&format!("{}: {sentence}", file.display()));
         }
         profiles.push(profile);
@@ -249,26 +249,6 @@ fn explain(name: &str, error: &ImportError) -> Failure {
         }
         ImportError::Read(_) | ImportError::Ours(_) => failure,
     }
-}
-
-/// What the user should know of the input before trusting the picture.
-pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
-    let losses = &profile.meta().losses;
-    let mut sentences = losses.damage.clone();
-    if losses.skipped > 1 {
-        sentences.push(format!("{} lines in all were not understood", thousands(losses.skipped)));
-    }
-    if !sentences.is_empty() {
-        sentences.push("showing what could be read".into());
-    }
-    sentences.extend(losses.notes.iter().cloned());
-    if losses.ambiguous > 0 {
-        let count = thousands(losses.ambiguous);
-        sentences.push(format!(
-            "{count} addresses had more than one JavaScript name while V8 reused them; the last is shown"
-        ));
-    }
-    sentences
 }
 
 /// A file that tells how far it has been read, on a terminal.

@@ -14,7 +14,6 @@ mod elsewhere;
 mod export;
 mod failure;
 mod generate;
-mod identity;
 mod input;
 mod invoked;
 mod jobs;

@@ -45,18 +45,6 @@ pub(crate) fn select(
     Ok((selection, weights))
 }
 
-/// The same without samples of waiting, where there are others: shares are of the time in which something ran, as by
-/// perf.
-pub(crate) fn busy(profile: &Profile, selection: &Selection) -> (Selection, Weights) {
-    let busy = Selection { busy_only: true, ..selection.clone() };
-    let weights = weigh(profile, &busy);
-    if weights.samples > 0 {
-        (busy, weights)
-    } else {
-        (selection.clone(), weigh(profile, selection))
-    }
-}
-
 /// Whether event loops are known there, with their stalls: a process that mostly waits may have no sample.
 fn has_loops(profile: &Profile, selection: &Selection) -> bool {
     let of_samples =

@@ -174,7 +174,7 @@ fn other_events_are_lanes() {
     .unwrap();
     match cycles.status.success() {
         true => {
-            assert_eq!(json(&["report", "--json", "--event", "cycles", &out])["event"], "cycles")
+            assert_eq!(json(&["report", "--json", "--event", "cycles", &out])["event"], "cycles");
         }
         false => assert!(stderr(&cycles).contains("no event cycles"), "{}", stderr(&cycles)),
     }

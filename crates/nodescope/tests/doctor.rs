@@ -187,7 +187,7 @@ fn a_narrow_place_is_noticed() {
     if let Some(checks) = checks_by(&["unshare", "--pid", "--fork", "--mount-proc"]) {
         let container = check(&checks, "container");
         assert!(
-            container["found"].as_str().unwrap().contains("its processes only are seen"),
+            container["found"].as_str().unwrap().contains("sees its processes only"),
             "{container}"
         );
         assert!(container["fix"].as_str().unwrap().contains("on the host"), "{container}");

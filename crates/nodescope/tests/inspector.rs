@@ -199,7 +199,7 @@ fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
     };
     let nodes = lines();
     std::thread::scope(|scope| {
-        nodes.iter().for_each(|node| drop(scope.spawn(move || check(node))))
+        nodes.iter().for_each(|node| drop(scope.spawn(move || check(node))));
     });
 }
 

@@ -117,7 +117,7 @@ fn compare(seen: &Seen<'_>, map: &PerfMap, score: &mut Score) {
         match name {
             Err(Reason::OtherCode) if !is_function => {}
             Err(reason) => {
-                score.unnamed.push(format!("{reason:?}: {truth}; frame {at} {frame:x?}"))
+                score.unnamed.push(format!("{reason:?}: {truth}; frame {at} {frame:x?}"));
             }
             Ok(name) => {
                 let function = seen.reader.function(name.function).unwrap();

@@ -25,13 +25,13 @@ pub use check::CheckError;
 pub use ids::{
     FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
 };
-pub use meta::{Cost, Inlined, Losses, Meta, Unclosed};
+pub use meta::{Cost, Inlined, Losses, Meta, Unclosed, WITHOUT_MAP};
 pub use model::Profile;
 pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;
 pub use tables::{
-    Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, LongTurn, LongTurns, Loop,
-    Loops, Marker, MarkerKind, Markers, Module, NO_ADDRESS, OffCpuTime, OffCpuTimes, Process,
+    CALLS_LANE, Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, LongTurn, LongTurns,
+    Loop, Loops, Marker, MarkerKind, Markers, Module, NO_ADDRESS, OffCpuTime, OffCpuTimes, Process,
     Sample, Samples, Second, Seconds, Source, Stack, Stacks, Thread, TurnKind, UNKNOWN, Unit,
     WAITS_LANE,
 };

@@ -92,6 +92,9 @@ impl Cost {
     }
 }
 
+/// Why JavaScript has no name when perf found no map: a reason of [`Losses::unnamed`].
+pub const WITHOUT_MAP: &str = "generated code without a perf map";
+
 /// What a recording misses. A profile always says how good it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -315,6 +315,9 @@ pub const UNKNOWN: u64 = u64::MAX;
 /// sample is the time off the CPU that it stands for, in nanoseconds.
 pub const WAITS_LANE: &str = "waits";
 
+/// The lane of exact call counts.
+pub const CALLS_LANE: &str = "calls";
+
 table! {
     /// The event loops of the recorded processes, watched or not.
     Loops of

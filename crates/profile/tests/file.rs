@@ -163,10 +163,10 @@ fn lies_are_refused() {
             chunk.header.as_object_mut().unwrap().remove("threads");
         }),
         ("column stacks.parent is missing", |chunk| {
-            chunk.column("stacks.parent")["name"] = json!("x")
+            chunk.column("stacks.parent")["name"] = json!("x");
         }),
         ("column stacks.parent is missing", |chunk| {
-            chunk.column("stacks.parent")["type"] = json!("u8")
+            chunk.column("stacks.parent")["type"] = json!("u8");
         }),
         ("column stacks.parent is missing", |chunk| {
             chunk.column("stacks.parent")["offset"] = json!(u64::MAX);
@@ -206,22 +206,22 @@ fn lies_are_refused() {
             chunk.header["threads"][1]["process"] = json!(u32::MAX);
         }),
         ("row 1 of lanes refers to string 1000", |chunk| {
-            chunk.header["lanes"][1]["name"] = json!(1000)
+            chunk.header["lanes"][1]["name"] = json!(1000);
         }),
         ("row 1 of functions refers to string 1000", |chunk| {
-            chunk.set_u32("functions.name", 1, 1000)
+            chunk.set_u32("functions.name", 1, 1000);
         }),
         ("row 1 of functions refers to string 1000", |chunk| {
-            chunk.set_u32("functions.package", 1, 1000)
+            chunk.set_u32("functions.package", 1, 1000);
         }),
         ("row 1 of functions refers to source 1000", |chunk| {
-            chunk.set_u32("functions.source", 1, 1000)
+            chunk.set_u32("functions.source", 1, 1000);
         }),
         ("row 1 of functions refers to module 1000", |chunk| {
-            chunk.set_u32("functions.module", 1, 1000)
+            chunk.set_u32("functions.module", 1, 1000);
         }),
         ("row 1 of frames refers to function 1000", |chunk| {
-            chunk.set_u32("frames.function", 1, 1000)
+            chunk.set_u32("frames.function", 1, 1000);
         }),
         ("row 1 of frames refers to function 4294967295", |chunk| {
             chunk.set_u32("frames.function", 1, u32::MAX);
@@ -229,12 +229,12 @@ fn lies_are_refused() {
         ("row 1 of frames refers to string 1000", |chunk| chunk.set_u32("frames.symbol", 1, 1000)),
         ("row 1 of stacks refers to frame 1000", |chunk| chunk.set_u32("stacks.frame", 1, 1000)),
         ("row 1 of stacks refers to frame 4294967295", |chunk| {
-            chunk.set_u32("stacks.frame", 1, u32::MAX)
+            chunk.set_u32("stacks.frame", 1, u32::MAX);
         }),
         ("stack 1 stands before its parent", |chunk| chunk.set_u32("stacks.parent", 1, 1)),
         ("stack 1 stands before its parent", |chunk| chunk.set_u32("stacks.parent", 1, 1000)),
         ("row 1 of samples refers to thread 1000", |chunk| {
-            chunk.set_u32("lanes.0.thread", 1, 1000)
+            chunk.set_u32("lanes.0.thread", 1, 1000);
         }),
         ("row 1 of samples refers to thread 4294967295", |chunk| {
             chunk.set_u32("lanes.0.thread", 1, u32::MAX);
@@ -244,20 +244,20 @@ fn lies_are_refused() {
             chunk.bytes_of("lanes.0.time_ns")[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
         }),
         ("row 0 of line ticks refers to stack 1000", |chunk| {
-            chunk.set_u32("line_ticks.stack", 0, 1000)
+            chunk.set_u32("line_ticks.stack", 0, 1000);
         }),
         ("row 0 of line ticks refers to stack 4294967295", |chunk| {
             chunk.set_u32("line_ticks.stack", 0, u32::MAX);
         }),
         ("row 0 of markers refers to thread 1000", |chunk| {
-            chunk.set_u32("markers.thread", 0, 1000)
+            chunk.set_u32("markers.thread", 0, 1000);
         }),
         ("row 0 of markers refers to string 1000", |chunk| chunk.set_u32("markers.text", 0, 1000)),
         ("marker 0 ends before it starts", |chunk| {
             chunk.bytes_of("markers.start_ns")[..8].copy_from_slice(&u64::MAX.to_le_bytes());
         }),
         ("row 1 of off-CPU times refers to thread 1000", |chunk| {
-            chunk.set_u32("off_cpu.thread", 1, 1000)
+            chunk.set_u32("off_cpu.thread", 1, 1000);
         }),
         ("the columns of off-CPU times differ in length", |chunk| {
             chunk.column("off_cpu.length_us")["length"] = json!(1);
@@ -271,7 +271,7 @@ fn lies_are_refused() {
             chunk.header["meta"]["losses"]["unclosed"] = unclosed;
         }),
         ("column off_cpu.times is missing", |chunk| {
-            chunk.column("off_cpu.times")["name"] = json!("x")
+            chunk.column("off_cpu.times")["name"] = json!("x");
         }),
     ];
     for (sentence, lie) in rows {

@@ -123,18 +123,18 @@ fn lies_are_refused_and_what_came_before_opens() {
         ("the header is not valid JSON", |chunk| chunk.header = json!("x")),
         ("the header is not valid JSON", |chunk| chunk.header["strings"] = json!("x")),
         ("the header is not valid JSON", |chunk| {
-            chunk.header["meta"] = json!({"duration_ns": "x"})
+            chunk.header["meta"] = json!({"duration_ns": "x"});
         }),
         ("meta, or an object in it, is no object", |chunk| chunk.header["meta"] = json!([1])),
         ("meta, or an object in it, is no object", |chunk| {
-            chunk.header["meta"] = json!({"cost": [1]})
+            chunk.header["meta"] = json!({"cost": [1]});
         }),
         ("meta, or an object in it, is no object", |chunk| {
             let losses = json!([0, 0, null, 0, {}, 0, 0, 0, {}, [], [], 0, 0, {"thread": 99}]);
             chunk.header["meta"] = json!({"losses": losses});
         }),
         ("the header is not valid JSON", |chunk| {
-            chunk.header["again"] = json!({"threads": {"x": {}}})
+            chunk.header["again"] = json!({"threads": {"x": {}}});
         }),
         ("a growing recording has no sample that ends with a text", |chunk| {
             chunk.header["meta"] =
@@ -161,7 +161,7 @@ fn lies_are_refused_and_what_came_before_opens() {
             chunk.header["tables"][0]["rows"] = json!(1u64 << 60);
         }),
         ("column lanes.0.weight is missing", |chunk| {
-            chunk.only("lanes.0", 1, &SAMPLE[..3], &[1, 0, 0])
+            chunk.only("lanes.0", 1, &SAMPLE[..3], &[1, 0, 0]);
         }),
         ("column lanes.0.thread is missing", |chunk| {
             chunk.only("lanes.0", 1, &["thread", "thread"], &[1, 0]);
@@ -175,19 +175,19 @@ fn lies_are_refused_and_what_came_before_opens() {
             chunk.header["tables"] = json!([table, table]);
         }),
         ("row 0 of samples refers to lane 7", |chunk| {
-            chunk.only("lanes.7", 1, SAMPLE, &[1, 0, 0, 1])
+            chunk.only("lanes.7", 1, SAMPLE, &[1, 0, 0, 1]);
         }),
         ("row 0 of samples refers to thread 1", |chunk| {
-            chunk.only("lanes.0", 1, SAMPLE, &[1, 1, 0, 1])
+            chunk.only("lanes.0", 1, SAMPLE, &[1, 1, 0, 1]);
         }),
         ("row 0 of samples refers to thread 4294967295", |chunk| {
             chunk.only("lanes.0", 1, SAMPLE, &[1, -1, 0, 1]);
         }),
         ("column lanes.0.thread is missing", |chunk| {
-            chunk.only("lanes.0", 1, SAMPLE, &[1, -2, 0, 1])
+            chunk.only("lanes.0", 1, SAMPLE, &[1, -2, 0, 1]);
         }),
         ("column lanes.0.thread is missing", |chunk| {
-            chunk.only("lanes.0", 1, SAMPLE, &[1, 1 << 32, 0, 1])
+            chunk.only("lanes.0", 1, SAMPLE, &[1, 1 << 32, 0, 1]);
         }),
         ("row 0 of samples refers to stack 9999", |chunk| {
             chunk.only("lanes.0", 1, SAMPLE, &[1, 0, 9999, 1]);
@@ -199,7 +199,7 @@ fn lies_are_refused_and_what_came_before_opens() {
             chunk.only("stacks", 1, &["parent", "frame", "category"], &[0, 0, 15]);
         }),
         ("stack ", |chunk| {
-            chunk.only("stacks", 1, &["parent", "frame", "category"], &[9999, 0, 0])
+            chunk.only("stacks", 1, &["parent", "frame", "category"], &[9999, 0, 0]);
         }),
         ("row 0 of frames refers to function 4294967295", |chunk| {
             let columns =
@@ -223,7 +223,7 @@ fn lies_are_refused_and_what_came_before_opens() {
             chunk.header["again"]["threads"] = json!({"0": row});
         }),
         ("row 0 of processes refers to row 1", |chunk| {
-            chunk.header["again"]["processes"] = json!({"1": {}})
+            chunk.header["again"]["processes"] = json!({"1": {}});
         }),
         ("row 0 of long turns refers to row 0", |chunk| {
             chunk.again("long_turns", TURN, &[0, 0, 0, 1, 2, 0, 0, 0]);

@@ -207,7 +207,7 @@ pub(crate) mod tests {
             writer.load(10, 0x3000, 4, "early");
             let mut told = Vec::new();
             let dump = read(&writer.bytes[..], |time_ns, change| {
-                told.push(format!("{time_ns} {change:?}"))
+                told.push(format!("{time_ns} {change:?}"));
             })
             .unwrap();
             let expected = [

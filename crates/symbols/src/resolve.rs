@@ -365,10 +365,10 @@ impl Groups {
                     groups.modules.entry(module).or_default().push((offset, row as u32));
                 }
                 Place::Generated(process) => {
-                    groups.processes.entry(process).or_default().0.push(wanted)
+                    groups.processes.entry(process).or_default().0.push(wanted);
                 }
                 Place::Nowhere(process) => {
-                    groups.processes.entry(process).or_default().1.push(wanted)
+                    groups.processes.entry(process).or_default().1.push(wanted);
                 }
                 Place::Code(code) => groups.codes.push((wanted, code)),
                 Place::JavaScript => groups.javascript.push(wanted),

@@ -9,6 +9,7 @@
 )]
 
 mod large_map;
+mod many_stacks;
 mod nonsense;
 mod perf;
 mod recordings;

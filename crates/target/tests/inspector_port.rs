@@ -129,7 +129,7 @@ fn flags_can_keep_it_shut() {
             open(process.pid()).err().unwrap_or_else(|| panic!("{version} {flags:?}: it opened"));
         match flags[0] {
             "--disable-sigusr1" => {
-                assert!(matches!(refusal, Refusal::Blocked(_)), "{version}: {refusal}")
+                assert!(matches!(refusal, Refusal::Blocked(_)), "{version}: {refusal}");
             }
             _ => assert!(matches!(refusal, Refusal::Confined(_)), "{version}: {refusal}"),
         }

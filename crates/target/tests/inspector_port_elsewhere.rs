@@ -178,7 +178,7 @@ fn a_rootless_container_as_nobody() {
         process.settle();
         match open(process.pid()) {
             Ok(inspector) => {
-                assert!(loopback == "up" && inspector.opened_by_us() && answers(&inspector))
+                assert!(loopback == "up" && inspector.opened_by_us() && answers(&inspector));
             }
             Err(refusal) => {
                 assert!(loopback == "down", "{refusal}");

@@ -93,7 +93,7 @@ fn write_frame(out: &mut String, reader: &Reader, frame: &Frame, name: &Result<J
             writeln!(out, "  {:?} {function} at {}:{}", name.tier, name.line, name.column).unwrap();
         }
         Err(reason) if frame.kind != Kind::Native => {
-            writeln!(out, "  {:?}: {reason:?}", frame.kind).unwrap()
+            writeln!(out, "  {:?}: {reason:?}", frame.kind).unwrap();
         }
         Err(_) => writeln!(out, "  Native").unwrap(),
     }

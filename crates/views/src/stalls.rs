@@ -2,6 +2,7 @@
 //! says how it was spent and which function caused it, or why none is named. Work before a loop's first poll is no
 //! stall, because nothing waits yet, and neither is the time for which a process was stopped.
 
+mod busy;
 mod culprit;
 pub(crate) mod tables;
 mod wait;
@@ -9,6 +10,7 @@ mod wait;
 use profile::{FunctionId, MarkerKind, Profile, RowId, StringId, ThreadId};
 
 use crate::Selection;
+pub use busy::busy_stretches;
 pub use culprit::Culprit;
 use culprit::Culprits;
 pub use wait::Wait;

@@ -201,7 +201,7 @@ impl Sums {
         }
         let Self { rows: list, .. } = &mut sums;
         outermost(stacks, &rows, list.len(), |id, row| {
-            list[row as usize].add_total(whole[id.index()])
+            list[row as usize].add_total(whole[id.index()]);
         });
         sums
     }

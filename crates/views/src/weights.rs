@@ -50,6 +50,18 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     weights
 }
 
+/// The same selection without samples of waiting, where there are others, and its weight: shares are of the time in
+/// which something ran, as by perf.
+pub fn weigh_busy(profile: &Profile, selection: &Selection) -> (Selection, Weights) {
+    let busy = Selection { busy_only: true, ..selection.clone() };
+    let weights = weigh(profile, &busy);
+    if weights.samples > 0 {
+        (busy, weights)
+    } else {
+        (selection.clone(), weigh(profile, selection))
+    }
+}
+
 /// The rows of the lane that are selected, in the order of time.
 pub fn selected_rows(profile: &Profile, selection: &Selection) -> impl Iterator<Item = usize> {
     let threads = selection.selected_threads(profile);

@@ -14,3 +14,4 @@ mod service;
 mod shop;
 mod top;
 mod tree;
+mod words;

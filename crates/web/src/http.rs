@@ -128,7 +128,7 @@ fn is_waiting(error: &io::Error) -> bool {
 
 /// Understands a head: a request line and headers, each ended by a carriage return and a line feed.
 pub(crate) fn parse(head: &[u8]) -> Result<Request, Response> {
-    let wrong = || Response::sentence(400, "this is no request that a browser would send");
+    let wrong = || Response::sentence(400, "a browser would not send this request");
     let text = std::str::from_utf8(head).map_err(|_| wrong())?;
     let mut lines = text.split("\r\n");
     let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();

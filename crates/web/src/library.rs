@@ -12,6 +12,12 @@ pub trait Library: Send + Sync {
     /// A recording, as a .nodescope file of one chunk.
     fn recording(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
 
+    /// What the report says of a recording, as JSON.
+    fn said(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
+
+    /// What the report says of a recording against an older one, as JSON.
+    fn compared(&self, before: &str, now: &str) -> Result<Arc<[u8]>, Refusal>;
+
     /// The text of one row of a recording's sources.
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal>;
 }

@@ -1,6 +1,8 @@
 //! The page: style and script inside, and a policy that allows nothing else. As one file it has the recording
 //! inside, too, and opens from a disk, from a ticket, without a network; served, it asks its server for recordings.
 
+use std::fmt::Write;
+
 use base64_simd::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
 
@@ -16,8 +18,9 @@ const HELP: &str = include_str!("../../../page/help.html");
 /// padding.
 const PIECE: usize = 768 * 1024;
 
-/// The page with a recording inside: `profile` is a .nodescope file of one chunk.
-pub fn single_file(profile: &[u8], title: &str) -> String {
+/// The page with a recording inside: `profile` is a .nodescope file of one chunk, `said` what the report says of it, as
+/// JSON.
+pub fn single_file(profile: &[u8], said: &str, title: &str) -> String {
     let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts(SCRIPT));
     let home = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n");
     let mut recording = String::with_capacity(profile.len() / 3 * 4 + 4096);
@@ -26,6 +29,12 @@ pub fn single_file(profile: &[u8], title: &str) -> String {
         recording.push_str(&BASE64.encode_to_string(piece));
         recording.push_str("</script>\n");
     }
+    // No text in it can end the element.
+    let said = said.replace('<', "\\u003c");
+    let _ = writeln!(
+        recording,
+        "<script type=\"application/json\" id=\"report-words\">{said}</script>"
+    );
     assemble(&home, title, &recording, SCRIPT)
 }
 
@@ -158,9 +167,13 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_is_markup() {
-        let page =
-            single_file(b"</script><img src=x>", "</title><script>alert(1)</script>\"'\u{1b}&");
-        assert_eq!(page.matches("</script").count(), 2);
+        let page = single_file(
+            b"</script><img src=x>",
+            "[\"</script><!--\"]",
+            "</title><script>alert(1)</script>\"'\u{1b}&",
+        );
+        assert_eq!(page.matches("</script").count(), 3);
+        assert!(page.contains("id=\"report-words\">[\"\\u003c/script>\\u003c!--\"]</script>"));
         let (head, _) = page.split_once("<style>").unwrap();
         assert_eq!(head.matches("</title").count(), 1);
         assert!(
@@ -174,7 +187,7 @@ mod tests {
     #[test]
     fn a_large_recording_is_in_pieces() {
         let profile: Vec<u8> = (0..2 * PIECE + 5).map(|at| (at % 251) as u8).collect();
-        let page = single_file(&profile, "");
+        let page = single_file(&profile, "null", "");
         let pieces: Vec<u8> = page
             .split("class=\"recording\">")
             .skip(1)
@@ -186,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_policy_allows_this_script_and_this_style_alone() {
-        let page = single_file(b"", "");
+        let page = single_file(b"", "null", "");
         let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
         let (policy, _) = policy.split_once('"').unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");

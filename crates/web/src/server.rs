@@ -132,6 +132,10 @@ impl Shared {
             ["recording", id] if is_id(id) => answer_with(self.library.recording(id), |bytes| {
                 Response::new(200, "application/octet-stream", bytes)
             }),
+            ["recording", id, "said.json"] if is_id(id) => {
+                answer_with(self.library.said(id), json_answer)
+            }
+            ["compared", before, now] if is_id(before) => self.compared(before, now),
             ["recording", id, "source", row] if is_id(id) => self.source(id, row),
             _ => nothing_here(),
         }
@@ -144,8 +148,15 @@ impl Shared {
 
     fn list(&self) -> Response {
         match serde_json::to_vec(&self.library.list()) {
-            Ok(json) => Response::new(200, "application/json", json.into()),
+            Ok(json) => json_answer(json.into()),
             Err(error) => Response::sentence(422, &error.to_string()),
+        }
+    }
+
+    fn compared(&self, before: &str, now: &str) -> Response {
+        match now.strip_suffix(".json").filter(|now| is_id(now)) {
+            Some(now) => answer_with(self.library.compared(before, now), json_answer),
+            None => nothing_here(),
         }
     }
 
@@ -156,6 +167,10 @@ impl Shared {
             Response::new(200, "text/plain; charset=utf-8", text.into_bytes().into())
         })
     }
+}
+
+fn json_answer(json: Arc<[u8]>) -> Response {
+    Response::new(200, "application/json", json)
 }
 
 /// An id is letters and digits, never a path.

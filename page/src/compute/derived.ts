@@ -143,17 +143,19 @@ export class Derived {
     // The lane with the same event, or its main one.
     const same = lanes.findIndex(({ name }, at) => at >= first && name === lanes[selection.lane]?.name);
     const lane = same < 0 ? first : same;
-    const threads = this.otherThreads(state, first);
+    const threads = this.otherThreads(state, lane);
     return { selection: { ...selection, lane, threads, range: null }, pieces: [[0, durationNs]] };
   }
 
   /** The threads of the other recording that do the same as those shown: two recordings share no thread. */
   private otherThreads(state: State, lane: number): Uint8Array | null {
     const { threads } = this.profile;
-    const now = this.shownThreads(state);
+    const isMain = state.threads === null;
+    // A recording of one thread shows all of it: that is its main loop.
+    const now = isMain ? busiestLoop(this.profile, this.threadWeights) : this.shownThreads(state);
     if (!now) return null;
     const roles = new Set(now.map((id) => threads[id]?.role));
-    const loop = state.threads === null ? busiestLoop(this.profile, weightsOfThreads(this.profile, lane)) : null;
+    const loop = isMain ? busiestLoop(this.profile, weightsOfThreads(this.profile, lane)) : null;
     return Uint8Array.from(threads, ({ role }, id) => Number(loop ? loop.includes(id) : roles.has(role)));
   }
 
@@ -258,8 +260,8 @@ export class Derived {
   }
 
   loops(state: State): Loops {
-    const { threads, lane } = this.selection(state);
-    return this.once("loops", keyOf(state, "lane", "threads"), () => loopsOf(this.profile, threads, lane));
+    const { threads } = this.selection(state);
+    return this.once("loops", keyOf(state, "threads"), () => loopsOf(this.profile.said, threads));
   }
 
   /** The rows of the busiest loop; null where that is all there is. */

@@ -1,7 +1,7 @@
 // Top lists: what took the time, by function, file, package, category, line, thread or process. `self` is the weight of
 // samples that ended there, `total` of samples that have it anywhere on the stack, once each. As crates/views does it.
 
-import { NONE, type Profile, samplesIn, UNKNOWN } from "../data/model.ts";
+import { APP, NONE, type Profile, samplesIn, UNKNOWN } from "../data/model.ts";
 import { forEachRow, type Selection, type StackSums } from "../select/selection.ts";
 import type { TopBy } from "../select/state.ts";
 import type { Things } from "./diff.ts";
@@ -181,26 +181,17 @@ function linesByTicks(profile: Profile, sums: StackSums): TopRow[] {
   return [...rows.values()];
 }
 
-/**
- * What each function or package caused: its own time and that of all it called, up to the next of the shown categories.
- */
-export function causedBy(
-  profile: Profile,
-  sums: StackSums,
-  shown: readonly number[],
-  by: "function" | "package",
-): Map<number, number> {
+/** What each function of the application caused: its own time and that of all it called, up to the next such function. */
+export function causedBy(profile: Profile, sums: StackSums): Map<number, number> {
   const { parent, category, function: functions } = profile.stacks;
   const nearest = new Int32Array(parent.length);
-  const isShown = Uint8Array.from({ length: 256 }, (_, byte) => Number(shown.includes(byte)));
   const caused = new Map<number, number>();
   for (let stack = 0; stack < parent.length; stack++) {
     const inherited = parent[stack] === NONE ? -1 : nearest[parent[stack]];
-    nearest[stack] = isShown[category[stack]] === 1 ? stack : inherited;
+    nearest[stack] = category[stack] === APP ? stack : inherited;
     if (sums.weight[stack] === 0 || nearest[stack] < 0) continue;
     const id = functions[nearest[stack]];
-    const key = by === "function" ? id : profile.functions.package[id];
-    if (key !== NONE) caused.set(key, (caused.get(key) ?? 0) + sums.weight[stack]);
+    caused.set(id, (caused.get(id) ?? 0) + sums.weight[stack]);
   }
   return caused;
 }

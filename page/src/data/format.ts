@@ -37,16 +37,9 @@ export interface Meta {
 }
 
 export interface Losses {
-  inlined?: { uncertain: number; unchecked: number };
-  lost?: number;
-  throttled?: number;
   cpu_ns?: number | null;
   hidden_kernel_ns?: number;
-  unnamed?: Record<string, number>;
-  frames?: number;
-  skipped?: number;
   damage?: string[];
-  notes?: string[];
 }
 
 /** An id that leads to no row. */

@@ -1,6 +1,7 @@
 // Where recordings come from: a single file has one, a server all of a folder. The page knows nothing else of either.
 
 import type { Profile } from "./model.ts";
+import type { Compared } from "./said.ts";
 
 /** A recording that can be opened. */
 export interface Listed {
@@ -16,6 +17,8 @@ export interface Library {
   /** What to show at once: one, or two to compare: before, after. */
   open: string[];
   load(id: string): Promise<Profile>;
+  /** What the report says of the second against the first; null where it cannot be had. */
+  compared(before: string, now: string): Promise<Compared | null>;
   /** The text of a row of a recording's sources; null where it cannot be had. */
   source(id: string, row: number): Promise<string | null>;
 }

@@ -1,6 +1,7 @@
 // What the columns mean: the profile as the views use it. Immutable; ids are rows of the tables.
 
-import { type Losses, type Meta, NONE, type Payload, required } from "./format.ts";
+import { type Meta, NONE, type Payload, required } from "./format.ts";
+import type { Said } from "./said.ts";
 
 export { NONE } from "./format.ts";
 
@@ -24,8 +25,6 @@ export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
 ];
 
 export const APP = 0;
-export const DEPENDENCY = 1;
-export const GC = 5;
 export const ADDON = 9;
 export const IDLE = 13;
 export const UNKNOWN = 14;
@@ -64,24 +63,14 @@ export interface Process {
   pid: number | null;
   name: string;
   container: string;
-  nodeVersion: string;
 }
 
-/** A long turn of an event loop, or many quick ones. */
-export interface Turn {
+/** A time in which the turns of a loop were watched. */
+export interface Watched {
   thread: number;
   start: number;
   end: number;
-  isLong: boolean;
-  /** What most of it was. */
-  spent: number;
 }
-
-/** It ran, or nothing is known; it was blocked in a call; it waited for a CPU. */
-export const [RAN, BLOCKED, STARVED] = [0, 1, 2];
-
-/** A time from here on is not known. */
-const UNKNOWN_NS = 2 ** 63;
 
 /** A recording to compare with, whose lanes and threads stand behind the profile's own from these rows on. */
 export interface Other {
@@ -95,14 +84,15 @@ export interface Other {
 
 export interface Profile {
   meta: Meta;
-  losses: Losses;
+  /** What the report says of it; null where the page was not told. */
+  said: Said | null;
   strings: string[];
   sources: string[];
   modules: string[];
   threads: Thread[];
   processes: Process[];
   lanes: Lane[];
-  turns: Turn[];
+  watched: Watched[];
   durationNs: number;
   /** Milliseconds since 1970; null where the recording does not know. */
   startMs: number | null;
@@ -124,7 +114,7 @@ export interface Profile {
   other: Other | null;
 }
 
-export function profileOf(origin: Payload): Profile {
+export function profileOf(origin: Payload, said: Said | null = null): Profile {
   const { header, columns } = origin;
   const text = (id: number) => (id === NONE ? "" : (header.strings[id] ?? ""));
   /** Columns of a table by their names. */
@@ -146,7 +136,7 @@ export function profileOf(origin: Payload): Profile {
   const { meta } = header;
   return {
     meta,
-    losses: meta.losses ?? {},
+    said,
     strings: header.strings,
     sources: header.sources.map((row) => text(row.path)),
     modules: header.modules.map((row) => text(row.name)),
@@ -155,10 +145,9 @@ export function profileOf(origin: Payload): Profile {
       pid: row.pid,
       name: text(row.name),
       container: text(row.container),
-      nodeVersion: text(row.node_version),
     })),
     lanes,
-    turns: turnsOf(origin),
+    watched: watchedOf(origin),
     durationNs: Math.max(meta.duration_ns ?? 0, ...lanes.map(lastTime)),
     startMs: meta.start_unix_ns ? Number(BigInt(meta.start_unix_ns) / 1000n) / 1000 : null,
     functions: table("functions", "name source line column module package"),
@@ -176,42 +165,16 @@ function lastTime({ time, timed }: Lane): number {
   return timed && time.length > 0 ? time[time.length - 1] + 1 : 0;
 }
 
-/** By the tables of loops and long turns; older recordings have markers alone. */
-function turnsOf(origin: Payload): Turn[] {
-  const quick = turnsIn(origin, "loops", "problem", NONE, () => false);
-  const long = turnsIn(origin, "long_turns", "kind", 0, () => true);
-  if (quick.length + long.length > 0) return [...quick, ...long];
-  const texts = origin.columns.get("markers.text") ?? [];
-  return turnsIn(origin, "markers", "kind", 0, (row) => texts[row] === NONE);
-}
-
-/** The rows of a table whose column `by` has this value. */
-function turnsIn(
-  { columns }: Payload,
-  table: string,
-  by: string,
-  value: number,
-  isLong: (row: number) => boolean,
-): Turn[] {
-  const column = (name: string) => columns.get(`${table}.${name}`) ?? [];
-  const [thread, start, end] = [column("thread"), column("start_ns"), column("end_ns")];
-  const [run, ready] = [column("run_ns"), column("ready_ns")];
-  const rows = [...column(by).keys()].filter((row) => column(by)[row] === value);
-  return rows.map((row) => ({
-    thread: thread[row],
-    start: start[row],
-    end: end[row],
-    isLong: isLong(row),
-    spent: spentOf(end[row] - start[row], run[row], ready[row]),
-  }));
-}
-
-/** What most of a turn was, by the time that it ran and that it waited for a CPU; neither has to be known. */
-function spentOf(lengthNs: number, runNs: number, readyNs: number): number {
-  const waited = readyNs < UNKNOWN_NS ? readyNs : 0;
-  const blocked = lengthNs - runNs - waited;
-  if (!(runNs < Math.max(waited, blocked))) return RAN;
-  return blocked > waited ? BLOCKED : STARVED;
+/** By the table of loops; older recordings have markers alone, with a text for many quick turns. */
+function watchedOf({ columns }: Payload): Watched[] {
+  const column = (name: string) => columns.get(name) ?? [];
+  const rows = (table: string, isIn: (row: number) => boolean) => {
+    const [thread, start, end] = ["thread", "start_ns", "end_ns"].map((name) => column(`${table}.${name}`));
+    return [...thread.keys()].filter(isIn).map((row) => ({ thread: thread[row], start: start[row], end: end[row] }));
+  };
+  const [problems, kinds, texts] = [column("loops.problem"), column("markers.kind"), column("markers.text")];
+  if (problems.length + column("long_turns.kind").length > 0) return rows("loops", (row) => problems[row] === NONE);
+  return rows("markers", (row) => kinds[row] === 0 && texts[row] !== NONE);
 }
 
 export function functionName(profile: Profile, id: number): string {

@@ -5,6 +5,7 @@ import { Derived } from "../compute/derived.ts";
 import { join } from "../data/join.ts";
 import type { Library, Listed } from "../data/library.ts";
 import type { Profile } from "../data/model.ts";
+import type { Compared } from "../data/said.ts";
 import type { Item } from "../select/selection.ts";
 import { fromHash, type State, toHash, type View } from "../select/state.ts";
 import { errorText, h } from "./dom.ts";
@@ -29,6 +30,8 @@ export class App {
   /** What is shown, with what it is compared with behind it. */
   profile: Profile;
   derived: Derived;
+  /** What the report says of this recording against the one that it is compared with. */
+  compared: Compared | null = null;
   /** Go to the next match (1) or the one before (-1). The flame graph sets it, the search field calls it. */
   step: (direction: number) => void = () => {};
   /** What is shown as an SVG picture. The flame graph sets it, the head calls it. */
@@ -84,8 +87,9 @@ export class App {
   private async compare(id: string | null): Promise<void> {
     if ((this.profile.other?.id ?? null) === id) return;
     try {
-      const profile = id === null ? this.own : await this.joinedWith(id);
+      const [profile, compared] = id === null ? [this.own, null] : await this.joinedWith(id);
       if (this.state.against !== id) return;
+      this.compared = compared;
       this.profile = profile;
       this.derived = new Derived(profile);
       this.show();
@@ -97,10 +101,11 @@ export class App {
     }
   }
 
-  private async joinedWith(id: string): Promise<Profile> {
+  private async joinedWith(id: string): Promise<[Profile, Compared | null]> {
     const found = this.others.find((other) => other.id === id);
-    if (!this.library || !found) throw new Error("it is not in the list");
-    return join(this.own, await this.library.load(id), id, found.name);
+    if (!this.library || !found || this.id === null) throw new Error("it is not in the list");
+    const [other, compared] = await Promise.all([this.library.load(id), this.library.compared(id, this.id)]);
+    return [join(this.own, other, id, found.name), compared];
   }
 
   get isDark(): boolean {

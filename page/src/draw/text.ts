@@ -11,6 +11,11 @@ export function shown(text: string): string {
   });
 }
 
+/** A sentence of the report, whose percent signs stay with their numbers. */
+export function sentence(text: string): string {
+  return shown(text).replaceAll(" %", "\u00a0%");
+}
+
 const GROUPED = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 export function thousands(number: number): string {
@@ -80,13 +85,7 @@ export function amount(weight: number, unit: string): string {
   return unit === "count" ? plural(weight, "sample") : thousands(weight);
 }
 
-/** `03:15:14`, or with the date where it is asked for. */
-export function clock(startMs: number, ns: number, withDate = false): string {
-  const iso = new Date(startMs + ns / 1e6).toISOString();
-  return withDate ? `${iso.slice(0, 10)} ${iso.slice(11, 19)}` : iso.slice(11, 19);
-}
-
-/** The end of a path tells most. */
-export function shortPlace(place: string, most: number): string {
-  return place.length <= most ? place : `…${place.slice(place.length - most + 1)}`;
+/** `03:15:14` */
+export function clock(startMs: number, ns: number): string {
+  return new Date(startMs + ns / 1e6).toISOString().slice(11, 19);
 }

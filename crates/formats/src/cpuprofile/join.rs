@@ -12,8 +12,8 @@ use std::io;
 use naming::quality::Quality;
 use profile::file::Growing;
 use profile::{
-    Builder, Cost, FrameId, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId, Thread,
-    ThreadId, Unit,
+    Builder, CALLS_LANE, Cost, FrameId, LaneInfo, Meta, Process, ProcessId, Role, Sample, StackId,
+    Thread, ThreadId, Unit,
 };
 
 use super::add::{self, NodeRows};
@@ -31,8 +31,6 @@ pub(super) const FORMAT: &str = "recorded by the inspector";
 const WAY_IN: &str = "inspector";
 const LANE: LaneInfo<'static> =
     LaneInfo { name: "cpu profile", unit: Unit::Ns, timed: true, counted: true };
-/// The lane of exact call counts.
-pub const CALLS: &str = "calls";
 
 /// A recording whose windows come one by one.
 pub struct Joiner {
@@ -225,8 +223,12 @@ impl Joiner {
         self.begin(self.met_ns);
         let builder = self.growing.rows();
         let thread = add_thread(builder, whose);
-        let lane =
-            builder.lane(LaneInfo { name: CALLS, unit: Unit::Event, timed: false, counted: false });
+        let lane = builder.lane(LaneInfo {
+            name: CALLS_LANE,
+            unit: Unit::Event,
+            timed: false,
+            counted: false,
+        });
         let seen = self.threads.entry(whose.clone()).or_default();
         let found = coverage::read(coverage, &seen.functions, text_of);
         builder.meta().losses.damage.extend(found.damage);

@@ -206,7 +206,7 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
                     object.next_value_seed(NumbersSeed(&mut raw.children, id_of, &raw.budget))?;
                 }
                 NodeKey::PositionTicks => {
-                    object.next_value_seed(TicksSeed(&mut raw.ticks, &raw.budget))?
+                    object.next_value_seed(TicksSeed(&mut raw.ticks, &raw.budget))?;
                 }
                 NodeKey::Other => {
                     object.next_value::<IgnoredAny>()?;

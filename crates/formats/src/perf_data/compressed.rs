@@ -68,7 +68,7 @@ impl Compressed {
             self.given += written as u64;
             result.map_err(|error| format!("zstd: {error}"))?;
             if self.given > FREE_BYTES.saturating_add(self.taken.saturating_mul(LARGEST_RATIO)) {
-                return Err("zstd: it swells beyond reason".to_owned());
+                return Err("zstd: it becomes larger than is plausible".to_owned());
             }
             if decoder.is_finished() && decoder.can_collect() == 0 {
                 self.decoder = None;

@@ -202,7 +202,7 @@ impl Reader {
             b'\n' => self.close(open, data),
             b'\r' if line == b"\r\n" => self.close(open, data),
             b'#' if data.comments.len() < MOST_COMMENTS => {
-                data.comments.push(line.trim_ascii_end().to_vec())
+                data.comments.push(line.trim_ascii_end().to_vec());
             }
             b'#' => {}
             b'\t' | b' ' if open.is_some() => self.read_chain_line(line, open, data),

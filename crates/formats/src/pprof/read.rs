@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
                     .meta()
                     .losses
                     .damage
-                    .push("its stacks swell beyond reason: the rest is left out".into());
+                    .push("its stacks take too much memory: the rest is left out".into());
                 None
             })?;
             let caller = stack;

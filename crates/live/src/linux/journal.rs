@@ -58,6 +58,9 @@ impl Journal {
 
     /// Writes records down, in the order in which they will be handed over, and up to where the rings were read.
     pub(super) fn add(&mut self, all: &[&[u8]], positions: &[u64]) -> io::Result<()> {
+        if all.is_empty() && self.positions == positions {
+            return Ok(());
+        }
         let mut bytes = Vec::new();
         for record in all {
             let (is_sample, _) = records(record).next().unwrap_or((false, record));
@@ -77,6 +80,9 @@ impl Journal {
 
     /// So many records were handed over: all of them.
     pub(super) fn forget(&mut self, taken: u64) -> io::Result<()> {
+        if (self.first, self.end) == (taken, BODY) {
+            return Ok(());
+        }
         (self.first, self.end) = (taken, BODY);
         self.write_head()
     }

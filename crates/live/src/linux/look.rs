@@ -275,7 +275,7 @@ fn sample(
                 wanted.remove(&tid);
                 let why = match (invisible(&tid), sampler.sees_kernel()) {
                     (true, false) => "in the kernel, which you may not sample",
-                    (true, true) => "no sample of it came",
+                    (true, true) => "it was not sampled",
                     (false, _) => "it got no CPU meanwhile",
                 };
                 send(&not_seen(tid, why))?;

@@ -12,8 +12,8 @@ use crate::message::Batch;
 
 /// So much is handed over at once, even if it was just done.
 const MOST_UNSENT: usize = 48 << 10;
-/// How long it may take otherwise.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// How long it may take otherwise. A reader tells of rounds without samples, too: its silence means something.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// After how many records a reader crashes, in a test.
 const PANIC_AFTER: &str = "NODESCOPE_TEST_PANIC_AFTER";
@@ -57,7 +57,7 @@ impl<'a> Outgoing<'a> {
             }
             Found::Script(script) => own::script(script, &mut self.batch.records),
             Found::Sample(sample) if sample.event == WAITS_EVENT => {
-                self.slept = Some(sample.chain.to_vec())
+                self.slept = Some(sample.chain.to_vec());
             }
             Found::Sample(sample) => {
                 let Some(id) = self.events.get(sample.event as usize) else { return };

@@ -12,9 +12,9 @@ use super::watchdog::Patience;
 use crate::job::Job;
 use crate::message::{Batch, Message, ReadOrder};
 
-/// It tells of every round, the empty ones, too.
+/// It tells something every 100 to 150 ms.
 const PATIENCE: Patience = Patience {
-    silence: Duration::from_millis(150),
+    silence: Duration::from_millis(250),
     standstill: Duration::from_millis(150),
     slow_disk: Duration::from_secs(2),
 };
@@ -45,7 +45,8 @@ impl Reader {
     pub(super) fn start(sampler: &Sampler, order: ReadOrder) -> io::Result<Self> {
         let (rings, events) = sampler.share()?;
         let events = events.split(',').filter_map(|event| event.parse().ok()).collect();
-        let order = Message::Read(ReadOrder { rings, events, ..order });
+        let pause_us = u32::try_from(sampler.longest_pause().as_micros()).unwrap_or(u32::MAX);
+        let order = Message::Read(ReadOrder { rings, events, pause_us, ..order });
         Ok(Self {
             program: Supervised::start(&Job::ReadNames, &order, PATIENCE)?,
             has_rings: false,

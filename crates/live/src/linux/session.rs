@@ -14,8 +14,10 @@ use super::beside::Beside;
 use super::chunks::Chunks;
 use super::names::Names;
 
-/// How long the rings are left alone when nothing happens.
-pub const LONGEST_ROUND: Duration = Duration::from_millis(50);
+/// How long the recorder sleeps when nothing happens: a wake costs more than what there is to do.
+pub const LONGEST_ROUND: Duration = Duration::from_millis(100);
+/// How long the rings are left alone when nothing happens: names are read while samples are fresh.
+pub(super) const LONGEST_READ: Duration = Duration::from_millis(50);
 /// How long they are left alone however much happens: the smallest ring of a deep stack lasts longer at 10,000
 /// samples a second.
 pub(super) const SHORTEST_ROUND: Duration = Duration::from_millis(8);
@@ -158,7 +160,12 @@ impl Session {
         if self.names.has_rings() {
             self.names.wait(most);
         } else {
-            self.sampler.wait(most)?;
+            let pause = self.sampler.longest_pause();
+            if pause < SHORTEST_ROUND {
+                self.sampler.wait(most)?;
+            } else {
+                sys::perf::wait(&[], most.min(pause))?;
+            }
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(self.began.elapsed()).min(left));
         }

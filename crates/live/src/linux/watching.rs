@@ -197,7 +197,7 @@ fn write(seen: Vec<Observation>) -> Watched {
                 out.extend(own::loop_watch(&watch));
             }
             Observation::Turn { pid, tid, turn } => {
-                out.extend(own::turn(&long_turn(pid, tid, &turn)))
+                out.extend(own::turn(&long_turn(pid, tid, &turn)));
             }
             Observation::Quick { pid, tid, start_ns, end_ns, turns } => {
                 let (kind, throttled_ns) = (TurnKind::Quick, None);

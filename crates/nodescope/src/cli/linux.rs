@@ -21,7 +21,7 @@ pub(crate) enum SystemCommand {
   perf        samples by perf_events; perf+names where JavaScript has names, too
   port 9229   the inspector listens on that port
   inspector   the inspector's port is closed, and SIGUSR1 would open it
-Why a way is closed stands below the table.")]
+Below the table, ps says why a way is closed.")]
 pub(crate) struct Ps {
     /// Print a JSON array instead of a table, with the reason for each way in that is closed
     #[arg(long)]

@@ -158,10 +158,12 @@ fn memory(limits: &Limits) -> Check {
     const WHAT: &str = "other processes";
     let scope = limits.ptrace_scope.unwrap_or(0);
     match scope {
-        0 => Check::good(WHAT, "your own processes may be looked into"),
+        0 => Check::good(WHAT, "you may read the memory of your own processes"),
         1 | 2 if limits.has(Capability::SysPtrace) => Check::good(
             WHAT,
-            format!("may be looked into (Yama's ptrace_scope is {scope}, but you have SYS_PTRACE)"),
+            format!(
+                "you may read their memory (Yama's ptrace_scope is {scope}, but you have SYS_PTRACE)"
+            ),
         ),
         _ => Check::bad(
             WHAT,
@@ -182,7 +184,7 @@ fn seccomp(limits: &Limits, can_sample: bool) -> Check {
         (true, true) => Check::good(WHAT, "a filter, which lets perf events through"),
         (true, false) => Check::bad(
             WHAT,
-            "a filter decides about our system calls",
+            "a filter restricts nodescope's system calls",
             "Most containers' filters forbid perf_event_open.",
             advice::let_through(limits),
         ),
@@ -206,7 +208,7 @@ fn capabilities(limits: &Limits) -> Check {
         return Check::bad(
             WHAT,
             format!("root, but without {missing}"),
-            "Root without PERFMON is as any user, and processes of other users are closed without SYS_PTRACE.",
+            "Without PERFMON, root may sample no more than any user; without SYS_PTRACE, it may not read processes of other users.",
             advice::let_through(limits),
         );
     }
@@ -236,7 +238,7 @@ fn users(limits: &Limits) -> Check {
     }
     Check::bad(
         WHAT,
-        "we are in one of our own",
+        "nodescope runs in one of its own",
         "Root and capabilities count only inside: other processes and the kernel stay closed.",
         "run nodescope outside of it (rootless containers: in a shell of the host)",
     )
@@ -245,21 +247,18 @@ fn users(limits: &Limits) -> Check {
 fn container(limits: &Limits) -> Check {
     const WHAT: &str = "container";
     let Some(inside) = limits.inside else {
-        return Check::good(WHAT, "we are in none: all processes of the machine can be seen");
+        return Check::good(WHAT, "none: nodescope sees all processes of the machine");
     };
     let name = match inside {
-        Inside::Docker => "Docker's",
-        Inside::Podman => "Podman's",
+        Inside::Docker => "a Docker",
+        Inside::Podman => "a Podman",
         Inside::Kubernetes => "a pod's",
         Inside::Other => "a",
     };
     let what = if inside == Inside::Other { "PID namespace" } else { "container" };
-    let seen = if limits.has_own_pids {
-        "its processes only are seen"
-    } else {
-        "the host's processes are seen"
-    };
-    Check::good(WHAT, format!("we are in {name} {what}: {seen}"))
+    let seen =
+        if limits.has_own_pids { "sees its processes only" } else { "sees the host's processes" };
+    Check::good(WHAT, format!("nodescope runs in {name} {what}, and {seen}"))
         .or_more("on the host: sudo nodescope ps shows all of them")
 }
 

@@ -121,7 +121,7 @@ fn surroundings(around: &Surroundings, (pid, inner_pid): (u32, u32), sudo: &str)
     match around.shares_users {
         Some(true) => checks.push(Check::good("its user namespace", "ours")),
         Some(false) => {
-            checks.push(Check::good("its user namespace", "another, as in rootless containers"))
+            checks.push(Check::good("its user namespace", "another, as in rootless containers"));
         }
         None => {}
     }

@@ -18,7 +18,8 @@ pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Fail
         return Err(not_here("nodescope records by perf events"));
     }
     let typed = arguments.target.as_deref().map(str::parse).transpose();
-    let typed = typed.map_err(|_| not_here("nodescope finds processes by their words"))?;
+    let typed =
+        typed.map_err(|_| not_here("nodescope finds processes by words of their command lines"))?;
     let pids: Vec<u32> = typed.into_iter().chain(arguments.pid.iter().copied()).collect();
     let Some(first) = pids.first() else { return Err(not_here("nodescope finds processes")) };
     let name = name_for("node", *first);

@@ -40,7 +40,7 @@ pub(super) fn say_written(profile: &Profile, out: &Path) {
     let lost = profile.meta().losses.lost;
     if lost > 0 && profile.meta().way_in == "inspector" {
         warn(&format!(
-            "V8 came too late for {}, because CPUs or V8 itself were busy; each sample counts until the next",
+            "V8 took {} too late, because CPUs or V8 itself were busy: the sample before each of them counts for the gap",
             plural(lost, "sample")
         ));
     } else if lost > 0 {

@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use profile::Profile;
 use symbols::Disk;
 use symbols::source_maps::{self, MapPlaces};
+use views::Compared;
 use web::{Library, Listed, Listing, Refusal};
 
 use super::folder::{self, Found, Opened, Stamp};
@@ -72,6 +73,8 @@ impl Ids {
 /// A recording as the page wants it.
 struct Converted {
     bytes: Arc<[u8]>,
+    /// What the report says of it, as JSON.
+    said: Arc<[u8]>,
     sources: Vec<SourceRow>,
 }
 
@@ -92,12 +95,16 @@ impl Converted {
             generated: profile.source_path(source.generated).map(str::to_owned),
             text: source.text.some().map(text),
         };
-        Ok(Self { bytes: bytes.into(), sources: profile.sources().iter().map(row).collect() })
+        Ok(Self {
+            bytes: bytes.into(),
+            said: json(&views::said(profile))?,
+            sources: profile.sources().iter().map(row).collect(),
+        })
     }
 
     fn size(&self) -> usize {
         let of_text = |row: &SourceRow| row.text.as_ref().map_or(0, String::len);
-        self.bytes.len() + self.sources.iter().map(of_text).sum::<usize>()
+        self.bytes.len() + self.said.len() + self.sources.iter().map(of_text).sum::<usize>()
     }
 }
 
@@ -172,7 +179,7 @@ impl Catalog {
         }
         let profile =
             input::read(file, &self.reading).map_err(|failure| explain_page(file, failure))?;
-        for sentence in input::warnings(&profile) {
+        for sentence in views::report::warnings(&profile) {
             warn(&format!("{}: {sentence}", file.display()));
         }
         let converted = Arc::new(Converted::new(&profile)?);
@@ -234,6 +241,21 @@ impl Catalog {
         }
     }
 
+    /// A recording, read again from what is kept of it.
+    fn profile(&self, id: &str) -> Result<Profile, Refusal> {
+        let bytes = Arc::clone(&self.converted(id)?.bytes);
+        profile::file::read(&bytes).map_err(|error| Refusal::Unreadable(error.to_string()))
+    }
+
+    /// What a recording is called in sentences.
+    fn name(&self, id: &str) -> String {
+        let found = self.listed().into_iter().find(|row| row.id == id);
+        found.map_or_else(String::new, |row| match row.folder.as_str() {
+            "" => row.name,
+            folder => format!("{folder}/{}", row.name),
+        })
+    }
+
     fn converted(&self, id: &str) -> Result<Arc<Converted>, Refusal> {
         let unknown =
             || Refusal::Unknown("there is no such recording, or it is not there any more".into());
@@ -268,6 +290,21 @@ impl Library for Catalog {
         Ok(Arc::clone(&self.converted(id)?.bytes))
     }
 
+    fn said(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
+        Ok(Arc::clone(&self.converted(id)?.said))
+    }
+
+    fn compared(&self, before: &str, now: &str) -> Result<Arc<[u8]>, Refusal> {
+        let (older, newer) = (self.profile(before)?, self.profile(now)?);
+        let name = self.name(before);
+        let compare = |which| views::compare(&older, &newer, &name, which);
+        let both = serde_json::json!({
+            "loops": compare(Compared::Loops),
+            "threads": compare(Compared::Threads),
+        });
+        json(&both).map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))
+    }
+
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal> {
         let converted = self.converted(id)?;
         let source = converted.sources.get(row);
@@ -289,6 +326,11 @@ impl Library for Catalog {
             ))
         })
     }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<Arc<[u8]>, Failure> {
+    let text = serde_json::to_vec(value).map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(text.into())
 }
 
 /// A page of ours is no recording, but people have it at hand.

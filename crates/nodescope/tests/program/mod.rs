@@ -55,7 +55,7 @@ pub fn fails(arguments: &[&str], status: i32, sentence: &str, hint: &str) {
     assert!(lines.len() <= 2, "{arguments:?}: one sentence and one hint: {said}");
     match lines.get(1) {
         Some(line) => {
-            assert!(line.starts_with("hint: ") && line.contains(hint), "{arguments:?}: {said}")
+            assert!(line.starts_with("hint: ") && line.contains(hint), "{arguments:?}: {said}");
         }
         None => assert_eq!(hint, "", "{arguments:?} has no hint: {said}"),
     }

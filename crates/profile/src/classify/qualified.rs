@@ -67,7 +67,7 @@ impl Qualified {
                 _ if depth > 0 => {}
                 b'>' | b',' if !self.ends_with("operator") => return, // a template's argument ends here
                 b'(' if symbol[position..].starts_with(ANONYMOUS) => {
-                    position += ANONYMOUS.len() - 1
+                    position += ANONYMOUS.len() - 1;
                 }
                 b'(' => return,
                 b' ' if self.ends_with("operator") => return,

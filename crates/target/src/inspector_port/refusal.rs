@@ -28,7 +28,9 @@ pub enum Refusal {
     #[error("process {0} belongs to another user and may not be signalled")]
     NotOurs(u32),
     /// The kernel has no way to name a process for certain.
-    #[error("process {pid} cannot be held on to, so a signal could reach another one: {error}")]
+    #[error(
+        "the system gives no handle of process {pid}, so a signal could reach another process: {error}"
+    )]
     NoHandle {
         /// The process.
         pid: u32,

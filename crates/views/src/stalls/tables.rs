@@ -27,7 +27,7 @@ pub(super) fn turns(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> 
                 turns.runs.push(SyncRun { thread, start_ns, end_ns, is_all, culprit });
             }
             TurnKind::Stopped => {
-                add_stop(profile, &mut turns.stops, Stop { thread, start_ns, end_ns })
+                add_stop(profile, &mut turns.stops, Stop { thread, start_ns, end_ns });
             }
         }
     }

@@ -30,7 +30,7 @@ export function barPart(app: App): Part {
     const isWrong = typeof matches === "string";
     search.setAttribute("aria-invalid", String(isWrong));
     const part = matchedShare(app.derived, app.state);
-    matched.textContent = isWrong ? "no pattern" : part === null ? "" : percent(part);
+    matched.textContent = isWrong ? "not a pattern" : part === null ? "" : percent(part);
     matched.title = isWrong ? matches : "Of what is shown, this part has a match on its stack";
   };
   return { element, render };

@@ -1,55 +1,40 @@
-// The first sentences of the report: they do not change with what is selected.
+// The report's sentences: they are about the whole recording, and do not change with what is selected.
 
-import { causedBy, hottest } from "../../compute/top.ts";
-import { ADDON, APP, DEPENDENCY, functionName, functionPlace, GC, type Profile } from "../../data/model.ts";
-import { keptStacks, type StackSums, sumStacks } from "../../select/selection.ts";
 import type { App, Part } from "../app.ts";
 import { button, h } from "../dom.ts";
-import { percent, share, shortPlace, shown } from "../text.ts";
-
-const LONGEST_PLACE = 48;
+import { sentence, shown } from "../text.ts";
 
 export function saidPart(app: App): Part {
-  const { profile } = app;
-  // On the CPU, of all threads.
-  const sums = sumStacks(profile, { lane: 0, range: null, threads: null, stacks: keptStacks(profile, [], []) });
-  const sentences = [
-    busySentence(profile, sums),
-    gcSentence(profile, sums),
-    functionSentence(app, sums),
-    packageSentence(profile, sums),
+  const { said } = app.profile;
+  const quality = (said?.sentences ?? []).flatMap(({ text, is_caution }) => (is_caution ? [] : [text]));
+  const spans = [
+    ...quality.map((text) => h("span", {}, ...linked(app, text))),
+    ...(said?.findings ?? []).map((texts) => findingOf(app, texts)),
+    ...(said?.closing ?? []).map((text) => h("span", {}, ...linked(app, text))),
   ];
-  const spans = sentences.map((sentence) => sentence && h("span", {}, sentence));
   const element = h("p", { class: "said quiet", id: "said" }, ...spans);
   return { element, render: () => {} };
 }
 
-function busySentence({ lanes, losses, durationNs }: Profile, sums: StackSums): string | null {
-  if (lanes[0]?.unit !== "ns" || !lanes[0].timed || durationNs <= 0) return null;
-  return `${((losses.cpu_ns ?? sums.total) / durationNs).toFixed(2)} cores busy`;
+/** A headline, and what to look at. */
+function findingOf(app: App, [headline = "", ...details]: string[]): HTMLElement {
+  const rest = details.flatMap((text) => [" ", ...linked(app, text)]);
+  return h("span", { class: "finding" }, h("b", {}, ...linked(app, headline)), ...rest);
 }
 
-function gcSentence({ stacks }: Profile, { weight, total }: StackSums): string | null {
-  const { category } = stacks;
-  const ofGc = category.reduce((sum, byte, stack) => sum + (byte === GC ? weight[stack] : 0), 0);
-  return ofGc > 0 ? `garbage collection took ${percent(share(ofGc, total))} of all CPU time` : null;
-}
-
-function functionSentence(app: App, sums: StackSums): HTMLElement | null {
-  const { profile } = app;
-  const most = hottest(causedBy(profile, sums, [APP], "function"));
-  if (!most) return null;
-  const [id, weight] = most;
-  const place = shortPlace(functionPlace(profile, id), LONGEST_PLACE);
-  const show = () => app.update({ view: "sandwich", function: id, threads: [] });
-  const open = button(shown(functionName(profile, id) || "(anonymous)"), "own", show, { class: "link" });
-  const part = percent(share(weight, sums.total));
-  return h("span", {}, "of your own code, ", open, ` ${shown(place)} caused most: ${part}`);
-}
-
-function packageSentence(profile: Profile, sums: StackSums): string | null {
-  const most = hottest(causedBy(profile, sums, [APP, DEPENDENCY, ADDON], "package"));
-  if (!most) return null;
-  const [id, weight] = most;
-  return `of the npm packages, ${shown(profile.strings[id])} caused most: ${percent(share(weight, sums.total))}`;
+/** A sentence in which the functions that it names can be opened. */
+function linked(app: App, text: string): (HTMLElement | string)[] {
+  const named = (app.profile.said?.mentions ?? [])
+    .map(({ words, function: id }) => ({ words, id, at: text.indexOf(words) }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => a.at - b.at || b.words.length - a.words.length);
+  const parts: (HTMLElement | string)[] = [];
+  let end = 0;
+  for (const { words, id, at } of named) {
+    if (at < end) continue;
+    const show = () => app.update({ view: "sandwich", function: id, threads: [] });
+    parts.push(sentence(text.slice(end, at)), button(shown(words), `said-${id}`, show, { class: "link" }));
+    end = at + words.length;
+  }
+  return [...parts, sentence(text.slice(end))];
 }

@@ -1,19 +1,17 @@
 // Under the heat map, the turns of the event loop; and beside the map, the longest of them in words.
 
-import { culprit, type Loops, type Stretch } from "../../compute/loops.ts";
-import { ADDON, functionWords } from "../../data/model.ts";
+import type { Loops } from "../../compute/loops.ts";
+import { ADDON } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { fontOf, themeColors } from "../canvas.ts";
 import { CATEGORY_COLORS, css, themed } from "../colors.ts";
 import { button, quiet, refill } from "../dom.ts";
-import { duration, plural, seconds, shown } from "../text.ts";
+import { plural, sentence } from "../text.ts";
 import { type Frame, STRIP } from "./frame.ts";
 
 const LONGEST_LIST = 10;
 /** A busy loop may be a healthy one: a few tell enough. */
 const BUSY_LIST = 3;
-/** By what most of a turn was: it ran, it was blocked in a call, it waited for a CPU. */
-const SPENT_WORDS = ["", ", waiting", ", waiting for a CPU"];
 
 /** Quick turns as a line, long ones as blocks whose height tells how long they took. */
 export function paintStrip(app: App, context: CanvasRenderingContext2D, frame: Frame, top: number): void {
@@ -32,13 +30,13 @@ export function paintStrip(app: App, context: CanvasRenderingContext2D, frame: F
   if (loops.isWatched) {
     const { threads } = app.derived.selection(app.state);
     context.fillStyle = color("--quiet");
-    for (const { thread, start, end, isLong } of app.profile.turns) {
-      if (isLong || (threads && !threads[thread])) continue;
+    for (const { thread, start, end } of app.profile.watched) {
+      if (threads && !threads[thread]) continue;
       context.fillRect(left + start * scale, top + STRIP - 3, Math.max(1, (end - start) * scale), 2);
     }
   }
   context.fillStyle = loops.isWatched ? css(themed(CATEGORY_COLORS[ADDON], app.isDark)) : color("--bar");
-  for (const { start, end } of loops.longest) {
+  for (const { start_ns: start, end_ns: end } of loops.longest) {
     const high = Math.min(STRIP - 1, 3 + 10 * Math.log10(Math.max(1, (end - start) / 50e6)));
     context.fillRect(left + start * scale, top + STRIP - 1 - high, Math.max(2, (end - start) * scale), high);
   }
@@ -48,14 +46,12 @@ export function paintStrip(app: App, context: CanvasRenderingContext2D, frame: F
 export function renderStalls(app: App, element: HTMLElement): void {
   const loops = app.derived.loops(app.state);
   const list = loops.longest.slice(0, loops.isWatched ? LONGEST_LIST : BUSY_LIST);
-  const key = `${loops.isWatched}|${list.map(({ start, thread }) => `${start}/${thread}`)}`;
+  const key = `${loops.isWatched}|${list.map(({ text, thread }) => `${text}/${thread}`)}`;
   if (element.dataset.shown === key) return;
   element.dataset.shown = key;
-  const buttons = list.map((stretch, index) => {
-    const { start, end, thread } = stretch;
-    const range = [Math.floor(start), Math.ceil(end)] as const;
-    const select = () => app.update({ range, threads: [thread], zoom: [] });
-    return button(stretchWords(app, stretch), `stall-${index}`, select, { class: "link" });
+  const buttons = list.map(({ start_ns, end_ns, thread, text }, index) => {
+    const select = () => app.update({ range: [start_ns, end_ns], threads: [thread], zoom: [] });
+    return button(sentence(text), `stall-${index}`, select, { class: "link" });
   });
   refill(element, quiet(loopWords(loops)), ...buttons);
 }
@@ -67,11 +63,4 @@ function loopWords({ isWatched, longest }: Loops): string {
   return isAny
     ? "turns were not counted; busy without a pause for at most"
     : "turns of the event loop were not counted";
-}
-
-function stretchWords({ profile, derived, state }: App, stretch: Stretch): string {
-  const { start, end, spent } = stretch;
-  const id = culprit(profile, stretch, derived.lane(state));
-  const where = id < 0 ? "" : ` in ${shown(functionWords(profile, id))}`;
-  return `${duration(end - start)} at ${seconds(start)} s${SPENT_WORDS[spent]}${where}`;
 }

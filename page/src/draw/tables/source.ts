@@ -2,7 +2,7 @@
 
 import { linesOf, type SourceLine } from "../../compute/source-lines.ts";
 import { causedBy, hottest } from "../../compute/top.ts";
-import { APP, NONE } from "../../data/model.ts";
+import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h, quiet, refill } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
@@ -55,7 +55,7 @@ class SourceView {
     const { rows, areFunctions } = app.derived.lines(app.state, row);
     const lines = linesOf(rows, text, line);
     const words = areFunctions
-      ? "This recording knows no lines: functions, where they start"
+      ? "This recording has no lines: functions, at the lines where they start"
       : wordsOf(app, row, lines, total);
     refill(this.said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
     const note = text === null && h("div", { class: "note" }, whyNoText(app));
@@ -85,14 +85,14 @@ class SourceView {
 
 /** Where none was chosen: that of the application's function that caused most. */
 function chosenSource({ profile, derived, state }: App): readonly [number, number] | null {
-  const [most] = hottest(causedBy(profile, derived.sums(state), [APP], "function")) ?? [NONE];
+  const [most] = hottest(causedBy(profile, derived.sums(state))) ?? [NONE];
   const source = state.source ?? sourceOf(profile, most);
   return source && source[0] < profile.sources.length ? source : null;
 }
 
 function whyNoText({ library }: App): string {
   return library
-    ? "The text of this source cannot be had: the recording does not hold it, and it is not on this machine."
+    ? "The text of this source is not available: the recording does not hold it, and it is not on this machine."
     : "This file carries no source text: export with --with-source.";
 }
 

@@ -2,10 +2,11 @@
 
 import type { Change } from "../../compute/diff.ts";
 import { functionWords } from "../../data/model.ts";
+import type { Comparison } from "../../data/said.ts";
 import type { Range } from "../../select/selection.ts";
 import type { App } from "../app.ts";
 import { button, h, picker, quiet, refill } from "../dom.ts";
-import { duration, percent, points, shown } from "../text.ts";
+import { duration, percent, points, sentence, shown } from "../text.ts";
 import { rangeText } from "../words.ts";
 
 const MOST_CHANGES = 3;
@@ -47,11 +48,23 @@ function baseText(base: Range | "rest" | null): string {
 
 function recordingName({ library }: App, id: string): string {
   const found = library?.recordings.find((other) => other.id === id);
-  return found ? shown(found.folder ? `${found.folder}/${found.name}` : found.name) : "a recording that is not here";
+  return found
+    ? shown(found.folder ? `${found.folder}/${found.name}` : found.name)
+    : "a recording that is not in the list";
 }
 
 /** What is compared with what, and what changed most. */
 export function renderCompared(app: App, line: HTMLElement): void {
+  const told = toldOf(app);
+  if (told) {
+    line.classList.remove("hidden");
+    const words = told.changes.slice(0, MOST_CHANGES).map(({ function: id, name, verdict, text }, at) => {
+      const open = changedButton(app, name, id, verdict === "gone", at);
+      return h("span", {}, open, ` ${sentence(text)}`);
+    });
+    refill(line, quiet(sentence(told.text)), ...words);
+    return;
+  }
   const top = app.derived.topChanges(app.state, "function");
   line.classList.toggle("hidden", !top);
   if (!top) {
@@ -65,6 +78,14 @@ export function renderCompared(app: App, line: HTMLElement): void {
   const words = changes.slice(0, MOST_CHANGES).map(({ change, id }, at) => changeOf(app, change, id, at));
   const intro = `Self time as shares: ${nowText(app)} against ${beforeText(app)}; ${mostText(changes[0]?.change)}`;
   refill(line, quiet(intro), ...words);
+}
+
+/** What the report says, where nothing narrows the comparison of two recordings. */
+function toldOf({ state, profile, compared }: App): Comparison | null {
+  const { against, range, categories, focus, hidden, threads, lane } = state;
+  const isWhole = !range && categories.length + focus.length + hidden.length + (threads ?? []).length + lane === 0;
+  if (!compared || !isWhole || against === null || profile.other?.id !== against) return null;
+  return threads === null ? compared.loops : compared.threads;
 }
 
 function sizeOf({ before, now }: Change): number {
@@ -96,11 +117,15 @@ function mostText(largest: Change | undefined): string {
 }
 
 function changeOf(app: App, { verdict, before, now }: Change, id: number, at: number): HTMLElement {
-  const show = () => app.update({ view: "sandwich", function: id, isBefore: verdict === "gone" });
-  const open = button(shown(functionWords(app.profile, id)), `changed-${at}`, show, { class: "link" });
+  const open = changedButton(app, functionWords(app.profile, id), id, verdict === "gone", at);
   const isOneSided = verdict === "new" || verdict === "gone";
   const size = isOneSided
     ? `${verdict}, ${percent(verdict === "new" ? now : before)}`
     : `${points(now - before)} points, ${percent(before)} → ${percent(now)}`;
   return h("span", {}, open, ` ${size}`);
+}
+
+function changedButton(app: App, name: string, id: number, isGone: boolean, at: number): HTMLElement {
+  const show = () => app.update({ view: "sandwich", function: id, isBefore: isGone });
+  return button(shown(name), `changed-${at}`, show, { class: "link" });
 }

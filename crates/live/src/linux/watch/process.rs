@@ -59,6 +59,7 @@ pub(super) struct Context<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pace {
     Steady,
+    Uncounted,
     Turning,
     Starting,
 }
@@ -116,6 +117,14 @@ struct Candidate {
     is_done: bool,
 }
 
+/// What the last look at a loop has read, and when.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    time_ns: u64,
+    state: LoopState,
+    scheduled: Scheduled,
+}
+
 /// A loop that is watched.
 #[derive(Debug)]
 struct LoopThread {
@@ -124,7 +133,7 @@ struct LoopThread {
     files: ThreadFiles,
     turns: Turns,
     waits: Waits,
-    before: Option<(LoopState, Scheduled)>,
+    before: Option<Before>,
     is_asleep: bool,
     stack_end: Option<u64>,
     next_told_ns: u64,
@@ -250,7 +259,15 @@ impl Process {
                 one.turns.going_on().map_or(0, |(start_ns, _)| now_ns.saturating_sub(start_ns));
             (QUICK_NS..LASTING_NS).contains(&length_ns)
         };
-        if self.loops.iter().any(is_turning) { Pace::Turning } else { Pace::Steady }
+        let is_uncounted =
+            |one: &LoopThread| one.before.is_some_and(|before| before.state.count.is_none());
+        if self.loops.iter().any(is_turning) {
+            Pace::Turning
+        } else if self.loops.iter().any(is_uncounted) {
+            Pace::Uncounted
+        } else {
+            Pace::Steady
+        }
     }
 
     /// Looks for the main loop, as long as that is open; whether the process is there.
@@ -284,7 +301,7 @@ impl Process {
         if let Main::Wanted(Some((pointer, layout))) = self.main {
             match self.main_loop(pointer, layout) {
                 _ if context.excluded.contains(&self.pid) => {
-                    self.tell_missed(now_ns, EXCLUDED, take)
+                    self.tell_missed(now_ns, EXCLUDED, take);
                 }
                 Ok(_) if *context.room == 0 => self.tell_missed(now_ns, TOO_MANY, take),
                 Ok(event_loop) => {
@@ -512,12 +529,12 @@ impl LoopThread {
         let (Some(state), Some(scheduled)) = (self.read(memory), self.files.scheduled()) else {
             return false;
         };
-        let Some(letter) = self.files.state() else { return false };
         let now_ns = sys::clock::monotonic_ns();
-        let has_run = self.before.is_none_or(|(_, before)| before.slices != scheduled.slices);
+        let Some(letter) = self.letter(&scheduled, now_ns) else { return false };
+        let has_run = self.before.is_none_or(|before| before.scheduled.slices != scheduled.slices);
         let is_stopped =
             matches!(letter, 'T' | 't') || !has_run && letter != 'R' && groups.is_frozen();
-        self.before = Some((state, scheduled));
+        self.before = Some(Before { time_ns: now_ns, state, scheduled });
         self.is_asleep = matches!(letter, 'S' | 'D') && !is_stopped;
         self.turns.look(Look {
             now_ns,
@@ -533,9 +550,19 @@ impl LoopThread {
         true
     }
 
+    /// The kernel's letter for the thread. One that has run for most of the time since the last look is not asked for
+    /// it, which is a third of what a look costs.
+    fn letter(&self, scheduled: &Scheduled, now_ns: u64) -> Option<char> {
+        let runs = self.before.is_some_and(|before| {
+            let run_ns = scheduled.run_ns.saturating_sub(before.scheduled.run_ns);
+            run_ns > now_ns.saturating_sub(before.time_ns) / 2
+        });
+        if runs { Some('R') } else { self.files.state() }
+    }
+
     /// The loop's state. Right after a poll its length may not be added yet: then it is read again.
     fn read(&self, memory: &dyn Memory) -> Option<LoopState> {
-        let before = self.before.map(|(state, _)| state);
+        let before = self.before.map(|before| before.state);
         let mut state = self.event_loop.look(memory).ok()?;
         for _ in 1..MOST_READS {
             let is_half = before.is_some_and(|before| {

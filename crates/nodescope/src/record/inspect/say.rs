@@ -82,7 +82,7 @@ pub(super) fn failure(error: &Error) -> Failure {
         Error::Process { pid, error } => in_process(*pid, error),
         Error::Address { address, error } => at_address(address, error),
         Error::ProfilesItself { pid } => Failure::failed(format!(
-            "process {pid} profiles itself (--cpu-prof, or NODE_V8_COVERAGE): Node would write all that we ask for into its log"
+            "process {pid} profiles itself (--cpu-prof, or NODE_V8_COVERAGE): Node would write all that nodescope asks for into its log"
         ))
         .hint("--via perf, or --force"),
         Error::Chunk(error) => Failure::failed(error.to_string()),

@@ -88,7 +88,9 @@ fn explain_event(error: &EventError) -> Failure {
                 known.join(", ")
             )
         }
-        EventError::NoTracing(..) => "trace events are root's: run nodescope with sudo".into(),
+        EventError::NoTracing(..) => {
+            "only root may record trace events: run nodescope with sudo".into()
+        }
     };
     Failure::usage(error.to_string()).hint(hint)
 }

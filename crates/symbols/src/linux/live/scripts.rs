@@ -52,6 +52,13 @@ pub(super) struct Process<'a> {
     pub(super) root: Option<&'a Path>,
 }
 
+/// What V8 has of a script.
+#[derive(PartialEq, Eq)]
+struct Compiled {
+    map_url: Option<String>,
+    text: String,
+}
+
 /// What a transpiler made of a file.
 pub(super) struct Transpiled {
     name: String,
@@ -120,29 +127,45 @@ impl Scripts {
         process: &mut Process<'_>,
         script: &SeenScript,
     ) -> Result<Option<Transpiled>, Reason> {
-        let Process { reader, memory, files, root } = process;
-        let url = reader.map_url(*memory, script, MOST_CHARACTERS)?;
-        let is_inline = url.as_ref().is_some_and(|url| url.starts_with("data:"));
         let Some(path) = script_path(&script.name) else { return Ok(None) };
-        if !is_inline && !is_transpiled_name(&path) {
-            return Ok(None);
-        }
-        let text = reader.script_text(*memory, script, MOST_CHARACTERS)?;
-        self.read = self.read.saturating_add(text.characters);
-        let on_disk = read_file(*files, *root, &path);
-        let is_same = on_disk.is_some_and(|file| match url {
-            Some(_) => file == text.text,
-            None => has_same_lines(&file, &text.text),
+        let Some(compiled) = self.compiled(process, script, &path)? else { return Ok(None) };
+        let on_disk = read_file(process.files, process.root, &path);
+        let is_same = on_disk.is_some_and(|file| match compiled.map_url {
+            Some(_) => file == compiled.text,
+            None => has_same_lines(&file, &compiled.text),
         });
         if is_same {
             return Ok(None);
         }
-        let (name, map_url) = (script.name.to_string(), url.unwrap_or_default());
-        let mut text = text.text;
+        // Strings move while they are read: what is not the file's is only believed when it is read twice.
+        process.reader.begin_batch();
+        if self.compiled(process, script, &path)?.as_ref() != Some(&compiled) {
+            return Err(Reason::Mismatch);
+        }
+        let Compiled { map_url, mut text } = compiled;
+        let (name, map_url) = (script.name.to_string(), map_url.unwrap_or_default());
         if let Some(at) = text.rfind(&map_url).filter(|_| !map_url.is_empty()) {
             text.replace_range(at..at + map_url.len(), "");
         }
         Ok(Some(Transpiled { name, map_url, text }))
+    }
+
+    /// What V8 has of a script that may have been transpiled.
+    fn compiled(
+        &mut self,
+        process: &mut Process<'_>,
+        script: &SeenScript,
+        path: &str,
+    ) -> Result<Option<Compiled>, Reason> {
+        let Process { reader, memory, .. } = process;
+        let map_url = reader.map_url(*memory, script, MOST_CHARACTERS)?;
+        let is_inline = map_url.as_ref().is_some_and(|url| url.starts_with("data:"));
+        if !is_inline && !is_transpiled_name(path) {
+            return Ok(None);
+        }
+        let text = reader.script_text(*memory, script, MOST_CHARACTERS)?;
+        self.read = self.read.saturating_add(text.characters);
+        Ok(Some(Compiled { map_url, text: text.text }))
     }
 }
 

@@ -63,7 +63,7 @@ impl SignalTree {
         });
         match receive.recv_timeout(PATIENCE) {
             Ok(found) => found.map_err(|error| format!("its memory cannot be read: {error}")),
-            Err(_) => Err("its memory makes every reader wait".to_owned()),
+            Err(_) => Err("its memory blocks every reader".to_owned()),
         }
     }
 }
@@ -92,7 +92,7 @@ fn listens(pid: u32, root: u64) -> io::Result<bool> {
             memory.error.take().unwrap_or_else(|| io::ErrorKind::NotFound.into())
         }
         SignalFault::NoListener => io::Error::other("what should be a listener is something else"),
-        SignalFault::Endless => io::Error::other("its listeners have no end"),
+        SignalFault::Endless => io::Error::other("its list of listeners does not end"),
     })
 }
 

@@ -4,15 +4,15 @@
 mod closing;
 mod stalls;
 
-use profile::{Category, FunctionId, Profile, Role, ThreadId};
-use serde::Serialize;
-use views::{
+use crate::text::{about, fit_end, fit_start, rough_percent};
+use crate::{
     CpuLimit, CpuWait, EventLoop, FEW_SAMPLES, Finding, Findings, Found, LoopGc, Selection, TopKey,
 };
+use profile::{Category, FunctionId, Profile, Role, ThreadId};
+use serde::Serialize;
 
 use super::loops::{PlaceRow, place, seconds};
-use super::{FunctionRow, caused};
-use crate::text::{about, fit_end, fit_start, rough_percent};
+use super::{FunctionRow, Mention, caused};
 
 /// The columns that a function and its place may take in a sentence.
 const LONGEST_NAME: usize = 80;
@@ -21,20 +21,22 @@ pub(super) use closing::{closing, loop_notes, most_cpu};
 
 /// Something that stands out.
 #[derive(Debug, Serialize)]
-pub(crate) struct FindingRow {
+pub struct FindingRow {
     /// stalls, cpu-limit, cpu-wait, gc or busy-loop.
-    pub(crate) kind: &'static str,
-    pub(crate) lost_s: f64,
+    pub kind: &'static str,
+    /// The time that was lost.
+    pub lost_s: f64,
     /// How often, of stalls.
-    pub(crate) count: Option<usize>,
+    pub count: Option<usize>,
+    /// The function that caused it.
     #[serde(flatten)]
-    pub(crate) place: Option<PlaceRow>,
+    pub place: Option<PlaceRow>,
     /// What the stalls waited for.
-    pub(crate) waited_for: Option<String>,
+    pub waited_for: Option<String>,
     /// Whether it has fewer samples than a share needs.
-    pub(crate) too_few_samples: bool,
+    pub too_few_samples: bool,
     /// A headline, and what to look at.
-    pub(crate) text: Vec<String>,
+    pub text: Vec<String>,
 }
 
 /// What the words need beside the finding.
@@ -54,6 +56,21 @@ pub(super) fn rows(telling: &Telling<'_>) -> Vec<FindingRow> {
     telling.findings.list.iter().map(|found| telling.row(found)).collect()
 }
 
+/// The functions that sentences may name: those with the most time, and those of stalls with their callers.
+pub(super) fn mentions(telling: &Telling<'_>) -> Vec<Mention> {
+    let of_stalls = telling.findings.list.iter().flat_map(|found| match &found.finding {
+        Finding::Stalls(group) => vec![group.function, group.entry],
+        _ => Vec::new(),
+    });
+    let own = telling.own.iter().take(LARGEST_USERS).map(|row| row.id);
+    let mention =
+        |function: FunctionId| Some(Mention { words: telling.named(function)?, function });
+    own.chain(of_stalls).filter_map(mention).collect()
+}
+
+/// So many functions are named as the largest users.
+const LARGEST_USERS: usize = 3;
+
 impl Telling<'_> {
     fn row(&self, found: &Found) -> FindingRow {
         let mut row = FindingRow {
@@ -70,7 +87,7 @@ impl Telling<'_> {
                 (row.kind, row.text) = ("cpu-limit", self.cpu_limit(limit, found.lost_ns));
             }
             Finding::CpuWait(wait) => {
-                (row.kind, row.text) = ("cpu-wait", self.cpu_wait(wait, found.lost_ns))
+                (row.kind, row.text) = ("cpu-wait", self.cpu_wait(wait, found.lost_ns));
             }
             Finding::Gc(gc) => (row.kind, row.text) = ("gc", self.gc(gc)),
             Finding::Busy(busy) => (row.kind, row.text) = ("busy-loop", self.busy(busy)),
@@ -79,7 +96,7 @@ impl Telling<'_> {
                 row.count = Some(group.count);
                 row.place = place(self.profile, group.function);
                 row.waited_for =
-                    group.wait.as_ref().map(views::Wait::text).filter(|text| !text.is_empty());
+                    group.wait.as_ref().map(crate::Wait::text).filter(|text| !text.is_empty());
                 row.too_few_samples = group.of_samples < FEW_SAMPLES;
             }
         }
@@ -188,19 +205,19 @@ impl Telling<'_> {
     fn allocator(&self, gc: &LoopGc) -> Option<String> {
         let (categories, threads) = (Some(vec![Category::Gc]), Some(vec![gc.thread]));
         let selection = Selection { categories, threads, search: None, ..self.selection.clone() };
-        let weights = views::weigh(self.profile, &selection);
+        let weights = crate::weigh(self.profile, &selection);
         let caused =
-            caused(self.profile, &weights, &selection, &[Category::App], views::TopBy::Function);
+            caused(self.profile, &weights, &selection, &[Category::App], crate::TopBy::Function);
         let most =
             caused.into_iter().max_by_key(|(key, weight)| (*weight, std::cmp::Reverse(*key)));
         let (TopKey::Function(function), weight) = most? else { return None };
-        let share = rough_percent(views::share(weight, weights.total), weights.samples);
+        let share = rough_percent(crate::share(weight, weights.total), weights.samples);
         Some(format!("{} allocated during {share} of it.", self.named(function)?))
             .filter(|_| weights.samples >= FEW_SAMPLES)
     }
 
     fn busy(&self, row: &EventLoop) -> Vec<String> {
-        let busy = 1.0 - views::share(row.polled_ns.unwrap_or(0), row.watched_ns.max(1));
+        let busy = 1.0 - crate::share(row.polled_ns.unwrap_or(0), row.watched_ns.max(1));
         let mut text = vec![format!(
             "{} was busy {:.0} % of the time, mostly with short turns: what arrives has to queue.",
             capital(&self.loop_name(row.thread)),
@@ -222,7 +239,7 @@ impl Telling<'_> {
                 rough_percent(row.times.caused_share.unwrap_or_default(), self.samples)
             )
         };
-        Some(self.own.iter().take(3).map(one).collect::<Vec<_>>().join(", "))
+        Some(self.own.iter().take(LARGEST_USERS).map(one).collect::<Vec<_>>().join(", "))
     }
 
     /// `deployStatus (server.js:2)`
@@ -234,7 +251,7 @@ impl Telling<'_> {
     /// A function and its place, from the folder of the process on.
     pub(super) fn place_words(&self, name: &str, file: Option<&str>, line: Option<u32>) -> String {
         let name = fit_start(name, LONGEST_NAME);
-        match super::terminal::place_of(file.map(|file| self.short(file)), line).as_str() {
+        match super::place_of(file.map(|file| self.short(file)), line).as_str() {
             "" => name,
             place => format!("{name} ({})", fit_end(place, LONGEST_PLACE)),
         }

@@ -2,26 +2,26 @@
 
 use profile::{Inlined, Profile};
 use serde::Serialize;
-use views::{Selection, selected_rows, share};
 
 use crate::text::percent;
+use crate::{Selection, selected_rows, share};
 
 /// Less is not worth a sentence.
 const LITTLE: f64 = 0.005;
 
 /// Shares of the busy samples of the whole recording, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(crate) struct InlinedRow {
+pub struct InlinedRow {
     /// Their function was found by its lines.
-    pub(crate) found: f64,
+    pub found: f64,
     /// They count as the caller's, and may be of a function that it calls.
-    pub(crate) uncertain: f64,
+    pub uncertain: f64,
     /// The same, because the script's text is not known.
-    pub(crate) unchecked: f64,
+    pub unchecked: f64,
 }
 
 /// What the recording says of it.
-pub(crate) fn row(profile: &Profile) -> InlinedRow {
+pub fn row(profile: &Profile) -> InlinedRow {
     let Inlined { found, uncertain, unchecked } = profile.meta().losses.inlined;
     let busy = Selection { busy_only: true, ..Selection::default() };
     let busy = selected_rows(profile, &busy).count() as u64;

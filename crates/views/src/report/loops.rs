@@ -2,104 +2,151 @@
 
 use profile::{FunctionId, Profile, ThreadId};
 use serde::Serialize;
-use views::{EventLoop, HostTimes, Stall, Stop, SyncRun};
 
 use super::file_of;
+use crate::{EventLoop, HostTimes, Stall, Stop, SyncRun};
 
 /// An event loop, watched or not.
 #[derive(Debug, Serialize)]
-pub(crate) struct LoopRow {
+pub struct LoopRow {
+    /// The thread.
     #[serde(flatten)]
-    pub(crate) whose: Whose,
-    pub(crate) watched: bool,
+    pub whose: Whose,
+    /// Whether its turns were watched.
+    pub watched: bool,
     /// For how long its turns were watched.
-    pub(crate) watched_s: f64,
+    pub watched_s: f64,
     /// The part of that in which it was free to take work: it waited in its own poll.
-    pub(crate) free: Option<f64>,
+    pub free: Option<f64>,
     /// Why it was not watched.
-    pub(crate) problem: Option<String>,
+    pub problem: Option<String>,
 }
 
 /// The thread of a loop.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Whose {
-    pub(crate) pid: Option<u32>,
-    pub(crate) tid: Option<u32>,
-    pub(crate) thread: String,
+pub struct Whose {
+    /// Its process id.
+    pub pid: Option<u32>,
+    /// The thread id.
+    pub tid: Option<u32>,
+    /// The thread's name.
+    pub thread: String,
 }
 
 /// A function and where it is.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct PlaceRow {
-    pub(crate) function: String,
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<u32>,
+pub struct PlaceRow {
+    /// The function.
+    pub function: String,
+    /// The script or binary.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u32>,
 }
 
 /// One long turn of an event loop.
 #[derive(Debug, Serialize)]
-pub(crate) struct StallRow {
-    pub(crate) start_s: f64,
-    pub(crate) end_s: f64,
-    pub(crate) duration_s: f64,
+pub struct StallRow {
+    /// When it began.
+    pub start_s: f64,
+    /// When it ended.
+    pub end_s: f64,
+    /// How long it took.
+    pub duration_s: f64,
+    /// The thread.
     #[serde(flatten)]
-    pub(crate) whose: Whose,
+    pub whose: Whose,
     /// What most of it was: ran, gc, blocked, throttled, cpu-wait or unknown.
-    pub(crate) kind: &'static str,
-    pub(crate) run_s: Option<f64>,
+    pub kind: &'static str,
+    /// The time on a CPU.
+    pub run_s: Option<f64>,
     /// Waiting for a CPU.
-    pub(crate) ready_s: Option<f64>,
+    pub ready_s: Option<f64>,
     /// The part of that which the CPU limit caused.
-    pub(crate) throttled_s: Option<f64>,
-    pub(crate) blocked_s: Option<f64>,
+    pub throttled_s: Option<f64>,
+    /// The time blocked in a call.
+    pub blocked_s: Option<f64>,
     /// What it waited for, where it was mostly blocked.
-    pub(crate) waited_for: Option<String>,
+    pub waited_for: Option<String>,
     /// The function of the application that caused most of it, or else of a package.
-    pub(crate) function: Option<String>,
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<u32>,
+    pub function: Option<String>,
+    /// The script or binary.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u32>,
     /// The function at the root of most of its stacks, where that is another one.
-    pub(crate) entry: Option<PlaceRow>,
+    pub entry: Option<PlaceRow>,
     /// How much of it the function caused, from 0 to 1.
-    pub(crate) share: Option<f64>,
+    pub share: Option<f64>,
     /// The samples in it.
-    pub(crate) samples: u64,
+    pub samples: u64,
 }
 
 /// One synchronous run before a loop began.
 #[derive(Debug, Serialize)]
-pub(crate) struct RunRow {
-    pub(crate) start_s: f64,
-    pub(crate) duration_s: f64,
+pub struct RunRow {
+    /// When it began.
+    pub start_s: f64,
+    /// How long it took.
+    pub duration_s: f64,
+    /// The thread.
     #[serde(flatten)]
-    pub(crate) whose: Whose,
+    pub whose: Whose,
     /// Whether the loop never began.
-    pub(crate) whole: bool,
-    pub(crate) function: Option<String>,
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<u32>,
+    pub whole: bool,
+    /// The function.
+    pub function: Option<String>,
+    /// The script or binary.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u32>,
 }
 
 /// A time for which a process was stopped.
 #[derive(Debug, Serialize)]
-pub(crate) struct StopRow {
-    pub(crate) start_s: f64,
-    pub(crate) duration_s: f64,
-    pub(crate) pid: Option<u32>,
+pub struct StopRow {
+    /// When it began.
+    pub start_s: f64,
+    /// How long it took.
+    pub duration_s: f64,
+    /// Its process id.
+    pub pid: Option<u32>,
 }
 
 /// What the kernel counted for a process.
 #[derive(Debug, Serialize)]
-pub(crate) struct HostRow {
-    pub(crate) pid: Option<u32>,
-    pub(crate) run_s: f64,
+pub struct HostRow {
+    /// Its process id.
+    pub pid: Option<u32>,
+    /// The time on a CPU.
+    pub run_s: f64,
     /// All its threads together waited so long for a CPU.
-    pub(crate) ready_s: f64,
-    pub(crate) periods: Option<u64>,
-    pub(crate) throttled_periods: Option<u64>,
-    pub(crate) throttled_s: Option<f64>,
-    pub(crate) cpu_pressure_s: Option<f64>,
-    pub(crate) memory_pressure_s: Option<f64>,
+    pub ready_s: f64,
+    /// Periods of the CPU limit.
+    pub periods: Option<u64>,
+    /// Those that were throttled.
+    pub throttled_periods: Option<u64>,
+    /// For how long the limit held it back.
+    pub throttled_s: Option<f64>,
+    /// For how long some task waited for a CPU.
+    pub cpu_pressure_s: Option<f64>,
+    /// For how long some task waited for memory.
+    pub memory_pressure_s: Option<f64>,
+}
+
+impl StallRow {
+    /// What most of it was, in words; empty where that is not known.
+    pub fn mostly(&self) -> &str {
+        match (self.kind, &self.waited_for) {
+            ("ran", _) => "on the CPU",
+            ("gc", _) => "garbage collection",
+            ("blocked", Some(call)) => call,
+            ("blocked", None) => "blocked",
+            ("throttled", _) => "held back by the CPU limit",
+            ("cpu-wait", _) => "waiting for a CPU",
+            _ => "",
+        }
+    }
 }
 
 pub(super) fn seconds(ns: u64) -> f64 {
@@ -130,14 +177,14 @@ pub(super) fn loop_row(profile: &Profile, row: &EventLoop) -> LoopRow {
         free: row
             .polled_ns
             .filter(|_| row.watched_ns > 0)
-            .map(|ns| views::share(ns, row.watched_ns)),
+            .map(|ns| crate::share(ns, row.watched_ns)),
         problem: row.problem.some().map(|id| profile.text(id).to_owned()),
     }
 }
 
 pub(super) fn stall_row(profile: &Profile, stall: &Stall) -> StallRow {
     let spent =
-        |value: fn(&views::Spent) -> u64| stall.spent.as_ref().map(|spent| seconds(value(spent)));
+        |value: fn(&crate::Spent) -> u64| stall.spent.as_ref().map(|spent| seconds(value(spent)));
     let place_of = |id: Option<FunctionId>| id.and_then(|id| place(profile, id));
     let its = place_of(stall.culprit.map(|culprit| culprit.function));
     StallRow {
@@ -150,7 +197,7 @@ pub(super) fn stall_row(profile: &Profile, stall: &Stall) -> StallRow {
         ready_s: spent(|spent| spent.ready_ns),
         throttled_s: spent(|spent| spent.throttled_ns),
         blocked_s: spent(|spent| spent.blocked_ns),
-        waited_for: stall.wait.as_ref().map(views::Wait::text).filter(|text| !text.is_empty()),
+        waited_for: stall.wait.as_ref().map(crate::Wait::text).filter(|text| !text.is_empty()),
         file: its.as_ref().and_then(|place| place.file.clone()),
         line: its.as_ref().and_then(|place| place.line),
         function: its.map(|place| place.function),

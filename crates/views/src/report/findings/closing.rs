@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::{FEW_SAMPLES, SyncRun};
 use profile::StringId;
-use views::{FEW_SAMPLES, SyncRun};
 
 use super::Telling;
 use crate::report::{NamedRow, Times};
@@ -141,12 +141,12 @@ fn healthy(telling: &Telling<'_>) -> String {
 fn free(telling: &Telling<'_>) -> Option<f64> {
     let watched = telling.findings.turns.watched().filter(|row| row.watched_ns > 0);
     let free: Option<Vec<f64>> =
-        watched.map(|row| row.polled_ns.map(|ns| views::share(ns, row.watched_ns))).collect();
+        watched.map(|row| row.polled_ns.map(|ns| crate::share(ns, row.watched_ns))).collect();
     free?.into_iter().reduce(f64::min)
 }
 
 fn is_told(telling: &Telling<'_>) -> bool {
-    telling.findings.list.iter().any(|found| matches!(found.finding, views::Finding::Gc(_)))
+    telling.findings.list.iter().any(|found| matches!(found.finding, crate::Finding::Gc(_)))
 }
 
 /// Garbage collection by what the loop lost, and beside it what helper threads used.
@@ -157,7 +157,7 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
     }
     let share = |share| rough_percent(share, telling.samples);
     let is_little =
-        |row: &views::LoopGc| row.of_time.unwrap_or(row.of_cpu) < 0.01 && gc.helpers < 0.01;
+        |row: &crate::LoopGc| row.of_time.unwrap_or(row.of_cpu) < 0.01 && gc.helpers < 0.01;
     if gc.loops.first().is_some_and(is_little) {
         return None;
     }

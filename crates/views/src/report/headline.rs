@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use profile::{ProcessId, Profile};
-use views::{Selection, Weights};
 
 use crate::identity::{self, ProcessRow};
-use crate::text::{duration, utc_time};
+use crate::text::{length, utc_time};
+use crate::{Selection, Weights};
 
 /// `deploy-api · pid 4140 · Node 24.11.1 · container web-3 · limit 0.3 CPU · 30.0 s from 03:15:02 UTC`
-pub(super) fn line(profile: &Profile, selection: &Selection, weights: &Weights) -> String {
+pub(super) fn parts(profile: &Profile, selection: &Selection, weights: &Weights) -> Vec<String> {
     let meta = profile.meta();
     let shown = shown(profile, weights);
     let processes: Vec<ProcessRow> = shown.iter().map(|id| identity::row(profile, *id)).collect();
@@ -39,7 +39,7 @@ pub(super) fn line(profile: &Profile, selection: &Selection, weights: &Weights) 
     );
     parts.extend(common(&|row| row.cpu_limit.map(|cpus| format!("limit {cpus} CPU"))));
     parts.extend(when(profile, selection, weights));
-    parts.join(" · ")
+    parts
 }
 
 /// The processes that were sampled, or whose loops were watched, without those that only started others. Of a recording
@@ -58,7 +58,7 @@ fn shown(profile: &Profile, weights: &Weights) -> Vec<ProcessId> {
 /// `30.0 s from 03:15:02 UTC`
 fn when(profile: &Profile, selection: &Selection, weights: &Weights) -> Option<String> {
     let is_timed = weights.lane.is_some_and(|lane| profile.lane(lane).timed);
-    let length = duration(views::selected_duration_ns(profile, selection));
+    let length = length(crate::selected_duration_ns(profile, selection));
     let first_ns = selection.range_ns.as_ref().map_or(0, |range| range.start);
     let start_ns: Option<u64> =
         profile.meta().start_unix_ns.as_ref().and_then(|text| text.parse().ok());

@@ -6,29 +6,33 @@ use serde::Serialize;
 
 /// A process, as people know it.
 #[derive(Debug, Serialize)]
-pub(crate) struct ProcessRow {
-    pub(crate) pid: Option<u32>,
+pub struct ProcessRow {
+    /// Its process id.
+    pub pid: Option<u32>,
     /// The name of its main thread, or a better one.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// The name in its package.json, or pm2's.
-    pub(crate) app: Option<String>,
+    pub app: Option<String>,
     /// Its command line without the values of arguments.
-    pub(crate) command: Option<String>,
-    pub(crate) folder: Option<String>,
+    pub command: Option<String>,
+    /// Its working directory.
+    pub folder: Option<String>,
     /// The TCP ports that it listens on.
-    pub(crate) ports: Vec<u16>,
-    pub(crate) container: Option<String>,
-    pub(crate) node_version: Option<String>,
+    pub ports: Vec<u16>,
+    /// Its container or pod.
+    pub container: Option<String>,
+    /// The version of its Node.
+    pub node_version: Option<String>,
     /// The CPU limit, in CPUs.
-    pub(crate) cpu_limit: Option<f64>,
+    pub cpu_limit: Option<f64>,
     /// Whether it only started others, as npm does.
-    pub(crate) is_launcher: bool,
+    pub is_launcher: bool,
     /// Its samples in the main lane.
-    pub(crate) samples: u64,
+    pub samples: u64,
 }
 
 /// The processes of a recording: what it is about first, launchers last.
-pub(crate) fn processes(profile: &Profile) -> Vec<ProcessRow> {
+pub fn processes(profile: &Profile) -> Vec<ProcessRow> {
     let mut samples = vec![0u64; profile.processes().len()];
     if let Some(lane) = profile.lanes().first() {
         for (row, thread) in lane.samples.thread.iter().enumerate() {
@@ -49,7 +53,7 @@ pub(crate) fn processes(profile: &Profile) -> Vec<ProcessRow> {
 }
 
 /// What is known of a process, but for its samples.
-pub(crate) fn row(profile: &Profile, id: ProcessId) -> ProcessRow {
+pub fn row(profile: &Profile, id: ProcessId) -> ProcessRow {
     let process = profile.process(id);
     let text = |id: StringId| id.some().map(|id| profile.text(id).to_owned());
     ProcessRow {
@@ -68,7 +72,7 @@ pub(crate) fn row(profile: &Profile, id: ProcessId) -> ProcessRow {
 }
 
 /// The processes that only started the others; none where there are no others.
-pub(crate) fn launchers(profile: &Profile) -> Vec<ProcessId> {
+pub fn launchers(profile: &Profile) -> Vec<ProcessId> {
     let is_other =
         |process: &Process| process.command.some().is_some() && !is_launching(profile, process);
     if !profile.processes().iter().any(is_other) {
@@ -84,7 +88,7 @@ fn is_launching(profile: &Profile, process: &Process) -> bool {
 }
 
 /// `shop · pid 4140`, or what else is known; `None` where nothing is.
-pub(crate) fn title(profile: &Profile) -> Option<String> {
+pub fn title(profile: &Profile) -> Option<String> {
     let first = processes(profile).into_iter().next();
     let named = first.and_then(|process| {
         let name = process.app.or(process.command)?;

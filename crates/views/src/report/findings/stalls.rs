@@ -1,6 +1,6 @@
 //! A group of similar stalls, in words.
 
-use views::{FEW_SAMPLES, StallGroup, StallKind};
+use crate::{FEW_SAMPLES, StallGroup, StallKind};
 
 use super::{Telling, capital};
 use crate::text::{about, rough_percent};
@@ -88,11 +88,11 @@ impl Telling<'_> {
                 format!("{place}, in {} of its {} samples", group.samples, group.of_samples)
             }
             of_samples => {
-                let share = views::share(group.samples, of_samples);
+                let share = crate::share(group.samples, of_samples);
                 format!("{place} caused {} of it", rough_percent(share, of_samples))
             }
         };
-        Some(capital(&format!("{head}{caused}{}.", self.called_by(group))))
+        Some(format!("{head}{caused}{}.", self.called_by(group)))
     }
 
     fn called_by(&self, group: &StallGroup) -> String {

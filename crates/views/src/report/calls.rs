@@ -2,22 +2,25 @@
 
 use std::collections::HashMap;
 
-use formats::cpuprofile::CALLS;
-use profile::{FunctionId, Profile, Unit};
+use profile::{CALLS_LANE, FunctionId, Profile, Unit};
 use serde::Serialize;
-use views::{Selection, TopBy, TopKey, Weights, top};
 
 use super::file_of;
+use crate::{Selection, TopBy, TopKey, Weights, top};
 
 /// A function that was called.
 #[derive(Debug, Serialize)]
-pub(crate) struct CallsRow {
-    pub(crate) name: String,
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<u32>,
-    pub(crate) calls: u64,
+pub struct CallsRow {
+    /// The name.
+    pub name: String,
+    /// The script or binary.
+    pub file: Option<String>,
+    /// The line.
+    pub line: Option<u32>,
+    /// How often it was called.
+    pub calls: u64,
     /// The time of one call with all that it calls, by the samples; none where it was never seen in one.
-    pub(crate) mean_s: Option<f64>,
+    pub mean_s: Option<f64>,
 }
 
 /// The functions that were called, the most often called first.
@@ -53,7 +56,9 @@ pub(super) fn rows(profile: &Profile, weights: &Weights, selection: &Selection) 
 
 fn counts(profile: &Profile) -> HashMap<FunctionId, u64> {
     let mut counts = HashMap::new();
-    let Some(lane) = profile.lane_named(CALLS).map(|id| profile.lane(id)) else { return counts };
+    let Some(lane) = profile.lane_named(CALLS_LANE).map(|id| profile.lane(id)) else {
+        return counts;
+    };
     for (stack, calls) in lane.samples.stack.iter().zip(&lane.samples.weight) {
         if let Some(stack) = stack.some() {
             let frame = profile.stacks().frame[stack.index()];

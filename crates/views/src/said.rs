@@ -1,0 +1,114 @@
+//! What the page says of a whole recording: the report's own words, with the rows that a click leads to. The page
+//! prints them; it computes only what follows the mouse.
+
+use profile::{FunctionId, Profile, ThreadId};
+use serde::Serialize;
+
+use crate::report::{
+    FindingRow, MOST_FINDINGS, Mention, Report, Sentence, function_words, more_findings, warnings,
+};
+use crate::selection::Selection;
+use crate::stalls::{Stall, StallKind, Wait, busy_stretches, function_of};
+use crate::text::about;
+use crate::weights::weigh_busy;
+
+/// The words for a recording.
+#[derive(Debug, Serialize)]
+pub struct Said {
+    /// Which process it is about, and when, in parts.
+    pub headline: Vec<String>,
+    /// What is wrong with the file.
+    pub warnings: Vec<String>,
+    /// How good the recording is.
+    pub sentences: Vec<Sentence>,
+    /// Of each finding a headline, and what to look at.
+    pub findings: Vec<Vec<String>>,
+    /// What is said behind them.
+    pub closing: Vec<String>,
+    /// The functions that the sentences name, and how.
+    pub mentions: Vec<Mention>,
+    /// The threads whose event loops were watched.
+    pub watched: Vec<ThreadId>,
+    /// Their long turns, the longest first.
+    pub stalls: Vec<SaidStall>,
+    /// Of loops that were not watched: for how long they were busy without a pause, the longest first.
+    pub busy: Vec<SaidStall>,
+}
+
+/// A stretch of time on a loop's thread.
+#[derive(Debug, Serialize)]
+pub struct SaidStall {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// The function that caused most of it.
+    pub function: Option<FunctionId>,
+    /// `304 ms at 1.204 s, waiting for a child process: execSync, in deployStatus`
+    pub text: String,
+}
+
+/// Everything that the page says of the whole recording.
+pub fn said(profile: &Profile) -> Said {
+    let (selection, weights) = weigh_busy(profile, &Selection::default());
+    let report = Report::without_lists(profile, &weights, &selection);
+    let turns = &report.turns;
+    let words = |stalls: &[Stall]| stalls.iter().map(|stall| said_stall(profile, stall)).collect();
+    Said {
+        watched: turns.watched().map(|row| row.thread).collect(),
+        stalls: words(&turns.stalls),
+        busy: words(&busy_stretches(profile, turns)),
+        warnings: warnings(profile),
+        sentences: report.sentences(),
+        findings: first_findings(report.findings),
+        headline: report.headline,
+        closing: report.closing,
+        mentions: report.mentions,
+    }
+}
+
+/// As many as the report shows, and how many more there are.
+fn first_findings(rows: Vec<FindingRow>) -> Vec<Vec<String>> {
+    let more = rows.len().saturating_sub(MOST_FINDINGS);
+    let mut texts: Vec<Vec<String>> =
+        rows.into_iter().take(MOST_FINDINGS).map(|row| row.text).collect();
+    if more > 0 {
+        texts.push(vec![more_findings(more)]);
+    }
+    texts
+}
+
+fn said_stall(profile: &Profile, stall: &Stall) -> SaidStall {
+    let function = function_of(stall).some();
+    let place = function.map(|id| format!(" in {}", function_words(profile, id)));
+    let kind = kind_words(stall);
+    let comma = if kind.is_empty() { "" } else { ", " };
+    let (length, start) = (about(stall.duration_ns()), stall.start_ns as f64 / 1e9);
+    SaidStall {
+        thread: stall.thread,
+        start_ns: stall.start_ns,
+        end_ns: stall.end_ns,
+        function,
+        text: format!("{length} at {start:.3} s{comma}{kind}{}", place.unwrap_or_default()),
+    }
+}
+
+/// What most of it was, where it did not simply run.
+fn kind_words(stall: &Stall) -> String {
+    match (stall.kind, &stall.wait) {
+        (StallKind::Ran | StallKind::Unknown, _) => String::new(),
+        (StallKind::Collected, _) => "garbage collection".to_owned(),
+        (StallKind::Blocked, Some(Wait { what: Some(what), call })) => match call {
+            Some(call) => format!("waiting for {what}: {call}"),
+            None => format!("waiting for {what}"),
+        },
+        (StallKind::Blocked, Some(Wait { what: None, call: Some(call) })) => {
+            format!("waiting: {call}")
+        }
+        (StallKind::Blocked, _) => "waiting".to_owned(),
+        (StallKind::Throttled, _) => "held back by the CPU limit".to_owned(),
+        (StallKind::Starved, _) => "waiting for a CPU".to_owned(),
+    }
+}

@@ -1,0 +1,276 @@
+//! What the report says, word for word: sentences, findings, what the page is told, and what changed between two
+//! recordings.
+
+use profile::{Profile, Role, TurnKind};
+use views::{Compared, Comparison, Report, Selection, compare, said, weigh_busy};
+
+use crate::service::*;
+
+fn report(profile: &Profile, selection: &Selection) -> Report {
+    let (selection, weights) = weigh_busy(profile, selection);
+    Report::new(profile, &weights, &selection)
+}
+
+fn texts(report: &Report) -> Vec<&str> {
+    report.findings.iter().flat_map(|row| &row.text).map(String::as_str).collect()
+}
+
+/// execSync in a timer, once a second, for half a minute.
+fn waiting() -> Service {
+    let path = [TIMERS, POLL, DEPLOY, EXEC_SYNC, SPAWN_SYNC, SPAWN, EPOLL];
+    let mut service = Service::new(30).watched(20 * SECOND);
+    for second in 0..30 {
+        let start = second * SECOND;
+        service = service.turn(TurnKind::Turn, start, 304 * MS, [4 * MS, MS, 0]);
+        service = service.slept(&path, start + 51 * MS, 290 * MS);
+        let main = service.main;
+        service = service.ran(main, &[TIMERS, RENDER], start, 2 * INTERVAL);
+    }
+    service
+}
+
+#[test]
+fn a_loop_that_waits() {
+    let profile = waiting().done();
+    let report = report(&profile, &Selection::default());
+    assert_eq!(
+        texts(&report),
+        [
+            "The event loop stood still 30 times, 304 ms each, once a second: 9.1 s of 30 s.",
+            "Waiting for a child process, not on the CPU: execSync in deployStatus (/srv/server.js:2), called by poll (/srv/server.js:4).",
+        ]
+    );
+    assert_eq!(
+        report.closing,
+        [
+            "Nothing else stands out.",
+            "Of your own code, render (/srv/views.js:12) caused most: 100 %.",
+        ]
+    );
+    let sentences: Vec<String> = report.sentences().into_iter().map(|it| it.text).collect();
+    assert_eq!(sentences, ["0.02 cores busy · 60 samples of cpu-clock, none known to be lost"]);
+    let mentioned: Vec<&str> = report.mentions.iter().map(|it| it.words.as_str()).collect();
+    assert_eq!(
+        mentioned,
+        ["render (/srv/views.js:12)", "deployStatus (/srv/server.js:2)", "poll (/srv/server.js:4)"]
+    );
+}
+
+#[test]
+fn garbage_collection_is_judged_by_the_loop() {
+    // A quarter of the loop's time, and as much again on helper threads, which does not stop it.
+    let service = Service::new(4).watched(2 * SECOND);
+    let (main, helper) = (service.main, service.helper);
+    let profile = service
+        .ran(main, &[TIMERS, RENDER, MARK_COMPACT], 0, SECOND)
+        .ran(main, &[TIMERS, RENDER], SECOND, SECOND)
+        .ran(helper, &[MARK_COMPACT], 0, SECOND)
+        .done();
+    let report = report(&profile, &Selection::default());
+    let texts = texts(&report);
+    assert!(
+        texts.contains(
+            &"Garbage collection took 25 % of the time of the event loop (50 % of its CPU time)."
+        ),
+        "{texts:?}"
+    );
+    assert!((report.gc.all - 2.0 / 3.0).abs() < 1e-9, "{:?}", report.gc);
+}
+
+#[test]
+fn a_cpu_limit_comes_with_its_largest_users() {
+    let service = Service::new(10).watched(SECOND).counted(300 * MS, 650 * MS, Some((9, 640 * MS)));
+    let main = service.main;
+    let profile = service.ran(main, &[TIMERS, RENDER], 0, 3 * SECOND).done();
+    let report = report(&profile, &Selection::default());
+    let texts = texts(&report);
+    assert_eq!(
+        texts.first(),
+        Some(
+            &"Held back by the CPU limit, not by slow code: throttled in 90 % of periods, 6.4 s of 10 s."
+        )
+    );
+    assert!(
+        texts.contains(
+            &"Raise the limit, or use less CPU. Largest users: render (/srv/views.js:12) 100 %."
+        ),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn cautions_are_told_from_what_is_well() {
+    let mut service = Service::new(2);
+    service.builder.meta().losses.lost = 50;
+    service.builder.meta().losses.hidden_kernel_ns = 200 * MS;
+    service.builder.meta().losses.notes.push("the recorder was stopped".to_owned());
+    let main = service.main;
+    let profile = service.ran(main, &[TIMERS, RENDER], 0, SECOND).done();
+    let said = said(&profile);
+    let cautions: Vec<(&str, bool)> =
+        said.sentences.iter().map(|it| (it.text.as_str(), it.is_caution)).collect();
+    assert_eq!(
+        cautions,
+        [
+            ("0.50 cores busy · 100 samples of cpu-clock, 50 lost", true),
+            (
+                "200.0 ms of CPU time in the kernel is not in these numbers: sudo would show it.",
+                true
+            ),
+        ]
+    );
+    assert_eq!(said.warnings, ["the recorder was stopped"]);
+}
+
+#[test]
+fn the_page_is_told_what_the_report_says() {
+    let profile = waiting()
+        .turn(TurnKind::Turn, 20 * SECOND + 500 * MS, 200 * MS, [10 * MS, 180 * MS, 170 * MS])
+        .done();
+    let report = report(&profile, &Selection::default());
+    let said = said(&profile);
+    assert_eq!((&said.headline, &said.closing), (&report.headline, &report.closing));
+    let findings: Vec<&Vec<String>> = report.findings.iter().map(|row| &row.text).collect();
+    assert_eq!(said.findings.iter().collect::<Vec<_>>(), findings);
+    assert_eq!(said.stalls.len(), report.stalls.len());
+    assert_eq!(
+        said.stalls[0].text,
+        "304 ms at 0.000 s, waiting for a child process: execSync in deployStatus"
+    );
+    let last = said.stalls.last().unwrap();
+    assert_eq!(last.text, "200 ms at 20.500 s, held back by the CPU limit");
+    assert_eq!(last.function, None, "the CPU limit accuses no function");
+    assert!(said.busy.is_empty(), "the loop was watched");
+}
+
+#[test]
+fn a_function_keeps_its_name_at_the_start_of_a_sentence() {
+    let service = Service::new(10).watched(9 * SECOND);
+    let main = service.main;
+    let spent = [profile::UNKNOWN; 3];
+    let nameless: Code = ("(anonymous)", "/srv/a.js", 7, profile::Category::App);
+    let profile = service
+        .turn(TurnKind::Turn, 0, 90 * MS, spent)
+        .ran(main, &[TIMERS, CLONE], 0, 90 * MS)
+        .turn(TurnKind::Turn, SECOND, 80 * MS, spent)
+        .ran(main, &[TIMERS, nameless], SECOND, 80 * MS)
+        .done();
+    let report = report(&profile, &Selection::default());
+    let expected = "cloneDeep (/srv/node_modules/lodash/cloneDeep.js:3), in 9 of its 9 samples.";
+    assert!(texts(&report).contains(&expected), "{:?}", texts(&report));
+    let words: Vec<String> = said(&profile).stalls.into_iter().map(|stall| stall.text).collect();
+    assert_eq!(words, ["90 ms at 0.000 s in cloneDeep", "80 ms at 1.000 s in (anonymous) a.js:7"]);
+}
+
+#[test]
+fn more_findings_than_the_report_shows_are_counted() {
+    let mut service = Service::new(30).watched(25 * SECOND);
+    let main = service.main;
+    let names = ["one", "two", "three", "four", "five", "six", "seven"];
+    for (row, name) in (0u64..).zip(names) {
+        let code: Code = (name, "/srv/a.js", 1, profile::Category::App);
+        let start = row * 2 * SECOND;
+        let length = (7 - row) * 100 * MS;
+        service = service.turn(TurnKind::Turn, start, length, [length, 0, 0]);
+        service = service.ran(main, &[TIMERS, code], start, length);
+    }
+    let said = said(&service.done());
+    assert_eq!(said.findings.len(), 6);
+    assert_eq!(said.findings[5], ["… and 2 more; report -n 0 shows all"]);
+}
+
+#[test]
+fn a_loop_that_was_not_watched_is_busy_without_a_pause() {
+    let mut service = Service::new(3);
+    service.builder.meta().interval_ns = Some(INTERVAL);
+    let (main, helper) = (service.main, service.helper);
+    let profile = service
+        .ran(main, &[TIMERS, RENDER], 0, 30 * MS)
+        .ran(main, &[TIMERS, RENDER], SECOND, 200 * MS)
+        .ran(main, &[TIMERS, POLL], 2 * SECOND, 300 * MS)
+        .ran(helper, &[MARK_COMPACT], 0, SECOND)
+        .done();
+    let said = said(&profile);
+    let texts: Vec<&str> = said.busy.iter().map(|row| row.text.as_str()).collect();
+    assert_eq!(texts, ["300 ms at 2.000 s in poll", "200 ms at 1.000 s in render"]);
+    assert!(said.watched.is_empty() && said.stalls.is_empty());
+}
+
+/// Ten seconds in which `render` has a part of each second, and `poll` the rest.
+fn shop(render: u64, extra: Option<Code>, render_line: u32) -> Profile {
+    let mut service = Service::new(10);
+    let (main, helper) = (service.main, service.helper);
+    let render_code: Code = (RENDER.0, RENDER.1, render_line, RENDER.3);
+    for second in 0..10 {
+        let start = second * SECOND;
+        service = service.ran(main, &[TIMERS, render_code], start, render * INTERVAL);
+        let behind = start + render * INTERVAL;
+        service = service.ran(main, &[TIMERS, POLL], behind, (90 - render) * INTERVAL);
+        let code = extra.unwrap_or(POLL);
+        service = service.ran(main, &[TIMERS, code], start + 90 * INTERVAL, 10 * INTERVAL);
+        service = service.ran(helper, &[MARK_COMPACT], start, 50 * INTERVAL);
+    }
+    service.done()
+}
+
+fn changes(comparison: &Comparison) -> Vec<(&str, &str, &str)> {
+    comparison
+        .changes
+        .iter()
+        .map(|change| (change.name.as_str(), change.verdict, change.text.as_str()))
+        .collect()
+}
+
+#[test]
+fn what_changed_between_two_recordings_is_told_from_noise() {
+    let (before, now) = (shop(20, None, 12), shop(50, Some(CLONE), 14));
+    let loops = compare(&before, &now, "old.nodescope", Compared::Loops);
+    assert_eq!(
+        loops.text,
+        "Self time as shares: the whole recording (10.0 s) against old.nodescope (10.0 s); the largest changes beyond noise:"
+    );
+    assert_eq!(
+        changes(&loops),
+        [
+            ("poll", "less", "−40.0 points, 80.0 % → 40.0 %"),
+            ("render", "more", "+30.0 points, 20.0 % → 50.0 %"),
+            ("cloneDeep", "new", "new, 10.0 %"),
+        ],
+        "a function that moved by two lines is the same one"
+    );
+    let threads = compare(&before, &now, "old", Compared::Threads);
+    assert!(changes(&threads).contains(&("cloneDeep", "new", "new, 6.7 %")), "of all threads");
+    let back = compare(&now, &before, "new", Compared::Loops);
+    let gone = back.changes.iter().find(|change| change.verdict == "gone").unwrap();
+    assert_eq!((gone.name.as_str(), gone.text.as_str()), ("cloneDeep", "gone, 10.0 %"));
+    assert_eq!(gone.function.index(), before.functions().len(), "behind those of the newer one");
+    let same = compare(&now, &now, "it", Compared::Threads);
+    assert!(same.changes.is_empty());
+    assert!(same.text.ends_with("; no function changed by more than noise."), "{}", same.text);
+}
+
+#[test]
+fn few_samples_prove_no_change() {
+    let one = |code: Code| {
+        let service = Service::new(10);
+        let main = service.main;
+        service.ran(main, &[TIMERS, code], SECOND, 2 * INTERVAL).done()
+    };
+    let found = compare(&one(RENDER), &one(POLL), "old", Compared::Loops);
+    assert!(found.changes.is_empty(), "{:?}", found.changes);
+}
+
+#[test]
+fn the_main_loop_is_compared_with_the_main_loop() {
+    // The newer recording has one thread: all of it is the main loop.
+    let mut service = Service::new(10);
+    service.builder.set_role(service.main, Role::MainLoop);
+    let main = service.main;
+    let now = service.ran(main, &[TIMERS, POLL], 0, 9 * SECOND).done();
+    let found = compare(&shop(0, None, 12), &now, "old", Compared::Loops);
+    assert!(
+        found.changes.is_empty(),
+        "the helper's collections are no change: {:?}",
+        found.changes
+    );
+}

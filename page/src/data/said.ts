@@ -1,0 +1,43 @@
+// What the report says of a recording, as crates/views wrote it when the page was made (crates/views/src/said.rs). The
+// page prints these words for the whole recording; it computes only what follows the mouse.
+
+export interface Said {
+  /** Which process it is about, and when, in parts. */
+  headline: string[];
+  /** What is wrong with the file. */
+  warnings: string[];
+  /** How good the recording is. */
+  sentences: { text: string; is_caution: boolean }[];
+  /** Of each finding a headline, and what to look at. */
+  findings: string[][];
+  /** What is said behind them. */
+  closing: string[];
+  /** The functions that the sentences name, and how. */
+  mentions: { words: string; function: number }[];
+  /** The threads whose event loops were watched. */
+  watched: number[];
+  /** Their long turns, the longest first. */
+  stalls: SaidStall[];
+  /** Of loops that were not watched: for how long they were busy without a pause, the longest first. */
+  busy: SaidStall[];
+}
+
+export interface SaidStall {
+  thread: number;
+  start_ns: number;
+  end_ns: number;
+  function: number | null;
+  text: string;
+}
+
+/** What changed since another recording (crates/views/src/compare.rs): of the busiest main loops, and of all threads. */
+export interface Compared {
+  loops: Comparison;
+  threads: Comparison;
+}
+
+export interface Comparison {
+  text: string;
+  /** The largest change first. */
+  changes: { function: number; name: string; before: number; now: number; verdict: string; text: string }[];
+}
