@@ -252,10 +252,20 @@ pub mod own {
             }
             words.push(address.value);
         }
+        add_awaits(sample, &mut words);
         words[count] = (words.len() - count - 1) as u64;
         let mut body = Vec::with_capacity(words.len() * 8);
         words.iter().for_each(|word| body.extend_from_slice(&word.to_ne_bytes()));
         out.extend(record(kind::SAMPLE, MISC_USER, &body));
+    }
+
+    /// What waits for the stack stands behind it, where there is room.
+    fn add_awaits(sample: &Sample<'_>, words: &mut Vec<u64>) {
+        let Some(awaits) = sample.awaits else { return };
+        if words.len().saturating_add(awaits.awaiters.len()) <= MOST_WORDS {
+            words.extend([AWAITS, u64::from(awaits.resumed), awaits.end as u64]);
+            words.extend(awaits.awaiters.iter().map(|row| u64::from(*row)));
+        }
     }
 
     fn pair_bytes(low: u32, high: u32) -> [u8; 8] {
@@ -278,6 +288,7 @@ pub mod own {
 
     pub(crate) const USER: u64 = -512i64 as u64;
     pub(crate) const CUT: u64 = -3328i64 as u64;
+    const AWAITS: u64 = -3584i64 as u64;
 
     /// What a recording starts with: from here on, its chunks are sealed.
     pub fn opening() -> Vec<u8> {

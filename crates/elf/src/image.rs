@@ -137,6 +137,16 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         }
     }
 
+    /// Where functions of some names are, in the order of the file's table; a stripped file has none.
+    pub fn ranges_of_functions(&self, names: &[&str]) -> Vec<Range<u64>> {
+        let found = if self.is_64 {
+            symbols::ranges_of_functions::<FileHeader64<Endianness>, R>(self.data, names)
+        } else {
+            symbols::ranges_of_functions::<FileHeader32<Endianness>, R>(self.data, names)
+        };
+        found.unwrap_or_default()
+    }
+
     /// Where a function is that other files may call; a stripped file keeps it.
     pub fn address_of_exported(&self, name: &[u8]) -> Option<u64> {
         if self.is_64 {

@@ -271,6 +271,27 @@ where
     })
 }
 
+/// Where functions of some names are, by the full table of symbols.
+pub(crate) fn ranges_of_functions<'a, H, R>(data: R, wanted: &[&str]) -> Option<Vec<Range<u64>>>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let sections = Sections::read(H::parse(data).ok()?, data).ok()?;
+    let endian = sections.endian;
+    let table = sections.table.symbols(endian, data, SHT_SYMTAB).ok()?;
+    let names = sections.names_of(&table);
+    let is_it = |symbol: &&H::Sym| {
+        let name = name_at(names, symbol.st_name(endian));
+        symbol.st_type() == STT_FUNC && wanted.iter().any(|wanted| wanted.as_bytes() == name)
+    };
+    let range = |symbol: &H::Sym| {
+        let start: u64 = symbol.st_value(endian).into();
+        start..start.saturating_add(symbol.st_size(endian).into())
+    };
+    Some(table.iter().filter(is_it).map(range).collect())
+}
+
 /// The address of a function that other files may call.
 pub(crate) fn address_of_exported<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
 where

@@ -254,6 +254,10 @@ pub(crate) struct Export {
     /// With PID: only this process [several: --pid=12,13]. Alone, for folded: the pid behind each process name
     #[arg(long, short, value_name = "PID", num_args = 0..=1, default_missing_value = "", help_heading = "Narrowing")]
     pub(crate) pid: Option<String>,
+    /// Functions that await have what they await as their callees, as in report and svg; other forms have stacks as they
+    /// were
+    #[arg(long = "async", conflicts_with = "physical")]
+    pub(crate) with_awaits: bool,
     #[command(flatten)]
     pub(crate) folded: Folded,
     #[command(flatten)]
@@ -339,6 +343,10 @@ pub(crate) struct Narrow {
     /// The event to show, where the recording has several [default: the first]
     #[arg(long, short, value_name = "EVENT")]
     pub(crate) event: Option<String>,
+    /// Stacks as they were: what runs after an await has V8's microtask queue as its caller, not the function that awaits
+    /// it
+    #[arg(long)]
+    pub(crate) physical: bool,
 }
 
 /// How folded stacks are spelt.

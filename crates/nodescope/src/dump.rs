@@ -314,6 +314,7 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
             user_registers: None,
             user_stack: &[],
             user_stack_is_full: false,
+            awaits: None,
         });
     }
     namer.finish()

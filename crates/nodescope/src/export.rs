@@ -58,8 +58,12 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         say_where(&arguments.output, form);
         return Ok(());
     }
-    let (selection, weights) =
+    let (mut selection, mut weights) =
         select::select(&profile, &arguments.narrow, &pids, form == Form::Json)?;
+    if !(is_ours(form) || arguments.with_awaits) {
+        selection.logical = false;
+        weights = weigh(&profile, &selection);
+    }
     note_other_events(&profile, &selection, form);
     let options =
         Options { folded: folded_options(&arguments.folded, label_pid), svg: svg_options };
@@ -103,6 +107,11 @@ fn write_form(
 /// Forms that hold everything, and are narrowed when they are looked at.
 fn is_whole(form: Form) -> bool {
     matches!(form, Form::Nodescope | Form::Html)
+}
+
+/// Forms that tell which function awaits; other tools expect stacks as they were.
+fn is_ours(form: Form) -> bool {
+    matches!(form, Form::Svg | Form::Json)
 }
 
 /// A person at a terminal wants to know that it worked; a script does not.
@@ -160,7 +169,7 @@ pub(crate) fn form_of(out: &Path) -> Result<Form, Failure> {
 
 /// Writes all of a profile in a form, with the options that it has by itself. Notes go to stderr.
 pub(crate) fn write_whole(profile: &Profile, form: Form, out: &Path) -> Result<(), Failure> {
-    let selection = Selection::default();
+    let selection = Selection { logical: is_ours(form), ..Selection::default() };
     let options = Options { folded: folded::Options::default(), svg: SvgOptions::default() };
     write_form(profile, (&selection, &weigh(profile, &selection)), form, &options, out)
 }
@@ -219,7 +228,9 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
         || narrow.search.is_some()
         || narrow.event.is_some()
         || [&narrow.thread, &narrow.category, &narrow.hide].iter().any(|list| !list.is_empty())
-        || arguments.pid.is_some();
+        || arguments.pid.is_some()
+        || narrow.physical
+        || arguments.with_awaits;
     if is_whole(form) && narrows {
         let (what, hint) = match form {
             Form::Html => ("the page", "narrow it in the page: drag over the heat map"),

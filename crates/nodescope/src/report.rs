@@ -33,14 +33,14 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
 
 /// Prints the first lines of a report.
 pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
-    let (selection, weights) = views::weigh_busy(profile, &Selection::default());
+    let (selection, weights) = views::weigh_busy(profile, &Selection::of_logical());
     let report = Report::without_lists(profile, &weights, &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
 }
 
 /// Prints a report of short tables.
 pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
-    let (selection, weights) = views::weigh_busy(profile, &Selection::default());
+    let (selection, weights) = views::weigh_busy(profile, &Selection::of_logical());
     let report = Report::new(profile, &weights, &selection);
     output::print(&terminal::render(&report, SHORT_ROWS, &Style::new(cli::Color::Auto)))
 }

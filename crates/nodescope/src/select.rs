@@ -29,6 +29,7 @@ pub(crate) fn select(
         search: narrow.search.as_deref().map(pattern).transpose()?,
         hidden: categories(&narrow.hide)?,
         busy_only: false,
+        logical: !narrow.physical,
     };
     let untimed = selection.lane_in(profile).is_some_and(|lane| !profile.lane(lane).timed);
     if selection.range_ns.is_some() && untimed {

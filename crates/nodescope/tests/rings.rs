@@ -183,6 +183,7 @@ fn a_chain_that_is_too_long_for_a_record_is_cut() {
             user_registers: None,
             user_stack: &[],
             user_stack_is_full: false,
+            awaits: None,
         };
         let mut out = head.clone();
         own::sample(7, &sample, &mut out);

@@ -252,6 +252,7 @@ fn recording_of(frames: &[u8], rows: &[u32]) -> Vec<u8> {
             user_registers,
             user_stack,
             user_stack_is_full: false,
+            awaits: None,
         };
         own::sample(7, &sample, &mut chunk);
     }

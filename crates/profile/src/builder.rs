@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::address;
 use crate::budget::Budget;
-use crate::category::{Category, Role, Tier};
+use crate::category::{CallKind, Category, Role, Tier};
 use crate::ids::{
     FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
 };
@@ -26,7 +26,7 @@ use crate::originals::Originals;
 use crate::strings::Interner;
 use crate::tables::{
     Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, OffCpuTimes,
-    Process, Sample, Samples, Second, Source, Stack, Thread, Unit,
+    Process, Sample, Samples, Second, Source, Stack, Stacks, Thread, Unit,
 };
 
 /// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that
@@ -72,6 +72,12 @@ pub struct Builder {
     changes: news::Changes,
 }
 
+/// What makes a stack the same as another.
+fn stack_key(table: &Stacks, id: StackId) -> (StackId, FrameId, CallKind, StackId) {
+    let row = id.index();
+    (table.parent[row], table.frame[row], table.call[row], table.logical[row])
+}
+
 /// What a row takes in its table, in the one that finds it again, and in the views of it, in bytes.
 mod cost {
     pub(super) const STRING: usize = 40;
@@ -107,9 +113,7 @@ impl Builder {
         profile.stacks.reserve(stacks);
         let Profile { frames: frame_rows, stacks: stack_rows, .. } = profile;
         self.frames.reserve(frames, |&id| hash(&frame_rows.row(id)));
-        self.stacks.reserve(stacks, |&id| {
-            hash(&(stack_rows.parent[id.index()], stack_rows.frame[id.index()]))
-        });
+        self.stacks.reserve(stacks, |&id| hash(&stack_key(stack_rows, id)));
     }
 
     /// Makes room for that many more samples in a lane.
@@ -217,12 +221,20 @@ impl Builder {
     /// The stack of a frame called by `parent`, with its category. Beyond [`DEEPEST_STACK`] frames it is `parent`
     /// itself.
     pub fn stack(&mut self, parent: StackId, frame: FrameId) -> StackId {
+        self.stack_of(parent, frame, CallKind::Call, StackId::NONE)
+    }
+
+    /// The stack of a frame that came to be under `parent` in some way, and that has a logical one or none.
+    pub fn stack_of(
+        &mut self,
+        parent: StackId,
+        frame: FrameId,
+        call: CallKind,
+        logical: StackId,
+    ) -> StackId {
         let table = &mut self.profile.stacks;
-        let key = (parent, frame);
-        let key_of = |id: StackId, table: &crate::Stacks| {
-            (table.parent[id.index()], table.frame[id.index()])
-        };
-        if let Some(&id) = self.stacks.find(hash(&key), |&id| key_of(id, table) == key) {
+        let key = (parent, frame, call, logical);
+        if let Some(&id) = self.stacks.find(hash(&key), |&id| stack_key(table, id) == key) {
             return id;
         }
         let depth = parent.some().map_or(0, |id| self.depths[id.index()]);
@@ -236,8 +248,8 @@ impl Builder {
         let frames = &self.profile.frames;
         let category =
             stack_category(caller, frames.category[frame.index()], frames.tier[frame.index()]);
-        let id = table.push(Stack { parent, frame, category });
-        self.stacks.insert_unique(hash(&key), id, |&id| hash(&key_of(id, table)));
+        let id = table.push(Stack { parent, frame, category, call, logical });
+        self.stacks.insert_unique(hash(&key), id, |&id| hash(&stack_key(table, id)));
         id
     }
 

@@ -112,6 +112,27 @@ impl Tier {
 }
 
 named_enum! {
+    /// How a stack came to be under its parent.
+    CallKind {
+        /// The parent's frame called it.
+        Call = "call", "call";
+        /// The parent's frame awaits it: V8's memory told so.
+        Await = "await", "await";
+        /// The parent's frame awaits it in other samples of the same function; in this one it was not known any more.
+        InferredAwait = "inferred", "await (inferred)";
+        /// Something may await it: that was not known any more.
+        UnknownAwait = "unknown", "after await";
+    }
+}
+
+impl CallKind {
+    /// Whether the parent waits, and did not call.
+    pub fn is_await(self) -> bool {
+        matches!(self, CallKind::Await | CallKind::InferredAwait)
+    }
+}
+
+named_enum! {
     /// What a thread is for.
     Role {
         /// The thread that runs a process's main event loop.

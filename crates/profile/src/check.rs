@@ -174,8 +174,11 @@ impl Profile {
     /// of these.
     pub(crate) fn check_stacks(&self, depths: &mut Vec<u16>) -> Result<(), CheckError> {
         depths.reserve(self.stacks.parent.len());
-        for parent in &self.stacks.parent {
+        for (parent, logical) in self.stacks.parent.iter().zip(&self.stacks.logical) {
             let row = depths.len();
+            if logical.some().is_some_and(|id| id.index() >= row) {
+                return Err(CheckError::ParentAfterChild(row));
+            }
             let depth = match parent.some() {
                 None => 0,
                 Some(id) => *depths.get(id.index()).ok_or(CheckError::ParentAfterChild(row))?,

@@ -20,12 +20,12 @@ mod texts;
 
 pub use budget::Budget;
 pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo, is_far};
-pub use category::{Category, Role, Tier};
+pub use category::{CallKind, Category, Role, Tier};
 pub use check::CheckError;
 pub use ids::{
     FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
 };
-pub use meta::{Cost, Inlined, Losses, Meta, Unclosed, WITHOUT_MAP};
+pub use meta::{AwaitCounts, Cost, Inlined, Losses, Meta, Unclosed, WITHOUT_MAP};
 pub use model::Profile;
 pub use originals::{OriginalFrame, OriginalFunction, Originals};
 pub use strings::Strings;

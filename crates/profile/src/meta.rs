@@ -125,6 +125,8 @@ pub struct Losses {
     pub helper_crashes: u64,
     /// Stacks that were deeper than the copy that was taken of them, and end in a frame that says so.
     pub stacks_cut: u64,
+    /// Samples of functions that run after an `await`, by how what awaits them is known.
+    pub awaits: AwaitCounts,
     /// The last sample of the main lane, where the input ended inside it.
     pub unclosed: Option<Unclosed>,
 }
@@ -147,6 +149,39 @@ impl Inlined {
         self.found = self.found.saturating_add(other.found);
         self.uncertain = self.uncertain.saturating_add(other.uncertain);
         self.unchecked = self.unchecked.saturating_add(other.unchecked);
+    }
+}
+
+/// Samples of functions that run after an `await`, by how what awaits them is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AwaitCounts {
+    /// It was read from V8's memory.
+    pub read: u64,
+    /// It is what awaited the same function in other samples.
+    pub inferred: u64,
+    /// Not known: the function had ended before its memory was read.
+    pub late: u64,
+    /// Not known: what V8's memory held was not understood.
+    pub unread: u64,
+    /// Read, but there may be more callers than were followed.
+    pub cut: u64,
+}
+
+impl AwaitCounts {
+    /// Adds what another part of the recording has.
+    pub fn add(&mut self, other: &Self) {
+        self.read = self.read.saturating_add(other.read);
+        self.inferred = self.inferred.saturating_add(other.inferred);
+        self.late = self.late.saturating_add(other.late);
+        self.unread = self.unread.saturating_add(other.unread);
+        self.cut = self.cut.saturating_add(other.cut);
+    }
+
+    /// All samples after an `await`.
+    pub fn total(&self) -> u64 {
+        let parts = [self.read, self.inferred, self.late, self.unread, self.cut];
+        parts.into_iter().fold(0, u64::saturating_add)
     }
 }
 

@@ -156,6 +156,12 @@ impl Profile {
         std::iter::successors(stack.some(), |id| self.stacks.parent[id.index()].some())
     }
 
+    /// The stack with the functions that wait for it as its callers, where they are known; else the stack as it was.
+    pub fn logical(&self, stack: StackId) -> StackId {
+        let logical = stack.some().and_then(|id| self.stacks.logical[id.index()].some());
+        logical.unwrap_or(stack)
+    }
+
     /// The time that the recording covers.
     pub fn duration_ns(&self) -> u64 {
         self.meta.duration_ns

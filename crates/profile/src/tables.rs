@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::category::{Category, Role, Tier};
+use crate::category::{CallKind, Category, Role, Tier};
 use crate::ids::{
     FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
 };
@@ -187,7 +187,7 @@ table! {
 }
 
 table! {
-    /// The stacks: a forest in which a parent always stands before its children.
+    /// The stacks: a forest in which a parent always stands before its children. Samples have stacks as they were.
     Stacks of
     /// A frame and the stack that called it.
     Stack by StackId {
@@ -197,6 +197,11 @@ table! {
         frame: FrameId,
         /// The category of time spent here: GC, compiler, regexp and idle are inherited from the caller.
         category: Category,
+        /// How it came to be under its parent. Stacks as they were have calls only.
+        call: CallKind,
+        /// Of a stack that V8's queue of microtasks has begun: the same with the functions that wait for it as callers,
+        /// where that is known. It stands before this row.
+        logical: StackId,
     }
 }
 

@@ -156,11 +156,12 @@ impl Assembly {
     }
 
     fn add_stacks(&mut self, builder: &mut Builder, namer: &Namer) {
-        for RawStack { parent, frame } in
+        for RawStack { parent, frame, call, logical } in
             namer.stacks.rows.get(self.stacks.len()..).unwrap_or_default()
         {
-            let parent = self.stack(*parent);
-            self.stacks.push(builder.stack(parent, self.frames[*frame as usize]));
+            let (parent, logical) = (self.stack(*parent), self.stack(*logical));
+            let frame = self.frames[*frame as usize];
+            self.stacks.push(builder.stack_of(parent, frame, *call, logical));
         }
     }
 
@@ -246,6 +247,7 @@ impl Assembly {
         losses.throttled = namer.losses.throttled;
         losses.helper_crashes = namer.losses.helper_crashes;
         losses.stacks_cut = namer.losses.stacks_cut;
+        losses.awaits = namer.awaits.counts;
         losses.ambiguous = self.ambiguous;
         if let Some(CpuTime { used_ns, hidden_kernel_ns }) = cpu_time {
             losses.hidden_kernel_ns = hidden_kernel_ns;

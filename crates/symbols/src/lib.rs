@@ -4,6 +4,7 @@
 
 mod addresses;
 mod assembly;
+mod awaits;
 mod code_names;
 mod files;
 mod growing;

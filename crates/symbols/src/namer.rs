@@ -12,6 +12,7 @@ use trace::{
 };
 
 use crate::assembly::profile_of;
+use crate::awaits::SeenAwaits;
 use crate::code_names::CodeNames;
 use crate::files::path_of;
 use crate::javascript::JavaScriptNames;
@@ -38,6 +39,7 @@ pub struct Namer {
     pub(crate) stacks: Stacks,
     /// What each thread ran last, by its slot.
     chains: Vec<LastChain>,
+    pub(crate) awaits: SeenAwaits,
     /// The frames of the kernel's addresses, which mean the same in every process.
     kernel_frames: FxHashMap<u64, u32>,
     /// For recordings with copies of stacks, from the first one on.
@@ -176,6 +178,7 @@ impl Namer {
             frames: Frames::default(),
             stacks: Stacks::default(),
             chains: Vec::new(),
+            awaits: SeenAwaits::default(),
             kernel_frames: FxHashMap::default(),
             unwinders: None,
             unwound: Vec::new(),
@@ -454,6 +457,8 @@ impl Sink for Namer {
                     process_row,
                 ),
             });
+        let stack = self.with_awaits(stack, sample.awaits.filter(|_| !is_unwound), process_row);
+        let Self { frames, stacks, .. } = self;
         let (new_frames, new_stacks) = (frames.rows.len() - known.0, stacks.rows.len() - known.1);
         self.budget.take(cost::SAMPLE + new_frames * cost::FRAME + new_stacks * cost::STACK);
         let (time_ns, weight) = (sample.time_ns, sample.period.max(1));

@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
+use profile::CallKind;
 use rustc_hash::FxBuildHasher;
 use trace::{Address, Context};
 
@@ -23,6 +24,9 @@ pub(crate) struct RawFrame {
 pub(crate) struct RawStack {
     pub(crate) parent: u32,
     pub(crate) frame: u32,
+    pub(crate) call: CallKind,
+    /// The same as the program means it, or none.
+    pub(crate) logical: u32,
 }
 
 /// All frames, each once.
@@ -95,13 +99,14 @@ impl Stacks {
         {
             return guess.stack;
         }
-        let stack = self.id(RawStack { parent, frame: frame(to) });
+        let (call, logical) = (CallKind::Call, NONE);
+        let stack = self.id(RawStack { parent, frame: frame(to), call, logical });
         self.last_called.resize(self.rows.len() + 1, Call::NONE);
         self.last_called[slot] = Call { to: to.value, kind, stack };
         stack
     }
 
-    fn id(&mut self, row: RawStack) -> u32 {
+    pub(crate) fn id(&mut self, row: RawStack) -> u32 {
         let hash = FxBuildHasher.hash_one(row);
         if let Some((_, id)) = self.index.find(hash, |(known, _)| *known == row) {
             return *id;

@@ -85,6 +85,7 @@ fn read_by_itself() {
             user_registers: None,
             user_stack: &[],
             user_stack_is_full: false,
+            awaits: None,
         });
     }
     let profile = namer.finish();

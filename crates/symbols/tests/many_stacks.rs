@@ -82,6 +82,7 @@ fn take_sample(namer: &mut GrowingNamer, number: u64) {
         user_registers: None,
         user_stack: &[],
         user_stack_is_full: false,
+        awaits: None,
     });
 }
 

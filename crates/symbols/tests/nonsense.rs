@@ -171,6 +171,7 @@ fn feed_sample(namer: &mut Namer, random: &mut Random, time_ns: u64, pid: u32, t
         user_registers: None,
         user_stack: &[],
         user_stack_is_full: false,
+        awaits: None,
     });
 }
 

@@ -202,6 +202,7 @@ impl Replay {
             user_registers,
             user_stack,
             user_stack_is_full: false,
+            awaits: None,
         });
         self.chain.clear();
         self.expected.push(std::mem::take(&mut self.names));

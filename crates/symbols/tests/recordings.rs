@@ -62,6 +62,7 @@ fn sample(namer: &mut Namer, time_ns: u64, pid: u32, chain: &[(u64, Context)]) {
         user_registers: None,
         user_stack: &[],
         user_stack_is_full: false,
+        awaits: None,
     });
 }
 
@@ -352,6 +353,7 @@ fn lanes_threads_switches_and_losses() {
         user_registers: None,
         user_stack: &[],
         user_stack_is_full: false,
+        awaits: None,
     };
     namer.sample(&nobody);
     namer.sample(&Sample { event: 9, ..nobody });

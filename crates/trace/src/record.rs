@@ -283,6 +283,49 @@ pub struct Sample<'a> {
     pub user_stack: &'a [u8],
     /// Whether the copy has all the bytes that were asked for: then the stack may go on behind it.
     pub user_stack_is_full: bool,
+    /// What waits for a stack that V8's queue of microtasks has begun, where that was looked for.
+    pub awaits: Option<Awaits<'a>>,
+}
+
+/// What waits for a function that runs after an `await`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Awaits<'a> {
+    /// So many addresses of the call chain, from its leaf on, ran since the `await`.
+    pub resumed: u32,
+    /// The suspended callers, the innermost first: rows of [`JavaScript`](crate::JavaScript) frames.
+    pub awaiters: &'a [u32],
+    /// Why there are no more.
+    pub end: AwaitEnd,
+}
+
+/// Why there are no more suspended callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AwaitEnd {
+    /// Nothing waits for the last one.
+    Root = 0,
+    /// Several functions wait for the same promise.
+    Several = 1,
+    /// They were read too late: the function had ended.
+    Late = 2,
+    /// An object was not what it should be.
+    Unread = 3,
+    /// There may be more than are followed.
+    TooLong = 4,
+}
+
+impl AwaitEnd {
+    /// All of them; one's number is its place.
+    pub const ALL: [Self; 5] = [Self::Root, Self::Several, Self::Late, Self::Unread, Self::TooLong];
+
+    /// What a number in a recording means.
+    pub fn of(number: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// Whether callers may be missing.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, Self::Root | Self::Several)
+    }
 }
 
 /// Where code ran.

@@ -2,11 +2,13 @@
 //! for debuggers (`v8dbg_…`), the rest from a table of versions. A version that is not in it is refused:
 //! wrong names are worse than none.
 
+pub(crate) mod awaits;
 mod table;
 pub(crate) mod wasm;
 
 use std::ops::RangeInclusive;
 
+use awaits::AwaitLayout;
 use table::Field;
 use wasm::WasmLayout;
 
@@ -160,6 +162,8 @@ pub struct Layout {
     pub(crate) scope: ScopeLayout,
     /// Absent where nothing is known of WebAssembly.
     pub(crate) wasm: Option<WasmLayout>,
+    /// Absent where nothing is known of suspended functions.
+    pub(crate) awaits: Option<AwaitLayout>,
     pub(crate) unsigned_positions: bool,
     pub(crate) bytecode_sizes: Vec<u8>,
 }
@@ -191,6 +195,7 @@ impl Layout {
             frame: frame(&numbers)?,
             scope,
             wasm: wasm::wasm(&numbers),
+            awaits: awaits::awaits(&numbers),
             unsigned_positions: numbers.of_table(Field::UnsignedPositions)? == 1,
             bytecode_sizes: Vec::new(),
         })

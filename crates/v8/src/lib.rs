@@ -2,6 +2,7 @@
 //! [`Reader`] names the frames of a running process that writes none: from a stack and the process's memory, with a
 //! [`Layout`] of the version of V8 that runs there. No input or output happens here: memory comes through [`Memory`].
 
+mod awaits;
 mod code;
 mod frames;
 mod function;
@@ -21,6 +22,7 @@ mod strings;
 mod walk;
 mod wasm;
 
+pub use awaits::{AwaitChain, Awaiter, ChainEnd, REACTION_JOBS};
 pub use frames::{Inlined, JsFrame, Registers};
 pub use function::{Function, FunctionId, FunctionKind};
 pub use layout::{Layout, Unsupported, Version};

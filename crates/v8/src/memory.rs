@@ -45,6 +45,16 @@ impl<'a> Stack<'a> {
         Some(u64::from_le_bytes(*self.bytes.get(start..)?.first_chunk()?))
     }
 
+    /// The lowest address.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Whether a word stands between two addresses.
+    pub(crate) fn has_word(&self, word: u64, between: std::ops::Range<u64>) -> bool {
+        between.step_by(8).any(|address| self.word(address) == Some(word))
+    }
+
     /// The word at a distance from an address.
     pub fn word_near(&self, address: u64, distance: i64) -> Option<u64> {
         self.word(address.checked_add_signed(distance)?)

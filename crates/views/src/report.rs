@@ -227,6 +227,7 @@ fn is_part(selection: &Selection) -> bool {
         search,
         hidden: _,
         busy_only: _,
+        logical: _,
     } = selection;
     let has_ids = threads.is_some() || processes.is_some();
     has_ids || lane.is_some() || range_ns.is_some() || categories.is_some() || search.is_some()
@@ -303,6 +304,7 @@ fn losses(profile: &Profile) -> LossesRow {
         ambiguous_addresses: losses.ambiguous,
         helper_crashes: losses.helper_crashes,
         stacks_cut: losses.stacks_cut,
+        awaits: losses.awaits,
         inlined: inlined::row(profile),
         damage: losses.damage.clone(),
         notes: losses.notes.clone(),

@@ -52,7 +52,7 @@ pub struct SaidStall {
 
 /// Everything that the page says of the whole recording.
 pub fn said(profile: &Profile) -> Said {
-    let (selection, weights) = weigh_busy(profile, &Selection::default());
+    let (selection, weights) = weigh_busy(profile, &Selection::of_logical());
     let report = Report::without_lists(profile, &weights, &selection);
     let turns = &report.turns;
     let words = |stalls: &[Stall]| stalls.iter().map(|stall| said_stall(profile, stall)).collect();

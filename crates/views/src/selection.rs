@@ -24,6 +24,8 @@ pub struct Selection {
     pub hidden: Vec<Category>,
     /// Without samples of threads that wait, unless a category is asked for. Perf has none; V8's profiler has.
     pub busy_only: bool,
+    /// With the functions that await a stack as its callers, where they are known; else stacks as they were.
+    pub logical: bool,
 }
 
 impl Selection {
@@ -31,6 +33,16 @@ impl Selection {
     pub fn lane_in(&self, profile: &Profile) -> Option<LaneId> {
         let is_main = |lane: &profile::Lane| profile.text(lane.name) != WAITS_LANE;
         self.lane.or_else(|| profile.lanes().iter().position(is_main).map(LaneId::from_index))
+    }
+
+    /// All samples of the main lane, each with the functions that await it.
+    pub fn of_logical() -> Self {
+        Self { logical: true, ..Self::default() }
+    }
+
+    /// The stack that a sample of this stack counts for.
+    pub fn stack(&self, profile: &Profile, stack: StackId) -> StackId {
+        if self.logical { profile.logical(stack) } else { stack }
     }
 
     /// Whether a stack's topmost frame is hidden.

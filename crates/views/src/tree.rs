@@ -1,6 +1,6 @@
 //! The call tree, from the roots or (inverted) from the leaves, merged by function.
 
-use profile::{Category, FunctionId, Profile, StackId, StringId};
+use profile::{CallKind, Category, FunctionId, Profile, StackId, StringId};
 use rustc_hash::FxHashMap;
 
 use crate::selection::Selection;
@@ -47,6 +47,18 @@ pub enum Label {
     Thread(StringId),
     /// A function.
     Function(FunctionId),
+    /// A function that the one above it awaits, or may await.
+    Awaited(FunctionId, CallKind),
+}
+
+impl Label {
+    /// The function, if it stands for one.
+    pub fn function(self) -> Option<FunctionId> {
+        match self {
+            Label::Root | Label::Thread(_) => None,
+            Label::Function(id) | Label::Awaited(id, _) => Some(id),
+        }
+    }
 }
 
 /// A node with its weights.
@@ -177,7 +189,7 @@ impl<'a> Grower<'a> {
         let mut node = known.unwrap_or_else(|| self.group_node(NodeId::ROOT, group));
         for stack in missing.into_iter().rev() {
             if !self.selection.hides(self.profile, stack) {
-                node = self.function_child(node, stack);
+                node = self.called_child(node, stack);
             }
             self.stacks.insert((group, stack), node);
         }
@@ -194,6 +206,17 @@ impl<'a> Grower<'a> {
             }
         }
         self.group_node(node, self.group(entry))
+    }
+
+    /// The same with a mark where the caller waits.
+    fn called_child(&mut self, parent: NodeId, stack: StackId) -> NodeId {
+        let stack = self.profile.stacks().row(stack);
+        let function = self.profile.frames().function[stack.frame.index()];
+        let label = match stack.call {
+            CallKind::Call => Label::Function(function),
+            call => Label::Awaited(function, call),
+        };
+        self.child(parent, label, stack.category)
     }
 
     fn function_child(&mut self, parent: NodeId, stack: StackId) -> NodeId {

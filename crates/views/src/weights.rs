@@ -39,7 +39,7 @@ pub fn weigh(profile: &Profile, selection: &Selection) -> Weights {
     let samples = &lane.samples;
     let mut index = EntryIndex::new(profile.stacks().len());
     for row in selected_rows(profile, selection) {
-        let (thread, stack) = (samples.thread[row], samples.stack[row]);
+        let (thread, stack) = (samples.thread[row], selection.stack(profile, samples.stack[row]));
         let entry = index.entry(&mut weights.entries, thread, stack);
         let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
         entry.weight = entry.weight.saturating_add(weight);
@@ -70,7 +70,7 @@ pub fn selected_rows(profile: &Profile, selection: &Selection) -> impl Iterator<
     let samples = selection.lane_in(profile).map(|id| &profile.lane(id).samples);
     let is_selected = move |samples: &Samples, row: usize| {
         let by_stack = match (samples.stack[row].some(), &stacks) {
-            (Some(stack), Some(selected)) => selected[stack.index()],
+            (Some(stack), Some(selected)) => selected[selection.stack(profile, stack).index()],
             (Some(_), None) => true,
             (None, _) => without_stack,
         };

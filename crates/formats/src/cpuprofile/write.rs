@@ -94,7 +94,7 @@ fn arrange<'a>(
 ) -> Written<'a> {
     let mut tree = Tree::new(profile, selection);
     let samples = schedule.slots.iter().map(|slot| match slot.row {
-        Some(row) => tree.sample(profile.lane(lane).samples.stack[row]),
+        Some(row) => tree.sample(selection.stack(profile, profile.lane(lane).samples.stack[row])),
         None if schedule.gaps_are_idle => tree.meta_sample(IDLE),
         None => tree.root_sample(),
     });

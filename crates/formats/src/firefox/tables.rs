@@ -11,6 +11,8 @@ const LIBRARY: u8 = 1;
 
 pub(super) struct Tables<'a> {
     pub(super) profile: &'a Profile,
+    /// Whether stacks have the functions that await them as callers.
+    logical: bool,
     /// Where each of our stacks went.
     stacks: Vec<Option<u32>>,
     stack_rows: Vec<(Option<u32>, u32)>,
@@ -53,6 +55,7 @@ impl<'a> Tables<'a> {
     ) -> Self {
         let mut tables = Self {
             profile,
+            logical: selection.logical,
             stacks: vec![None; profile.stacks().len()],
             stack_rows: Vec::new(),
             frames: Rows::new(),
@@ -63,7 +66,7 @@ impl<'a> Tables<'a> {
         };
         let mut used = vec![false; profile.stacks().len()];
         for row in rows {
-            for stack in profile.ancestry(lane.samples.stack[row]) {
+            for stack in profile.ancestry(selection.stack(profile, lane.samples.stack[row])) {
                 if std::mem::replace(&mut used[stack.index()], true) {
                     break;
                 }
@@ -90,6 +93,7 @@ impl<'a> Tables<'a> {
 
     /// Where a stack of ours went; none for an empty one.
     pub(super) fn stack(&self, id: StackId) -> Option<u32> {
+        let id = if self.logical { self.profile.logical(id) } else { id };
         id.some().and_then(|id| self.stacks[id.index()])
     }
 

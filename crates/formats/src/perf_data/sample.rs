@@ -1,6 +1,6 @@
 //! One sample: which parts stand in it, and in which order, is told by its event.
 
-use trace::{Address, Context, Registers, Sample};
+use trace::{Address, AwaitEnd, Awaits, Context, Registers, Sample};
 
 use super::attributes::{Attribute, BRANCH_HW_INDEX, part};
 use super::bytes::{Bytes, Order};
@@ -20,6 +20,9 @@ const CONTEXT_JAVASCRIPT: u64 = -3072i64 as u64;
 /// Our own, too: the stack goes on, but its callers are unknown.
 const CONTEXT_CUT: u64 = -3328i64 as u64;
 
+/// Our own: what waits for the stack. How much of it was resumed, why there is no more, and rows of frames.
+const CONTEXT_AWAITS: u64 = -3584i64 as u64;
+
 const READ_ENABLED: u64 = 1 << 0;
 const READ_RUNNING: u64 = 1 << 1;
 const READ_ID: u64 = 1 << 2;
@@ -34,6 +37,7 @@ const BRANCH_WORDS: u64 = 3;
 pub(super) struct Lists {
     chain: Vec<Address>,
     registers: Vec<u64>,
+    awaiters: Vec<u32>,
 }
 
 /// Whose code runs, as a record's flags tell it.
@@ -76,7 +80,9 @@ pub(super) fn parse<'a>(
     mut body: Bytes<'a>,
     lists: &'a mut Lists,
 ) -> Option<Sample<'a>> {
-    let Lists { chain, registers } = lists;
+    let Lists { chain, registers, awaiters } = lists;
+    let mut awaits = None;
+    awaiters.clear();
     chain.clear();
     registers.clear();
     let word_if = |part: u64, body: &mut Bytes<'_>| -> Option<Option<u64>> {
@@ -102,7 +108,10 @@ pub(super) fn parse<'a>(
     }
     if attribute.has(part::CALLCHAIN) {
         let count = body.u64()?;
-        read_chain(order, body.take_words(count)?, context_of(misc), chain);
+        let mut words = order.words(body.take_words(count)?);
+        if read_chain(&mut words, context_of(misc), chain) {
+            awaits = read_awaits(&mut words, chain.len(), awaiters);
+        }
     } else {
         chain.extend(ip.map(|value| Address { value, context: context_of(misc) }));
     }
@@ -120,6 +129,7 @@ pub(super) fn parse<'a>(
         user_registers,
         user_stack,
         user_stack_is_full,
+        awaits: awaits.map(|(resumed, end)| Awaits { resumed, awaiters, end }),
     })
 }
 
@@ -128,8 +138,27 @@ fn known(id: u32) -> Option<u32> {
     (id != u32::MAX).then_some(id)
 }
 
-fn read_chain(order: Order, words: &[u8], mut context: Context, chain: &mut Vec<Address>) {
-    for value in order.words(words) {
+/// What waits for a chain of so many addresses: how many of them were resumed, and why there is no more.
+fn read_awaits(
+    words: &mut impl Iterator<Item = u64>,
+    length: usize,
+    awaiters: &mut Vec<u32>,
+) -> Option<(u32, AwaitEnd)> {
+    let resumed = u32::try_from(words.next()?).ok().filter(|count| *count as usize <= length)?;
+    let end = AwaitEnd::of(words.next()?)?;
+    for row in words {
+        awaiters.push(u32::try_from(row).ok()?);
+    }
+    Some((resumed, end))
+}
+
+/// Reads addresses; whether what waits for them follows.
+fn read_chain(
+    words: &mut impl Iterator<Item = u64>,
+    mut context: Context,
+    chain: &mut Vec<Address>,
+) -> bool {
+    for value in words {
         if value < CONTEXT_MAX {
             chain.push(Address { value, context });
         } else {
@@ -141,11 +170,13 @@ fn read_chain(order: Order, words: &[u8], mut context: Context, chain: &mut Vec<
                 CONTEXT_HYPERVISOR | CONTEXT_GUEST | CONTEXT_GUEST_KERNEL | CONTEXT_GUEST_USER => {
                     Context::Elsewhere
                 }
+                CONTEXT_AWAITS => return true,
                 // What followed a broken frame pointer: what came before it is right.
-                _ => return,
+                _ => return false,
             };
         }
     }
+    false
 }
 
 fn skip_read(format: u64, body: &mut Bytes<'_>) -> Option<()> {

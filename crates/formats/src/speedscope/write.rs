@@ -70,7 +70,9 @@ impl Writer<'_> {
         self.numbers = vec![NOT_SEEN; profile.functions().len()];
         let mut seen = vec![false; profile.stacks().len()];
         for row in rows.iter().flat_map(|(_, rows)| rows) {
-            for stack in profile.ancestry(self.lane.samples.stack[*row]) {
+            for stack in
+                profile.ancestry(self.selection.stack(profile, self.lane.samples.stack[*row]))
+            {
                 if std::mem::replace(&mut seen[stack.index()], true) {
                     break;
                 }
@@ -169,7 +171,8 @@ impl Writer<'_> {
         write!(out, "],\"samples\":[")?;
         let mut numbers = Vec::new();
         for (place, row) in rows.iter().enumerate() {
-            let visible = self.profile.ancestry(samples.stack[*row]);
+            let stack = self.selection.stack(self.profile, samples.stack[*row]);
+            let visible = self.profile.ancestry(stack);
             let visible = visible.filter(|stack| !self.selection.hides(self.profile, *stack));
             numbers.extend(visible.map(|stack| self.numbers[self.function(stack).index()]));
             write!(out, "{}[", if place > 0 { "," } else { "" })?;

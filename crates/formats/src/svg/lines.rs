@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use profile::Category;
-use views::{CallTree, Label};
+use views::CallTree;
 
 use super::drawn_width;
 use super::measure::Measure;
@@ -47,7 +47,7 @@ impl Cut {
     pub(super) fn drawn_categories(&self, tree: &CallTree) -> Vec<bool> {
         let mut drawn = vec![false; Category::ALL.len()];
         for (node, is_drawn) in tree.nodes.iter().zip(&self.is_drawn) {
-            drawn[node.category as usize] |= *is_drawn && matches!(node.label, Label::Function(_));
+            drawn[node.category as usize] |= *is_drawn && node.label.function().is_some();
         }
         drawn
     }

@@ -3,7 +3,7 @@
 //! two categories becomes two names that look alike.
 
 use inferno::flamegraph::color::{Color, PaletteMap};
-use profile::{Category, FunctionId, Profile};
+use profile::{CallKind, Category, FunctionId, Profile};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_width::UnicodeWidthChar;
 use views::{CallTree, Label, Node, palette};
@@ -90,7 +90,7 @@ fn look_alike(mut text: String, number: usize) -> String {
 
 fn color_of(node: &Node) -> [u8; 3] {
     match node.label {
-        Label::Function(_) => palette::color(node.category),
+        Label::Function(_) | Label::Awaited(..) => palette::color(node.category),
         Label::Root | Label::Thread(_) => palette::GROUP,
     }
 }
@@ -101,18 +101,29 @@ fn rgb([r, g, b]: [u8; 3]) -> Color {
 
 /// What people read. The path follows the name in full: the script searches it and cuts it off first.
 fn text_of(profile: &Profile, label: Label) -> String {
-    let id = match label {
+    let (id, mark) = match label {
         Label::Root => return OTHER.into(),
         Label::Thread(name) => return profile.text(name).into(),
-        Label::Function(id) => id,
+        Label::Function(id) => (id, ""),
+        Label::Awaited(id, call) => (id, await_mark(call)),
     };
     let function = profile.functions().row(id);
-    let name = profile.text(function.name);
-    let Some(path) = profile.source_path(function.source) else { return name.into() };
+    let name = format!("{mark}{}", profile.text(function.name));
+    let Some(path) = profile.source_path(function.source) else { return name };
     match (function.line, function.column) {
         (0, _) => format!("{name} {path}"),
         (line, 0) => format!("{name} {path}:{line}"),
         (line, column) => format!("{name} {path}:{line}:{column}"),
+    }
+}
+
+/// What stands before a function that its caller awaits.
+fn await_mark(call: CallKind) -> &'static str {
+    match call {
+        CallKind::Call => "",
+        CallKind::Await => "▸ await ",
+        CallKind::InferredAwait => "▸ await (inferred) ",
+        CallKind::UnknownAwait => "after await: ",
     }
 }
 
@@ -143,11 +154,11 @@ impl Endings {
     }
 
     fn of_label(&self, label: Label) -> &'static str {
-        match label {
-            Label::Function(id) if self.kernel.contains(&id) => "_[k]",
-            Label::Function(id) if self.generated.contains(&id) => "_[j]",
-            Label::Function(id) if self.inlined.contains(&id) => "_[i]",
-            Label::Function(_) | Label::Thread(_) | Label::Root => "",
+        match label.function() {
+            Some(id) if self.kernel.contains(&id) => "_[k]",
+            Some(id) if self.generated.contains(&id) => "_[j]",
+            Some(id) if self.inlined.contains(&id) => "_[i]",
+            _ => "",
         }
     }
 }

@@ -135,6 +135,7 @@ fn sample<'a>((pid, tid): (u32, u32), time_ns: u64, chain: &'a [Address]) -> Sam
         user_registers: None,
         user_stack: &[],
         user_stack_is_full: false,
+        awaits: None,
     }
 }
 

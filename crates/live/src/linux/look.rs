@@ -374,6 +374,7 @@ impl Sleepers<'_> {
             user_registers: Some(Registers { mask: PLACE_REGISTERS, values: &[sp, pc] }),
             user_stack: stack,
             user_stack_is_full: false,
+            awaits: None,
         };
         self.walker.sample(&sample);
         self.walker.read_scripts();

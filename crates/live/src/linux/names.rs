@@ -336,7 +336,8 @@ fn name_rounds(
             return Ok(());
         }
         let asked = Instant::now();
-        is_last = rings.wait_or(0, pause, pause < SHORTEST_ROUND)?;
+        let at_sample = pause < SHORTEST_ROUND || rounds.wants_fresh_samples();
+        is_last = rings.wait_or(0, pause, at_sample)?;
         // Many threads on many CPUs: they are read together.
         if asked.elapsed() < SHORTEST_ROUND / 2 {
             std::thread::sleep(SHORTEST_ROUND.saturating_sub(round.elapsed()));

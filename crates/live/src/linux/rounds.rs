@@ -108,6 +108,11 @@ impl<'a> Rounds<'a> {
         self.walker.pids()
     }
 
+    /// Whether samples should be read as soon as they are there.
+    pub fn wants_fresh_samples(&self) -> bool {
+        self.walker.wants_fresh_samples()
+    }
+
     /// Takes what the watch of event loops has seen, names the stacks that slept, and counts what is missing.
     pub fn take_watched(&mut self, watched: Watched) {
         let mut out = Vec::new();

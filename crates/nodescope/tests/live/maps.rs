@@ -104,6 +104,25 @@ impl Maps {
     }
 }
 
+impl Maps {
+    /// The address that code of the binary has in the binary's own tables.
+    pub fn own_address(&self, address: u64) -> Option<u64> {
+        let mappings = self.mappings.borrow();
+        let (start, mapping) = mappings.range(..=address).next_back()?;
+        let is_inside = address < mapping.end && matches!(mapping.content, Content::Binary);
+        self.segments.address_of(address - start + mapping.offset).filter(|_| is_inside)
+    }
+}
+
+/// Where some functions are in a binary.
+pub fn ranges_of(binary: &Path, names: &[&str]) -> Vec<Range<u64>> {
+    let bytes = fs::read(binary).unwrap();
+    let elf = Elf::parse(&bytes[..]).unwrap();
+    let symbols = elf.symbols();
+    let found = symbols.iter(false).filter(|symbol| names.contains(&&*symbol.name));
+    found.map(|symbol| symbol.start..symbol.end).collect()
+}
+
 /// Where V8's builtins are in a binary, and its segments.
 pub fn builtins(binary: &Path) -> (Range<u64>, Segments) {
     let bytes = fs::read(binary).unwrap();

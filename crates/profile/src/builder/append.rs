@@ -76,7 +76,9 @@ fn append_tables(
     append_functions(builder, other, &mut moved, originals);
     for id in other.stacks.ids() {
         let row = other.stacks.row(id);
-        let stack = builder.stack(moved.stack(row.parent), moved.frames[row.frame.index()]);
+        let (parent, logical) = (moved.stack(row.parent), moved.stack(row.logical));
+        let frame = moved.frames[row.frame.index()];
+        let stack = builder.stack_of(parent, frame, row.call, logical);
         moved.stacks.push(stack);
     }
     append_threads(builder, other, &mut moved, joining.process_name);
@@ -286,6 +288,7 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
         notes,
         helper_crashes,
         stacks_cut,
+        awaits,
         unclosed: _,
     } = &other.meta.losses;
     losses.lost = losses.lost.saturating_add(*lost);
@@ -307,5 +310,6 @@ fn append_meta(builder: &mut Builder, other: &Profile, later_ns: u64) {
     losses.notes.extend(notes.iter().cloned());
     losses.helper_crashes = losses.helper_crashes.saturating_add(*helper_crashes);
     losses.stacks_cut = losses.stacks_cut.saturating_add(*stacks_cut);
+    losses.awaits.add(awaits);
     mine.losses = losses;
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::ChunkError;
-use crate::category::{Category, Tier};
+use crate::category::{CallKind, Category, Tier};
 use crate::ids::{
     FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
 };
@@ -130,7 +130,7 @@ macro_rules! byte_values {
         }
     )*};
 }
-byte_values!(Category, Tier, MarkerKind, TurnKind);
+byte_values!(Category, CallKind, Tier, MarkerKind, TurnKind);
 
 impl Value for bool {
     const KIND: Kind = Kind::U8;
@@ -200,6 +200,18 @@ impl<'a> Reader<'a> {
 
     pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {
         self.find(name).ok_or_else(|| ChunkError::Column(name.to_owned()))
+    }
+
+    /// A column that older files lack: each row has the usual value then.
+    pub(super) fn column_or<V: Value + Copy>(
+        &self,
+        name: &str,
+        (usual, rows): (V, usize),
+    ) -> Result<Vec<V>, ChunkError> {
+        match self.directory.contains_key(name) {
+            true => self.column(name),
+            false => Ok(vec![usual; rows]),
+        }
     }
 
     fn find<V: Value>(&self, name: &str) -> Option<Vec<V>> {

@@ -156,6 +156,18 @@ impl PackedTable<'_> {
         self.rows
     }
 
+    /// A column that is left out where each row has the usual value.
+    pub(super) fn column_or<V: Value + Copy>(
+        &self,
+        name: &str,
+        usual: V,
+    ) -> Result<Vec<V>, ChunkError> {
+        match self.columns.contains_key(name) {
+            true => self.column(name),
+            false => Ok(vec![usual; self.rows]),
+        }
+    }
+
     pub(super) fn column<V: Value>(&self, name: &str) -> Result<Vec<V>, ChunkError> {
         let error = || ChunkError::Column(format!("{}.{name}", self.name));
         let column = self.columns.get(name).ok_or_else(error)?;

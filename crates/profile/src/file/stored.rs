@@ -3,6 +3,8 @@
 use super::ChunkError;
 use super::columns::{Reader, Writer};
 use super::packed::{Packed, PackedTable, Packer};
+use crate::category::CallKind;
+use crate::ids::StackId;
 use crate::tables::{
     Frame, Frames, Function, Functions, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops,
     Marker, Markers, Sample, Samples, Second, Seconds, Stack, Stacks,
@@ -51,20 +53,32 @@ pub(super) fn take_bytes(bytes: usize, most_bytes: &mut u64) -> Result<(), Chunk
     Ok(())
 }
 
-/// Lists the columns of a table; `deltas` are those that are packed as differences.
+/// Lists the columns of a table; `deltas` are those that are packed as differences, and those in the end are left out
+/// where each row has the usual value.
 macro_rules! stored {
-    ($table:ident of $row:ident { deltas: [$($delta:ident),*], values: [$($value:ident),*] }) => {
+    ($table:ident of $row:ident {
+        deltas: [$($delta:ident),*],
+        values: [$($value:ident),*]
+        $(, unless: [$($seldom:ident: $usual:expr),*])?
+    }) => {
         impl Whole for $table {
             fn write(&self, table: &str, out: &mut Writer) {
                 $(out.column(format!("{table}.{}", stringify!($delta)), &self.$delta);)*
                 $(out.column(format!("{table}.{}", stringify!($value)), &self.$value);)*
+                $($(if self.$seldom.iter().any(|value| *value != $usual) {
+                    out.column(format!("{table}.{}", stringify!($seldom)), &self.$seldom);
+                })*)?
             }
 
             fn read(table: &str, reader: &Reader<'_>) -> Result<Self, ChunkError> {
-                Ok(Self {
-                    $($delta: reader.column(&format!("{table}.{}", stringify!($delta)))?,)*
-                    $($value: reader.column(&format!("{table}.{}", stringify!($value)))?,)*
-                })
+                let mut rows = Self::default();
+                $(rows.$delta = reader.column(&format!("{table}.{}", stringify!($delta)))?;)*
+                $(rows.$value = reader.column(&format!("{table}.{}", stringify!($value)))?;)*
+                $($({
+                    let name = format!("{table}.{}", stringify!($seldom));
+                    rows.$seldom = reader.column_or(&name, ($usual, rows.len()))?;
+                })*)?
+                Ok(rows)
             }
         }
 
@@ -78,12 +92,16 @@ macro_rules! stored {
             fn pack_columns(&self, out: &mut Packer) {
                 $(out.deltas(stringify!($delta), &self.$delta);)*
                 $(out.values(stringify!($value), &self.$value);)*
+                $($(if self.$seldom.iter().any(|value| *value != $usual) {
+                    out.values(stringify!($seldom), &self.$seldom);
+                })*)?
             }
 
             fn unpack_columns(table: &PackedTable<'_>) -> Result<Self, ChunkError> {
                 Ok(Self {
                     $($delta: table.column(stringify!($delta))?,)*
                     $($value: table.column(stringify!($value))?,)*
+                    $($($seldom: table.column_or(stringify!($seldom), $usual)?,)*)?
                 })
             }
         }
@@ -92,7 +110,11 @@ macro_rules! stored {
 
 stored!(Functions of Function { deltas: [name, line], values: [source, column, module, package] });
 stored!(Frames of Frame { deltas: [function, symbol], values: [line, column, category, tier, inlined, address] });
-stored!(Stacks of Stack { deltas: [parent, frame], values: [category] });
+stored!(Stacks of Stack {
+    deltas: [parent, frame],
+    values: [category],
+    unless: [call: CallKind::Call, logical: StackId::NONE]
+});
 stored!(Samples of Sample { deltas: [time_ns], values: [thread, stack, weight] });
 stored!(LineTicks of LineTick { deltas: [stack], values: [line, ticks] });
 stored!(Markers of Marker { deltas: [start_ns, end_ns], values: [kind, thread, text] });

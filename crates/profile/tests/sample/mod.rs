@@ -228,6 +228,7 @@ fn meta() -> Meta {
             notes: vec!["a thread has no names".into()],
             helper_crashes: 2,
             stacks_cut: 6,
+            awaits: profile::AwaitCounts { read: 5, inferred: 3, late: 2, unread: 1, cut: 1 },
             unclosed: None,
         },
     }

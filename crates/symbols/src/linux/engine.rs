@@ -1,9 +1,11 @@
 //! Which of the mapped files hold V8, and where everything stands in its objects.
 
-use elf::Elf;
+use std::ops::Range;
+
+use elf::{Elf, Segments};
 use rustc_hash::FxHashMap;
-use v8::Layout;
 use v8::layout::{BYTECODE_SIZES_SYMBOL, is_asked_for};
+use v8::{Layout, REACTION_JOBS};
 
 use crate::images::{self, Image};
 use crate::places::Place;
@@ -25,6 +27,9 @@ pub(crate) struct Engines {
 /// A file with a V8.
 struct Engine {
     layout: Option<Layout>,
+    /// Where the builtins are that call what was given to `then`, by the file's own addresses; none in a stripped file.
+    jobs: Vec<Range<u64>>,
+    segments: Segments,
 }
 
 impl Engines {
@@ -52,6 +57,17 @@ impl Engines {
     /// Whether a file holds a V8, among those that were looked at.
     pub(crate) fn is_engine(&self, module: u32) -> bool {
         self.by_module.get(&module).is_some_and(Option::is_some)
+    }
+
+    /// Whether the file that is mapped at an address tells its reaction jobs ([`REACTION_JOBS`]); and, if it does, whether
+    /// one of them stands there.
+    pub(crate) fn is_reaction_job(&self, moment: &Moment<'_>, address: u64) -> Option<bool> {
+        let place = moment.process.find(address).map(|id| moment.place(id))?;
+        let Place::File { module, bias, .. } = place else { return None };
+        let engine =
+            self.by_module.get(&module)?.as_ref().filter(|known| !known.jobs.is_empty())?;
+        let own = engine.segments.address_of(address.wrapping_add(bias))?;
+        Some(engine.jobs.iter().any(|job| job.contains(&own)))
     }
 
     /// Looks into a file, unless that was done, or has failed too often.
@@ -84,6 +100,8 @@ impl Engines {
         let layout = layout.map_err(refuse);
         let sizes = image.variable(BYTECODE_SIZES_SYMBOL);
         let sizes = sizes.bytes(BYTECODE_SIZES_SYMBOL).unwrap_or_default();
-        Some(Engine { layout: layout.ok().map(|layout| layout.with_bytecode_sizes(sizes)) })
+        let layout = layout.ok().map(|layout| layout.with_bytecode_sizes(sizes));
+        let jobs = image.ranges_of_functions(&REACTION_JOBS);
+        Some(Engine { layout, jobs, segments: image.segments().clone() })
     }
 }

@@ -1,6 +1,7 @@
 //! Samples of a running process, walked and named while they are fresh: V8's objects move, so a later read finds
 //! something else. What comes out are samples without registers and stacks, whose JavaScript has its names.
 
+mod awaits;
 mod host;
 mod scripts;
 mod tries;
@@ -10,8 +11,8 @@ use std::io;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::machine::{RegisterNumbers, X86_64};
 use trace::{
-    Address, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss, Mmap, Sample,
-    Script, Sink,
+    Address, AwaitEnd, Awaits, Comm, Context, Cut, Event, Exit, Fork, FrameName, JavaScript, Loss,
+    Mmap, Sample, Script, Sink,
 };
 use v8::name::Tier;
 use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason, Registers, Stack, Start};
@@ -84,6 +85,12 @@ pub struct Walker<'a> {
     /// Stacks whose outer part is missing, since the last question.
     cut: u64,
     chain: Vec<Address>,
+    /// How much of `chain` was resumed after an `await`, what waits for it, and why there is no more of that.
+    resumed: usize,
+    awaiters: Vec<u32>,
+    awaits: Option<AwaitEnd>,
+    /// Of the last samples, which ran after an `await`: a bit for each.
+    recent_awaits: u32,
     asked: FxHashSet<u32>,
     host: &'a dyn Host,
     /// Whether V8's heap is left alone.
@@ -154,6 +161,10 @@ impl<'a> Walker<'a> {
             is_cut: false,
             cut: 0,
             chain: Vec::new(),
+            resumed: 0,
+            awaiters: Vec::new(),
+            awaits: None,
+            recent_awaits: 0,
             asked: FxHashSet::default(),
             host,
             leaves_heap: false,
@@ -276,7 +287,25 @@ impl<'a> Walker<'a> {
             self.find_reader(row, pid, (sample.time_ns, place_of(sample).map(|(_, sp)| sp)));
         }
         self.find_steps(sample, (row, pid), may_read);
-        self.name_steps(sample, (row, pid), may_read);
+        let frames = self.frames(row);
+        // What waits wakes up soon; names stay.
+        let chain = self.await_chain(sample, (row, pid), &frames, may_read);
+        let resumed = chain.as_ref().map(|chain| chain.resumed);
+        self.resumed = 0;
+        self.name_steps(sample, pid, (&frames, resumed), may_read);
+        self.awaits = chain.map(|chain| self.tell_awaits(pid, &chain));
+    }
+
+    /// The frames of the steps.
+    fn frames(&self, row: u32) -> Vec<Frame> {
+        let moment = self.world.moment(row, Some(std::env::consts::ARCH));
+        let frame = |step: &Step| Frame {
+            pc: step.pc,
+            fp: step.fp,
+            is_return_address: step.is_return_address,
+            kind: kind_at(&moment, &self.unwinders, &self.engines, step.instruction()),
+        };
+        self.steps.iter().map(frame).collect()
     }
 
     /// Puts the way from the innermost frame to the root into `steps`.
@@ -314,17 +343,15 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Puts the frames of the steps into `chain`, with their names where the heap has them.
-    fn name_steps(&mut self, sample: &Sample<'_>, (row, pid): (u32, u32), may_read: bool) {
-        let moment = self.world.moment(row, Some(std::env::consts::ARCH));
-        let (unwinders, engines) = (&self.unwinders, &self.engines);
-        let frame = |step: &Step| Frame {
-            pc: step.pc,
-            fp: step.fp,
-            is_return_address: step.is_return_address,
-            kind: kind_at(&moment, unwinders, engines, step.instruction()),
-        };
-        let frames: Vec<Frame> = self.steps.iter().map(frame).collect();
+    /// Puts the frames of the steps into `chain`, with their names where the heap has them. So many of them were resumed
+    /// after an `await`.
+    fn name_steps(
+        &mut self,
+        sample: &Sample<'_>,
+        pid: u32,
+        (frames, resumed): (&[Frame], Option<usize>),
+        may_read: bool,
+    ) {
         let heap = self.readers.get_mut(&pid).filter(|_| may_read);
         let Some((heap, (_, sp))) = heap.zip(place_of(sample)) else {
             let address =
@@ -334,8 +361,11 @@ impl<'a> Walker<'a> {
         let callee = sample.user_registers.and_then(|registers| registers.get(NUMBERS.callee));
         let registers = Registers { callee: callee.unwrap_or(0) };
         let stack = Stack::new(sp, sample.user_stack);
-        let names = heap.reader.frames(&*heap.memory, &stack, &frames, registers);
+        let names = heap.reader.frames(&*heap.memory, &stack, frames, registers);
         for (at, name) in names.into_iter().enumerate() {
+            if resumed == Some(at) {
+                self.resumed = self.chain.len();
+            }
             match name {
                 Ok(frame) => self.push_named(pid, &frame),
                 Err(reason) => {
@@ -358,8 +388,12 @@ impl<'a> Walker<'a> {
     }
 
     fn push_row(&mut self, key: RowKey) {
-        let row = self.rows.known.get(&key).copied().unwrap_or_else(|| self.tell_row(key));
+        let row = self.row(key);
         self.chain.push(Address { value: u64::from(row), context: Context::JavaScript });
+    }
+
+    fn row(&mut self, key: RowKey) -> u32 {
+        self.rows.known.get(&key).copied().unwrap_or_else(|| self.tell_row(key))
     }
 
     /// Gives a frame its number and tells it, with its function where that is new.
@@ -386,6 +420,7 @@ impl Sink for Walker<'_> {
             return (self.found)(Found::Sample(*sample));
         };
         self.chain.clear();
+        self.awaits = None;
         self.chain.extend(sample.chain.iter().filter(|address| address.context != Context::User));
         let kernel = self.chain.len();
         self.walk(sample, pid);
@@ -396,8 +431,16 @@ impl Sink for Walker<'_> {
             self.cut += 1;
             self.chain.push(Cut::DeeperThanCopy.address());
         }
-        let walked =
-            Sample { chain: &self.chain, user_registers: None, user_stack: &[], ..*sample };
+        self.recent_awaits = self.recent_awaits << 1 | u32::from(self.awaits.is_some());
+        let resumed = u32::try_from(self.resumed).unwrap_or(0);
+        let awaits = |end| Awaits { resumed, awaiters: &self.awaiters, end };
+        let walked = Sample {
+            chain: &self.chain,
+            user_registers: None,
+            user_stack: &[],
+            awaits: self.awaits.map(awaits),
+            ..*sample
+        };
         (self.found)(Found::Sample(walked));
     }
 

@@ -54,6 +54,7 @@ fn unwind_in(
         user_registers: Some(registers),
         user_stack: &bytes,
         user_stack_is_full,
+        awaits: None,
     };
     assert!(wants_unwinding(&sample));
     let mut chain = Vec::new();

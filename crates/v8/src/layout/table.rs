@@ -75,6 +75,22 @@ pub(super) enum Field {
     WasmCodeFlags,
     WasmCodeKindMask,
     WasmCodeTierShift,
+    SharedBuiltin,
+    FunctionContextType,
+    ResolveContextSlots,
+    GeneratorType,
+    GeneratorFunction,
+    GeneratorPosition,
+    GeneratorContinuation,
+    AsyncFunctionPromise,
+    AsyncGeneratorQueue,
+    RequestPromise,
+    PromiseReactions,
+    PromiseFlags,
+    ReactionNext,
+    ReactionFulfill,
+    ReactionTarget,
+    CapabilityPromise,
 }
 
 /// A row: the field, the file and the name to look for in it, and the value in each version.
@@ -121,6 +137,9 @@ const WASM: &str = "src/wasm/wasm-objects.h";
 const WASM_TQ: &str = "src/wasm/wasm-objects.tq";
 const NATIVE: &str = "src/wasm/wasm-code-manager.h";
 const DEOPT: &str = "src/objects/deoptimization-data.h";
+const GENERATOR: &str = "src/objects/js-generator.tq";
+const PROMISE: &str = "src/objects/js-promise.tq";
+const REACTION: &str = "src/objects/promise.tq";
 
 /// The rows. A number below zero says that the version has no such thing. Offsets count from the object's first
 /// byte, its map.
@@ -232,6 +251,51 @@ pub(super) const ROWS: &[Row] = &[
     row(Field::WasmCodeFlags, NATIVE, "flags_", each([16, 80, 80, 96, 100, 120])),
     row(Field::WasmCodeKindMask, NATIVE, "KindField", each([3, 3, 3, 3, 7, 7])),
     row(Field::WasmCodeTierShift, NATIVE, "ExecutionTierField", each([2, 2, 2, 2, 3, 3])),
+    // The number of a builtin, a small integer; below zero for other functions since 13.6.
+    row(
+        Field::SharedBuiltin,
+        SHARED,
+        "function_data, untrusted_function_data",
+        each([8, 8, 8, 16, 16, 16]),
+    ),
+    // Counted from the first type of a context, that of an await.
+    row(
+        Field::FunctionContextType,
+        "src/objects/contexts.tq",
+        "FunctionContext after AwaitContext",
+        all(5),
+    ),
+    row(
+        Field::ResolveContextSlots,
+        "src/builtins/builtins-promise.h",
+        "PromiseResolvingFunctionContextSlot",
+        each([5, 5, 5, 5, 5, 4]),
+    ),
+    // Counted back from the type of an async function.
+    row(Field::GeneratorType, GENERATOR, "JSGeneratorObject before JSAsyncFunctionObject", all(1)),
+    row(Field::GeneratorFunction, GENERATOR, "JSGeneratorObject.function", all(24)),
+    row(Field::GeneratorPosition, GENERATOR, "JSGeneratorObject.input_or_debug_pos", all(48)),
+    row(Field::GeneratorContinuation, GENERATOR, "JSGeneratorObject.continuation", all(64)),
+    row(Field::AsyncFunctionPromise, GENERATOR, "JSAsyncFunctionObject.promise", all(80)),
+    row(Field::AsyncGeneratorQueue, GENERATOR, "JSAsyncGeneratorObject.queue", all(80)),
+    row(Field::RequestPromise, GENERATOR, "AsyncGeneratorRequest.promise", all(32)),
+    row(Field::PromiseReactions, PROMISE, "reactions_or_result", all(24)),
+    row(Field::PromiseFlags, PROMISE, "flags", all(32)),
+    // The embedder's data of a continuation stands before them from 12.4 on.
+    row(Field::ReactionNext, REACTION, "PromiseReaction.next", each([8, 8, 16, 16, 16, 16])),
+    row(
+        Field::ReactionFulfill,
+        REACTION,
+        "PromiseReaction.fulfill_handler",
+        each([24, 24, 32, 32, 32, 32]),
+    ),
+    row(
+        Field::ReactionTarget,
+        REACTION,
+        "PromiseReaction.promise_or_capability",
+        each([32, 32, 40, 40, 40, 40]),
+    ),
+    row(Field::CapabilityPromise, REACTION, "PromiseCapability.promise", all(8)),
 ];
 
 /// The column of a version.

@@ -165,6 +165,8 @@ pub struct LossesRow {
     pub helper_crashes: u64,
     /// Stacks deeper than the copy that was taken of them: they end in a frame that says so.
     pub stacks_cut: u64,
+    /// Samples of functions that run after an await, by how what awaits them is known.
+    pub awaits: profile::AwaitCounts,
     /// What V8 had inlined.
     pub inlined: InlinedRow,
     /// What is wrong with the file.

@@ -33,6 +33,7 @@ impl Report {
         add(unsampled(self), true);
         add(crashes(self), true);
         add(deep_stacks(self), false);
+        add(awaits(self), false);
         add(missing_map(self), true);
         add(too_few(self), true);
         add(self.cost.as_ref().map(cost_sentence), false);
@@ -211,6 +212,24 @@ fn deep_stacks(report: &Report) -> Option<String> {
     (cut > 0).then(|| {
         let stacks = plural(cut, "stack");
         format!("{stacks} went deeper than the copy taken with the sample: the outer callers are “… deeper than the copy”.")
+    })
+}
+
+/// How well it is known what awaits the functions that run after an await.
+fn awaits(report: &Report) -> Option<String> {
+    let counts = report.losses.awaits;
+    let total = counts.total();
+    let percent = |count: u64| (count as f64 * 100.0 / total.max(1) as f64).round();
+    let known = counts.read.saturating_add(counts.cut);
+    let unknown = counts.late.saturating_add(counts.unread);
+    (total > 0).then(|| {
+        format!(
+            "{} ran after an await: their callers were read for {} %, inferred from other samples for {} %, unknown for {} %.",
+            plural(total, "sample"),
+            percent(known),
+            percent(counts.inferred),
+            percent(unknown)
+        )
     })
 }
 

@@ -114,7 +114,9 @@ pub fn outline(profile: &Profile, tree: &CallTree) -> Vec<String> {
         let name = match node.label {
             Label::Root => "all".to_owned(),
             Label::Thread(name) => format!("[{}]", profile.text(name)),
-            Label::Function(id) => profile.text(profile.functions().row(id).name).to_owned(),
+            Label::Function(id) | Label::Awaited(id, _) => {
+                profile.text(profile.functions().row(id).name).to_owned()
+            }
         };
         assert!(row == 0 || node.parent.index() < row, "a parent stands before its children");
         let path = if row == 0 { name } else { format!("{};{name}", paths[node.parent.index()]) };
