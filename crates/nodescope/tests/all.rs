@@ -8,6 +8,8 @@
     reason = "a test may panic, and says what it skipped or measured"
 )]
 
+mod await_chains;
+mod awaits;
 mod beside;
 mod builds;
 mod cli;
