@@ -11,6 +11,8 @@ cd "$root" || exit 1
 seconds=${PROOF_SECONDS:-600}
 parts=${PROOF_PARTS:-bench truth fuzz mutants}
 out=docs/proof.md
+# Before the table itself changes.
+commit=$(git describe --always --dirty --exclude '*')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -89,7 +91,7 @@ done
   printf -- '- date: %s\n' "$(date -u +%F)"
   printf -- '- machine: %s, %s CPUs, Linux %s\n' \
     "$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)" "$(nproc)" "$(uname -r)"
-  printf -- '- commit: %s\n' "$(git describe --always --dirty --exclude '*')"
+  printf -- '- commit: %s\n' "$commit"
   printf -- '- setting: `PROOF_SECONDS=%s PROOF_PARTS="%s"`\n\n' "$seconds" "$parts"
   printf '| what | result | figures | time |\n| --- | --- | --- | --- |\n'
   cat "$work/table"
