@@ -3,6 +3,7 @@
 #
 #   PROOF_SECONDS=600 scripts/proof.sh    how long every fuzz target runs, and the truth is tested again and again
 #   PROOF_PARTS='truth fuzz' …            some of the parts: bench truth fuzz mutants
+#   PROOF_TESTS='loops:: beside::' …      some of the tests of truth
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,6 +11,8 @@ cd "$root" || exit 1
 seconds=${PROOF_SECONDS:-600}
 parts=${PROOF_PARTS:-bench truth fuzz mutants}
 out=docs/proof.md
+# Before the table itself changes.
+commit=$(git describe --always --dirty --exclude '*')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -37,13 +40,14 @@ count_goals() {
 # The tests whose truth is the program's own clock or log, until the time is over.
 test_truth() {
   local end=$((SECONDS + seconds)) rounds=0 failures=0
-  local tests=(versions:: loops:: beside:: stacks:: inspector_shares::)
+  local tests
+  read -ra tests <<<"${PROOF_TESTS:-versions:: loops:: beside:: stacks:: inspector_shares::}"
   cargo test --quiet --workspace --no-run || return 1
   while [ $rounds = 0 ] || [ $SECONDS -lt $end ]; do
     rounds=$((rounds + 1))
     cargo test --quiet --workspace --test all -- "${tests[@]}" --test-threads=1 || failures=$((failures + 1))
   done
-  printf 'figures: %s rounds, %s with a failure\n' $rounds $failures
+  printf 'figures: %s rounds of %s, %s with a failure\n' $rounds "${tests[*]}" $failures
   [ $failures = 0 ]
 }
 
@@ -87,7 +91,7 @@ done
   printf -- '- date: %s\n' "$(date -u +%F)"
   printf -- '- machine: %s, %s CPUs, Linux %s\n' \
     "$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)" "$(nproc)" "$(uname -r)"
-  printf -- '- commit: %s\n' "$(git describe --always --dirty --exclude '*')"
+  printf -- '- commit: %s\n' "$commit"
   printf -- '- setting: `PROOF_SECONDS=%s PROOF_PARTS="%s"`\n\n' "$seconds" "$parts"
   printf '| what | result | figures | time |\n| --- | --- | --- | --- |\n'
   cat "$work/table"

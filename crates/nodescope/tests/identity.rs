@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json as value};
 
@@ -55,8 +56,16 @@ fn three(scratch: &Scratch) -> [Running; 3] {
     ]
 }
 
+/// Applications of the same name are told apart by their folders: one test at a time has some.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn three_of_a_kind_are_told_apart() {
+    let _alone = alone();
     let scratch = Scratch::new("identity-ps");
     let folder = fs::canonicalize(&scratch.0).unwrap();
     let running = three(&scratch);
@@ -133,6 +142,7 @@ fn a_recording_says_which_process_it_was() {
     if !can_record() {
         return;
     }
+    let _alone = alone();
     let scratch = Scratch::new("identity-record");
     let folder = fs::canonicalize(&scratch.0).unwrap();
     app(&scratch, "shop", Some(r#"{"name":"@acme/shop"}"#));
