@@ -9,6 +9,9 @@ build: ## build the program: target/release/nodescope
 demo: ## a sample service under load, recorded and shown: needs Node, or shows a recording that ships with it
 	cargo run --quiet --release -- demo
 
+check: ## the inner loop: fmt, clippy, unit tests and the page's modules
+	scripts/check.sh
+
 test: ## run all tests; install what they need, say what is skipped
 	scripts/test.sh
 
@@ -29,4 +32,7 @@ bench: ## measure speed against inferno and others, as ratios
 fuzz: ## run every fuzz target for a short while
 	scripts/fuzz.sh
 
-.PHONY: help build demo test lint fmt bench fuzz
+proof: ## what takes hours: benchmarks, truth, fuzzers, mutants; writes docs/proof.md
+	scripts/proof.sh
+
+.PHONY: help build check demo test lint fmt bench fuzz proof

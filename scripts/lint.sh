@@ -36,15 +36,18 @@ check_dependencies() {
 # The sampler is for arm64, too; reading, showing and the inspector also for Windows and macOS. What no network gives is
 # not checked.
 check_targets() {
-  local target
+  local target targets=()
   has rustup https://rustup.rs || return
   for target in aarch64-unknown-linux-musl x86_64-pc-windows-gnu x86_64-apple-darwin; do
     if rustup target add $target >/dev/null 2>&1; then
-      check "cargo clippy, $target" cargo clippy --quiet -p nodescope --target $target -- -D warnings
+      targets+=(--target "$target")
     else
       echo "skipped: the target $target cannot be installed"
     fi
   done
+  # In one go, so that build scripts and macros are built once and no CPU waits.
+  [ ${#targets[@]} = 0 ] ||
+    check "cargo clippy ${targets[*]}" cargo clippy --quiet -p nodescope "${targets[@]}" -- -D warnings
 }
 
 # The types, the format and the rules of the page's source: page/tsconfig.json and page/biome.json.

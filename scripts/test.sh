@@ -64,29 +64,24 @@ test_browser() {
   fi
 }
 
-# test_rust OPTION...: some of the workspace's tests. Always of the whole workspace, so that nothing is built twice.
-test_rust() { cargo test --workspace --no-fail-fast "$@" -- --show-output; }
+# test_rust TARGET... -- FILTER...: some of the workspace's tests. Always of the whole workspace, so that nothing is
+# built twice.
+test_rust() { cargo test --workspace --no-fail-fast "$@" --show-output; }
 
-# These wait for a target or for an engine most of the time: they run beside the others.
-patient=(docker doctor inspector inspector_inlined inspector_port inspector_port_elsewhere)
+# The files of crates/*/tests are modules. These wait for a target or for an engine most of the time: they run beside
+# the others.
+patient=(docker:: doctor:: inspector:: inspector_inlined:: inspector_port:: inspector_port_elsewhere::)
 # Nothing runs beside these.
-alone=(inspector_shares)
+alone=(inspector_shares::)
+mapfile -t others < <(printf -- '--skip\n%s\n' "${patient[@]}" "${alone[@]}")
 
-# targets NAME...: as cargo wants them.
-targets() { printf -- '--test %s ' "$@"; }
-
-others() {
-  local names
-  names=$(basename -s .rs crates/*/tests/*.rs | sort -u | grep -vxF "$(printf '%s\n' "${patient[@]}" "${alone[@]}")")
-  # shellcheck disable=SC2086 # one word for each
-  targets $names
-}
+# Many tests measure a target that wants a CPU for itself, and others run beside them: two at a time are enough.
+if [ "$(nproc)" -gt 2 ]; then export RUST_TEST_THREADS=${RUST_TEST_THREADS:-2}; fi
 
 test_patiently() {
   # Two programs that write into one file break each other's lines.
   log=$log.lines
-  # shellcheck disable=SC2046 # one word for each
-  run 'workspace: what waits' test_rust $(targets "${patient[@]}")
+  run 'workspace: what waits' test_rust --test '*' -- "${patient[@]}"
   test_documents
   test_page
   test_browser
@@ -95,15 +90,16 @@ test_patiently() {
 
 say 'tools and build'
 "$root/scripts/install-test-tools.sh" &
+# It makes the program, too. A `cargo build` would build almost everything again: tests need more features of some
+# libraries.
 run 'build' cargo test --workspace --quiet --no-run
-run 'the program' cargo build --quiet --bin nodescope
 wait
 export PATH=$cache/tools:$PATH
 NODESCOPE_BIN=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/nodescope
 export NODESCOPE_BIN
 test_patiently >"$log.patient" 2>&1 &
-# shellcheck disable=SC2046 # one word for each
-run 'workspace' test_rust --lib --bins $(others)
+run 'workspace: units' test_rust --lib --bins --
+run 'workspace' test_rust --test '*' -- "${others[@]}"
 wait
 cat "$log.patient"
 cat "$log.lines" >>"$log"
@@ -112,8 +108,7 @@ if [ -e "$log.failed" ]; then
 else
   failed+=('what waits: it did not come to its end')
 fi
-# shellcheck disable=SC2046 # one word for each
-run 'workspace: what needs a machine of its own' test_rust $(targets "${alone[@]}")
+run 'workspace: what needs a machine of its own' test_rust --test '*' -- "${alone[@]}"
 
 # What failed of the workspace, a target in each line: its kind, `--lib` or `--test`, and its name; then its tests.
 failed_targets() {
@@ -130,6 +125,8 @@ once_more() {
   failed=()
   while IFS=$'\t' read -r target names; do
     [ -n "$target" ] || continue
+    # A program that crashed names no test: all of it has failed.
+    [ -n "$names" ] || { failed+=("$target ended before its tests did"); continue; }
     # shellcheck disable=SC2086 # one word for each
     run "once more: $target$names" cargo test --workspace $target -- --show-output --exact $names </dev/null
   done <<<"$targets"

@@ -1,15 +1,11 @@
 //! Functions of the real node whose tables compute the caller's frame: OpenSSL's assembler.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a skipped test says so, and a test may panic"
-)]
-
 use std::fs;
 use std::process::Command;
 
 use elf::{Elf, Found, FrameRegisters, FrameTables, caller_by_expression};
+
+use crate::skip::skip;
 
 const SP: u64 = 0x7fff_0000;
 const ASSEMBLER: &[u8] = b"sha512_block_data_order_avx2";
@@ -17,11 +13,13 @@ const ASSEMBLER: &[u8] = b"sha512_block_data_order_avx2";
 #[test]
 fn callers_are_found_or_known_to_be_saved() {
     let node = Command::new("node").args(["-p", "process.execPath"]).output();
-    let Ok(node) = node else { return println!("skipped: there is no node here") };
-    let Ok(bytes) = fs::read(String::from_utf8_lossy(&node.stdout).trim()) else { return };
+    let Ok(node) = node else { return skip("expressions: there is no node here") };
+    let Ok(bytes) = fs::read(String::from_utf8_lossy(&node.stdout).trim()) else {
+        return skip("expressions: node cannot be read here");
+    };
     let elf = Elf::parse(&bytes[..]).unwrap();
     let Some(tables) = elf.unwind_tables() else {
-        return println!("skipped: node has no tables here");
+        return skip("expressions: node has no tables here");
     };
     let all = FrameTables { index: tables.index, frames: tables.frames, text: tables.text };
     let registers = FrameRegisters { pc: 1, sp: SP, fp: SP + 64 };

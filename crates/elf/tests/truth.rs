@@ -1,12 +1,12 @@
 //! Random addresses of the real node against what nm says of the same file.
 
-#![allow(clippy::print_stdout, reason = "a skipped test says so")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
 use elf::{Elf, demangle};
+
+use crate::skip::skip;
 
 const ADDRESSES: usize = 2000;
 
@@ -50,7 +50,7 @@ fn names_of_node_are_demangled_as_cppfilt_does() {
     fs::write(&file, input).unwrap();
     let output = Command::new("c++filt").stdin(fs::File::open(&file).unwrap()).output();
     fs::remove_file(&file).unwrap();
-    let Ok(output) = output else { return println!("skipped: there is no c++filt here") };
+    let Ok(output) = output else { return skip("C++ names: there is no c++filt here") };
     let expected = String::from_utf8(output.stdout).unwrap();
     let pairs = some.iter().zip(expected.lines());
     let different: Vec<String> = pairs
@@ -70,7 +70,7 @@ fn node_and_names() -> Option<(String, Names)> {
     let path = String::from_utf8(which.stdout).ok()?.trim().to_owned();
     let path = fs::canonicalize(path).ok()?.to_str()?.to_owned();
     let Ok(output) = Command::new("nm").args(["-S", "--defined-only", &path]).output() else {
-        println!("skipped: there is no nm here");
+        skip("names of a Node: there is no nm here");
         return None;
     };
     let mut names = Names::new();
@@ -88,7 +88,7 @@ fn node_and_names() -> Option<(String, Names)> {
         }
     }
     if names.is_empty() {
-        println!("skipped: this node has no symbols");
+        skip("names of a Node: this one has no symbols");
         return None;
     }
     Some((path, names))

@@ -1,14 +1,13 @@
 //! The constants that V8 leaves in node for debuggers, against what the program itself says.
 
-#![allow(clippy::print_stdout, reason = "a skipped test says so, and the time is worth seeing")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
 use elf::{Elf, Parts};
+
+use crate::skip::skip;
 
 const SIZES: &str = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE";
 
@@ -26,7 +25,7 @@ fn nodes() -> Vec<PathBuf> {
 fn constants_of_node_are_right() {
     let nodes = nodes();
     if nodes.is_empty() {
-        println!("skipped: there is no node in the cache");
+        skip("a Node's variables: there is no node in the cache");
     }
     for path in nodes {
         let start = Instant::now();

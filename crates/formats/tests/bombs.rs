@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[allow(dead_code, reason = "the other tests use the rest")]
 mod cases;
 
 use std::io::Write;

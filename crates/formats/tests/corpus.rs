@@ -1,17 +1,14 @@
 //! What we read from every case of corpus/, as text that a person can read (tests/snapshots): a changed parser
 //! or a changed rule shows as a diff. `cargo insta review`, or INSTA_UPDATE=always and `git diff`, accepts it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod cases;
-
 use std::fmt::Write;
 use std::panic::catch_unwind;
 
-use cases::{Case, cases, import};
 use formats::folded;
 use profile::{Profile, Unit, file};
 use views::{Selection, TopBy, TopKey, TopRow, Weights, share, top, weigh};
+
+use crate::cases::{Case, cases, import};
 
 /// How many rows of each list a snapshot shows.
 const FUNCTIONS: usize = 12;
@@ -24,10 +21,12 @@ const LONGEST_NAME: usize = 120;
 fn what_we_read() {
     let mut settings = insta::Settings::clone_current();
     settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
     let differ = |case: &Case| {
         let text = summary(&case.import());
         let _bound = settings.bind_to_scope();
-        catch_unwind(|| insta::assert_snapshot!(case.name.as_str(), text)).is_err()
+        let name = format!("corpus__{}", case.name);
+        catch_unwind(|| insta::assert_snapshot!(name, text)).is_err()
     };
     let cases = cases();
     let differing: Vec<&str> =

@@ -1,19 +1,16 @@
 //! .cpuprofile and traces, in and out: what is known of the recorded programs, the round trip, and what other
 //! readers of the form need. `--ignored` measures the reader against a bare typed parse of the same file.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod cases;
-
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use cases::{case, cases, import};
 use formats::{cpuprofile, folded};
 use profile::{Category, Profile, Role, ThreadId, Unit};
 use serde::Deserialize;
 use views::{Selection, TopBy, TopKey, top, weigh};
+
+use crate::cases::{case, cases, import};
 
 /// The form, as others read it: nothing is optional that V8 always writes.
 #[derive(Deserialize)]
@@ -334,7 +331,7 @@ fn self_weights(profile: &Profile) -> BTreeMap<&str, u64> {
     weights
 }
 
-/// BIG=FILE cargo test --release -p nodescope-formats --test cpuprofile -- --ignored --nocapture
+/// BIG=FILE cargo test --release -p nodescope-formats --test all cpuprofile:: -- --ignored --nocapture
 #[test]
 #[ignore = "it measures a large file that has to be made first"]
 fn speed_against_a_bare_parse() {

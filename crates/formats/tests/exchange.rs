@@ -1,21 +1,19 @@
 //! Formats that we read and write: import → export → import keeps stacks and weights, and times where the format
 //! can; and `go tool pprof` shows what the report shows.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod cases;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use cases::{cases, import};
 use formats::{cpuprofile, firefox, pprof, speedscope};
 use profile::{LaneId, Profile, StackId, Unit, file};
 use regex::Regex;
 use serde_json::Value;
 use views::{Selection, TopBy, TopKey, selected_rows, top, weigh};
+
+use crate::cases::{self, cases, import};
+use crate::skip::skip;
 
 type Write = fn(&Profile, &Selection, &mut Vec<u8>) -> io::Result<Vec<String>>;
 
@@ -219,7 +217,7 @@ fn firefox_tables_are_whole() {
 #[allow(clippy::print_stdout, reason = "skips are said")]
 fn go_tool_pprof_shows_the_same_top_list() {
     let Some(program) = pprof_program() else {
-        return println!("skipped: go tool pprof: neither pprof nor go is installed");
+        return skip("go tool pprof: neither pprof nor go is installed");
     };
     let names = [
         "node22-http",

@@ -1,14 +1,11 @@
 //! One thread whose times are broken must not stretch a recording of seconds to days, in any format that has times:
 //! its samples stay, with their weights, and what was done to their times is said.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod cases;
-
 use std::fmt::Write;
 
-use cases::import;
 use profile::Profile;
+
+use crate::cases::import;
 
 /// When the machine of these recordings was started, in seconds before the recording.
 const UPTIME_S: u64 = 428_550;

@@ -3,13 +3,6 @@
 //! is measured alone.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it measured"
-)]
-
-mod cases;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,11 +10,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use cases::import;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use profile::file::{self, Growing};
 use profile::{LaneInfo, Process, Role, Sample, StackId, Thread, Unit};
+
+use crate::cases::import;
 
 const MOST_MEMORY_KB: u64 = 512 << 10;
 const SIZE: usize = 16 << 20;
@@ -66,7 +60,7 @@ fn opened_by_itself() {
 fn damage_of(name: &str, bytes: &[u8]) -> String {
     let input = Input::new(name, bytes);
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "opened_by_itself", "--nocapture"])
+        .args(["--exact", "memory::opened_by_itself", "--nocapture"])
         .env(INPUT, &input.0)
         .output()
         .unwrap();

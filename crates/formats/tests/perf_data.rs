@@ -1,8 +1,6 @@
 //! perf.data written here record by record, in both byte orders and both forms: what the sink is told must be
 //! the same, and damage must never cost more than what stands behind it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::num::NonZero;
 
 use formats::perf_data;

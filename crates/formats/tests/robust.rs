@@ -2,19 +2,16 @@
 //! compression, and as a recording of our own. Each must be opened or refused, never panic; what opens must
 //! be whole, and every view and every writer must take it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod cases;
-
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cases::{Case, cases, import};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress};
 use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg};
 use profile::{Profile, file};
 use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
+
+use crate::cases::{self, Case, cases, import};
 
 /// How often each input is cut off, and how often bytes of it are flipped.
 const CUTS: usize = 64;

@@ -1,16 +1,13 @@
 //! What is known of the recorded programs (the READMEs of corpus/) must be what we read: the programs measured
 //! themselves, or can only have spent their time in one way.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod cases;
-
 use std::collections::BTreeMap;
 
-use cases::{Case, case, cases};
 use profile::{Category, Profile, Role, StackId, Unit};
 use regex::Regex;
 use views::{Selection, TopBy, TopKey, TopRow, share, top, weigh};
+
+use crate::cases::{Case, case, cases};
 
 /// Every README says how many samples there are, what they weigh, and whose they are.
 #[test]

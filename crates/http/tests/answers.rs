@@ -1,7 +1,6 @@
 //! Servers that answer well, badly, without an end or not at all: each answer is read within its limits, or refused.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

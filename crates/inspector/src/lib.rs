@@ -11,6 +11,9 @@ mod message;
 mod pace;
 mod recorder;
 mod script;
+#[cfg(test)]
+#[path = "../../../tests/skip.rs"]
+mod skip;
 mod threads;
 mod websocket;
 

@@ -81,6 +81,7 @@ mod tests {
     )]
 
     use super::*;
+    use crate::skip::skip;
     use std::path::PathBuf;
     use std::process::Command;
 
@@ -94,7 +95,7 @@ mod tests {
         let node = cache.join("node-18.20.8/node");
         let found = node.exists().then_some(node);
         if found.is_none() {
-            println!("skipped: node --check: scripts/install-test-tools.sh fetches Node 18.20.8");
+            skip("node --check: scripts/install-test-tools.sh fetches Node 18.20.8");
         }
         found
     }

@@ -8,6 +8,9 @@ mod job;
 mod linux;
 mod message;
 pub mod owners;
+#[cfg(test)]
+#[path = "../../../tests/skip.rs"]
+mod skip;
 
 pub use job::Job;
 #[cfg(target_os = "linux")]

@@ -2,11 +2,6 @@
 //! tells what goes wrong. Opening and closing ports is proven with the program, in crates/nodescope/tests/inspector.rs.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skipped"
-)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,6 +14,8 @@ use inspector::Address;
 use live::inspected::{Error, News, Options, Place, Process, Recipient, record};
 use profile::Profile;
 use target::Refusal;
+
+use crate::skip::skip;
 
 const VERSIONS: [&str; 5] = ["18.20.8", "20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 
@@ -55,7 +52,7 @@ impl Running {
             .map_or(home.join(".cache/nodescope"), PathBuf::from);
         let node = cache.join(format!("node-{version}/node"));
         if !node.exists() {
-            println!("skipped: a session of Node {version}: {} is missing", node.display());
+            skip(format_args!("a session of Node {version}: {} is missing", node.display()));
             return None;
         }
         let folder =

@@ -3,21 +3,15 @@
 //! then read what has changed.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skipped"
-)]
 
 #[allow(dead_code, reason = "other tests use the rest")]
-mod kept;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kept::keep::{Running, keep};
-use kept::text::{details, text};
-use kept::{Kept, Replay};
+use crate::kept::keep::{Running, keep};
+use crate::kept::text::{details, text};
+use crate::kept::{Kept, Replay};
+use crate::skip::skip;
 
 /// One of each supported line.
 const VERSIONS: [&str; 5] = ["18.20.8", "20.20.2", "22.23.3", "24.21.0", "26.10.0"];
@@ -38,7 +32,7 @@ fn node(version: &str) -> Option<PathBuf> {
         std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
     let path = cache.join(format!("node-{version}/node"));
     if !path.exists() {
-        println!("skipped: replay of Node {version}: {} is missing", path.display());
+        skip(format_args!("replay of Node {version}: {} is missing", path.display()));
     }
     Some(path).filter(|path| path.exists())
 }

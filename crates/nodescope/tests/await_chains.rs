@@ -4,10 +4,6 @@
 //! NODESCOPE_NODE chooses versions by how they begin; NODESCOPE_SECONDS says for how long late reads are tried.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::print_stdout, reason = "the table is the point, and a skipped test says so")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod live;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use live::maps::{Maps, builtins, ranges_of};
-use live::samples::{Sample, Sampler};
-use live::session::name;
-use live::{Constants, Live, VERSIONS, node};
+use crate::live::maps::{Maps, builtins, ranges_of};
+use crate::live::samples::{Sample, Sampler};
+use crate::live::session::name;
+use crate::live::{Constants, Live, VERSIONS, node};
+use crate::skip::skip;
 use v8::{AwaitChain, ChainEnd, JsFrame, REACTION_JOBS, Reader, Reason, Stack};
 
 /// Samples a second; so many chains of each marker are compared, and so long they are waited for.
@@ -216,7 +213,7 @@ fn with_each_version(check: impl Fn(&str, &Path) + Sync) {
     for version in VERSIONS.into_iter().filter(|version| version.starts_with(&wanted)) {
         match node(version) {
             Some(binary) => check(version, &binary),
-            None => println!("skipped: Node {version}: it is not in the cache"),
+            None => skip(format_args!("Node {version}: it is not in the cache")),
         }
     }
 }

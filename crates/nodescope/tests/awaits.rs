@@ -1,19 +1,12 @@
 //! What runs after an `await` stands under the functions that await it, in reports and exports of a recording.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it measured"
-)]
-
-mod program;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::running::{Folded, Running, can_record, is_function, nodes};
-use program::{Scratch, json, nodescope, stderr, succeeds};
+use crate::program::running::{Folded, Running, can_record, is_function, nodes};
+use crate::program::{Scratch, json, nodescope, stderr, succeeds};
 
 /// Two routes, of which one costs three times as much. Each awaits a function that works after an await of its own.
 const ROUTES: &str = "

@@ -2,24 +2,19 @@
 //! and one whose memory may not be read.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use program::running::{
+use serde_json::Value;
+
+use crate::program::running::{
     Running, SHARES, cache, can_record, function, nodes, record_command, record_command_with,
 };
-use program::shares::shares_are_right;
-use program::{Scratch, json, nodescope, stderr, succeeds};
-use serde_json::Value;
+use crate::program::shares::shares_are_right;
+use crate::program::{Scratch, json, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
@@ -46,7 +41,7 @@ fn stripped_binaries_have_names_and_shares() {
         let stripped = scratch.path("node");
         let mut strip = Command::new("strip");
         if !runs(strip.args(["--strip-all", "-o", &stripped]).arg(&node)) {
-            return println!("skipped: there is no strip here");
+            return skip("a stripped program: there is no strip here");
         }
         shares_are_right(&format!("{release} stripped"), Path::new(&stripped), &[]);
         builtins_are_counted(release, Path::new(&stripped));
@@ -85,8 +80,8 @@ fn a_distribution_has_names() {
         command
     };
     if !can_record() || !runs(&mut inside(&["--version"])) {
-        return println!(
-            "skipped: Debian's Node does not run here: scripts/install-test-tools.sh fetches it"
+        return skip(
+            "Debian's Node: it does not run here; scripts/install-test-tools.sh fetches it",
         );
     }
     let scratch = Scratch::new("debian");
@@ -116,11 +111,11 @@ fn a_future_engine_has_no_names_and_says_so() {
         let future = scratch.path("node");
         // A stripped one has each symbol once.
         if !runs(Command::new("strip").args(["--strip-all", "-o", &future]).arg(&node)) {
-            return println!("skipped: there is no strip here");
+            return skip("a stripped program: there is no strip here");
         }
         let mut bytes = fs::read(&future).unwrap();
         if make_future(&mut bytes, Path::new(&future)).is_none() {
-            return println!("skipped: readelf does not tell where {MAJOR} is");
+            return skip(format_args!("a moved variable: readelf does not tell where {MAJOR} is"));
         }
         fs::write(&future, &bytes).unwrap();
         assert!(runs(Command::new("chmod").args(["+x", &future])));
@@ -203,10 +198,10 @@ fn memory_that_may_not_be_read_is_said_to_be() {
         .args(caps)
         .args([&binary, "record", &node.pid(), "-d", "1s", "-F", "999", "-o", &out])
         .output();
-    let Ok(output) = output else { return println!("skipped: there is no setpriv here") };
+    let Ok(output) = output else { return skip("another user: there is no setpriv here") };
     let said = stderr(&output);
     if said.contains("setpriv") || said.contains("you may not sample") {
-        return println!("skipped: {said}");
+        return skip(format_args!("another user: {said}"));
     }
     println!("{said}");
     assert!(output.status.success(), "{said}");

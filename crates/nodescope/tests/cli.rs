@@ -1,23 +1,17 @@
 //! The built program as people and scripts meet it: what it prints where, its exit status, and what it says of an
 //! input. What it writes is in export.rs.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::fs;
 use std::process::{Command, Stdio};
 
-use program::{
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::program::{
     Scratch, fails, input, json, nodescope, recording, run, samples, stderr, stdout, succeeds,
     with_stdin, without_colours,
 };
-use serde_json::Value;
-use unicode_width::UnicodeWidthStr;
+use crate::skip::skip;
 
 /// Cases that differ in what a report shows: packages, addons, several events, hostile and wide names, damage.
 const SHOWN: &[&str] = &[
@@ -140,7 +134,7 @@ fn a_terminal_is_treated_as_one() {
     let path = input("node22-http");
     let report = format!("report {path}");
     let Some(coloured) = on_terminal(&report, &[]) else {
-        println!("skipped: what happens on a terminal: script is not here");
+        skip("what happens on a terminal: script is not here");
         return;
     };
     assert!(stdout(&coloured).contains("\u{1b}[1m"), "{}", stdout(&coloured));
@@ -571,7 +565,7 @@ fn completions_for_every_shell() {
         let path = scratch.file(shell, succeeds(&["completions", shell]).as_bytes());
         match Command::new(shell).args(["-n", &path]).output() {
             Ok(output) => assert!(output.status.success(), "{shell} -n: {}", stderr(&output)),
-            Err(_) => println!("skipped: completions for {shell}: {shell} is not here"),
+            Err(_) => skip(format_args!("completions for {shell}: {shell} is not here")),
         }
     }
 }
@@ -592,7 +586,7 @@ fn manual_pages() {
             .output()
         {
             Ok(output) => assert!(output.status.success(), "{name}: {}", stderr(&output)),
-            Err(_) => println!("skipped: rendering {name}: man is not here"),
+            Err(_) => skip(format_args!("rendering {name}: man is not here")),
         }
     }
     let nowhere = scratch.path("no/such/folder");

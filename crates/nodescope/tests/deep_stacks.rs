@@ -2,16 +2,9 @@
 //! that says that it goes on.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it measured"
-)]
 
-mod program;
-
-use program::running::{Folded, can_record, is_function, nodes};
-use program::{Scratch, json, nodescope, stderr, succeeds};
+use crate::program::running::{Folded, can_record, is_function, nodes};
+use crate::program::{Scratch, json, nodescope, stderr, succeeds};
 
 /// Three recursions, each with an entry and an end of its own; two entries share the last one.
 const DEEP: &str = "

@@ -1,13 +1,6 @@
 //! `nodescope demo`: from nothing to a recording, and nothing left behind.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -16,8 +9,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use program::{Scratch, fails, json, nodescope, stderr, stdout};
 use serde_json::Value;
+
+use crate::program::{self, Scratch, fails, json, nodescope, stderr, stdout};
+use crate::skip::skip;
 
 /// One demo at a time: each brings a load of its own.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -38,7 +33,7 @@ fn is_live(output: &Output) -> bool {
     assert!(output.status.success(), "{}", stderr(output));
     let is_shipped = stderr(output).contains("ships with nodescope");
     if is_shipped {
-        println!("skipped: the demo cannot record here: {}", stderr(output));
+        skip(format_args!("the demo: it cannot record here: {}", stderr(output)));
     }
     !is_shipped
 }
@@ -67,7 +62,7 @@ fn recording(scratch: &Scratch, options: &[&str]) -> Option<(Child, u32)> {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let pid = lines.find_map(|line| service_of(&line));
     if pid.is_none() {
-        println!("skipped: the demo cannot record here");
+        skip("the demo: it cannot record here");
         let _ = child.wait();
     }
     // A thread reads the rest of its output, or it would block on a full pipe.
@@ -306,7 +301,7 @@ fn without_permission_a_shipped_recording_is_shown() {
         format!("ulimit -n 4; exec {} demo -o a.nodescope", env!("CARGO_BIN_EXE_nodescope"));
     let output = Command::new("sh").args(["-c", &script]).current_dir(&scratch.0).output().unwrap();
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        return println!("skipped: one CPU needs one file");
+        return skip("a file for each CPU: there is one CPU");
     }
     is_shipped(
         &scratch,

@@ -2,13 +2,6 @@
 //! daemon is our own, in a folder of its own: nothing here touches the machine's.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,12 +10,14 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{
+use serde_json::Value;
+
+use crate::program::running::{
     Folded, NAMES, can_record, copy_program, function, installed_node, is_function, make_root,
     nodes,
 };
-use program::{Scratch, nodescope, stderr, stdout, with_stdin};
-use serde_json::Value;
+use crate::program::{Scratch, nodescope, stderr, stdout, with_stdin};
+use crate::skip::skip;
 
 /// Two functions, called through a builtin, so that the optimising compiler does not make one of them.
 const APP: &str = "
@@ -208,7 +203,7 @@ fn a_container_is_recorded_from_outside_and_inside() {
     }
     match Daemon::start().and_then(|daemon| Ok((daemon.make_image()?, daemon))) {
         Ok((version, daemon)) => check(&daemon, &version),
-        Err(reason) => println!("skipped: docker: {reason}"),
+        Err(reason) => skip(format_args!("docker: {reason}")),
     }
 }
 
@@ -217,7 +212,7 @@ fn check(daemon: &Daemon, version: &str) {
     let name = format!("web-3-{}", std::process::id());
     let id = match daemon.run(&name, &[], &["--perf-basic-prof"]) {
         Ok(id) => id,
-        Err(reason) => return println!("skipped: docker: {reason}"),
+        Err(reason) => return skip(format_args!("docker: {reason}")),
     };
     let pid = it_is_listed(daemon, &name, &id, version);
     it_is_recorded_from_outside(daemon, &name, &id, &pid);
@@ -398,7 +393,7 @@ fn it_is_recorded_from_inside(daemon: &Daemon, name: &str) {
     let options = ["--security-opt", "seccomp=unconfined", "--cap-add", "SYS_ADMIN"];
     let name = format!("{name}-inside");
     if let Err(reason) = daemon.run(&name, &options, NAMES) {
-        return println!("skipped: docker with capabilities: {reason}");
+        return skip(format_args!("docker with capabilities: {reason}"));
     }
     daemon.wait_for_ready(&name);
     let output = daemon.record_inside(&name);
@@ -428,7 +423,7 @@ fn it_is_recorded_on_read_only_files(daemon: &Daemon, name: &str) {
     let options = ["--security-opt", "seccomp=unconfined", "--cap-add", "SYS_ADMIN", "--read-only"];
     let name = format!("{name}-read-only");
     if let Err(reason) = daemon.run(&name, &options, &[]) {
-        return println!("skipped: docker with read-only files: {reason}");
+        return skip(format_args!("docker with read-only files: {reason}"));
     }
     daemon.wait_for_ready(&name);
     let output = daemon.record_inside(&name);
@@ -445,7 +440,7 @@ fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let words =
         ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];
     if let Err(reason) = daemon.tell(&[&words[..], &["/app/timers.js"]].concat()) {
-        return println!("skipped: docker with a CPU limit: {reason}");
+        return skip(format_args!("docker with a CPU limit: {reason}"));
     }
     daemon.wait_for_ready(&name);
     let out = daemon.scratch.path("limited.nodescope");

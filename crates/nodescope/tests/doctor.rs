@@ -1,21 +1,16 @@
 //! `nodescope doctor`: true answers, each with the next step.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use program::{Scratch, fails, json, succeeds};
 use serde_json::Value;
+
+use crate::program::{self, Scratch, fails, json, succeeds};
+use crate::skip::skip;
 
 /// Everything of the machine that is looked at.
 const WHAT: [&str; 14] = [
@@ -166,13 +161,14 @@ fn the_inspector_is_described() {
 /// What doctor says when it is started by another program, such as unshare; `None` where that is not possible.
 fn checks_by(words: &[&str]) -> Option<Value> {
     let program = env!("CARGO_BIN_EXE_nodescope");
-    let output = Command::new(words[0])
-        .args(&words[1..])
-        .args([program, "doctor", "--json"])
-        .output()
-        .ok()?;
+    let output =
+        Command::new(words[0]).args(&words[1..]).args([program, "doctor", "--json"]).output();
+    let Ok(output) = output else {
+        skip(format_args!("{words:?}: {} is missing", words[0]));
+        return None;
+    };
     if !output.status.success() {
-        println!("skipped: {words:?}: {}", program::stderr(&output));
+        skip(format_args!("{words:?}: {}", program::stderr(&output)));
     }
     output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
 }
@@ -213,7 +209,7 @@ fn a_narrow_place_is_noticed() {
         .output();
     std::fs::remove_file(&program).unwrap();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
-        return println!("skipped: not root");
+        return skip("another user: this is not root");
     };
     let checks: Value = serde_json::from_slice(&output.stdout).unwrap();
     let capabilities = check(&checks, "capabilities");
@@ -244,12 +240,12 @@ fn a_changed_binary_is_noticed() {
         let stripped = seen(Command::new(&copy));
         assert_eq!(check(&stripped, "native names")["ok"], false, "{stripped}");
     } else {
-        println!("skipped: strip is missing");
+        skip("a stripped program: strip is missing");
     }
     let capable = Command::new("setcap").args(["cap_net_bind_service=ep", &copy]).status();
     let opened = Command::new("chmod").args(["-R", "a+rX", &scratch.path("")]).status();
     if !capable.is_ok_and(|status| status.success()) || opened.is_err() {
-        return println!("skipped: setcap is missing, or not permitted");
+        return skip("capabilities of a file: setcap is missing, or not permitted");
     }
     let mut command = Command::new("setpriv");
     // Through a shell that has no capabilities any more: the kernel hides only a process that gains some.

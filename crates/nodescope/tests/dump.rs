@@ -1,13 +1,6 @@
 //! `nodescope dump` on processes that hang: in a loop, in a regular expression, in native code, in a call that sleeps.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,9 +9,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::running::{Running, can_record, nodes};
-use program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds, without_colours};
 use serde_json::Value;
+
+use crate::program::running::{Running, can_record, nodes};
+use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds, without_colours};
+use crate::skip::skip;
 
 const NOBODY: u32 = 65534;
 
@@ -307,12 +302,12 @@ fn memory_that_blocks_is_given_up() {
         (scratch.file("blocking.c", BLOCKING.as_bytes()), scratch.path("blocking"));
     let compiled = Command::new("cc").args(["-o", &program, &source, "-lpthread"]).status();
     if !compiled.is_ok_and(|status| status.success()) {
-        return println!("skipped: dump of memory that blocks: there is no C compiler");
+        return skip("dump of memory that blocks: there is no C compiler");
     }
     let mut running = Running::start(&mut Command::new(&program));
     std::thread::sleep(Duration::from_millis(100));
     if running.0.try_wait().unwrap().is_some() {
-        return println!("skipped: dump of memory that blocks: userfaultfd is not permitted");
+        return skip("dump of memory that blocks: userfaultfd is not permitted");
     }
     let start = Instant::now();
     let output = nodescope(&["dump", &running.pid(), "--json"]).output().unwrap();
@@ -351,7 +346,7 @@ fn other_users_are_refused() {
         output = run();
     }
     let Ok(output) = output else {
-        return println!("skipped: dump as another user: only root can become one");
+        return skip("dump as another user: only root can become one");
     };
     let said = stderr(&output);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{said}");

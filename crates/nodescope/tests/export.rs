@@ -1,20 +1,15 @@
 //! `nodescope export`: every form, what it does to files, and what it refuses.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
-use program::{Scratch, fails, input, json, nodescope, recording, run, stderr, stdout, succeeds};
 use serde_json::Value;
+
+use crate::program::{
+    self, Scratch, fails, input, json, nodescope, recording, run, stderr, stdout, succeeds,
+};
 
 /// The word for --to, file names that mean the same, how the bytes are told, and what is said on stderr.
 type Form = (&'static str, &'static [&'static str], fn(&[u8]) -> bool, &'static [&'static str]);

@@ -1,20 +1,14 @@
 //! How large a recording of a busy server is: context switches must not fill the file.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::process::Command;
 
 use profile::{Role, ThreadId};
-use program::running::{Running, can_record};
-use program::{Scratch, nodescope, stderr};
+
+use crate::program::running::{Running, can_record};
+use crate::program::{Scratch, nodescope, stderr};
 
 /// Asks itself: eight requests at a time, each with a turn of the loop and a job of the thread pool.
 const SERVER: &str = "

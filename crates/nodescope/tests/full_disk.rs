@@ -2,21 +2,15 @@
 //! is told what is kept, and where.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use program::inspected::{BUSY, Target, newest};
-use program::running::can_record;
-use program::{Scratch, json, stderr, stdout};
+use crate::program::inspected::{BUSY, Target, newest};
+use crate::program::running::can_record;
+use crate::program::{Scratch, json, stderr, stdout};
+use crate::skip::skip;
 
 /// Says that there is no tmpfs.
 const NO_DISK: i32 = 99;
@@ -63,7 +57,7 @@ fn record(size: &str, frees: &str, words: &[&str]) -> Option<(Output, Scratch)> 
             Some((output, scratch))
         }
         _ => {
-            println!("skipped: a full disk: a tmpfs cannot be mounted here");
+            skip("a full disk: a tmpfs cannot be mounted here");
             None
         }
     }

@@ -2,18 +2,15 @@
 //! shows it as theirs. Where the generator is not known, it belongs to no package, and never to the user.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod program;
-
-use program::inspected::{Target, newest, record};
-use program::running::{NAMES, cache, can_record, nodes, record_command, record_command_with};
-use program::{Scratch, json, succeeds};
 use serde_json::Value;
+
+use crate::program::inspected::{Target, newest, record};
+use crate::program::running::{
+    NAMES, cache, can_record, nodes, record_command, record_command_with,
+};
+use crate::program::{Scratch, json, succeeds};
+use crate::skip::skip;
 
 /// The packages whose code is generated, pinned in tests/packages.
 const PACKAGES: [&str; 4] = ["fast-json-stringify", "ejs", "lodash", "tapable"];
@@ -47,7 +44,7 @@ console.log('ready');
 fn program(scratch: &Scratch) -> Option<String> {
     let packages = cache().join("packages");
     if !packages.join("node_modules/ejs").exists() {
-        println!("skipped: npm packages: scripts/install-test-tools.sh installs them");
+        skip("npm packages: scripts/install-test-tools.sh installs them");
         return None;
     }
     scratch.file("views.js", VIEWS.as_bytes());

@@ -2,23 +2,18 @@
 //! keeps the names of the other threads, and leaves nothing behind.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::inspected::{send, wait_until};
-use program::running::{Running, SHARES, can_record, children_of, nodes};
-use program::{Scratch, json, nodescope, stderr};
 use serde_json::Value;
+
+use crate::program::inspected::{send, wait_until};
+use crate::program::running::{Running, SHARES, can_record, children_of, nodes};
+use crate::program::{Scratch, json, nodescope, stderr};
+use crate::skip::skip;
 
 /// A thread that runs behind a page which is never filled: looking for the head of its code means reading that page. It
 /// begins when a file is there.
@@ -81,7 +76,7 @@ fn start(scratch: &Scratch, variables: &[(&str, &str)]) -> Option<Running> {
         .args(["-shared", "-fPIC", "-O1", "-pthread", "-o", &library, &source])
         .stderr(Stdio::null());
     if !compiler.status().is_ok_and(|status| status.success()) {
-        println!("skipped: there is no cc here that knows userfaultfd");
+        skip("memory that blocks: there is no cc here that knows userfaultfd");
         return None;
     }
     let script = scratch.file("shares.js", format!("console.log('ready');{SHARES}").as_bytes());
@@ -96,7 +91,7 @@ fn start(scratch: &Scratch, variables: &[(&str, &str)]) -> Option<Running> {
     wait_until("its threads", LONG, || said().lines().count() >= count);
     let said = said();
     if !said.contains("ready") || said.contains("refused") {
-        println!("skipped: Node {release}: userfaultfd is not for this user: {said:?}");
+        skip(format_args!("Node {release}: userfaultfd is not for this user: {said:?}"));
         return None;
     }
     Some(running)

@@ -2,20 +2,15 @@
 //! and the page's title; and launchers, which are not what a recording is about.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use program::running::{Running, can_record};
-use program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 use serde_json::{Value, json as value};
+
+use crate::program::running::{Running, can_record};
+use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 
 /// Says its port, and is busy for a third of the time.
 const APP: &str = "
@@ -61,8 +56,16 @@ fn three(scratch: &Scratch) -> [Running; 3] {
     ]
 }
 
+/// Applications of the same name are told apart by their folders: one test at a time has some.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn three_of_a_kind_are_told_apart() {
+    let _alone = alone();
     let scratch = Scratch::new("identity-ps");
     let folder = fs::canonicalize(&scratch.0).unwrap();
     let running = three(&scratch);
@@ -139,6 +142,7 @@ fn a_recording_says_which_process_it_was() {
     if !can_record() {
         return;
     }
+    let _alone = alone();
     let scratch = Scratch::new("identity-record");
     let folder = fs::canonicalize(&scratch.0).unwrap();
     app(&scratch, "shop", Some(r#"{"name":"@acme/shop"}"#));

@@ -3,21 +3,16 @@
 //! ran.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it found"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use program::inspected::{Target, lines, newest, record};
-use program::running::{cache, can_record};
-use program::{Scratch, json, nodescope, stderr, stdout};
 use serde_json::Value;
+
+use crate::program::inspected::{Target, lines, newest, record};
+use crate::program::running::{cache, can_record};
+use crate::program::{Scratch, json, nodescope, stderr, stdout};
+use crate::skip::skip;
 
 /// `cook` does three times the work of `wash`, and both are inlined in `serve`, which is inlined in `turn`: V8 is told
 /// to optimise that before the program says that it runs, however slow the machine is. None of them allocates.
@@ -75,7 +70,7 @@ fn releases() -> Vec<(&'static str, PathBuf)> {
     let odd = cache().join("node-25.9.0/node");
     match odd.exists() && !releases.iter().any(|(release, _)| *release == "25.9.0") {
         true => releases.push(("25.9.0", odd)),
-        false => println!("skipped: Node 25.9.0: it was not fetched"),
+        false => skip("Node 25.9.0: it was not fetched"),
     }
     releases
 }

@@ -4,21 +4,19 @@
 //! read, and NODESCOPE_MEASURE=1 asks only for the table.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::print_stdout, reason = "the table is the point, and a skipped test says so")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod live;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use live::maps::PerfMap;
-use live::recorder::Fixture;
-use live::session::{Seen, Session, program};
-use live::{Constants, VERSIONS, node};
 use v8::name::{CodeKind, CodeName, Tier};
 use v8::{Function, Kind, Reader, Reason};
+
+use crate::live::maps::PerfMap;
+use crate::live::recorder::Fixture;
+use crate::live::session::{Seen, Session, program};
+use crate::live::{Constants, VERSIONS, node};
+use crate::skip::skip;
 
 /// What was seen of one version.
 #[derive(Default)]
@@ -57,7 +55,7 @@ fn with_each_version(check: impl Fn(&str, &Path)) {
     for version in VERSIONS {
         match node(version) {
             Some(binary) => check(version, &binary),
-            None => println!("skipped: there is no Node {version} in the cache"),
+            None => skip(format_args!("Node {version}: it is not in the cache")),
         }
     }
 }

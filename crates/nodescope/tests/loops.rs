@@ -1,13 +1,6 @@
 //! Event loops that block in every way, recorded, and compared with the program's own log of its turns.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use profile::{LongTurn, Profile, TurnKind, UNKNOWN, WAITS_LANE, file};
-use program::inspected::send;
-use program::running::{Running, cache, can_record, musl_nodes, nodes, wait_for_samples};
-use program::{Scratch, nodescope, stderr};
+
+use crate::program::inspected::send;
+use crate::program::running::{Running, cache, can_record, musl_nodes, nodes, wait_for_samples};
+use crate::program::{Scratch, nodescope, stderr};
+use crate::skip::skip;
 
 const BLOCKS: &str = include_str!("program/blocks.js");
 const MS: u64 = 1_000_000;
@@ -264,8 +259,8 @@ fn debian_is_watched() {
         .is_ok_and(|out| out.status.success())
     {
         let _ = fs::remove_dir_all(&folder);
-        return println!(
-            "skipped: Debian's Node does not run here: scripts/install-test-tools.sh fetches it"
+        return skip(
+            "Debian's Node: it does not run here; scripts/install-test-tools.sh fetches it",
         );
     }
     let node = Running::start(command.args(["atomics,worker", "120"]).stderr(Stdio::null()));
@@ -345,8 +340,8 @@ fn a_stopped_process_is_no_stall() {
     };
     check_stop(&scratch, &node, || signal("-STOP"), || signal("-CONT"));
     let Some(freezer) = Freezer::new(&node) else {
-        return println!(
-            "skipped: the freezer: control groups can only be made by root, where they are mounted"
+        return skip(
+            "the freezer: control groups can only be made by root, where they are mounted",
         );
     };
     check_stop(&scratch, &node, || freezer.write(true), || freezer.write(false));
@@ -477,8 +472,8 @@ fn a_limit_is_told_from_slow_code() {
         return;
     }
     let Some(limited) = Limited::new() else {
-        return println!(
-            "skipped: a CPU limit: control groups can only be made by root, where they are mounted"
+        return skip(
+            "a CPU limit: control groups can only be made by root, where they are mounted",
         );
     };
     let script = "console.log('ready'); setInterval(() => { let sum = 0; for (let i = 0; i < 2e7; i++) sum += i; }, 50);";

@@ -1,13 +1,6 @@
 //! Perf maps lie where every user may write: only those of the target's user and of root are believed.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::Write;
@@ -16,9 +9,11 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use program::running::{NAMES, Running, can_record, has_function};
-use program::{Scratch, input, json, nodescope, run, stderr};
 use serde_json::Value;
+
+use crate::program::running::{NAMES, Running, can_record, has_function};
+use crate::program::{Scratch, input, json, nodescope, run, stderr};
+use crate::skip::skip;
 
 /// The Unix user nobody, and a user that no machine has.
 const NOBODY: u32 = 65534;
@@ -32,7 +27,7 @@ function honest(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i); r
 fn is_root() -> bool {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     if !is_root {
-        println!("skipped: files of other users: only root can make them");
+        skip("files of other users: only root can make them");
     }
     is_root
 }

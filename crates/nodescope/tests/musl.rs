@@ -1,16 +1,9 @@
 //! `nodescope record` on Node for musl: its C library has no unwind tables, and keeps no frame pointers.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod program;
-
-use program::running::{can_record, musl_nodes};
-use program::shares::{root_reach, shares_are_right};
+use crate::program::running::{can_record, musl_nodes};
+use crate::program::shares::{root_reach, shares_are_right};
 
 #[test]
 fn plain_processes_have_names_and_shares() {

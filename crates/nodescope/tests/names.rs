@@ -2,18 +2,11 @@
 //! of Node is needed, and each function of the program has exactly its own name and place.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::collections::BTreeSet;
 
-use program::running::{can_record, nodes, record_command};
-use program::{Scratch, json};
+use crate::program::running::{can_record, nodes, record_command};
+use crate::program::{Scratch, json};
 
 /// Each kind of function burns CPU by itself: a call of a common loop could be inlined or not.
 const BODY: &str =

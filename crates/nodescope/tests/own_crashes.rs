@@ -1,22 +1,17 @@
 //! A program of nodescope's own that crashes while it records: it is told as our own crash, and no sample is lost.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it measured"
-)]
-
-mod program;
 
 use std::cell::Cell;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use program::inspected::{send, wait_until};
-use program::running::{Running, SHARES, can_record, children_of, nodes, wait_for_samples};
-use program::{CRASHED, Scratch, json, nodescope};
 use serde_json::Value;
+
+use crate::program::inspected::{send, wait_until};
+use crate::program::running::{Running, SHARES, can_record, children_of, nodes, wait_for_samples};
+use crate::program::{self, CRASHED, Scratch, json, nodescope};
+use crate::skip::skip;
 
 const RATE: f64 = 499.0;
 const LONG: Duration = Duration::from_secs(60);
@@ -87,9 +82,7 @@ fn named(report: &Value) -> f64 {
 /// Whether programs of ours do so: those that are released do not.
 fn crashes_on_demand() -> bool {
     if !cfg!(debug_assertions) {
-        println!(
-            "skipped: a program of ours that panics: in a release build none does so on demand"
-        );
+        skip("a program of ours that panics: in a release build none does so on demand");
     }
     cfg!(debug_assertions)
 }

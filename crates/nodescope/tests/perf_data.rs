@@ -1,14 +1,6 @@
 //! perf.data as perf records it here, in every form, against `perf script --no-demangle --no-inline` of the same
 //! file: each sample's time, thread and period, and each frame's name and module.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZero;
@@ -16,8 +8,10 @@ use std::process::Command;
 
 use formats::ImportOptions;
 use profile::{Lane, Profile, file};
-use program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
 use symbols::Sources;
+
+use crate::program::{Scratch, fails, input, json, run, stderr, succeeds, with_stdin};
+use crate::skip::skip;
 
 const PROGRAM: &str = "
 const { createHash } = require('crypto'), zlib = require('zlib'), fs = require('fs');
@@ -46,7 +40,7 @@ fn record(
         Err(error) => Some(error.to_string()),
     };
     if let Some(said) = said {
-        println!("skipped: perf cannot record here: {said}");
+        skip(format_args!("perf.data: perf cannot record here: {said}"));
         return None;
     }
     let text = script_of(scratch, &data)?;
@@ -58,7 +52,7 @@ fn script_of(scratch: &Scratch, data: &str) -> Option<String> {
     let fields = "comm,pid,tid,time,event,ip,sym,dso,period";
     let words = ["script", "--no-demangle", "--no-inline", "--ns", "-F", fields, "-i", data];
     let Ok(output) = Command::new("perf").args(words).output() else {
-        println!("skipped: perf is missing");
+        skip("perf.data: perf is missing");
         return None;
     };
     let text = scratch.path("perf.txt");

@@ -1,13 +1,6 @@
 //! A log of `node --prof`, recorded here, against `node --prof-process`: how often each C++ function was at work.
 
 #![cfg(unix)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use profile::{Profile, file};
-use program::{Scratch, succeeds};
+
+use crate::program::{Scratch, succeeds};
+use crate::skip::skip;
 
 const PROGRAM: &str = "
 const zlib = require('zlib'), crypto = require('crypto');
@@ -37,7 +32,7 @@ fn functions_of_libraries_are_those_of_prof_process() {
     let scratch = Scratch::new("prof-log");
     for (program, argument) in [("node", "--version"), ("nm", "--version")] {
         if let Err(error) = Command::new(program).arg(argument).output() {
-            println!("skipped: {program} cannot run here: {error}");
+            skip(format_args!("{program}: it cannot run here: {error}"));
             return;
         }
     }

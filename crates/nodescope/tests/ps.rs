@@ -1,13 +1,6 @@
 //! `nodescope ps` on real processes: plain, renamed, clustered, with flags, with an inspector, and not Node at all.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -17,9 +10,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::{Scratch, json, nodescope, stdout, succeeds, without_colours};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
+
+use crate::program::{Scratch, json, nodescope, stdout, succeeds, without_colours};
+use crate::skip::skip;
 
 /// A process that ends with the test.
 struct Running(Child);
@@ -88,7 +83,7 @@ fn find(list: &Value, pid: u64) -> Option<&Value> {
 
 #[test]
 fn real_processes_are_told_by_their_elf() {
-    let Some((node, version)) = node() else { return println!("skipped: ps: node is not here") };
+    let Some((node, version)) = node() else { return skip("ps: node is not here") };
     let scratch = Scratch::new("ps");
     let script = scratch.file("waiting.js", WAITING.as_bytes());
     let renamed = scratch.path("worker");
@@ -135,7 +130,7 @@ fn real_processes_are_told_by_their_elf() {
 #[test]
 fn a_cluster_is_seen_as_one() {
     let Some((node, _)) = node() else {
-        return println!("skipped: ps of a cluster: node is not here");
+        return skip("ps of a cluster: node is not here");
     };
     let scratch = Scratch::new("ps-cluster");
     let primary = Running::start(&node, &[&scratch.file("cluster.js", CLUSTER.as_bytes())]);
@@ -157,7 +152,7 @@ fn a_cluster_is_seen_as_one() {
 #[test]
 fn flags_open_ways() {
     let Some((node, _)) = node() else {
-        return println!("skipped: ps with flags: node is not here");
+        return skip("ps with flags: node is not here");
     };
     let scratch = Scratch::new("ps-flags");
     let script = scratch.file("waiting.js", WAITING.as_bytes());
@@ -194,7 +189,7 @@ fn flags_open_ways() {
 #[test]
 fn an_ended_process_is_gone() {
     let Some((node, _)) = node() else {
-        return println!("skipped: ps of an ended process: node is not here");
+        return skip("ps of an ended process: node is not here");
     };
     let mut ended = Running::start(&node, &["-e", WAITING]);
     ended.0.kill().unwrap();
@@ -210,7 +205,7 @@ fn an_ended_process_is_gone() {
 #[test]
 fn other_users_see_less() {
     let Some((node, _)) = node() else {
-        return println!("skipped: ps as another user: node is not here");
+        return skip("ps as another user: node is not here");
     };
     let scratch = Scratch::new("ps-user");
     let program = scratch.path("nodescope");
@@ -223,7 +218,7 @@ fn other_users_see_less() {
         output = run();
     }
     let Ok(output) = output else {
-        return println!("skipped: ps as another user: only root can become one");
+        return skip("ps as another user: only root can become one");
     };
     let list: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let process = find(&list, running.pid()).unwrap();

@@ -2,25 +2,20 @@
 //! a recording ends.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::running::{
+use serde_json::Value;
+
+use crate::program::running::{
     NAMES, PATIENCE, Running, SHARES, can_record, children_of, function, installed_node, make_root,
     remove_map, wait_for_begin, wait_for_samples,
 };
-use program::{Scratch, fails, json, nodescope, stderr};
-use serde_json::Value;
+use crate::program::{Scratch, fails, json, nodescope, stderr};
+use crate::skip::skip;
 
 #[test]
 fn a_command_has_its_shares_and_its_status() {
@@ -138,7 +133,7 @@ fn a_process_shows_its_kernel_time_and_its_pool() {
         .collect();
     assert!(names.iter().any(|name| name.contains("sha512")), "{names:?}");
     if stderr(&output).contains("without the kernel's time") {
-        println!("skipped: the kernel's time may not be seen here");
+        skip("the kernel's part: its time may not be seen here");
     } else {
         let kernel =
             report["categories"].as_array().unwrap().iter().find(|row| row["category"] == "kernel");
@@ -405,15 +400,15 @@ fn nobody_sees_what_is_theirs() {
     ]);
     let output = command.current_dir(&scratch.0).env("TMPDIR", scratch.path("")).output();
     let (Ok(_), Ok(output)) = (permitted, output) else {
-        return println!("skipped: setpriv is missing");
+        return skip("another user: setpriv is missing");
     };
     let said = stderr(&output);
     if said.contains("setpriv:") {
-        return println!("skipped: not root");
+        return skip("another user: this is not root");
     }
     if !output.status.success() {
         assert!(said.contains("you may not sample") && said.contains("hint:"), "{said}");
-        return println!("skipped: the user nobody may not sample here: {said}");
+        return skip(format_args!("another user: nobody may not sample here: {said}"));
     }
     assert!(said.contains("without the kernel's time"), "{said}");
     let report = json(&["report", "--json", &out]);
@@ -440,11 +435,11 @@ fn another_users_process_is_refused() {
         &out,
     ];
     let Ok(output) = Command::new("setpriv").args(words).output() else {
-        return println!("skipped: setpriv is missing");
+        return skip("another user: setpriv is missing");
     };
     let said = stderr(&output);
     if said.contains("setpriv:") {
-        return println!("skipped: not root");
+        return skip("another user: this is not root");
     }
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("it belongs to another user") && said.contains("with sudo"), "{said}");
@@ -459,21 +454,21 @@ fn a_process_in_its_own_root_has_its_names() {
     }
     let scratch = Scratch::new("record-root");
     let root = scratch.path("root");
-    let Some(node) = installed_node() else { return println!("skipped: node is missing") };
+    let Some(node) = installed_node() else { return skip("an installed Node: node is missing") };
     if !make_root(&root, &node) {
-        return println!("skipped: no root file system can be made here");
+        return skip("another root: no file system can be made here");
     }
     fs::write(format!("{root}/shares.js"), SHARES).unwrap();
     let words = ["--pid", "--mount", "--fork", "--mount-proc", "chroot", &root, "/node"];
     let program = [&words[..], NAMES, &["/shares.js", "8000"]].concat();
     let Ok(mut child) = Command::new("unshare").args(program).spawn() else {
-        return println!("skipped: unshare is missing");
+        return skip("another namespace: unshare is missing");
     };
     // unshare waits for the process, which is its child; without it, it ends.
     let pid = loop {
         match (children_of(child.id()).first(), child.try_wait().unwrap()) {
             (Some(pid), _) => break *pid,
-            (None, Some(_)) => return println!("skipped: unshare is not permitted"),
+            (None, Some(_)) => return skip("another namespace: unshare is not permitted"),
             (None, None) => std::thread::sleep(Duration::from_millis(10)),
         }
     };
@@ -527,7 +522,7 @@ fn the_length_of_paths_does_not_matter() {
         return;
     }
     let scratch = Scratch::new("record-lengths");
-    let Some(node) = installed_node() else { return println!("skipped: node is missing") };
+    let Some(node) = installed_node() else { return skip("an installed Node: node is missing") };
     for length in [0, 99, 103, 200] {
         let folder = scratch.path(&"n".repeat(length));
         fs::create_dir_all(&folder).unwrap();

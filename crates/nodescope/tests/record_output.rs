@@ -1,13 +1,6 @@
 //! Where `record` writes, what it says meanwhile, and what it refuses before it samples.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use program::inspected::{Target, newest, send, wait_until};
-use program::running::{PATIENCE, Running, can_record, children_of, wait_for_samples};
-use program::{Scratch, fails, json, nodescope, run, samples, stderr, stdout};
+use crate::program::inspected::{Target, newest, send, wait_until};
+use crate::program::running::{PATIENCE, Running, can_record, children_of, wait_for_samples};
+use crate::program::{self, Scratch, fails, json, nodescope, run, samples, stderr, stdout};
+use crate::skip::skip;
 
 /// No process has this pid: whatever is refused before that is seen was refused before sampling.
 const NO_PROCESS: &str = "4194304";
@@ -32,7 +26,7 @@ fn on_terminal(arguments: &str, variables: &[(&str, &str)], typed: &str) -> Opti
     script.args(["-qec", &command, "/dev/null"]).env("SHELL", "/bin/sh").env_remove("COLUMNS");
     script.stdin(Stdio::piped()).stdout(Stdio::piped()).envs(variables.iter().copied());
     let Ok(mut child) = script.spawn() else {
-        println!("skipped: what happens on a terminal: script is not here");
+        skip("what happens on a terminal: script is not here");
         return None;
     };
     child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
@@ -260,7 +254,7 @@ fn names_are_read_without_the_system_call() {
     };
     let mut python = Command::new("python3");
     let Ok(output) = record(python.args([&wrapper, env!("CARGO_BIN_EXE_nodescope")])) else {
-        return println!("skipped: a kernel without process_vm_readv: python3 is not here");
+        return skip("a kernel without process_vm_readv: python3 is not here");
     };
     assert!(output.status.success() && !stderr(&output).contains("Error"), "{}", stderr(&output));
     let report = json(&["report", "--json", &out]);

@@ -2,22 +2,17 @@
 //! have one answer.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::running::{Running, cache, can_record};
-use program::{Scratch, json, nodescope, run, stderr, stdout};
 use serde_json::Value;
+
+use crate::program::running::{Running, cache, can_record};
+use crate::program::{Scratch, json, nodescope, run, stderr, stdout};
+use crate::skip::skip;
 
 /// Every line, and the first of 18, which has another V8.
 const RELEASES: [&str; 8] =
@@ -40,7 +35,7 @@ const WAITING: &str = "console.log('ready'); setInterval(() => {}, 1000)";
 fn release(version: &str) -> Option<PathBuf> {
     let path = cache().join(format!("node-{version}/node"));
     if !path.exists() {
-        println!("skipped: Node {version}: scripts/install-test-tools.sh fetches it");
+        skip(format_args!("Node {version}: scripts/install-test-tools.sh fetches it"));
     }
     Some(path).filter(|path| path.exists())
 }
@@ -155,7 +150,7 @@ fn bun_and_deno_are_not_node() {
     ] {
         let fetched = cache().join(version).join(name);
         if !fetched.exists() {
-            println!("skipped: {name}: scripts/install-test-tools.sh fetches it");
+            skip(format_args!("{name}: scripts/install-test-tools.sh fetches it"));
             continue;
         }
         // As npm installs it: it must not be taken for a package of the application.

@@ -1,17 +1,12 @@
 //! What `report` says of event loops, CPU limits and few samples, as people read it. The recordings are made by hand:
 //! every word can be checked.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod program;
-#[path = "../../views/tests/service/mod.rs"]
-mod service;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use profile::{Process, Role, Thread, TurnKind, UNKNOWN};
-use program::{Scratch, json, succeeds};
-use service::*;
+
+use crate::program::{self, Scratch, json, succeeds};
+use crate::service::*;
 
 /// Says which application it is, as `record` does.
 fn identified(mut service: Service) -> Service {
@@ -300,7 +295,7 @@ fn the_pages_tests_read_every_kind() {
         std::fs::write(path, bytes).unwrap();
     }
     let kept = profile::file::read(&std::fs::read(path).unwrap()).unwrap();
-    assert!(kept == made, "UPDATE_STALLS=1 cargo test -p nodescope --test report");
+    assert!(kept == made, "UPDATE_STALLS=1 cargo test -p nodescope --test all report::");
     let kinds = json(&["report", "--json", path]);
     let kinds = kinds["stalls"]
         .as_array()

@@ -3,7 +3,6 @@
 //! panic, and what comes out must be whole records again.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

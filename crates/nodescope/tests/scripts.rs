@@ -1,16 +1,10 @@
 //! Every script that nodescope carries and runs in Node is JavaScript to the oldest Node that it supports.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::program;
 
 /// Every .js file below a folder.
 fn scripts(folder: &Path) -> Vec<PathBuf> {

@@ -1,16 +1,9 @@
 //! Stacks of every version of Node, from a busy program, reach the functions that began their threads.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod program;
-
-use program::running::{can_record, nodes};
-use program::shares::root_reach;
+use crate::program::running::{can_record, nodes};
+use crate::program::shares::root_reach;
 
 #[test]
 fn stacks_reach_their_roots() {

@@ -1,15 +1,13 @@
 //! What people read of a process whose loops wait inside their turns, from a real recording.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
-
-mod program;
 
 use std::process::Command;
 
-use program::running::{Running, can_record, nodes};
-use program::{Scratch, json, nodescope, stderr, stdout, succeeds};
 use serde_json::Value;
+
+use crate::program::running::{Running, can_record, nodes};
+use crate::program::{Scratch, json, nodescope, stderr, stdout, succeeds};
 
 /// The main loop waits for a child, the worker's loop for nothing; neither uses the CPU.
 const WAITS: &str = "const { Worker, isMainThread } = require('worker_threads');

@@ -3,23 +3,17 @@
 //! was, by perf events, by the inspector and in a dump, and must harm no terminal, table or picture.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::collections::BTreeSet;
 
 use capture::{own, records};
-use program::inspected::{Target, record};
-use program::running::{can_record, has_function, nodes};
-use program::{Scratch, json, nodescope, stderr, succeeds};
 use serde_json::Value;
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
 use trace::{Address, Context, FrameName, Function, FunctionKind, JavaScript, Sample, Tier};
+
+use crate::program::inspected::{Target, record};
+use crate::program::running::{can_record, has_function, nodes};
+use crate::program::{Scratch, json, nodescope, stderr, succeeds};
 
 /// As long as a name is read.
 const LONG: usize = 64 << 10;

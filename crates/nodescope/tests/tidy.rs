@@ -2,8 +2,6 @@
 //! system, and that the documents name only what exists. Each rule is a function from text to complaints, so that the
 //! second half of this file can prove that it complains.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,6 +107,21 @@ fn no_function_asks_for_its_system() {
         .into_iter()
         .filter(|path| path.starts_with("crates/") && path.contains("/src/"));
     assert_none(code.filter_map(|path| complain_of_system(&path, &read(&path))));
+}
+
+#[test]
+fn every_file_of_tests_is_run() {
+    let complaints = crate_names().into_iter().flat_map(|name| {
+        let folder = format!("crates/{name}/tests/");
+        let tests = files(|path| {
+            path.strip_prefix(&folder)
+                .is_some_and(|file| file.ends_with(".rs") && !file.contains('/'))
+        });
+        let all = if tests.is_empty() { String::new() } else { read(&format!("{folder}all.rs")) };
+        let manifest = read(&format!("crates/{name}/Cargo.toml"));
+        tests.iter().filter_map(|path| complain_of_test(path, &all, &manifest)).collect::<Vec<_>>()
+    });
+    assert_none(complaints);
 }
 
 #[test]
@@ -242,6 +255,14 @@ fn complain_of_system(path: &str, text: &str) -> Option<String> {
     let pattern = Regex::new(pattern).unwrap();
     let found = code.lines().find(|line| pattern.is_match(line))?;
     Some(format!("{path}: put what depends on the system into a file of its own: {}", found.trim()))
+}
+
+/// A file of tests is a module of all.rs, or a program of its own that the manifest names: else no test of it runs.
+fn complain_of_test(path: &str, all: &str, manifest: &str) -> Option<String> {
+    let name = path.rsplit('/').next()?.strip_suffix(".rs")?;
+    let is_module = all.lines().any(|line| line == format!("mod {name};"));
+    let is_program = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+    (!is_module && !is_program).then(|| format!("{path} is not run: all.rs has no `mod {name};`"))
 }
 
 /// Paths that start like ours must lead somewhere, and so must links, seen from the document or from the root.
@@ -480,6 +501,14 @@ mod every_rule_can_fail {
             "# Corpus\n\n## Cases\n\n| case | what |\n| --- | --- |\n| a | one |\n| c | gone |\n";
         assert_eq!(complain_of_case_table(table, &BTreeSet::from(["a", "b"])).len(), 2);
         assert_eq!(complain_of_case_table(table, &BTreeSet::from(["a", "c"])).len(), 0);
+    }
+
+    #[test]
+    fn tests_that_do_not_run() {
+        let (all, manifest) = ("mod cli;\n// mod gone;\n", "[[test]]\nname = \"all\"\n");
+        let complains = |path: &str| complain_of_test(path, all, manifest).is_some();
+        assert!(!complains("crates/a/tests/cli.rs") && !complains("crates/a/tests/all.rs"));
+        assert!(complains("crates/a/tests/gone.rs") && complains("crates/a/tests/new.rs"));
     }
 
     #[test]

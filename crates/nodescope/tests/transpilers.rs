@@ -2,23 +2,18 @@
 //! them, because V8 has the map; where nothing has one, their lines are marked as generated. Node's own stripping of
 //! types keeps every line.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 #![cfg(target_os = "linux")]
-
-mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use program::inspected::lines;
-use program::running::{Running, cache, can_record};
-use program::{Scratch, json, nodescope, stderr, succeeds};
 use serde_json::Value;
+
+use crate::program::inspected::lines;
+use crate::program::running::{Running, cache, can_record};
+use crate::program::{Scratch, json, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 /// What stands above the functions has no trace in JavaScript, so every line moves.
 const HOT: &str = "\
@@ -86,7 +81,7 @@ const VITEST: &str =
 fn project(name: &str) -> Option<Scratch> {
     let tools = cache().join("transpilers");
     if !tools.join("installed").exists() {
-        println!("skipped: tsx, vitest and jest: scripts/install-test-tools.sh installs them");
+        skip("tsx, vitest and jest: scripts/install-test-tools.sh installs them");
         return None;
     }
     let scratch = Scratch::new(name);

@@ -2,19 +2,13 @@
 //! program's own CPU clock.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod program;
-
-use program::running::{
+use crate::program::running::{
     NAMES, can_record, function, is_without_kernel, nodes, record_command_with,
 };
-use program::shares::shares_are_right;
-use program::{Scratch, json, succeeds};
+use crate::program::shares::shares_are_right;
+use crate::program::{Scratch, json, succeeds};
+use crate::skip::skip;
 
 /// JavaScript, C++ below it, and the kernel.
 const MIXED: &str = "
@@ -95,7 +89,7 @@ fn without_the_heap_only_javascript_lacks_names() {
             has(part);
         }
         if is_without_kernel(&output) {
-            println!("skipped: Node {release}: the kernel's time may not be seen here");
+            skip(format_args!("Node {release}: the kernel's time may not be seen here"));
         } else {
             has("statx");
         }

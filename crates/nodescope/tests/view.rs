@@ -2,13 +2,6 @@
 //! the server has a test here that fails without it.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,8 +9,10 @@ use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use program::{Scratch, fails, input, nodescope, recording, stderr};
 use serde_json::Value;
+
+use crate::program::{self, Scratch, fails, input, nodescope, recording, stderr};
+use crate::skip::skip;
 
 /// A running `nodescope view`.
 struct View {
@@ -461,14 +456,14 @@ fn other_machines_do_not_reach_it() {
             );
             assert!(stream.is_err(), "{address}");
         }
-        _ => println!("skipped: connecting from outside: this machine has no other address"),
+        _ => skip("connecting from outside: this machine has no other address"),
     }
 }
 
 #[test]
 fn another_user_cannot_use_the_code() {
     if !is_root() {
-        return println!("skipped: another user's connection: this test is not run by root");
+        return skip("another user's connection: this test is not run by root");
     }
     let mut command = nodescope(&["view", "--no-browser", &input("node22-gc")]);
     use std::os::unix::process::CommandExt;

@@ -2,23 +2,17 @@
 //! record` says is compared with a program whose shares are known.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod live;
-mod program;
-
-use live::maps::PerfMap;
-use live::session::{self, Seen, Session};
-use live::{VERSIONS, node};
-use program::running::{cache, can_record, function, nodes, record_command};
-use program::{Scratch, json};
 use serde_json::Value;
 use v8::name::{CodeKind, Tier};
 use v8::{FunctionKind, Kind};
+
+use crate::live::maps::PerfMap;
+use crate::live::session::{self, Seen, Session};
+use crate::live::{VERSIONS, node};
+use crate::program::running::{cache, can_record, function, nodes, record_command};
+use crate::program::{Scratch, json};
+use crate::skip::skip;
 
 /// What was seen of one version.
 #[derive(Default)]
@@ -43,7 +37,7 @@ const MOST_RUNS: usize = 8;
 fn functions_have_the_names_that_v8_gives_them() {
     for version in VERSIONS {
         let Some(binary) = node(version) else {
-            println!("skipped: there is no Node {version} in the cache");
+            skip(format_args!("Node {version}: it is not in the cache"));
             continue;
         };
         let mut session =
@@ -212,7 +206,7 @@ fn sql_js_has_its_time() {
         return;
     }
     if !packages.join("node_modules/sql.js").exists() {
-        println!("skipped: sql.js: scripts/install-test-tools.sh installs it");
+        skip("sql.js: scripts/install-test-tools.sh installs it");
         return;
     }
     let releases = ["20.20.2", "24.21.0", "26.10.0"];

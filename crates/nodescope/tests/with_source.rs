@@ -1,21 +1,15 @@
 //! `--with-source`: recordings hold the text of scripts where the user asks for it, and nowhere else.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod program;
-
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
 use flate2::read::ZlibDecoder;
-use program::{Scratch, fails, nodescope, stderr, succeeds};
 use serde_json::{Value, json};
+
+use crate::program::{self, Scratch, fails, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 const TEXT: &str = "// a text that nobody else has: größer\nfunction hot() {}\n";
 
@@ -183,7 +177,7 @@ fn a_map_brings_the_text_of_what_was_compiled() {
         .current_dir(&scratch.0)
         .output();
     let Ok(node) = node else {
-        return println!("skipped: text from a source map: there is no node");
+        return skip("text from a source map: there is no node");
     };
     assert!(node.status.success(), "{}", stderr(&node));
     let out = scratch.path("app.nodescope");

@@ -2,26 +2,21 @@
 //! C++, the kernel; and on what is not Node, or not ours.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
 
-mod program;
-
-use program::inspected::wait_until;
-use program::running::{
-    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes,
-    wait_for_begin,
-};
-use program::{Scratch, fails, json, nodescope, stderr};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use crate::program::inspected::wait_until;
+use crate::program::running::{
+    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes,
+    wait_for_begin,
+};
+use crate::program::{Scratch, fails, json, nodescope, stderr};
+use crate::skip::skip;
 
 /// Each worker has a function of its own. It is called through a builtin, so that it stays a function.
 const WORKERS: &str = "
@@ -218,7 +213,7 @@ fn native_and_kernel_frames_stand_below_their_callers() {
             ("stat", "node::fs::Stat"),
         ];
         if is_without_kernel(&output) {
-            println!("skipped: Node {release}: the kernel's time may not be seen here");
+            skip(format_args!("Node {release}: the kernel's time may not be seen here"));
         } else {
             calls.push(("stat", "sys_statx"));
         }
@@ -344,7 +339,7 @@ fn a_process_of_another_user_has_its_names() {
     let mut command = Command::new("node");
     command.args(NAMES).args([&script, "30000"]).current_dir(&scratch.0).uid(NOBODY).gid(NOBODY);
     let Ok(child) = command.spawn() else {
-        return println!("skipped: only root can become another user");
+        return skip("another user: only root can become one");
     };
     let node = Running(child);
     wait_for_begin(node.0.id());
@@ -352,7 +347,7 @@ fn a_process_of_another_user_has_its_names() {
     let words = ["record", &node.pid(), "-d", "1s", "-F", "999", "-o", &theirs];
     let output = Command::new(&binary).args(words).uid(NOBODY).gid(NOBODY).output().unwrap();
     if stderr(&output).contains("you may not sample") {
-        println!("skipped: the user nobody may not sample here: {}", stderr(&output));
+        skip(format_args!("another user: nobody may not sample here: {}", stderr(&output)));
     } else {
         assert!(output.status.success() && is_without_kernel(&output), "{}", stderr(&output));
         let report = json(&["report", "--json", &theirs]);

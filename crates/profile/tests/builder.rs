@@ -1,18 +1,15 @@
 //! The builder: equal rows are one, times start at 0, and a stack's category comes from its callers.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod sample;
-
 use profile::{
     Builder, Category, DEEPEST_STACK, Joining, LaneId, LaneInfo, Process, Profile, Role, Sample,
     StackId, Thread, ThreadId, Tier, Unit,
 };
-use sample::{frame, function};
 
 use Category::{
     App, Builtin, Compiler, Dependency, Gc, Idle, Kernel, NodeCore, Regexp, Runtime, System, Wasm,
 };
+
+use crate::sample::{self, frame, function};
 
 /// Code of a category; JavaScript where it says so.
 type Code = (Category, Tier);

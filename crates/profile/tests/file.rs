@@ -1,9 +1,5 @@
 //! Our own file: what is written is what is read, chunks join, and damage is said with its place.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod sample;
-
 use std::io::{Read, Write};
 
 use flate2::Compression;
@@ -11,8 +7,10 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use profile::file::{self, FileError};
 use profile::{LaneId, Profile};
-use sample::second_part;
 use serde_json::{Value, json};
+
+use crate::sample;
+use crate::sample::second_part;
 
 /// The file's own header, and that of a chunk.
 const FILE_HEADER: usize = 16;

@@ -1,18 +1,11 @@
 //! A recording that is written while it grows: it reads back as if it had been finished at once, and so does every part
 //! of it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and prints what it measured"
-)]
-
-mod replay;
-mod sample;
-
 use profile::file::{self, Growing};
 use profile::{Builder, LongTurn, OffCpuTime, Process, Profile, Role, Thread, TurnKind, UNKNOWN};
-use replay::Replay;
+
+use crate::replay::Replay;
+use crate::sample;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -1,8 +1,6 @@
 //! Chunks of a growing recording that lie under a right checksum: each is refused with a sentence, and what came before
 //! opens.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use profile::Profile;
 use profile::file::{self, FileError};

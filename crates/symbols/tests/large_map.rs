@@ -2,11 +2,6 @@
 //! recording may take. A program of its own reads it, so that its memory is measured alone.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it measured"
-)]
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -110,7 +105,7 @@ fn a_large_map_stays_within_memory() {
     let map_bytes = write_dump(&path);
     assert!(map_bytes >= 131_000_000, "{map_bytes}");
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "read_by_itself", "--nocapture"])
+        .args(["--exact", "large_map::read_by_itself", "--nocapture"])
         .env(DUMP, &path)
         .output()
         .unwrap();

@@ -1,11 +1,6 @@
 //! A recording whose every sample has another stack: it says that it is full while it still fits into its memory.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it measured"
-)]
 
 use std::fs;
 use std::process::Command;

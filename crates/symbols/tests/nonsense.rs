@@ -1,7 +1,5 @@
 //! Records without sense, in any order: whatever arrives, a profile that holds together comes out.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::io::{self, Cursor};
 use std::path::Path;
 

@@ -1,12 +1,6 @@
 //! A real recording of node, named by us and by perf: every frame of every sample. perf tells its own names with
 //! `perf script`, and from the same text come the records that drive the sink.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and a skipped one says so"
-)]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -16,6 +10,8 @@ use profile::Profile;
 use symbols::{Namer, Sources};
 use trace::{Address, Comm, Context, Event, Fork, Measure, Mmap, Sample, Sink};
 
+use crate::skip::skip;
+
 const PROGRAM: &str = "const end = Date.now() + 1500; let sum = 0;
 function hot(n) { let t = 0; for (let i = 0; i < n; i++) t += JSON.stringify({ a: i, b: [i] }).length; return t; }
 while (Date.now() < end) { sum += hot(2000); require('fs').statSync('/tmp');
@@ -23,7 +19,9 @@ while (Date.now() < end) { sum += hot(2000); require('fs').statSync('/tmp');
 
 #[test]
 fn every_frame_is_named_as_perf_names_it() {
-    let Some(text) = record() else { return println!("skipped: perf cannot record node here") };
+    let Some(text) = record() else {
+        return skip("names against perf: perf cannot record node here");
+    };
     let mut replay = Replay::new();
     text.lines().for_each(|line| replay.line(line));
     replay.close();

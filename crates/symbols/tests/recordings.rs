@@ -2,11 +2,6 @@
 //! source, and why it gets none.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it measured"
-)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -111,7 +106,7 @@ struct Real {
 
 fn own_program() -> Real {
     let program = std::env::current_exe().unwrap();
-    real(&program, "recordings::main").unwrap()
+    real(&program, "all::main").unwrap()
 }
 
 /// The C library that this program uses: unlike the program it has a build id.

@@ -1,8 +1,6 @@
 //! Source maps end to end, without a disk: profiles whose functions stand where V8 puts them in the outputs of real
 //! tools (`tests/maps`), and hostile files.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::BTreeMap;
 use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};

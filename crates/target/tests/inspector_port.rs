@@ -2,21 +2,16 @@
 //! lives and no listener of its own has run.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod nodes;
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use nodes::{PATIENCE, Running, free_port, node, nodes};
 use target::{Holder, InspectorPort, Opening, Refusal};
+
+use crate::nodes::{self, PATIENCE, Running, free_port, node, nodes};
+use crate::skip::skip;
 
 const WAITS: &str = "setInterval(() => {}, 1000)";
 const LISTENS: &str = "process.on('SIGUSR1', () => console.log('LISTENER'))";
@@ -125,7 +120,7 @@ fn a_listener_that_was_removed_would_be_death() {
 fn flags_can_keep_it_shut() {
     let start = |version: &str, flags: &[&str]| {
         let Some(binary) = node(version) else {
-            return println!("skipped: Node {version} is missing");
+            return skip(format_args!("Node {version}: it is not in the cache"));
         };
         let (_, port) = port_flag();
         let mut process = Running::node(&binary, &[flags, &[&port]].concat(), WAITS);
@@ -151,7 +146,7 @@ fn flags_can_keep_it_shut() {
 fn the_permission_to_inspect_counts() {
     for version in ["24.21.0", "26.10.0"] {
         let Some(binary) = node(version) else {
-            return println!("skipped: Node {version} is missing");
+            return skip(format_args!("Node {version}: it is not in the cache"));
         };
         let (port, flag) = port_flag();
         let mut process =
@@ -199,7 +194,7 @@ fn other_programs_are_left_alone() {
     for command in [sleep, python, lookalike] {
         let name = format!("{command:?}");
         if Command::new(command.get_program()).arg("--version").output().is_err() {
-            println!("skipped: {name}: it is not here");
+            skip(format_args!("{name}: it is not here"));
             continue;
         }
         let mut process = Running::start(command);
@@ -278,7 +273,7 @@ fn a_port_that_is_taken_is_said() {
 #[test]
 fn a_port_that_turns_out_to_be_taken_is_said() {
     let Ok(taken) = TcpListener::bind("[::1]:0") else {
-        return println!("skipped: there is no IPv6");
+        return skip("an IPv6 port: there is no IPv6");
     };
     let port = taken.local_addr().unwrap().port();
     let Some((_, binary)) = nodes().pop() else { return };
@@ -403,7 +398,7 @@ fn a_closed_inspector_is_seen() {
 fn a_program_without_a_fixed_place_tells_too() {
     for version in ["musl-20.18.0", "musl-24.19.0"] {
         let Some(binary) = nodes::musl(version) else {
-            println!("skipped: Node {version}: it is not in the cache, or does not run here");
+            skip(format_args!("Node {version}: it is not in the cache, or does not run here"));
             continue;
         };
         for (program, opens) in [(WAITS, true), (LISTENS, false)] {
@@ -428,7 +423,7 @@ fn a_stripped_binary_needs_a_word() {
     std::fs::copy(binary, &copy).unwrap();
     if !Command::new("strip").arg(&copy).status().is_ok_and(|status| status.success()) {
         let _ = std::fs::remove_file(&copy);
-        return println!("skipped: strip is missing");
+        return skip("a stripped program: strip is missing");
     }
     let (_, flag) = port_flag();
     let mut process = Running::node(&copy, &[&flag], WAITS);

@@ -2,13 +2,6 @@
 //! namespace, in a user namespace without root, in a cluster that shares one port.
 
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
-mod nodes;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,12 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use nodes::{Running, node, nodes};
 use target::{Holder, InspectorPort, Opening, Refusal};
+
+use crate::nodes::{self, Running, node, nodes};
+use crate::skip::skip;
 
 const WAITS: &str = "setInterval(() => {}, 1000); console.log('ready')";
 
 /// Says to a copy of this test that it is one.
+/// Where libtest finds these tests.
+const MODULE: &str = "inspector_port_elsewhere";
+
 const INNER: &str = "NODESCOPE_INSPECTOR_PORT_INNER";
 
 fn open(pid: u32) -> Result<InspectorPort, Refusal> {
@@ -33,7 +31,7 @@ fn can_unshare(what: &[&str]) -> bool {
     let done = Command::new("unshare").args(what).args(["ip", "link", "set", "lo", "up"]).output();
     let can = done.is_ok_and(|output| output.status.success());
     if !can {
-        println!("skipped: unshare {what:?}: it is not permitted, or ip is missing");
+        skip(format_args!("unshare {what:?}: it is not permitted, or ip is missing"));
     }
     can
 }
@@ -199,7 +197,7 @@ impl Nobody {
         let can =
             Command::new("setpriv").args(["--reuid=65534", "--clear-groups", "true"]).output();
         if !can.is_ok_and(|output| output.status.success()) {
-            println!("skipped: another user: setpriv is missing, or this is not root");
+            skip("another user: setpriv is missing, or this is not root");
             return None;
         }
         let folder =
@@ -213,7 +211,7 @@ impl Nobody {
     /// A Node that every user may run.
     fn node(&self) -> Option<PathBuf> {
         let Some(binary) = node("24.21.0") else {
-            println!("skipped: Node 24.21.0 is not in the cache");
+            skip("Node 24.21.0: it is not in the cache");
             return None;
         };
         let copy = self.0.join("node");
@@ -225,7 +223,10 @@ impl Nobody {
     fn runs(&self, test: &str, word: &str) {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--clear-groups"]).arg(self.0.join("test"));
-        command.args(["--exact", test, "--nocapture"]).env(INNER, word).current_dir("/");
+        command
+            .args(["--exact", &format!("{MODULE}::{test}"), "--nocapture"])
+            .env(INNER, word)
+            .current_dir("/");
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         said.lines()
@@ -260,6 +261,7 @@ fn the_first_process_of_a_namespace_opens() {
     if !can_unshare(&["--pid", "--fork", "--mount-proc", "--net"]) {
         return;
     }
+    let test = format!("{MODULE}::the_first_process_of_a_namespace_opens");
     for (version, binary) in nodes() {
         let program = "setTimeout(() => { \
                          const [test, ...words] = process.argv.slice(1); \
@@ -270,9 +272,7 @@ fn the_first_process_of_a_namespace_opens() {
         command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--net"]);
         command.args(["sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""]).arg(&binary);
         command.args(["-e", program]).arg(std::env::current_exe().unwrap());
-        command
-            .args(["--exact", "the_first_process_of_a_namespace_opens", "--nocapture"])
-            .env(INNER, "1");
+        command.args(["--exact", &test, "--nocapture"]).env(INNER, "1");
         let process = Running::start(command);
         process.wait_for("lives, and the test left with");
         let printed = process.printed();

@@ -1,11 +1,5 @@
 //! The list, on a made-up /proc: what is found, what is hidden, and that hostile files do no harm.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and says what it skips"
-)]
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -13,6 +7,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use target::{InspectorWay, List, Places, Proc, Process, Role};
+
+use crate::skip::skip;
 
 const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -102,7 +98,7 @@ fn find(list: &List, pid: u32) -> &Process {
 
 #[test]
 fn everything_is_put_together() {
-    let Some(node) = node() else { return println!("skipped: a made-up /proc: node is not here") };
+    let Some(node) = node() else { return skip("a made-up /proc: node is not here") };
     let made = Made::new("all");
     made.process(20, 1, &node, &["node", "server.js", "--token", "secret"]);
     made.write("20/environ", "NODE_OPTIONS=--max_old_space_size=512\0pm_id=4\0SECRET=secret\0");
@@ -153,7 +149,7 @@ fn everything_is_put_together() {
 
 #[test]
 fn hostile_files_do_no_harm() {
-    let Some(node) = node() else { return println!("skipped: hostile files: node is not here") };
+    let Some(node) = node() else { return skip("hostile files: node is not here") };
     let made = Made::new("hostile");
     made.process(30, 1, &node, &["node", &"x".repeat(1 << 20)]);
     made.write("30/environ", vec![b'A'; 1 << 20]);
@@ -178,7 +174,7 @@ fn hostile_files_do_no_harm() {
 #[test]
 fn a_map_of_another_user_is_none() {
     let Some(node) = node() else {
-        return println!("skipped: a strange perf map: node is not here");
+        return skip("a strange perf map: node is not here");
     };
     let made = Made::new("strange-map");
     for pid in [40, 41] {
@@ -187,7 +183,7 @@ fn a_map_of_another_user_is_none() {
     }
     let strange = made.folder.join("41/root/tmp/perf-41.map");
     if chown(strange, Some(made.uid() + 1), None).is_err() {
-        return println!("skipped: a strange perf map: only root can give a file away");
+        return skip("a strange perf map: only root can give a file away");
     }
     let list = made.list();
     assert!(find(&list, 40).perf_map.is_some());
@@ -196,7 +192,7 @@ fn a_map_of_another_user_is_none() {
 
 #[test]
 fn one_look_at_a_binary_is_enough() {
-    let Some(node) = node() else { return println!("skipped: many processes: node is not here") };
+    let Some(node) = node() else { return skip("many processes: node is not here") };
     let made = Made::new("many");
     for pid in 100..400 {
         made.process(pid, 1, &node, &["node", "server.js"]);
@@ -231,7 +227,7 @@ fn libnode_is_node_and_lookalikes_are_not() {
     ) && compile(folder, program, &["libnode.so.115", "-o", "node"])
         && compile(folder, lookalike, &["-rdynamic", "-o", "bun"]);
     if !is_made {
-        return println!("skipped: libnode: there is no C compiler");
+        return skip("libnode: there is no C compiler");
     }
     let path = |name: &str| folder.join(name).display().to_string();
     made.process(40, 1, &path("node"), &["node", "a.js"]);

@@ -1,15 +1,12 @@
 //! Samples of real Nodes are named as they were when they were recorded. NODESCOPE_UPDATE=1 writes the expected texts
 //! anew: then read what has changed.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorded;
-
 use std::fmt::Write;
 use std::fs;
 
-use recorded::{Recorded, all, folder};
 use v8::{Frame, FunctionId, JsFrame, Kind, Reader, Reason};
+
+use crate::recorded::{Recorded, all, folder};
 
 #[test]
 fn recorded_samples_keep_their_names() {

@@ -1,15 +1,12 @@
 //! Memory that lies: nothing may panic, hang or take memory without bound, and a read that fails never makes a name.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorded;
-
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use recorded::{Recorded, Sample, Sparse, all};
 use v8::{Fault, FunctionId, FunctionKind, JsFrame, Layout, Memory, Reader, Reason, Version};
+
+use crate::recorded::{Recorded, Sample, Sparse, all};
 
 /// Much more than a sample takes, also on a loaded machine.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -1,15 +1,12 @@
 //! What stands out, and in which order: stalls by how they were spent, the CPU limit, garbage collection by what the
 //! loop lost, and loops that were not watched.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
-
-mod service;
-
 use profile::{Category, FunctionId, Marker, MarkerKind, Profile, StringId, TurnKind, UNKNOWN};
-use service::*;
 use views::{
     Finding, Found, Selection, Stall, StallGroup, StallKind, cores_busy, findings, gc, turns, weigh,
 };
+
+use crate::service::*;
 
 fn name(profile: &Profile, id: FunctionId) -> &str {
     id.some().map_or("", |id| profile.text(profile.functions().name[id.index()]))

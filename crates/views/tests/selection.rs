@@ -1,15 +1,12 @@
 //! Which samples a selection keeps.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod shop;
-
 use std::ops::Range;
 
 use profile::{Category, LaneId, ProcessId, ThreadId};
 use regex::Regex;
-use shop::{select, shop};
 use views::{Selection, share, weigh};
+
+use crate::shop::{select, shop};
 
 /// The selected weight and the number of samples.
 fn weight(selection: &Selection) -> (u64, u64) {

@@ -1,12 +1,9 @@
 //! Top lists: self is where samples ended, total is where they passed, each counted once.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod shop;
-
 use profile::{Category, LaneId, ThreadId};
-use shop::{listing, select, shop};
 use views::{Selection, TopBy, TopKey, share, top, weigh};
+
+use crate::shop::{listing, select, shop};
 
 fn list(selection: &Selection, by: TopBy) -> Vec<String> {
     let profile = shop();

@@ -1,13 +1,10 @@
 //! Call trees, from the roots and from the leaves.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod shop;
-
 use profile::{Category, Profile, ThreadId};
 use regex::Regex;
-use shop::{outline, select, shop};
 use views::{CallTree, Direction, Grouping, NodeId, Selection, call_tree, weigh};
+
+use crate::shop::{outline, select, shop};
 
 fn tree(
     profile: &Profile,

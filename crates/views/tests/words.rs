@@ -1,13 +1,10 @@
 //! What the report says, word for word: sentences, findings, what the page is told, and what changed between two
 //! recordings.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
-
-mod service;
-
 use profile::{Profile, Role, TurnKind};
-use service::*;
 use views::{Compared, Comparison, Report, Selection, compare, said, weigh_busy};
+
+use crate::service::*;
 
 fn report(profile: &Profile, selection: &Selection) -> Report {
     let (selection, weights) = weigh_busy(profile, selection);

@@ -1,7 +1,5 @@
 //! The cases of corpus/: what a user would open, as it is and behind its compression.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::fs;
 use std::io::Read;
 use std::num::NonZero;

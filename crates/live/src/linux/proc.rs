@@ -173,6 +173,7 @@ mod tests {
     #![allow(clippy::print_stdout, reason = "a test says what it skips")]
 
     use super::*;
+    use crate::skip::skip;
 
     #[test]
     fn our_own_process() {
@@ -189,7 +190,7 @@ mod tests {
         let text = "use Config; $Config{useithreads} or exit 3; require threads; \
                     threads->create(sub { 1 while 1 })->join();";
         let Ok(mut child) = std::process::Command::new("perl").args(["-e", text]).spawn() else {
-            return println!("skipped: a lock that is waited for: there is no perl");
+            return skip("a lock that is waited for: there is no perl");
         };
         let pid = child.id();
         let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
@@ -199,7 +200,7 @@ mod tests {
         };
         while !is_locked() && std::time::Instant::now() < end {
             if child.try_wait().is_ok_and(|status| status.is_some()) {
-                return println!("skipped: a lock that is waited for: perl has no threads");
+                return skip("a lock that is waited for: perl has no threads");
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -14,6 +14,7 @@ use symbols::{Files, Host, ProcessMemory, RemoteMemory, Whereabouts};
 use v8::{Fault, Memory};
 
 use super::{Action, Kept, Known, OnlyNode, Step, act, session};
+use crate::skip::skip;
 
 /// Samples a second, and how much of the stack each copies.
 const FREQUENCY: u32 = 99;
@@ -61,7 +62,7 @@ pub fn keep(node: &Path, pid: u32, most_samples: usize) -> Option<(Kept, Vec<u8>
     let mut sampler = match Sampler::attach(Scope::Processes(&[pid]), &options) {
         Ok(sampler) => sampler,
         Err(error) => {
-            println!("skipped: keeping a recording: {error:?}");
+            skip(format_args!("keeping a recording: {error:?}"));
             return None;
         }
     };

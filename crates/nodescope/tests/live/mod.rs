@@ -1,7 +1,5 @@
 //! A running Node, its samples and its memory: what a test needs to name JavaScript frames from outside.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 pub mod maps;
 pub mod recorder;
 pub mod samples;

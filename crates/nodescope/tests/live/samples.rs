@@ -9,13 +9,10 @@ use sys::perf::{ATTRIBUTE_BYTES, Attribute, Event, Ring, wait};
 
 /// One sample of user code.
 pub struct Sample {
-    pub tid: u32,
     pub rdi: u64,
     pub rbp: u64,
     pub rsp: u64,
     pub rip: u64,
-    pub r9: u64,
-    pub r12: u64,
     pub stack: Vec<u8>,
 }
 
@@ -101,20 +98,16 @@ impl Sampler {
 
 fn parse(body: &[u8]) -> Option<Sample> {
     let word = |at: usize| Some(u64::from_ne_bytes(*body.get(at..)?.first_chunk()?));
-    let tid = (word(0)? >> 32) as u32;
     if word(8)? != 2 {
         return None; // no user registers: a kernel thread, or 32 bits
     }
     let size = word(64)? as usize;
     let copied = word(72 + size)? as usize;
     Some(Sample {
-        tid,
         rdi: word(16)?,
         rbp: word(24)?,
         rsp: word(32)?,
         rip: word(40)?,
-        r9: word(48)?,
-        r12: word(56)?,
         stack: body.get(72..72 + size.min(copied))?.to_vec(),
     })
 }

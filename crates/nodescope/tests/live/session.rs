@@ -22,7 +22,6 @@ pub struct Session {
 /// A sample, its frames and their names.
 pub struct Seen<'a> {
     pub reader: &'a Reader,
-    pub sample: &'a Sample,
     pub frames: &'a [Frame],
     pub names: &'a [Result<JsFrame, Reason>],
 }
@@ -87,8 +86,8 @@ impl Session {
                 })
                 .collect();
             time += start.elapsed();
-            for (sample, (frames, names)) in samples.iter().zip(&named) {
-                see(&Seen { reader: &self.reader, sample, frames, names });
+            for (frames, names) in &named {
+                see(&Seen { reader: &self.reader, frames, names });
             }
         }
         time

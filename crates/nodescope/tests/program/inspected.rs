@@ -1,10 +1,10 @@
 //! Processes that are recorded through their inspector, and whether they are as before.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -85,12 +85,15 @@ pub fn send(signal: &str, pid: &str) {
     assert!(Command::new("kill").args([&format!("-{signal}"), pid]).status().unwrap().success());
 }
 
-/// A port that no process has; none of those that connections get by themselves, or one would be in the way.
+/// A port that no process has; none of those that connections get by themselves, or one would be in the way. A UDP
+/// socket reserves it until this process ends: targets open theirs only when they are recorded.
 pub fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 20_000 + (std::process::id() % 1000 * 10) as u16;
-    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
-    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+    static RESERVED: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
+    let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let reserve = |port: &u16| UdpSocket::bind(("127.0.0.1", *port));
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut ports = (20_000..32_000).filter(is_free);
+    ports.find(|port| reserve(port).map(|socket| reserved.push(socket)).is_ok()).unwrap()
 }
 
 pub fn is_open(port: u16) -> bool {

@@ -1,11 +1,5 @@
 //! Runs the built program, and keeps what a test needs for it: corpus inputs, scratch folders.
 
-#![allow(
-    dead_code,
-    clippy::print_stdout,
-    reason = "each test file uses a part of it; a test says what it skips"
-)]
-
 pub mod inspected;
 pub mod running;
 pub mod shares;
@@ -14,6 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
@@ -135,20 +130,25 @@ pub fn recording() -> Vec<u8> {
     run(&["export", &input("node22-gc"), "-o", "-", "--to", "nodescope"]).stdout
 }
 
+/// Different in every process and at every call: two tests may choose the same name for their folders.
+fn unique() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 /// A folder that goes when the test ends.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
     pub fn new(name: &str) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("nodescope-test-{}-{name}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("nodescope-test-{}-{name}", unique()));
         fs::create_dir_all(&folder).unwrap();
         Self(folder)
     }
 
     /// One whose path is short wherever scratch folders are: the address of a socket has 108 bytes.
     pub fn short(name: &str) -> Self {
-        let folder = PathBuf::from(format!("/tmp/nodescope-{}-{name}", std::process::id()));
+        let folder = PathBuf::from(format!("/tmp/nodescope-{}-{name}", unique()));
         fs::create_dir_all(&folder).unwrap();
         Self(folder)
     }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{Scratch, nodescope, stderr};
+use crate::skip::skip;
 
 /// Two functions that count their own CPU time. They take longer and shorter, so that they do not run in step with
 /// the clock that samples them.
@@ -144,7 +145,7 @@ pub fn can_record() -> bool {
         (!output.status.success()).then(|| stderr(&output))
     });
     if let Some(reason) = reason {
-        println!("skipped: nodescope cannot record here: {reason}");
+        skip(format_args!("a recording: nodescope cannot record here: {reason}"));
     }
     reason.is_none()
 }
@@ -217,7 +218,7 @@ fn fetched(
     };
     let (there, missing): (Vec<&&str>, Vec<&&str>) = releases.iter().partition(runs);
     if !missing.is_empty() {
-        println!("skipped: Node {missing:?}: scripts/install-test-tools.sh fetches them");
+        skip(format_args!("Node {missing:?}: scripts/install-test-tools.sh fetches them"));
     }
     there.into_iter().map(|release| (*release, path(release))).collect()
 }

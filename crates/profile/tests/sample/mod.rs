@@ -1,7 +1,5 @@
 //! Small profiles made by hand that fill every table a builder can fill.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use profile::{
     Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, LongTurn, Loop,
     Losses, Marker, MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Process, Profile, Role,

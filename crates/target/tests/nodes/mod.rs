@@ -1,13 +1,13 @@
 //! Real Nodes for a test: started with a program, watched by what they print, ended with the test.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::skip::skip;
 
 /// One of each line that is supported.
 pub const VERSIONS: [&str; 5] = ["18.20.8", "20.20.2", "22.23.3", "24.21.0", "26.10.0"];
@@ -40,7 +40,7 @@ pub fn nodes() -> Vec<(&'static str, PathBuf)> {
     let found = VERSIONS.iter().filter_map(|version| Some((*version, node(version)?)));
     let found: Vec<_> = found.collect();
     for missing in VERSIONS.iter().filter(|version| node(version).is_none()) {
-        println!("skipped: Node {missing}: it is not in the cache");
+        skip(format_args!("Node {missing}: it is not in the cache"));
     }
     found
 }

@@ -1,8 +1,6 @@
 //! Samples of real Nodes with the memory that naming them reads, as crates/nodescope/tests/live/recorder.rs writes
 //! them; that file describes the format.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

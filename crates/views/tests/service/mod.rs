@@ -1,7 +1,5 @@
 //! Recordings of a service, made by hand: a main loop, a worker's loop, helper threads, and what is done to them.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use profile::{
     Builder, Category, Frame, Function, LaneId, LaneInfo, LongTurn, Loop, ModuleId, NO_ADDRESS,
     Process, ProcessId, Profile, Role, Sample, Second, SourceId, StackId, StringId, Thread,

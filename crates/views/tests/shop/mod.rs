@@ -1,7 +1,5 @@
 //! A profile small enough to know every answer by heart: 100 units of weight, so that weights are percents.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use profile::{
     Builder, Category, Frame, FrameId, Function, LaneInfo, LineTick, ModuleId, NO_ADDRESS, Process,
     Profile, Role, Sample, SourceId, StackId, Thread, ThreadId, Tier, Unit,

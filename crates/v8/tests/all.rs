@@ -1,0 +1,13 @@
+//! All tests of this crate in one program, so that they are linked once. A file is a module:
+//! `cargo test -p nodescope-v8 --test all fixtures::` runs those of one file.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it skipped or measured"
+)]
+
+mod fixtures;
+mod hostile;
+mod recorded;
