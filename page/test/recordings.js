@@ -61,7 +61,7 @@ export function reportText(name) {
   return { out: stdout, err: stderr };
 }
 
-export const report = (name, ...options) => JSON.parse(run("report", input(name), "--json", "--physical", ...options));
+export const report = (name, ...options) => JSON.parse(run("report", input(name), "--json", ...options));
 export const WORDS = [
   "app",
   "dependency",

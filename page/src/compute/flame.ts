@@ -9,6 +9,8 @@ export interface FlameNode {
   /** NONE for the root of all. */
   function: number;
   category: number;
+  /** How it came to be under its caller. */
+  call: number;
   tier: number;
   tiers: number;
   self: number;
@@ -91,7 +93,7 @@ function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) =
 /** What one function called, wherever it was called from; each sample counts once, by the outermost call. */
 export function calleesOf(tree: Tree, sums: NodeSums, id: number): Graph {
   const root = nodeOf(tree, null, outermost(tree, sums, id), sums);
-  root.function = id;
+  [root.function, root.call] = [id, 0];
   return downwards(tree, sums, root);
 }
 
@@ -99,7 +101,7 @@ export function calleesOf(tree: Tree, sums: NodeSums, id: number): Graph {
 export function callersOf(tree: Tree, sums: NodeSums, id: number): Graph {
   const members = outermost(tree, sums, id);
   const root = nodeOf(tree, null, members, sums);
-  root.function = id;
+  [root.function, root.call] = [id, 0];
   root.weights = members.map((node) => sums.total[node]);
   root.samples = members.map((node) => sums.totalSamples[node]);
   return upwards(tree, root);
@@ -153,6 +155,7 @@ function onlyChildren(tree: Tree, sums: NodeSums, node: FlameNode): FlameNode[] 
 function nodeOf(tree: Tree, parent: FlameNode | null, members: number[], sums: NodeSums): FlameNode {
   const node = emptyNode(members.length > 0 ? tree.function[members[0]] : NONE, parent);
   node.members = members;
+  if (members.length > 0) node.call = tree.call[members[0]];
   let most = -1;
   for (const member of members) {
     node.self += sums.self[member];
@@ -230,6 +233,7 @@ function emptyNode(id: number, parent: FlameNode | null): FlameNode {
   return {
     function: id,
     category: UNKNOWN,
+    call: 0,
     tier: 0,
     tiers: 0,
     self: 0,

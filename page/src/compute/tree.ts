@@ -10,6 +10,8 @@ export interface Tree {
   /** The function; NONE for the root. */
   function: Uint32Array;
   category: Uint8Array;
+  /** How it came to be under the node above. */
+  call: Uint8Array;
   /** The tier that most samples of the recording ran in, and all of them as bits. */
   tier: Uint8Array;
   tiers: Uint8Array;
@@ -30,12 +32,13 @@ export interface NodeSums {
 
 /** Builds the shape. `whole` has the sums of the whole recording: they settle which tier a node mostly ran in. */
 export function buildTree(profile: Profile, hidden: Uint8Array | null, whole: StackSums): Tree {
-  const { parent: caller, frame, category, function: functions } = profile.stacks;
+  const { parent: caller, frame, category, call, function: functions } = profile.stacks;
   const size = caller.length;
   const nodeOf = new Int32Array(size + 1);
   const parent = new Int32Array(size + 1);
   const functionOf = new Uint32Array(size + 1);
   const categoryOf = new Uint8Array(size + 1);
+  const callOf = new Uint8Array(size + 1);
   functionOf[0] = NONE;
   categoryOf[0] = 14;
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 2)));
@@ -56,6 +59,7 @@ export function buildTree(profile: Profile, hidden: Uint8Array | null, whole: St
       parent[count] = above;
       functionOf[count] = id;
       categoryOf[count] = category[stack];
+      callOf[count] = call[stack];
       slots[slot] = count++;
     }
     nodeOf[stack] = slots[slot];
@@ -66,6 +70,7 @@ export function buildTree(profile: Profile, hidden: Uint8Array | null, whole: St
     parent: parent.subarray(0, count),
     function: functionOf.subarray(0, count),
     category: categoryOf.subarray(0, count),
+    call: callOf.subarray(0, count),
     tier,
     tiers,
     nodeOf,

@@ -59,7 +59,7 @@ const LINKS_TO: Record<string, string> = {
   modules: "functions.module",
   functions: "frames.function",
   frames: "stacks.frame",
-  stacks: "stacks.parent lanes.stack line_ticks.stack",
+  stacks: "stacks.parent stacks.logical lanes.stack line_ticks.stack",
   processes: "threads.process seconds.process",
   threads: "lanes.thread markers.thread loops.thread long_turns.thread off_cpu.thread",
 };

@@ -9,7 +9,7 @@ export const TABLES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     functions: ["name", "source", "line", "column", "module", "package"],
     frames: ["function", "line", "column", "category", "tier", "inlined", "address", "symbol"],
-    stacks: ["parent", "frame", "category"],
+    stacks: ["parent", "frame", "category", "call", "logical"],
     lanes: ["time_ns", "thread", "stack", "weight"],
     line_ticks: ["stack", "line", "ticks"],
     markers: ["kind", "thread", "start_ns", "end_ns", "text"],
@@ -22,7 +22,12 @@ export const TABLES: ReadonlyMap<string, readonly string[]> = new Map(
     off_cpu: ["thread", "start_us", "length_us", "times"],
   }),
 );
-const BYTE_COLUMNS = /^(category|tier|inlined|kind)$/;
+/** Columns that are left out where every row has the usual value. */
+export const SELDOM: ReadonlyMap<string, number> = new Map([
+  ["stacks.call", 0],
+  ["stacks.logical", NONE],
+]);
+const BYTE_COLUMNS = /^(category|call|tier|inlined|kind)$/;
 const LONG_COLUMNS = /_[nu]s$|^(weight|address|turns|periods|throttled_periods)$/;
 
 /** A header that is longer is no part of a recording. */
@@ -102,9 +107,16 @@ function readRows({ name, rows, deltas = [], values = [] }: TableEntry, numbers:
       table.columns.set(`${name}.${column}`, halves);
     }
   }
+  for (const column of known) addUsual(table, `${name}.${column}`);
   if (rows > 0 && table.columns.size < known.length) throw new Error(`a column of ${name} is missing`);
   if (rows === 0) table.columns.clear();
   return table;
+}
+
+/** Gives a column that was left out its usual values; NONE is -1 here. */
+function addUsual({ columns, rows }: Rows, path: string): void {
+  const usual = SELDOM.get(path);
+  if (usual !== undefined && !columns.has(path)) columns.set(path, new Uint32Array(2 * rows).fill(usual));
 }
 
 /** Whether a table of a known kind is there: a lane has a number, any other table has none. */

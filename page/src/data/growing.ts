@@ -20,6 +20,7 @@ import {
   type More,
   type Rows,
   readChunk,
+  SELDOM,
   TABLES,
   TOLD_AGAIN,
   typeOf,
@@ -126,7 +127,10 @@ export class Growing {
       const time = SORTED_BY[table];
       for (const name of names) {
         const order = time ? this.column(`${name}.${time}`).ascending() : null;
-        for (const column of columns) put(payload, name, column, this.column(`${name}.${column}`).all(order));
+        for (const column of columns) {
+          const halves = this.column(`${name}.${column}`).all(order);
+          if (!isUsual(`${name}.${column}`, halves)) put(payload, name, column, halves);
+        }
       }
     }
     const { meta } = this.header;
@@ -147,6 +151,12 @@ export class Growing {
     }
     return latest;
   }
+}
+
+/** Whether finished recordings leave a column out. */
+function isUsual(path: string, halves: Uint32Array): boolean {
+  const usual = SELDOM.get(path);
+  return usual !== undefined && halves.every((half, at) => at % 2 === 1 || half === usual);
 }
 
 /** The rows that a chunk adds to a table. */

@@ -16,6 +16,8 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     ...row,
     thread: later(row.thread, thread),
     stack: later(row.stack, stack),
+    logical: later(row.logical, stack),
+    physical: later(row.physical, stack),
   }));
   const { durationNs, startMs } = before;
   return {
@@ -34,6 +36,7 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     }),
     frames: bothFrames(now.frames, before.frames, functionOf),
     stacks: bothStacks(now, before, functionOf),
+    hasAwaits: now.hasAwaits || before.hasAwaits,
     lineTicks: {
       stack: behind(now.lineTicks.stack, later(before.lineTicks.stack, stack)),
       line: behind(now.lineTicks.line, before.lineTicks.line),
@@ -79,12 +82,13 @@ function bothFrames(now: Profile["frames"], before: Profile["frames"], functionO
 }
 
 function bothStacks(now: Profile, before: Profile, functionOf: readonly number[]) {
-  const { parent, frame, category, function: functions } = before.stacks;
+  const { parent, frame, category, call, function: functions } = before.stacks;
   const ids = functions.map((id) => functionOf[id]);
   return {
     parent: behind(now.stacks.parent, later(parent, now.stacks.parent.length)),
     frame: behind(now.stacks.frame, later(frame, now.frames.function.length)),
     category: behind(now.stacks.category, category),
+    call: behind(now.stacks.call, call),
     function: behind(now.stacks.function, ids),
   };
 }

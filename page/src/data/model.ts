@@ -1,11 +1,14 @@
 // What the columns mean: the profile as the views use it. Immutable; ids are rows of the tables.
 
-import { type Meta, NONE, type Payload, required } from "./format.ts";
+import { type Column, type Meta, NONE, type Payload, required } from "./format.ts";
 import type { Said } from "./said.ts";
 
 export { NONE } from "./format.ts";
 
 /** In the order of the bytes in the file: the word that people type, and what they read. */
+/** What stands before a function, by how it came to be under the one above. */
+export const AWAITS = ["", "▸ await ", "▸ await (inferred) ", "after await: "] as const;
+
 export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
   ["app", "app"],
   ["dependency", "dependency"],
@@ -46,7 +49,12 @@ export interface Lane {
   counted: boolean;
   time: Float64Array;
   thread: Uint32Array;
+  /** The stacks that are shown: `logical` or `physical`. */
   stack: Uint32Array;
+  /** With the functions that await a stack as its callers, where they are known. */
+  logical: Uint32Array;
+  /** As they were. */
+  physical: Uint32Array;
   weight: Float64Array;
   /** The weight that every row has, where all have the same and a row is a sample; else 0. */
   equal: number;
@@ -105,7 +113,16 @@ export interface Profile {
     package: Uint32Array;
   };
   frames: { function: Uint32Array; line: Uint32Array; category: Uint8Array; tier: Uint8Array };
-  stacks: { parent: Uint32Array; frame: Uint32Array; category: Uint8Array; function: Uint32Array };
+  stacks: {
+    parent: Uint32Array;
+    frame: Uint32Array;
+    category: Uint8Array;
+    /** How it came to be under its parent: a place in AWAITS. */
+    call: Uint8Array;
+    function: Uint32Array;
+  };
+  /** Whether some stacks are known with what awaits them. */
+  hasAwaits: boolean;
   lineTicks: { stack: Uint32Array; line: Uint32Array; ticks: Uint32Array };
   /** As it was stored. */
   origin: Payload;
@@ -122,17 +139,21 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
     const columnOf = (key: string) => required(columns.get(`${name}.${key}`), `${name}.${key}`);
     return Object.fromEntries(keys.split(" ").map((key) => [key, columnOf(key)])) as T;
   };
+  const awaited = columns.get("stacks.logical");
   const lanes = header.lanes.map(({ name, unit, timed, counted }, index): Lane => {
-    const { time_ns, ...rest } = table<Omit<Lane, "time"> & { time_ns: Float64Array }>(
+    const { time_ns, ...own } = table<Pick<Lane, "thread" | "stack" | "weight"> & { time_ns: Float64Array }>(
       `lanes.${index}`,
       "time_ns thread stack weight",
     );
+    const logical = awaited ? own.stack.map((id) => withAwaits(awaited, id)) : own.stack;
+    const rest = { ...own, stack: logical, logical, physical: own.stack };
     const { weight } = rest;
     const equal = unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0;
     return { ...rest, name: text(name), unit, timed, counted, time: time_ns, equal };
   });
   const frames = table<Profile["frames"]>("frames", "function line category tier");
   const stacks = table<Profile["stacks"]>("stacks", "parent frame category");
+  const call = Uint8Array.from(columns.get("stacks.call") ?? new Uint8Array(stacks.parent.length));
   const { meta } = header;
   return {
     meta,
@@ -152,12 +173,24 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
     startMs: meta.start_unix_ns ? Number(BigInt(meta.start_unix_ns) / 1000n) / 1000 : null,
     functions: table("functions", "name source line column module package"),
     frames,
-    stacks: { ...stacks, function: stacks.frame.map((id) => frames.function[id]) },
+    stacks: { ...stacks, call, function: stacks.frame.map((id) => frames.function[id]) },
+    hasAwaits: awaited !== undefined,
     lineTicks: table("line_ticks", "stack line ticks"),
     texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
     other: null,
     origin,
   };
+}
+
+/** The stack with what awaits it, where that is known. */
+function withAwaits(logical: Column, id: number): number {
+  return id === NONE || logical[id] === NONE ? id : logical[id];
+}
+
+/** The same recording with the other kind of stacks. */
+export function withStacks(profile: Profile, isPhysical: boolean): Profile {
+  const lanes = profile.lanes.map((lane) => ({ ...lane, stack: isPhysical ? lane.physical : lane.logical }));
+  return { ...profile, lanes };
 }
 
 /** The end of a range is open: the last sample must lie inside. */

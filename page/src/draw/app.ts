@@ -4,7 +4,7 @@
 import { Derived } from "../compute/derived.ts";
 import { join } from "../data/join.ts";
 import type { Library, Listed } from "../data/library.ts";
-import type { Profile } from "../data/model.ts";
+import { type Profile, withStacks } from "../data/model.ts";
 import type { Compared } from "../data/said.ts";
 import type { Item } from "../select/selection.ts";
 import { fromHash, type State, toHash, type View } from "../select/state.ts";
@@ -43,6 +43,8 @@ export class App {
   private readonly root: HTMLElement;
   private readonly makeParts: (app: App) => Part[];
   private parts: Part[] = [];
+  /** Which stacks the profile shows. */
+  private isPhysical: boolean;
   private isScheduled = false;
   private readonly help = document.querySelector<HTMLDialogElement>("#help");
 
@@ -54,8 +56,9 @@ export class App {
     this.makeParts = makeParts;
     this.id = library?.open.at(-1) ?? null;
     this.state = this.fromAddress();
-    this.profile = own;
-    this.derived = new Derived(own);
+    this.isPhysical = this.state.isPhysical;
+    this.profile = withStacks(own, this.isPhysical);
+    this.derived = new Derived(this.profile);
     this.show();
     window.addEventListener("popstate", () => this.reset(this.fromAddress()));
     window.addEventListener("hashchange", () => this.reset(this.fromAddress()));
@@ -78,6 +81,14 @@ export class App {
     this.root.replaceChildren(...this.parts.map(({ element }) => element));
   }
 
+  /** Shows another profile, with the stacks that the reader has chosen. */
+  private take(profile: Profile): void {
+    this.isPhysical = this.state.isPhysical;
+    this.profile = withStacks(profile, this.isPhysical);
+    this.derived = new Derived(this.profile);
+    this.show();
+  }
+
   /** The recordings that this one can be compared with. */
   get others(): Listed[] {
     return this.library?.recordings.filter(({ id }) => id !== this.id) ?? [];
@@ -90,9 +101,7 @@ export class App {
       const [profile, compared] = id === null ? [this.own, null] : await this.joinedWith(id);
       if (this.state.against !== id) return;
       this.compared = compared;
-      this.profile = profile;
-      this.derived = new Derived(profile);
-      this.show();
+      this.take(profile);
       this.render();
     } catch (error) {
       const words = `The recording to compare with cannot be opened: ${errorText(error)}`;
@@ -162,6 +171,7 @@ export class App {
     const { theme } = this.state;
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
+    if (this.isPhysical !== this.state.isPhysical) this.take(this.profile);
     void this.compare(this.state.against);
     for (const part of this.parts) part.render();
   }
@@ -185,6 +195,7 @@ export class App {
       d: () => this.update({ isUpward: !this.state.isUpward }),
       t: () => this.update({ theme: this.isDark ? "light" : "dark" }),
       b: () => this.update({ isBefore: !this.state.isBefore }),
+      a: () => this.update({ isPhysical: !this.state.isPhysical, zoom: [] }),
       u: () => this.undo(),
       n: () => this.step(1),
       N: () => this.step(-1),

@@ -1,7 +1,8 @@
 // What functions, items and changes are called on the page.
 
 import type { Verdict } from "../compute/diff.ts";
-import { CATEGORIES, functionName, NONE, type Profile } from "../data/model.ts";
+import type { ShownBox } from "../compute/picture.ts";
+import { AWAITS, CATEGORIES, functionName, NONE, type Profile } from "../data/model.ts";
 import type { Item, Range } from "../select/selection.ts";
 import { seconds, shown } from "./text.ts";
 
@@ -17,6 +18,11 @@ export const VERDICTS: Record<Verdict, string> = {
 /** The name of a function, or of the box that holds all. */
 export function nameOf(profile: Profile, id: number): string {
   return id === NONE ? "all" : shown(functionName(profile, id)) || "(anonymous)";
+}
+
+/** With a mark where the box above awaits it. */
+export function nameOfBox(profile: Profile, { function: id, node }: ShownBox): string {
+  return (AWAITS[node?.call ?? 0] ?? "") + nameOf(profile, id);
 }
 
 export function itemName(profile: Profile, { kind, id }: Item): string {

@@ -38,6 +38,8 @@ export interface State {
   colorBy: (typeof COLOR_BY)[number];
   /** Roots at the bottom. */
   isUpward: boolean;
+  /** Stacks as they were: what runs after an await is under V8's queue. */
+  isPhysical: boolean;
   by: TopBy;
   sort: (typeof SORTS)[number];
   filter: string;
@@ -64,6 +66,7 @@ export const START: State = {
   search: "",
   colorBy: "category",
   isUpward: false,
+  isPhysical: false,
   by: "function",
   sort: "self",
   filter: "",
@@ -97,6 +100,7 @@ export function toHash(state: State): string {
   put("search", state.search, state.search !== "");
   put("colour", state.colorBy, state.colorBy !== START.colorBy);
   put("up", "1", state.isUpward);
+  put("stacks", "physical", state.isPhysical);
   put("by", state.by, state.by !== START.by);
   put("sort", state.sort, state.sort !== START.sort);
   put("filter", state.filter, state.filter !== "");
@@ -139,6 +143,7 @@ export function fromHash(hash: string): State {
     search: word("search"),
     colorBy: one("colour", COLOR_BY, START.colorBy),
     isUpward: word("up") === "1",
+    isPhysical: word("stacks") === "physical",
     by: one("by", TOP_BY, START.by),
     sort: one("sort", SORTS, START.sort),
     filter: word("filter"),

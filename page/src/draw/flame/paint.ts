@@ -4,7 +4,7 @@ import type { Picture, ShownBox } from "../../compute/picture.ts";
 import type { App } from "../app.ts";
 import { fontOf, sized, themeColors } from "../canvas.ts";
 import { css, type Rgb, themed } from "../colors.ts";
-import { nameOf } from "../words.ts";
+import { nameOfBox } from "../words.ts";
 import { colorOf, matchesOf } from "./color.ts";
 
 /** The height of a row of boxes, with the line between two rows. */
@@ -27,7 +27,7 @@ export interface Sight {
 export class BoxPainter {
   private readonly app: App;
   /** The width of each function's name. */
-  private readonly nameWidths = new Map<number, number>();
+  private readonly nameWidths = new Map<string, number>();
 
   constructor(app: App) {
     this.app = app;
@@ -58,7 +58,7 @@ export class BoxPainter {
   }
 
   private paintName(context: CanvasRenderingContext2D, box: ShownBox, y: number): void {
-    const text = this.fit(context, box.function, box.width - 2 * PADDING);
+    const text = this.fit(context, box, box.width - 2 * PADDING);
     if (!text) return;
     context.fillStyle = "#000";
     context.fillText(text, box.x + PADDING, y + ROW / 2);
@@ -77,10 +77,10 @@ export class BoxPainter {
   }
 
   /** As much of a name as there is room for; whole characters only. */
-  private fit(context: CanvasRenderingContext2D, id: number, room: number): string {
-    const name = nameOf(this.app.profile, id).slice(0, LONGEST_NAME);
-    const full = this.nameWidths.get(id) ?? context.measureText(name).width;
-    this.nameWidths.set(id, full);
+  private fit(context: CanvasRenderingContext2D, box: ShownBox, room: number): string {
+    const name = nameOfBox(this.app.profile, box).slice(0, LONGEST_NAME);
+    const full = this.nameWidths.get(name) ?? context.measureText(name).width;
+    this.nameWidths.set(name, full);
     if (full <= room) return name;
     const letters = [...name];
     const start = (count: number) => `${letters.slice(0, count).join("")}…`;

@@ -5,7 +5,7 @@ import { functionPlace, NONE } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { css } from "../colors.ts";
 import { shown } from "../text.ts";
-import { nameOf } from "../words.ts";
+import { nameOfBox } from "../words.ts";
 import { colorOf, matchesOf } from "./color.ts";
 import { ROW } from "./paint.ts";
 
@@ -27,7 +27,7 @@ ${boxes.join("\n")}
 }
 
 function boxOf({ profile, state }: App, box: ShownBox, matches: Uint8Array | null): string {
-  const name = nameOf(profile, box.function);
+  const name = nameOfBox(profile, box);
   const place = box.function === NONE ? "" : ` ${shown(functionPlace(profile, box.function))}`;
   const samples = box.node ? ` (${box.node.totalSamples} samples)` : "";
   const [x, y] = [box.x.toFixed(1), box.row * ROW];

@@ -5,7 +5,7 @@ import { CATEGORIES, functionPackage, functionPlace, NONE, TIERS } from "../../d
 import type { App } from "../app.ts";
 import { plainTable } from "../dom.ts";
 import { duration, percent, plural, points, seconds, share, shown, thousands } from "../text.ts";
-import { nameOf, VERDICTS } from "../words.ts";
+import { nameOfBox, VERDICTS } from "../words.ts";
 
 /** Boxes that the table beside the picture lists. */
 const MOST_ROWS = 100;
@@ -16,7 +16,7 @@ export function linesOfBox({ profile, derived, state }: App, box: ShownBox): str
   const { total } = derived.boxSums(state);
   const kinds = [shown(functionPackage(profile, box.function)), CATEGORIES[box.category][1], tierText(box)];
   return [
-    nameOf(profile, box.function),
+    nameOfBox(profile, box),
     shown(functionPlace(profile, box.function)),
     kinds.filter(Boolean).join(" · "),
     weightText(box, total),
@@ -52,7 +52,7 @@ export function tableOfBoxes({ profile, derived, state }: App, boxes: ShownBox[]
   const { total } = derived.boxSums(state);
   const widest = [...boxes].sort((a, b) => b.width - a.width).slice(0, MOST_ROWS);
   const rows = widest.map((box) => [
-    nameOf(profile, box.function),
+    nameOfBox(profile, box),
     box.function === NONE ? "" : shown(functionPlace(profile, box.function)),
     weightText(box, total),
   ]);

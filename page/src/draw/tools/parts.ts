@@ -31,7 +31,7 @@ export function toolParts(app: App): Part[] {
   const trail = h("div", { class: "row" });
   const compared = h("div", { class: "said", id: "compared", role: "status" });
   return [
-    { element: tabs, render: () => refill(tabs, views(app), selection(app)) },
+    { element: tabs, render: () => refill(tabs, views(app), ...awaits(app), selection(app)) },
     { element: compared, render: () => renderCompared(app, compared) },
     { element: trail, render: () => renderTrail(app, trail) },
   ];
@@ -40,6 +40,15 @@ export function toolParts(app: App): Part[] {
 function views(app: App): HTMLElement {
   const all = Object.keys(VIEW_WORDS) as View[];
   return choice("view", all, app.state.view, (view) => app.update({ view, zoom: [] }), VIEW_WORDS, VIEW_TITLES);
+}
+
+/** Whether stacks go on behind an await, where that is known. */
+function awaits(app: App): HTMLElement[] {
+  if (!app.profile.hasAwaits) return [];
+  const { isPhysical } = app.state;
+  const flip = () => app.update({ isPhysical: !isPhysical, zoom: [] });
+  const title = "What runs after an await stands under the functions that await it, not under V8's queue (a)";
+  return [toggle("across await", "awaits", !isPhysical, flip, title)];
 }
 
 function selection(app: App): HTMLElement {
