@@ -17,7 +17,7 @@ use crate::program::inspected::{
     wait_until, words,
 };
 use crate::program::running::function;
-use crate::program::{Scratch, fails, json, nodescope, stderr, stdout};
+use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds};
 
 /// Begins to record; returns when the first samples are written.
 fn begin(scratch: &Scratch, pid: &str, out: &str, more: &[&str]) -> Child {
@@ -250,6 +250,7 @@ fn a_stopped_target_is_given_up_and_closed_later() {
     assert!(said.contains("is still open") && said.contains("kill -CONT"), "{said}");
     assert!(said.contains("did not answer"), "{said}");
     assert!(json(&["report", "--json", &out])["samples"].as_u64().unwrap() > 10);
+    assert!(succeeds(&["report", &out]).contains("Callers across await are not known"));
     target.signal("CONT");
     wait_until("closing", Duration::from_secs(20), || !is_listening(target.port));
     assert!(target.is_as_before());

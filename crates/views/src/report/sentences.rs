@@ -215,8 +215,15 @@ fn deep_stacks(report: &Report) -> Option<String> {
     })
 }
 
+/// What a recording by the inspector is called.
+const BY_INSPECTOR: &str = "recorded by the inspector";
+
 /// How well it is known what awaits the functions that run after an await.
 fn awaits(report: &Report) -> Option<String> {
+    if report.format == BY_INSPECTOR {
+        let sentence = "Callers across await are not known: the inspector does not tell them.";
+        return Some(sentence.into());
+    }
     let counts = report.losses.awaits;
     let total = counts.total();
     let percent = |count: u64| (count as f64 * 100.0 / total.max(1) as f64).round();
