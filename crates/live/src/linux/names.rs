@@ -298,7 +298,7 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
 }
 
 /// Reads the rings, mostly after a pause, until the recorder says that it is over, by the end of stdin. A wake costs more
-/// than the samples that are read then, and what is read 50 ms later still has its name: of 10,000 frames of a program
+/// than the samples that are read then, and what is read 80 ms later still has its name: of 10,000 frames of a program
 /// that collects all the time, at most 16 lose it at 100 ms.
 fn name_rounds(
     rings: &mut Rings,

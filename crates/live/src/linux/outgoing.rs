@@ -13,7 +13,7 @@ use crate::message::Batch;
 /// So much is handed over at once, even if it was just done.
 const MOST_UNSENT: usize = 48 << 10;
 /// How long it may take otherwise. A reader tells of rounds without samples, too: its silence means something.
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(75);
 
 /// After how many records a reader crashes, in a test.
 const PANIC_AFTER: &str = "NODESCOPE_TEST_PANIC_AFTER";

@@ -12,7 +12,7 @@ use super::watchdog::Patience;
 use crate::job::Job;
 use crate::message::{Batch, Message, ReadOrder};
 
-/// It tells something every 100 to 150 ms.
+/// It tells something every 80 to 150 ms.
 const PATIENCE: Patience = Patience {
     silence: Duration::from_millis(250),
     standstill: Duration::from_millis(150),

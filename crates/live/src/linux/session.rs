@@ -17,7 +17,7 @@ use super::names::Names;
 /// How long the recorder sleeps when nothing happens: a wake costs more than what there is to do.
 pub const LONGEST_ROUND: Duration = Duration::from_millis(100);
 /// How long the rings are left alone when nothing happens: names are read while samples are fresh.
-pub(super) const LONGEST_READ: Duration = Duration::from_millis(50);
+pub(super) const LONGEST_READ: Duration = Duration::from_millis(80);
 /// How long they are left alone however much happens: the smallest ring of a deep stack lasts longer at 10,000
 /// samples a second.
 pub(super) const SHORTEST_ROUND: Duration = Duration::from_millis(8);
