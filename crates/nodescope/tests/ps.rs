@@ -179,8 +179,14 @@ fn flags_open_ways() {
     let port = process["ways"]["inspector"]["port"].as_u64().unwrap();
     assert!(std::net::TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).is_ok());
 
-    let process = find(&list, busy.pid()).unwrap();
-    assert!(process["cpu_cores"].as_f64().unwrap() > 0.1, "{process}");
+    // On a busy machine it may get little of a CPU for a while.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let cores = |process: &Value| process["cpu_cores"].as_f64().unwrap();
+    let mut process = find(&list, busy.pid()).unwrap().clone();
+    while cores(&process) <= 0.1 && Instant::now() < deadline {
+        process = find(&json(&["ps", "--json"]), busy.pid()).unwrap().clone();
+    }
+    assert!(cores(&process) > 0.1, "{process}");
     assert!(process["command"].as_str().unwrap().ends_with(" -e …"));
     drop(mapped);
     let _ = fs::remove_file(map);
