@@ -52,6 +52,8 @@ pub struct Namer {
     pub(crate) events: FxHashMap<u32, RawEvent>,
     pub(crate) samples: Vec<RawSample>,
     pub(crate) switches: Vec<RawSwitch>,
+    /// The newest switch of each thread.
+    newest_switch_ns: FxHashMap<u32, u64>,
     /// Times off the CPU that the recorder summed up.
     pub(crate) short_waits: Vec<ShortWaits>,
     /// Event loops by process and thread, stretches of their time, and what the kernel counted.
@@ -187,6 +189,7 @@ impl Namer {
             events: FxHashMap::default(),
             samples: Vec::new(),
             switches: Vec::new(),
+            newest_switch_ns: FxHashMap::default(),
             short_waits: Vec::new(),
             loops: BTreeMap::new(),
             turns: Vec::new(),
@@ -495,7 +498,13 @@ impl Sink for Namer {
         self.budget.take(cost::SAMPLE);
         let Switch { time_ns, pid, tid, out, preempted } = *switch;
         let thread = self.threads.current(Some(pid), Some(tid)).row;
-        self.switches.push(RawSwitch { time_ns, thread, out, preempted });
+        // Where the recorder gets no CPU for long, one may come after newer ones of its thread. Paired with the next, it
+        // would count their times twice.
+        let newest_ns = self.newest_switch_ns.entry(thread).or_default();
+        if time_ns >= *newest_ns {
+            *newest_ns = time_ns;
+            self.switches.push(RawSwitch { time_ns, thread, out, preempted });
+        }
     }
 
     fn short_waits(&mut self, waits: &ShortWaits) {

@@ -397,6 +397,21 @@ fn lanes_threads_switches_and_losses() {
     assert_eq!((meta.losses.lost, meta.losses.throttled, meta.losses.damage.len()), (3, 1, 1));
 }
 
+/// A recorder that got no CPU reads the ring of one CPU much later than that of another.
+#[test]
+fn a_switch_that_comes_late_counts_no_time_twice() {
+    const MS: u64 = 1_000_000;
+    let mut namer = namer(sources([]));
+    sample(&mut namer, 0, 7, &[(JIT, Context::User)]);
+    for (ms, out) in [(10, true), (20, false), (30, true), (12, true), (40, false)] {
+        namer.switch(&Switch { time_ns: ms * MS, pid: 7, tid: 7, out, preempted: false });
+    }
+    let profile = namer.finish();
+    let off_cpu = profile.off_cpu();
+    assert_eq!(off_cpu.start_ns, [10 * MS, 30 * MS]);
+    assert_eq!(off_cpu.length_ns, [10 * MS, 10 * MS]);
+}
+
 /// 1,000 samples beside 131,054 context switches, as of a server that was recorded for ten seconds.
 #[test]
 fn context_switches_do_not_fill_the_file() {
