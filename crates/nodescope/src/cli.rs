@@ -322,7 +322,7 @@ pub(crate) struct Names {
 }
 
 /// Which samples are meant.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Narrowing")]
 pub(crate) struct Narrow {
     /// Only from..to, counted from the start: 12.5s..14s, 500ms..2s, 1m.. or ..90s; the end is not included

@@ -9,7 +9,7 @@ use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg::Options as Sv
 use profile::Profile;
 use views::{Report, Selection, Weights, identity, weigh};
 
-use crate::cli::{Export, Folded, SourceTexts, Svg};
+use crate::cli::{Export, Folded, Narrow, SourceTexts, Svg};
 use crate::failure::{Failure, warn};
 use crate::text::plural;
 use crate::{input, output, select};
@@ -58,12 +58,9 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         say_where(&arguments.output, form);
         return Ok(());
     }
-    let (mut selection, mut weights) =
-        select::select(&profile, &arguments.narrow, &pids, form == Form::Json)?;
-    if !(is_ours(form) || arguments.with_awaits) {
-        selection.logical = false;
-        weights = weigh(&profile, &selection);
-    }
+    let physical = arguments.narrow.physical || !(is_ours(form) || arguments.with_awaits);
+    let narrow = Narrow { physical, ..arguments.narrow.clone() };
+    let (selection, weights) = select::select(&profile, &narrow, &pids, form == Form::Json)?;
     note_other_events(&profile, &selection, form);
     let options =
         Options { folded: folded_options(&arguments.folded, label_pid), svg: svg_options };
