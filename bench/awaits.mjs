@@ -40,7 +40,7 @@ function cpuNs(pid) {
 async function measure(text) {
   const target = spawn(process.execPath, ["-e", text], { stdio: "ignore" });
   const out = join(folder, "a.nodescope");
-  const words = ["record", String(target.pid), "--quiet", "--overwrite", "-d", "1h", "-o", out];
+  const words = ["record", String(target.pid), "--quiet", "--overwrite", "-F", "99", "-d", "1h", "-o", out];
   const recorder = spawn(program, words, { stdio: "ignore" });
   while (!existsSync(`${out}.part`)) await sleep(5);
   await sleep(1500);

@@ -96,7 +96,7 @@ async function measure(name, folder) {
   const next = async () => JSON.parse((await lines.next()).value);
   const stop = load((await next()).port);
   const out = join(folder, `${name}.nodescope`);
-  const recorder = spawn(program, ["record", String(service.pid), "-q", "-d", `${seconds}s`, "-o", out], { stdio: "ignore" });
+  const recorder = spawn(program, ["record", String(service.pid), "-q", "-F", "99", "-d", `${seconds}s`, "-o", out], { stdio: "ignore" });
   await new Promise((done) => recorder.once("exit", done));
   stop();
   service.kill("SIGTERM");

@@ -82,19 +82,22 @@ const TABLES = {
   loops: "thread start_ns end_ns polled_ns turns problem",
   long_turns: "kind thread start_ns end_ns run_ns ready_ns throttled_ns",
   seconds: "process start_ns end_ns run_ns ready_ns periods throttled_periods throttled_ns cpu_pressure_ns memory_pressure_ns",
+  delays: "thread start_ns end_ns delay_us moments",
+  pools: "process start_ns end_ns threads looks busy full most_queued queued_fs queued_dns queued_crypto queued_zlib queued_addon queued_other",
   off_cpu: "thread start_us length_us times",
 };
 /** Which columns and keys are ids of which table. */
 const REFERS = new Map(
   Object.entries({
-    strings: "functions.name functions.package frames.symbol markers.text loops.problem sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version processes.app processes.command processes.folder threads.name lanes.name",
+    strings: "functions.name functions.package frames.symbol markers.text loops.problem sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version processes.app processes.command processes.folder threads.name lanes.name packages.name packages.version packages.folder",
     sources: "functions.source sources.generated",
     modules: "functions.module",
+    packages: "package_uses.by package_uses.package",
     functions: "frames.function",
     frames: "stacks.frame",
     stacks: "stacks.parent lanes.stack line_ticks.stack",
-    processes: "threads.process seconds.process",
-    threads: "lanes.thread markers.thread loops.thread long_turns.thread off_cpu.thread",
+    processes: "threads.process seconds.process pools.process",
+    threads: "lanes.thread markers.thread loops.thread long_turns.thread delays.thread off_cpu.thread",
   }).flatMap(([table, columns]) => columns.split(" ").map((column) => [column, table])),
 );
 const U8 = /\.(category|tier|inlined|kind)$/;
@@ -102,7 +105,7 @@ const U64 = /_[nu]s$|\.(weight|address|turns|periods|throttled_periods)$/;
 
 /** Joins the parts of a growing recording, up to the first that is bad: the profile, and what is wrong with that part. */
 async function join(parts) {
-  const header = { meta: {}, strings: [], sources: [], modules: [], processes: [], threads: [], lanes: [] };
+  const header = { meta: {}, strings: [], sources: [], modules: [], packages: [], package_uses: [], processes: [], threads: [], lanes: [] };
   const lists = {}; // column → BigInts
   Object.keys(TABLES).filter((table) => table !== "lanes").forEach((table) => begin(lists, table));
   const { payload, count } = await payloadOf(parts);
@@ -153,7 +156,7 @@ function addPart(header, lists, part) {
   if (4 + length > part.length) throw new Error(CUT_OFF);
   const more = JSON.parse(text(part.subarray(4, 4 + length)));
   if (![more, more?.meta ?? {}, more?.meta?.losses ?? {}, more?.again ?? {}].every(isObject)) throw new Error("the header is not what it should be");
-  const added = ["strings", "sources", "modules", "processes", "threads", "lanes"].map((key) => [key, listOf(more[key])]);
+  const added = ["strings", "sources", "modules", "packages", "package_uses", "processes", "threads", "lanes"].map((key) => [key, listOf(more[key])]);
   const fresh = {};
   listOf(more.lanes).forEach((_, lane) => begin(fresh, `lanes.${header.lanes.length + lane}`));
   const numbers = numbersOf(part.subarray(4 + length));

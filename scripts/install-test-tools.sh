@@ -253,6 +253,7 @@ install_nodes
 install_docker
 install_packages page
 install_packages tests/browser
+install_packages tests/docs
 install_recorded_packages
 install_transpilers
 install_browser

@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
 # Everything that checks the code without running it. Tools that are not installed are named and skipped; fmt and clippy
 # must be there.
+#
+#   scripts/lint.sh            all of it
+#   scripts/lint.sh here       what concerns this machine
+#   scripts/lint.sh targets    what concerns other systems and processors: cargo clippy for them
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 1
+what=${1:-all}
 failed=()
+log=$(mktemp)
+trap 'rm -f "$log" "$log.failed"' EXIT
 
 say() { printf '== %s\n' "$*"; }
 
@@ -45,9 +52,11 @@ check_targets() {
       echo "skipped: the target $target cannot be installed"
     fi
   done
-  # In one go, so that build scripts and macros are built once and no CPU waits.
+  # In one go, so that build scripts and macros are built once and no CPU waits. In a folder of its own, so that it
+  # neither waits for other builds nor keeps them waiting.
   [ ${#targets[@]} = 0 ] ||
-    check "cargo clippy ${targets[*]}" cargo clippy --quiet -p nodescope "${targets[@]}" -- -D warnings
+    CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/targets check "cargo clippy ${targets[*]}" \
+      cargo clippy --quiet -p nodescope "${targets[@]}" -- -D warnings
 }
 
 # The types, the format and the rules of the page's source: page/tsconfig.json and page/biome.json.
@@ -58,14 +67,32 @@ check_page() {
   check 'the page' npm --prefix page run --silent check
 }
 
-check 'cargo fmt' cargo fmt --all --check
-check 'cargo clippy' cargo clippy --workspace --all-targets --quiet -- -D warnings
-check_targets
-check_dependencies
-check_page
-if has shellcheck 'apt install shellcheck'; then
-  check 'shellcheck' shellcheck --severity=warning scripts/*.sh bench/*.sh .ci/run
-fi
+# What needs one CPU at most.
+check_the_rest() {
+  check_dependencies
+  check_page
+  if has shellcheck 'apt install shellcheck'; then
+    check 'shellcheck' shellcheck --severity=warning scripts/*.sh bench/*.sh .ci/run
+  fi
+  printf '%s\n' "${failed[@]}" >"$log.failed"
+}
+
+check_here() {
+  check 'cargo fmt' cargo fmt --all --check
+  check_the_rest >"$log" 2>&1 &
+  check 'cargo clippy' cargo clippy --workspace --all-targets --quiet -- -D warnings
+  wait
+  cat "$log"
+  [ -e "$log.failed" ] || failed+=('the page: its checks did not come to their end')
+  while read -r title; do [ -z "$title" ] || failed+=("$title"); done < <(cat "$log.failed" 2>/dev/null)
+}
+
+case $what in
+  all) check_here; check_targets ;;
+  here) check_here ;;
+  targets) check_targets ;;
+  *) echo "usage: scripts/lint.sh [here|targets]" >&2; exit 2 ;;
+esac
 
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'FAILED: %s\n' "${failed[*]}"

@@ -14,6 +14,8 @@ cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 log=$(mktemp)
 trap 'rm -f "$log" "$log".*' EXIT
 failed=()
+# Tests read what other programs print.
+export LC_ALL=C.UTF-8
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -71,8 +73,8 @@ test_rust() { cargo test --workspace --no-fail-fast "$@" --show-output; }
 # The files of crates/*/tests are modules. These wait for a target or for an engine most of the time: they run beside
 # the others.
 patient=(docker:: doctor:: inspector:: inspector_inlined:: inspector_port:: inspector_port_elsewhere::)
-# Nothing runs beside these.
-alone=(inspector_shares::)
+# Nothing runs beside these, not even the process NODESCOPE_WAIT_FOR, which .ci/run has started.
+alone=(inspector_shares:: findings::the_first findings::a_cpu_quota)
 mapfile -t others < <(printf -- '--skip\n%s\n' "${patient[@]}" "${alone[@]}")
 
 # Many tests measure a target that wants a CPU for itself, and others run beside them: two at a time are enough.
@@ -81,7 +83,7 @@ if [ "$(nproc)" -gt 2 ]; then export RUST_TEST_THREADS=${RUST_TEST_THREADS:-2}; 
 test_patiently() {
   # Two programs that write into one file break each other's lines.
   log=$log.lines
-  run 'workspace: what waits' test_rust --test '*' -- "${patient[@]}"
+  RUST_TEST_THREADS=3 run 'workspace: what waits' test_rust --test '*' -- "${patient[@]}"
   test_documents
   test_page
   test_browser
@@ -108,7 +110,8 @@ if [ -e "$log.failed" ]; then
 else
   failed+=('what waits: it did not come to its end')
 fi
-run 'workspace: what needs a machine of its own' test_rust --test '*' -- "${alone[@]}"
+[ -z "${NODESCOPE_WAIT_FOR:-}" ] || tail --pid="$NODESCOPE_WAIT_FOR" -f /dev/null
+run 'workspace: what needs a machine of its own' test_rust --test '*' -- "${alone[@]}" --test-threads=1
 
 # What failed of the workspace, a target in each line: its kind, `--lib` or `--test`, and its name; then its tests.
 failed_targets() {

@@ -27,6 +27,12 @@ async function told<T>(path: string): Promise<T | null> {
   return answer?.ok ? answer.json() : null;
 }
 
+/** A text; null where there is none. */
+async function text(path: string): Promise<string | null> {
+  const answer = await fetch(path);
+  return answer.ok ? answer.text() : null;
+}
+
 async function served(): Promise<Library> {
   const { recordings, open } = await (await ask("/recordings.json")).json();
   return {
@@ -37,10 +43,8 @@ async function served(): Promise<Library> {
       return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())), said);
     },
     compared: (before, now) => told<Compared>(`/compared/${before}/${now}.json`),
-    source: async (id, row) => {
-      const answer = await fetch(`/recording/${id}/source/${row}`);
-      return answer.ok ? answer.text() : null;
-    },
+    source: (id, row) => text(`/recording/${id}/source/${row}`),
+    place: (id, row) => text(`/recording/${id}/place/${row}`),
   };
 }
 

@@ -26,6 +26,7 @@ export const input = (name) =>
 export const DEMO = "crates/nodescope/src/demo/recording.nodescope";
 export const CASES = [
   "node22-http",
+  "node22-pnpm",
   "node24-workers",
   "node22-gc",
   "node22-wasm",
@@ -96,7 +97,7 @@ export function listed(profile, chosen, by, hidden = null) {
     ({
       function: () => strings[functions.name[key]],
       file: () => (key % 2 === 0 ? sources[key / 2] : modules[(key - 1) / 2]),
-      package: () => strings[key],
+      package: () => (line > 0 ? `${strings[key]} ${strings[line - 1]}` : strings[key]),
       category: () => WORDS[key],
       line: () => `${sources[key]}:${line}`,
       thread: () => profile.threads[key].name,
@@ -120,7 +121,8 @@ export function expected(rows, name = (row) => row.name) {
 
 export function assertSameLists(profile, chosen, hidden, told) {
   assert.deepEqual(listed(profile, chosen, "function", hidden), expected(told.functions));
-  assert.deepEqual(listed(profile, chosen, "package", hidden), expected(told.packages));
+  const versioned = ({ name, version }) => (version ? `${name} ${version}` : name);
+  assert.deepEqual(listed(profile, chosen, "package", hidden), expected(told.packages, versioned));
   assert.deepEqual(listed(profile, chosen, "category", hidden), expected(told.categories));
   assert.deepEqual(listed(profile, chosen, "file", hidden), expected(told.files));
   assert.deepEqual(

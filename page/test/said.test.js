@@ -7,6 +7,7 @@
 //   what functions of the application caused
 //   the categories beside the heat map, the weights of threads and roles in the head
 //   the weight of what a search matches
+//   what asked for the work: kinds, functions, samples, shares and what part is inferred; the weight that one kind leaves
 //   what changed between two recordings: which functions, both shares, and the verdict (of main loops, of all threads)
 //
 // Cores, garbage collection, stalls with their functions, busy stretches, findings and sentences are computed by
@@ -91,10 +92,37 @@ function assertSameNumbers(name, profile, state, options) {
   for (const { name: word, self } of told.categories) {
     assert.ok(Math.abs(share(categories[WORDS.indexOf(word)], sums.total) - self) < 1e-9, word);
   }
+  assertSameEntries(name, derived, state, options, told);
   const pattern = "node|emit";
   const found = matchedShare(derived, { ...state, search: pattern });
   const matched = found === 0 ? 0 : report(name, "--search", pattern, ...options).weight;
   assert.ok(Math.abs(found - share(matched, sums.total)) < 1e-9, pattern);
+}
+
+/** Kinds and functions, and the weight where one of them is chosen. */
+function assertSameEntries(name, derived, state, options, told) {
+  const { groups, total } = derived.entries(state);
+  const line = (words, { samples }, part, inferred) => `${words} ${samples} ${part.toFixed(9)} ${inferred.toFixed(9)}`;
+  const ours = groups.flatMap((group) => [
+    line(group.kind, group, share(group.weight, total), share(group.inferred, total)),
+    ...group.rows.map((row) => line(row.entry.text, row, share(row.weight, total), share(row.inferred, total))),
+  ]);
+  const called = ({ function: name, package: its }) => name ?? (its ? `package ${its}` : "Node itself");
+  const theirs = told.entries.flatMap((group) => {
+    const [one] = groups.find(({ kind }) => kind === group.kind)?.rows[0].entry.text.split(" ▸ ") ?? [];
+    const words = (row) => (group.kind === "none" ? one : `${one} ▸ ${called(row)}`);
+    const rows = group.functions.map((row) => line(words(row), row, row.share, row.inferred));
+    return [line(group.kind, group, group.share, group.inferred), ...rows];
+  });
+  assert.deepEqual(ours.sort(), theirs.sort());
+  const first = groups.find(({ kind, weight }) => kind !== "none" && weight > 0);
+  if (!first) return;
+  const chosen = { ...derived.selection({ ...state, entry: first.kind }), lane: 0 };
+  assert.equal(
+    sumStacks(derived.profile, chosen).total,
+    report(name, "--entry", first.kind, ...options).weight,
+    first.kind,
+  );
 }
 
 function assertSameCaused(profile, sums, told) {
@@ -109,7 +137,7 @@ function assertSameCaused(profile, sums, told) {
 describe("the page computes what the report computes", () => {
   for (const name of RECORDINGS)
     test(name, async () => {
-      const profile = await open(name);
+      const profile = await openPage(name);
       const [lane] = profile.lanes;
       const all = { ...START, threads: [] };
       assertSameNumbers(name, profile, all, []);

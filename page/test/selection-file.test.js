@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { selectionFile } from "../src/compute/selection-file.ts";
 import { profileOf } from "../src/data/model.ts";
 import { decode } from "../src/data/payload.ts";
-import { ALL, DEMO, open } from "./recordings.js";
+import { ALL, DEMO, NONE, open } from "./recordings.js";
 
 async function saved(profile, selection) {
   const file = await selectionFile(profile, selection);
@@ -51,4 +51,20 @@ test("times off the CPU are saved with a range and with threads, and cut at its 
   assert.ok(expected.length > 10);
   assert.ok(expected.length < offCpu(profile).length / 2);
   assert.deepEqual(words(file, offCpu(file)), words(profile, expected));
+});
+
+test("packages keep their versions", async () => {
+  const profile = await open("node22-pnpm");
+  const versions = ({ functions, strings }) =>
+    new Set(
+      Array.from(functions.version, (id, row) =>
+        id === NONE ? "" : `${strings[functions.package[row]]} ${strings[id]}`,
+      ),
+    );
+  const file = await saved(profile, ALL);
+  assert.ok(versions(profile).has("@babel/core 7.26.9"), [...versions(profile)].join());
+  assert.deepEqual(versions(file), versions(profile));
+  const folders = ({ origin: { header } }) => header.packages.map(({ folder }) => header.strings[folder]);
+  assert.ok(folders(profile).length > 3);
+  assert.deepEqual(folders(file), folders(profile));
 });

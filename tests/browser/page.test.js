@@ -126,7 +126,7 @@ describe("the page of a recording", () => {
     assert.equal(facts.join(" · "), headline);
     const said = await page.locator("#said > span").allTextContents();
     assert.deepEqual(said, sentences.filter(Boolean), "word for word");
-    await page.locator("#said button").click();
+    await page.locator("#said button").first().click();
     await drawn(page);
     assert.equal((await hashOf(page)).view, "sandwich", "a function that is named opens");
     await close(page);
@@ -453,7 +453,7 @@ test("a recording is compared with another, in every view", async () => {
 
 test("a source has the weight of each line, with its text or without", async () => {
   const told = report(DEMO, "--thread", "main");
-  const SHOP = told.lines.find(({ file }) => file.endsWith("/shop.js")).file;
+  const SHOP = told.lines.find(({ file }) => file.endsWith("/lib/catalogue.js")).file;
   const { name, line } = told.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
   const lines = told.lines.filter(({ file }) => file === SHOP);
   assert.ok(lines.length > 3);
@@ -472,7 +472,7 @@ test("a source has the weight of each line, with its text or without", async () 
   const note = page.locator(".picture .note").last();
   await eventually(async () => assert.match(await note.textContent(), /^This file carries no source text: export with --with-source\.$/));
   assert.deepEqual(await weights(page), expected);
-  assert.match(await page.locator("#source-said").textContent(), /shop\.jsself [\d.]+\s% \(\d+\)/);
+  assert.match(await page.locator("#source-said").textContent(), /catalogue\.jsself [\d.]+\s% \(\d+\)/);
   await page.screenshot({ path: join(pictures, "source-without-text.png") });
   await close(page);
 

@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 
 mod changes;
+mod clock;
 mod events;
 mod rings;
 mod sampler;
@@ -15,8 +16,8 @@ mod waits;
 
 pub use changes::{Change, change, processes};
 pub use events::{EventError, ExtraEvent};
-pub use rings::{Rings, compact, new_processes, records, strip};
-pub use sampler::{AttachError, Options, Sampler, Scope};
+pub use rings::{Rings, compact, new_processes, period, records, strip};
+pub use sampler::{AttachError, Options, Sampler, Scope, cpus};
 pub use state::{describe, mappings};
 pub use stream::own;
 pub use waits::{WAITS_ID, waits_event};

@@ -152,6 +152,11 @@ fn count(number: u64, size: usize) -> Option<usize> {
 /// In a sample: header, id, ip, thread, time, CPU, period; then the length of the chain.
 const CHAIN: usize = 7 * 8;
 
+/// What a sample stands for.
+pub fn period(sample: &[u8]) -> Option<u64> {
+    Written { first: sample, second: &[] }.word(CHAIN - 8)
+}
+
 /// Appends a sample without what stands behind its call chain: registers and stack. Where the chain has nothing of user
 /// space, it gets the instruction that ran there, and a frame that says that its callers are not known. Whether there
 /// was a sample.

@@ -1,70 +1,41 @@
 //! Opens the events of processes and reads what they write.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::events::ExtraEvent;
-use sys::perf::{ATTRIBUTE_BYTES, Attribute, Event, Ring, raise_file_limit, wait};
+use sys::perf::{Attribute, Event, Ring, raise_file_limit, wait};
 use trace::machine::HERE;
 
+use crate::clock::{STACK_COPY, clock, fast, flag};
 use crate::rings::{compact, records, strip};
 use crate::state;
 use crate::stream;
 use crate::switches;
 
-pub(crate) const SOFTWARE: u32 = 1;
-pub(crate) const CPU_CLOCK: u64 = 0;
-pub(crate) const CLOCK_MONOTONIC: i32 = 1;
-
-/// Instruction pointer, thread, time, call chain, CPU, period, id in front.
-pub(crate) const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 16;
-
-/// Registers of user space and a copy of the stack.
-const STACK_COPY: u64 = 1 << 12 | 1 << 13;
-
 /// The registers of user space that a sample has.
 pub(crate) const REGISTERS: u64 = HERE.sampled;
-
-/// Bits of the attribute's flags.
-pub(crate) mod flag {
-    pub(crate) const DISABLED: u64 = 1 << 0;
-    pub(crate) const INHERIT: u64 = 1 << 1;
-    pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
-    pub(crate) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-    pub(crate) const EXCLUDE_IDLE: u64 = 1 << 7;
-    pub(crate) const MMAP: u64 = 1 << 8;
-    pub(crate) const COMM: u64 = 1 << 9;
-    pub(crate) const FREQUENCY: u64 = 1 << 10;
-    pub(crate) const ENABLE_ON_EXEC: u64 = 1 << 12;
-    pub(crate) const TASK: u64 = 1 << 13;
-    pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
-    pub(crate) const EXCLUDE_USER_CHAIN: u64 = 1 << 22;
-    pub(crate) const MMAP2: u64 = 1 << 23;
-    pub(crate) const COMM_EXEC: u64 = 1 << 24;
-    pub(crate) const USE_CLOCK: u64 = 1 << 25;
-    pub(crate) const SWITCHES: u64 = 1 << 26;
-    /// Since Linux 5.13.
-    pub(crate) const INHERIT_THREADS_ONLY: u64 = 1 << 35;
-}
 
 /// What a ring holds, where this user may have so much; else half of it, and so on.
 const LARGEST_RING: usize = 4 << 20;
 const SMALLEST_RING: usize = 32 << 10;
 
+/// A smaller ring is full of whole stacks in 20 ms at the higher rate: it gets smaller ones.
+const SMALL_RING: usize = 1 << 20;
+
 /// What a sample has beside the copy of a stack: a call chain of the kernel at most.
 const SAMPLE_BYTES: u64 = 2 << 10;
-
-/// A copy of so much has all frames that the kernel would find: it finds 127, and takes as long as for the copy.
-const WHOLE_STACK: u32 = 48 << 10;
 
 /// How to sample.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Samples a second of each busy thread.
     pub frequency: u32,
+    /// The same at the beginning, until [`Sampler::set_fast`] changes it; none where there is one rate only.
+    pub fast_frequency: Option<u32>,
     /// Begin when the process becomes another program, not at once.
     pub on_exec: bool,
     /// Follow the processes that it starts, not only its threads.
@@ -139,6 +110,10 @@ pub struct Sampler {
     /// By CPU: the event whose ring it is.
     rings: Vec<(i32, usize, Ring)>,
     events: Vec<Event>,
+    /// The clock at the higher rate, and for each of its events the one at the lower rate. One of the two counts.
+    fast: Option<Attribute>,
+    fast_events: Vec<(usize, Event)>,
+    is_fast: bool,
     groups: Vec<Group>,
     pids: Vec<u32>,
     tids: BTreeSet<i32>,
@@ -173,13 +148,16 @@ impl Sampler {
         let mut sampler = Self {
             rings: Vec::new(),
             events: Vec::new(),
+            fast: fast(options, &clock),
+            fast_events: Vec::new(),
+            is_fast: false,
             groups,
             pids: scope.pids().to_vec(),
             tids: BTreeSet::new(),
             early: Vec::new(),
             samples: 0,
         };
-        sampler.open(&cpus, &tids)?;
+        sampler.open_at_once(&cpus, &tids, options.on_exec)?;
         if sampler.events.is_empty() {
             return Err(AttachError::Gone(scope.pids().first().copied().unwrap_or(0)));
         }
@@ -273,7 +251,7 @@ impl Sampler {
     /// Begins. Threads that were started while the events were opened are added now. Those whose start an event
     /// reported have inherited it from their parents.
     pub fn enable(&mut self) -> Result<(), AttachError> {
-        self.events.iter().try_for_each(Event::enable).map_err(AttachError::Failed)?;
+        self.enable_from(0)?;
         if self.tids.contains(&EVERYBODY) {
             return Ok(());
         }
@@ -287,21 +265,57 @@ impl Sampler {
         self.early = early;
         let first = self.events.len();
         self.open(&cpus().map_err(AttachError::Failed)?, &missed)?;
-        self.events[first..].iter().try_for_each(Event::enable).map_err(AttachError::Failed)
+        self.enable_from(first)
+    }
+
+    /// Lets events count from this one on: at the higher rate, where they have one.
+    fn enable_from(&self, first: usize) -> Result<(), AttachError> {
+        let fast: BTreeMap<usize, &Event> =
+            self.fast_events.iter().map(|(at, event)| (*at, event)).collect();
+        let begins = |(at, base): (usize, &Event)| fast.get(&at).unwrap_or(&base).enable();
+        let mut events = self.events.iter().enumerate().skip(first);
+        events.try_for_each(begins).map_err(AttachError::Failed)
+    }
+
+    /// Whether there is a higher rate to change to.
+    pub fn has_fast(&self) -> bool {
+        !self.fast_events.is_empty()
+    }
+
+    /// Changes to the higher rate, or back. Each sample says which of them it was taken at. One event begins before the
+    /// other ends: what happens in between is told twice rather than not at all.
+    pub fn set_fast(&mut self, is_fast: bool) {
+        self.is_fast = is_fast;
+        for (at, fast) in &self.fast_events {
+            let base = &self.events[*at];
+            let (begins, ends) = if is_fast { (fast, base) } else { (base, fast) };
+            // An event that cannot begin leaves the other one as it is.
+            let _ = begins.enable().and_then(|()| ends.disable());
+        }
     }
 
     /// Ends; what was written is still there to be read.
     pub fn disable(&self) {
-        for event in &self.events {
+        for event in self.events.iter().chain(self.fast_events.iter().map(|(_, event)| event)) {
             // A thread that has ended has nothing to stop.
             let _ = event.disable();
         }
     }
 
-    /// How long the rings may be left alone: a thread that keeps a CPU busy fills half of one in this time. Nothing,
-    /// where events are sampled whose number is not known.
+    /// How long the rings may be left alone at the rate of now: a thread that keeps a CPU busy fills half of one in this
+    /// time. Nothing, where events are sampled whose number is not known.
     pub fn longest_pause(&self) -> Duration {
         let [Group { attribute, .. }] = &self.groups[..] else { return Duration::ZERO };
+        self.pause_of(self.fast.as_ref().filter(|_| self.is_fast).unwrap_or(attribute))
+    }
+
+    /// The same for both rates, the lower one first.
+    pub fn pauses(&self) -> [Duration; 2] {
+        let [Group { attribute, .. }] = &self.groups[..] else { return [Duration::ZERO; 2] };
+        [attribute, self.fast.as_ref().unwrap_or(attribute)].map(|rate| self.pause_of(rate))
+    }
+
+    fn pause_of(&self, attribute: &Attribute) -> Duration {
         let smallest = self.rings.iter().map(|(_, _, ring)| ring.data_bytes() as u64).min();
         let bytes_a_second =
             attribute.frequency.saturating_mul(u64::from(attribute.user_stack) + SAMPLE_BYTES);
@@ -353,6 +367,27 @@ impl Sampler {
         switches::thin(out, start);
     }
 
+    /// Opens everything; with one rate alone where a second one needs more files than this user may have, or the kernel
+    /// does not permit it.
+    fn open_at_once(
+        &mut self,
+        cpus: &[i32],
+        tids: &BTreeSet<i32>,
+        on_exec: bool,
+    ) -> Result<(), AttachError> {
+        let opened = self.open(cpus, tids);
+        // What begins by itself must be there on every CPU.
+        let is_whole = self.fast_events.len() == self.events.len();
+        let is_enough = is_whole || (self.has_fast() && !on_exec);
+        if self.fast.is_none() || (opened.is_ok() && is_enough) {
+            self.is_fast = self.has_fast();
+            return opened;
+        }
+        self.fast = None;
+        self.forget_events();
+        self.open(cpus, tids)
+    }
+
     fn open(&mut self, cpus: &[i32], tids: &BTreeSet<i32>) -> Result<(), AttachError> {
         for cpu in cpus {
             for tid in tids {
@@ -366,7 +401,12 @@ impl Sampler {
     }
 
     fn open_one(&mut self, group: usize, cpu: i32, tid: i32) -> Result<(), AttachError> {
-        let event = match Event::open(&self.groups[group].attribute, tid, cpu) {
+        let mut attribute = self.groups[group].attribute;
+        if self.fast.is_some() {
+            // The higher rate begins.
+            attribute.flags &= !flag::ENABLE_ON_EXEC;
+        }
+        let event = match Event::open(&attribute, tid, cpu) {
             Ok(event) => event,
             // The thread has ended meanwhile.
             Err(error) if error.raw_os_error() == Some(ESRCH) => return Ok(()),
@@ -383,7 +423,34 @@ impl Sampler {
         }
         self.groups[group].ids.extend(event.id());
         self.events.push(event);
+        if group == 0 {
+            self.open_fast(cpu, tid);
+        }
         Ok(())
+    }
+
+    /// The higher rate of the clock that was opened last, where the kernel permits it: without it, the thread keeps the
+    /// lower one. Its samples are of the same event.
+    fn open_fast(&mut self, cpu: i32, tid: i32) {
+        let Some((_, first, ring)) = self.rings.iter().find(|(of, ..)| *of == cpu) else { return };
+        let Some(rate) = &mut self.fast else { return };
+        if ring.data_bytes() < SMALL_RING {
+            rate.user_stack = rate.user_stack.min(MOST_OF_EACH);
+        }
+        if let Ok(event) = Event::open(rate, tid, cpu)
+            && event.write_to(&self.events[*first]).is_ok()
+        {
+            self.groups[0].ids.extend(event.id());
+            self.fast_events.push((self.events.len() - 1, event));
+        }
+    }
+
+    fn forget_events(&mut self) {
+        self.rings.clear();
+        self.fast_events.clear();
+        self.events.clear();
+        self.tids.clear();
+        self.groups.iter_mut().for_each(|group| group.ids.clear());
     }
 }
 
@@ -411,46 +478,6 @@ fn map_ring(event: &Event) -> io::Result<Ring> {
             Err(error) if is_denied(&error) && bytes > SMALLEST_RING => bytes /= 2,
             result => return result,
         }
-    }
-}
-
-/// The clock that samples the thread that runs.
-fn clock(options: &Options) -> Attribute {
-    let mut flags = flag::DISABLED
-        | flag::INHERIT
-        | flag::EXCLUDE_HYPERVISOR
-        | flag::MMAP
-        | flag::MMAP2
-        | flag::COMM
-        | flag::COMM_EXEC
-        | flag::FREQUENCY
-        | flag::TASK
-        | flag::SAMPLE_ID_ALL
-        | flag::USE_CLOCK
-        | flag::SWITCHES;
-    if options.on_exec {
-        flags |= flag::ENABLE_ON_EXEC;
-    }
-    if !options.children {
-        flags |= flag::INHERIT_THREADS_ONLY;
-    }
-    let copies = options.stack_bytes > 0;
-    if options.stack_bytes >= WHOLE_STACK {
-        flags |= flag::EXCLUDE_USER_CHAIN;
-    }
-    Attribute {
-        kind: SOFTWARE,
-        size: ATTRIBUTE_BYTES,
-        config: CPU_CLOCK,
-        frequency: u64::from(options.frequency),
-        sample_type: SAMPLE_TYPE | if copies { STACK_COPY } else { 0 },
-        user_registers: if copies { REGISTERS } else { 0 },
-        user_stack: options.stack_bytes,
-        flags,
-        // A reader that needs no fresh samples does not wait for this.
-        wakeup: 1,
-        clock: CLOCK_MONOTONIC,
-        ..Attribute::default()
     }
 }
 
@@ -488,7 +515,7 @@ fn tids_of(pids: &[u32]) -> Result<BTreeSet<i32>, AttachError> {
 }
 
 /// The CPUs that are online: `0-3,8`.
-fn cpus() -> io::Result<Vec<i32>> {
+pub fn cpus() -> io::Result<Vec<i32>> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {

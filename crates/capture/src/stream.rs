@@ -93,8 +93,8 @@ pub(crate) fn event_name(id: u64, name: &str) -> Vec<u8> {
 /// Records of our own, which perf does not have.
 pub mod own {
     use trace::{
-        Context, CpuTime, Cut, Facts, FrameName, JavaScript, LoopWatch, Loss, Sample, Script,
-        Second, ShortWaits, Turn, TurnKind, javascript,
+        Context, CpuTime, Cut, Delay, Facts, FrameName, JavaScript, LoopWatch, Loss, PoolUse,
+        Sample, Script, Second, ShortWaits, Turn, TurnKind, javascript,
     };
 
     use super::{MISC_USER, kind, record};
@@ -156,6 +156,23 @@ pub mod own {
         words.extend(known.map(|number| number.unwrap_or(UNKNOWN)));
         let limit = second.cpu_limit_millis.unwrap_or(u32::MAX);
         record(kind::SECOND, 0, &numbers(second.pid, limit, &words))
+    }
+
+    /// How long requests would have waited for an event loop.
+    pub fn delay(delay: &Delay) -> Vec<u8> {
+        let Delay { pid, tid, start_ns, end_ns, delay_us, moments } = *delay;
+        let words = [start_ns, end_ns, delay_us, u64::from(moments)];
+        record(kind::DELAY, 0, &numbers(pid, tid, &words))
+    }
+
+    /// What a thread pool did in a piece of time.
+    pub fn pool(pool: &PoolUse) -> Vec<u8> {
+        let mut body = numbers(pool.pid, pool.threads, &[pool.start_ns, pool.end_ns]);
+        let counts = [pool.looks, pool.busy, pool.full, pool.most_queued];
+        for count in counts.iter().chain(&pool.queued) {
+            body.extend_from_slice(&count.to_ne_bytes());
+        }
+        record(kind::POOL, 0, &body)
     }
 
     fn numbers(first: u32, second: u32, words: &[u64]) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
 
-use crate::sampler::{CLOCK_MONOTONIC, CPU_CLOCK, SAMPLE_TYPE, SOFTWARE, flag};
+use crate::clock::{CLOCK_MONOTONIC, CPU_CLOCK, SAMPLE_TYPE, SOFTWARE, flag};
 use crate::stream;
 
 /// The number that its samples carry. The kernel counts its own from 1.

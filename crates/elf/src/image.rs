@@ -147,6 +147,17 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         found.unwrap_or_default()
     }
 
+    /// Where the variables and functions of some names are, in the order of the names: none where a name is missing or
+    /// occurs more than once, as in a stripped file.
+    pub fn places_of(&self, names: &[&str]) -> Vec<Option<Range<u64>>> {
+        let found = if self.is_64 {
+            symbols::places_of::<FileHeader64<Endianness>, R>(self.data, names)
+        } else {
+            symbols::places_of::<FileHeader32<Endianness>, R>(self.data, names)
+        };
+        found.unwrap_or_else(|| vec![None; names.len()])
+    }
+
     /// Where a function is that other files may call; a stripped file keeps it.
     pub fn address_of_exported(&self, name: &[u8]) -> Option<u64> {
         if self.is_64 {
@@ -222,6 +233,13 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
 }
 
 impl Segments {
+    /// From the first address to the last, as the file's own tables have them.
+    pub fn span(&self) -> Range<u64> {
+        let start = self.0.iter().map(|segment| segment.address).min().unwrap_or(0);
+        let ends = self.0.iter().map(|segment| segment.address.saturating_add(segment.size));
+        start..ends.max().unwrap_or(0)
+    }
+
     /// The address that the file's own tables use for a byte of the file.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         let holds = |segment: &&Segment| offset.wrapping_sub(segment.offset) < segment.size;

@@ -292,6 +292,29 @@ where
     Some(table.iter().filter(is_it).map(range).collect())
 }
 
+/// Where the variables and functions of some names are, by the full table of symbols: none where a name is missing, or
+/// occurs more than once.
+pub(crate) fn places_of<'a, H, R>(data: R, wanted: &[&str]) -> Option<Vec<Option<Range<u64>>>>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let sections = Sections::read(H::parse(data).ok()?, data).ok()?;
+    let endian = sections.endian;
+    let table = sections.table.symbols(endian, data, SHT_SYMTAB).ok()?;
+    let names = sections.names_of(&table);
+    let mut found: Vec<Vec<Range<u64>>> = vec![Vec::new(); wanted.len()];
+    for symbol in table.iter().filter(|symbol| matches!(symbol.st_type(), STT_OBJECT | STT_FUNC)) {
+        let name = name_at(names, symbol.st_name(endian));
+        if let Some(row) = wanted.iter().position(|wanted| wanted.as_bytes() == name) {
+            let start: u64 = symbol.st_value(endian).into();
+            found[row].push(start..start.saturating_add(symbol.st_size(endian).into()));
+        }
+    }
+    let only = |mut places: Vec<Range<u64>>| places.pop().filter(|_| places.is_empty());
+    Some(found.into_iter().map(only).collect())
+}
+
 /// The address of a function that other files may call.
 pub(crate) fn address_of_exported<'a, H, R>(data: R, name: &[u8]) -> Option<u64>
 where

@@ -244,7 +244,7 @@ fn row_name(profile: &Profile, row: &TopRow) -> String {
             }
             name
         }
-        TopKey::Package(id) => profile.text(id).to_owned(),
+        TopKey::Package(id, _) => profile.text(id).to_owned(),
         TopKey::Category(category) => category.word().to_owned(),
         _ => String::new(),
     }

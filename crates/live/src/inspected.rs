@@ -36,10 +36,11 @@ pub use process::{Place, Process};
 
 use collect::Collector;
 use plan::Plan;
+use profile::OwnNames;
 use visit::Visit;
 
 /// How places are recorded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The time between two samples.
     pub interval: Duration,
@@ -51,6 +52,8 @@ pub struct Options {
     pub calls: bool,
     /// Whether source maps are left alone.
     pub leaves_maps: bool,
+    /// Packages that count as the application, beside those that its package.json tells.
+    pub own: OwnNames,
     /// The user knows that the programs have no SIGUSR1 listener of their own.
     pub has_no_listener: bool,
     /// Whether a process is recorded that Node profiles already, and which would log all that we ask for.

@@ -8,6 +8,7 @@ mod job;
 mod linux;
 mod message;
 pub mod owners;
+mod rate;
 #[cfg(test)]
 #[path = "../../../tests/skip.rs"]
 mod skip;
@@ -17,4 +18,6 @@ pub use job::Job;
 pub use linux::*;
 pub use message::{
     Batch, Depth, Hint, Incoming, LookOrder, Message, NamedFrame, RanScript, ReadOrder, Seen,
+    SuspendedFunctions, WaitingChain,
 };
+pub use rate::{BASE_RATE, FAST_RATE};

@@ -35,6 +35,8 @@ pub enum Message {
     Thread(Seen),
     /// What stands in the way.
     Hint(Hint),
+    /// The async functions that are suspended.
+    Suspended(SuspendedFunctions),
 }
 
 /// What a reader of names is told when it is started.
@@ -56,6 +58,8 @@ pub struct ReadOrder {
     pub watched: Vec<u32>,
     /// How long the rings may be left alone, in microseconds.
     pub pause_us: u32,
+    /// The same while samples come at the higher rate.
+    pub fast_pause_us: u32,
 }
 
 /// What a reader of names hands over at once.
@@ -84,6 +88,8 @@ pub struct LookOrder {
     pub depth: Depth,
     /// The number of the first frame.
     pub next_row: u32,
+    /// Whether suspended functions are searched for.
+    pub wants_suspended: bool,
 }
 
 /// What may be read of a process.
@@ -134,6 +140,36 @@ pub struct Seen {
     pub why: Option<String>,
 }
 
+/// The async functions of a process that are suspended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SuspendedFunctions {
+    /// Whether they could be searched for.
+    pub is_known: bool,
+    /// How many there are.
+    pub functions: u32,
+    /// How many of them await no other one.
+    pub waiting: u32,
+    /// Rows of frames, and how many wait there.
+    pub places: Vec<(u32, u32)>,
+    /// What awaits what.
+    pub chains: Vec<WaitingChain>,
+    /// So much memory was searched.
+    pub bytes: u64,
+    /// Whether that was not all.
+    pub is_cut: bool,
+}
+
+/// Functions that wait at the same places for each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitingChain {
+    /// How many such chains there are.
+    pub count: u32,
+    /// Rows of frames, the innermost first.
+    pub rows: Vec<u32>,
+    /// Why there are no more, by the number of the reason.
+    pub end: u8,
+}
+
 /// What stands in the way, and what to type about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
@@ -160,6 +196,7 @@ impl Message {
                     .bytes(order.name.as_bytes())
                     .u8(depth as u8)
                     .u32(order.next_row)
+                    .u8(order.wants_suspended.into())
             }
             Self::Close(pid) => out.kind(3).u32(*pid),
             Self::Released => out.kind(4),
@@ -179,6 +216,7 @@ impl Message {
             Self::Hint(hint) => {
                 out.kind(10).bytes(hint.what.as_bytes()).bytes(hint.hint.as_bytes())
             }
+            Self::Suspended(found) => out.kind(11).suspended(found),
         };
         let length = (out.0.len() - 4) as u32;
         out.0[..4].copy_from_slice(&length.to_le_bytes());
@@ -215,6 +253,7 @@ impl Message {
                 name: input.text()?,
                 depth: *DEPTHS.get(usize::from(input.u8()?))?,
                 next_row: input.u32()?,
+                wants_suspended: input.bool()?,
             }),
             3 => Self::Close(input.u32()?),
             4 => Self::Released,
@@ -234,6 +273,7 @@ impl Message {
             }),
             9 => Self::Thread(input.seen()?),
             10 => Self::Hint(Hint { what: input.text()?, hint: input.text()? }),
+            11 => Self::Suspended(input.suspended()?),
             _ => return None,
         };
         input.0.is_empty().then_some(message)
@@ -320,6 +360,16 @@ impl Output {
         self.option(order.journal.map(i32::cast_unsigned))
             .list(&order.watched, |out, pid| out.u32(*pid))
             .u32(order.pause_us)
+            .u32(order.fast_pause_us)
+    }
+
+    fn suspended(&mut self, found: &SuspendedFunctions) -> &mut Self {
+        self.u8(found.is_known.into()).u32(found.functions).u32(found.waiting);
+        self.list(&found.places, |out, (row, count)| out.u32(*row).u32(*count));
+        self.list(&found.chains, |out, chain| {
+            out.u32(chain.count).u8(chain.end).list(&chain.rows, |out, row| out.u32(*row))
+        });
+        self.u64(found.bytes).u8(found.is_cut.into())
     }
 
     fn seen(&mut self, seen: &Seen) -> &mut Self {
@@ -394,6 +444,23 @@ impl Input<'_> {
             journal: self.option()?.map(u32::cast_signed),
             watched: self.list(Self::u32)?,
             pause_us: self.u32()?,
+            fast_pause_us: self.u32()?,
+        })
+    }
+
+    fn suspended(&mut self) -> Option<SuspendedFunctions> {
+        let chain = |input: &mut Self| {
+            let (count, end) = (input.u32()?, input.u8()?);
+            Some(WaitingChain { count, end, rows: input.list(Self::u32)? })
+        };
+        Some(SuspendedFunctions {
+            is_known: self.bool()?,
+            functions: self.u32()?,
+            waiting: self.u32()?,
+            places: self.list(|input| Some((input.u32()?, input.u32()?)))?,
+            chains: self.list(chain)?,
+            bytes: self.u64()?,
+            is_cut: self.bool()?,
         })
     }
 
@@ -422,6 +489,7 @@ mod tests {
                 journal: Some(-3),
                 watched: vec![77],
                 pause_us: 42_000,
+                fast_pause_us: 4_200,
             }),
             Message::Read(ReadOrder::default()),
             Message::Records(vec![1, 2, 3]),
@@ -430,6 +498,7 @@ mod tests {
                 name: text("né de"),
                 depth: Depth::Stacks,
                 next_row: 4,
+                wants_suspended: true,
             }),
             Message::Close(u32::MAX),
             Message::Released,
@@ -456,6 +525,16 @@ mod tests {
             }),
             Message::Thread(Seen::default()),
             Message::Hint(Hint { what: text("what"), hint: text("") }),
+            Message::Suspended(SuspendedFunctions {
+                is_known: true,
+                functions: 5,
+                waiting: 3,
+                places: vec![(7, 2), (8, 3)],
+                chains: vec![WaitingChain { count: 3, rows: vec![7, 8], end: 1 }],
+                bytes: 1 << 40,
+                is_cut: true,
+            }),
+            Message::Suspended(SuspendedFunctions::default()),
         ]
     }
 
@@ -514,7 +593,7 @@ mod tests {
         incoming.push(&u32::MAX.to_le_bytes());
         assert!(incoming.next_message().is_err() && Message::read(&mut &[0xff; 8][..]).is_err());
         // An empty message, an unknown kind, more than a message has, a depth that there is not.
-        for body in [&[][..], &[99], &[4, 0], &[2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0]] {
+        for body in [&[][..], &[99], &[4, 0], &[2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0]] {
             assert_eq!(Message::decode(body), None, "{body:?}");
         }
         let list = [&[0, 0, 0, 0, 0][..], &u32::MAX.to_le_bytes(), &[0; 32]].concat();

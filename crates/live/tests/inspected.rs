@@ -34,6 +34,7 @@ const OPTIONS: Options = Options {
     each: None,
     calls: false,
     leaves_maps: false,
+    own: profile::OwnNames::NONE,
     has_no_listener: false,
     profiled_too: false,
 };

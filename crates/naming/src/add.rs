@@ -55,6 +55,7 @@ pub fn function(builder: &mut Builder, named: &Named<'_>, module: ModuleId) -> F
         column: named.column,
         module,
         package: builder.optional_string(named.package),
+        version: StringId::NONE,
     };
     builder.function(function)
 }

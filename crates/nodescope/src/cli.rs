@@ -5,11 +5,13 @@
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+mod rate;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::SystemCommand;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{Doctor, Dump, Ps, SystemCommand};
+pub(crate) use rate::Rate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -76,9 +78,9 @@ pub(crate) struct Record {
     /// for [default: 30s; with a command, until it ends]
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// Samples a second of each busy thread
-    #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) frequency: u32,
+    /// Samples a second of each busy thread; auto: 99, and 999 while all threads together use less than a tenth of a CPU
+    #[arg(long, short = 'F', value_name = "N|auto", default_value = "auto")]
+    pub(crate) frequency: Rate,
     /// Do not read the target's memory: JavaScript then has names only from a perf map
     #[arg(long)]
     pub(crate) no_heap: bool,
@@ -90,6 +92,8 @@ pub(crate) struct Record {
     pub(crate) way: WayIn,
     #[command(flatten)]
     pub(crate) maps: SourceMaps,
+    #[command(flatten)]
+    pub(crate) own: OwnPackages,
     #[command(flatten)]
     pub(crate) texts: SourceTexts,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-NAME-PID-TIME.nodescope]
@@ -161,9 +165,9 @@ pub(crate) struct Demo {
     /// How long: 10s, 500ms, 2m
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
     pub(crate) duration: String,
-    /// Samples a second of each busy thread
-    #[arg(long, short = 'F', value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) frequency: u32,
+    /// Samples a second of each busy thread; auto: 99, and 999 while all threads together use less than a tenth of a CPU
+    #[arg(long, short = 'F', value_name = "N|auto", default_value = "auto")]
+    pub(crate) frequency: Rate,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-demo-TIME.nodescope]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
@@ -195,6 +199,8 @@ pub(crate) struct View {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
     #[command(flatten)]
+    pub(crate) folders: SourceFolders,
+    #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
@@ -212,9 +218,18 @@ pub(crate) struct Report {
     /// Only this process [several: --pid 12,13]
     #[arg(long, short, value_name = "PID", value_delimiter = ',', help_heading = "Narrowing")]
     pub(crate) pid: Vec<u32>,
+    /// The lines of one function, with what each took beside the text: its name, file:line, or an expression that its name
+    /// or file matches; the hottest of several
+    #[arg(long, value_name = "FUNCTION", conflicts_with = "markdown")]
+    pub(crate) source: Option<String>,
+    #[command(flatten)]
+    pub(crate) folders: SourceFolders,
     /// Print one JSON object instead of tables; shares are numbers from 0 to 1
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print Markdown of at most 4 kB, for a ticket or a language model
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// How many rows each table shows; 0 shows all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 15)]
     pub(crate) rows: usize,
@@ -234,6 +249,7 @@ pub(crate) struct Report {
   nodescope export perf.data -o page.html
   nodescope export perf.data -o page.html --with-source
   nodescope export perf.data -o flame.svg
+  nodescope export recording.nodescope -o for-others.html --redact
   nodescope export perf.txt.gz -o - --to folded --all
   perf script | nodescope export - -o recording.nodescope
   nodescope export recording.nodescope -o burst.svg --range 12.5s..14s --thread main")]
@@ -249,6 +265,10 @@ pub(crate) struct Export {
     pub(crate) to: Option<String>,
     #[command(flatten)]
     pub(crate) texts: SourceTexts,
+    /// Take out the host, paths, command lines and the names of your own code: the same name becomes the same stand-in.
+    /// Packages, Node and the engine keep their names, and all numbers stay
+    #[arg(long, conflicts_with_all = ["with_source", "search"])]
+    pub(crate) redact: bool,
     #[command(flatten)]
     pub(crate) narrow: Narrow,
     /// With PID: only this process [several: --pid=12,13]. Alone, for folded: the pid behind each process name
@@ -283,6 +303,8 @@ pub(crate) struct Reading {
     #[command(flatten)]
     pub(crate) maps: SourceMaps,
     #[command(flatten)]
+    pub(crate) own: OwnPackages,
+    #[command(flatten)]
     pub(crate) names: Names,
 }
 
@@ -294,6 +316,22 @@ pub(crate) struct SourceMaps {
     pub(crate) no_source_maps: bool,
 }
 
+/// Which packages are the user's own.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct OwnPackages {
+    /// Count packages of this name as your own code, with * for any text: '@acme/*' [several: --own A --own B]. Workspaces
+    /// are your own without this
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) own: Vec<String>,
+}
+
+impl OwnPackages {
+    /// What was typed, as patterns.
+    pub(crate) fn names(&self) -> profile::OwnNames {
+        profile::OwnNames::new(&self.own)
+    }
+}
+
 /// Whether the text of scripts goes along.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SourceTexts {
@@ -301,6 +339,14 @@ pub(crate) struct SourceTexts {
     /// recipient of the file can read them
     #[arg(long)]
     pub(crate) with_source: bool,
+}
+
+/// Where the text of scripts is that ran on another machine.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SourceFolders {
+    /// The scripts that were below PREFIX where they ran are below DIR here: /app=. [several: once for each]
+    #[arg(long, value_name = "PREFIX=DIR")]
+    pub(crate) sources: Vec<String>,
 }
 
 /// Where names come from, for a recording of addresses.
@@ -334,6 +380,10 @@ pub(crate) struct Narrow {
     /// Only samples with a function, file or package on the stack that matches
     #[arg(long, short, value_name = "REGEXP")]
     pub(crate) search: Option<String>,
+    /// Only the work that this asked for: a kind (http, timer, immediate, job, test … as report --json names them), or what
+    /// matches kind, function, file and package, such as http.*list
+    #[arg(long, value_name = "KIND|REGEXP")]
+    pub(crate) entry: Option<String>,
     /// Only samples of these categories, such as app,gc,regexp
     #[arg(long, value_name = "CATEGORY", value_delimiter = ',')]
     pub(crate) category: Vec<String>,

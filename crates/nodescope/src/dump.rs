@@ -2,6 +2,7 @@
 //! running threads are sampled for a moment, sleeping ones are read. JSON and terminal share the result,
 //! a [`Dump`].
 
+mod awaiting;
 mod show;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ use crate::failure::Failure;
 use crate::record::choose::{self, Wanted};
 use crate::style::Style;
 use crate::{advice, invoked, output};
+use awaiting::Awaiting;
+use show::Shown;
 
 /// What runs on the thread that waits for SIGUSR1 to start the inspector: its name says so only in some versions.
 const INSPECTOR_STARTER: &str = "StartIoThreadMain";
@@ -60,6 +63,8 @@ struct Dump {
     /// How long looking took.
     took_s: f64,
     threads: Vec<ThreadStack>,
+    /// The async functions that are suspended, where they were asked for and could be read.
+    awaiting: Option<Awaiting>,
     /// What stood in the way.
     hints: Vec<Hint>,
 }
@@ -142,14 +147,15 @@ pub(crate) fn run(arguments: &cli::Dump) -> Result<(), Failure> {
     let [pid] = pid[..] else {
         return Err(Failure::usage("one process at a time: two were named"));
     };
-    let dump = dump(pid)?;
+    let dump = dump(pid, arguments.awaiting)?;
     if arguments.json {
         let mut text = serde_json::to_string_pretty(&dump)
             .map_err(|error| Failure::failed(error.to_string()))?;
         text.push('\n');
         return output::print(&text);
     }
-    output::print(&show::render(&dump, arguments.all_frames, &Style::new(arguments.color)))?;
+    let shown = Shown { all_frames: arguments.all_frames, awaiting: arguments.awaiting };
+    output::print(&show::render(&dump, shown, &Style::new(arguments.color)))?;
     for Hint { what, hint } in &dump.hints {
         // Said as any failure is, but there is something to show all the same.
         let _ = Failure::failed(what).hint(hint).report();
@@ -157,7 +163,7 @@ pub(crate) fn run(arguments: &cli::Dump) -> Result<(), Failure> {
     Ok(())
 }
 
-fn dump(pid: u32) -> Result<Dump, Failure> {
+fn dump(pid: u32, wants_awaiting: bool) -> Result<Dump, Failure> {
     let start = Instant::now();
     let gone = |_| gone(pid);
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(gone)?.trim_end().to_owned();
@@ -170,7 +176,7 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
         let list = target::list(&Places::without_ports(), Duration::ZERO).ok()?;
         list.processes.into_iter().find(|process| process.pid == pid)
     });
-    let look = live::look(pid, &name)
+    let look = live::look(pid, &name, wants_awaiting)
         .map_err(|error| Failure::failed(format!("cannot look at process {pid}: {error}")))?;
     let all = threads::list(pid).unwrap_or_default();
     let cpu_cores = cores(&before, &cpu_times(pid), start.elapsed());
@@ -183,7 +189,9 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
         ))
         .hint(format!("{} ps lists Node's processes", invoked::name())));
     }
-    let profile = name_all(pid, &records, &look);
+    let profile = name_threads(pid, &look, namer(pid, &records, &look));
+    let suspended = look.suspended.as_ref().filter(|found| found.is_known);
+    let awaiting = suspended.map(|found| Awaiting::name(pid, found, namer(pid, &records, &look)));
     let process = known.join().ok().flatten();
     let mut children = vec![pid];
     proc::add_children(&mut children);
@@ -200,7 +208,8 @@ fn dump(pid: u32) -> Result<Dump, Failure> {
         cpu_cores,
         children: children.len() - 1,
         threads: thread_stacks(pid, &all, &look, &profile),
-        hints: hints(pid, &look),
+        hints: hints(pid, &look, wants_awaiting),
+        awaiting,
         took_s: start.elapsed().as_secs_f64(),
     })
 }
@@ -233,7 +242,7 @@ pub(crate) fn explain(error: &AttachError, pid: u32, name: &str) -> live::Hint {
     }
 }
 
-fn hints(pid: u32, look: &Look) -> Vec<Hint> {
+fn hints(pid: u32, look: &Look, wants_awaiting: bool) -> Vec<Hint> {
     let hint = |hint: &live::Hint| Hint { what: hint.what.clone(), hint: hint.hint.clone() };
     let mut hints: Vec<Hint> = look.hints.iter().map(hint).collect();
     let is_hidden =
@@ -258,6 +267,13 @@ fn hints(pid: u32, look: &Look) -> Vec<Hint> {
             hint: format!("try again: {} dump {pid}", invoked::name()),
         });
     }
+    if wants_awaiting && look.suspended.as_ref().is_none_or(|found| !found.is_known) {
+        hints.push(Hint {
+            what: "the async functions of this process could not be searched for: its V8 is not known, or may not be read"
+                .into(),
+            hint: format!("{} doctor {pid} tells why", invoked::name()),
+        });
+    }
     if let Some(program) = target::other_program(pid) {
         hints.push(Hint {
             what: not_node(pid, &program),
@@ -278,8 +294,8 @@ fn cores(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>, time: Duration
     used.sum::<u64>() as f64 / time.as_nanos().max(1) as f64
 }
 
-/// Names what was seen.
-fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
+/// What can name the frames that were seen.
+fn namer(pid: u32, records: &[u8], look: &Look) -> Namer {
     let mut sources = Sources::default();
     sources.roots.extend(proc::root(pid).map(|(root, _)| (pid, root)));
     sources.inner_pids.extend(proc::inner_pid(pid).map(|inner| (pid, inner)));
@@ -304,6 +320,11 @@ fn name_all(pid: u32, records: &[u8], look: &Look) -> Profile {
         namer.script(&ScriptPart::MapUrl(&script.map_url));
         namer.script(&ScriptPart::Text(&script.text));
     }
+    namer
+}
+
+/// Names the stacks of threads.
+fn name_threads(pid: u32, look: &Look, mut namer: Namer) -> Profile {
     for seen in look.threads.values().filter(|seen| !seen.chain.is_empty()) {
         let awaits = seen.awaits();
         let awaits = awaits.as_ref().map(|(resumed, end, awaiters)| Awaits {

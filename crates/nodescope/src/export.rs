@@ -53,6 +53,7 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
     let root = arguments.input.reading.names.root.as_deref();
     let profile = input::with_texts(profile, arguments.texts.with_source, root, &BTreeMap::new());
+    let profile = if arguments.redact { profile.redacted() } else { profile };
     if is_whole(form) {
         write_whole(&profile, form, &arguments.output)?;
         say_where(&arguments.output, form);
@@ -223,6 +224,7 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
     refuse_texts(form, arguments.texts)?;
     let narrows = narrow.range.is_some()
         || narrow.search.is_some()
+        || narrow.entry.is_some()
         || narrow.event.is_some()
         || [&narrow.thread, &narrow.category, &narrow.hide].iter().any(|list| !list.is_empty())
         || arguments.pid.is_some()

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use formats::{ImportError, ImportOptions};
 use live::owners;
 use profile::{Builder, Joining, Profile};
+use symbols::packages::{self, KnownPackages};
 use symbols::source_maps::{self, MapPlaces, TextLimits};
 use symbols::{Disk, ForProcess, KernelNames, Owners, Sources};
 
@@ -68,7 +69,9 @@ pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Profile, Failure> {
     if reading.maps.no_source_maps && is_mapped(&profile) {
         warn(&format!("{}: {MAPPED}", file.display()));
     }
-    Ok(with_originals(profile, reading.maps, reading.names.root.as_deref(), &BTreeMap::new()))
+    let places =
+        MapPlaces { files: &Disk, root: reading.names.root.as_deref(), roots: &BTreeMap::new() };
+    Ok(with_originals(profile, reading.maps, &places).with_own(&reading.own.names()))
 }
 
 /// What cannot be undone.
@@ -83,18 +86,18 @@ fn is_mapped(profile: &Profile) -> bool {
     profile.sources().iter().any(is_original)
 }
 
-/// Generated code as what it was made from, unless the user wants to see it as it ran.
-pub(crate) fn with_originals(
-    profile: Profile,
-    maps: SourceMaps,
-    root: Option<&Path>,
-    roots: &BTreeMap<u32, PathBuf>,
-) -> Profile {
-    let places = MapPlaces { files: &Disk, root, roots };
-    if maps.no_source_maps {
-        return source_maps::mark_generated(profile, &places);
+/// Generated code as what it was made from, unless the user wants to see it as it ran; with its packages.
+fn with_originals(profile: Profile, maps: SourceMaps, places: &MapPlaces<'_>) -> Profile {
+    // Files change after a recording was made: the packages that the recorder saw are right.
+    let knows_packages = profile.meta().lines_are_checked;
+    let profile = match maps.no_source_maps {
+        true => source_maps::mark_generated(profile, places),
+        false => source_maps::apply(profile, places),
+    };
+    if knows_packages {
+        return profile;
     }
-    source_maps::apply(profile, &places)
+    packages::apply(profile, places, &mut KnownPackages::default())
 }
 
 /// The text of the hottest scripts, where the user wants it in the file; otherwise none, also not what the input has.

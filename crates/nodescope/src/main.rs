@@ -28,6 +28,7 @@ mod select;
 mod style;
 mod table;
 mod text;
+mod texts;
 mod view;
 
 use std::process::ExitCode;

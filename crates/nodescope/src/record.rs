@@ -214,7 +214,7 @@ fn deliver(
 ) -> Result<(), Failure> {
     say_losses(profile, out);
     if out.path == Path::new("-") {
-        say_few(profile, arguments.frequency);
+        say_few(profile);
         return Ok(());
     }
     if !arguments.quiet {

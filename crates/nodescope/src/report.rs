@@ -1,5 +1,7 @@
 //! `nodescope report`: what `views` has gathered, as text or JSON.
 
+mod markdown;
+mod source;
 mod terminal;
 
 use profile::Profile;
@@ -18,6 +20,9 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
     let (selection, _) = select::select(&profile, &arguments.narrow, &arguments.pid, true)?;
     let (selection, weights) = views::weigh_busy(&profile, &selection);
+    if let Some(typed) = &arguments.source {
+        return source::run(&profile, &weights, &selection, arguments, typed);
+    }
     let mut report = Report::new(&profile, &weights, &selection);
     if arguments.sort == Sort::Total {
         report.sort_by_total();
@@ -27,6 +32,9 @@ pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
             .map_err(|error| Failure::failed(error.to_string()))?;
         text.push('\n');
         return output::print(&text);
+    }
+    if arguments.markdown {
+        return output::print(&markdown::render(&report));
     }
     output::print(&terminal::render(&report, arguments.rows, &Style::new(arguments.color)))
 }

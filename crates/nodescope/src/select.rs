@@ -2,11 +2,12 @@
 //! word that matches nothing is answered with what would.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use profile::{Category, ProcessId, Profile, Role, ThreadId};
 use regex::RegexBuilder;
-use views::{Selection, Weights, weigh};
+use views::{ChosenEntries, EntryKind, Selection, Weights, weigh};
 
 use crate::cli::Narrow;
 use crate::failure::{Failure, warn};
@@ -26,7 +27,8 @@ pub(crate) fn select(
         threads: both(threads(profile, &narrow.thread)?, main_threads),
         processes,
         categories: Some(categories(&narrow.category)?).filter(|list| !list.is_empty()),
-        search: narrow.search.as_deref().map(pattern).transpose()?,
+        search: narrow.search.as_deref().map(|text| pattern("--search", text)).transpose()?,
+        entry: narrow.entry.as_deref().map(|text| entry(profile, text)).transpose()?,
         hidden: categories(&narrow.hide)?,
         busy_only: false,
         logical: !narrow.physical,
@@ -50,6 +52,7 @@ pub(crate) fn select(
 fn has_loops(profile: &Profile, selection: &Selection) -> bool {
     let of_samples =
         selection.search.is_some() || selection.categories.is_some() || selection.lane.is_some();
+    let of_samples = of_samples || selection.entry.is_some();
     !of_samples && !views::turns(profile, selection).loops.is_empty()
 }
 
@@ -66,6 +69,9 @@ fn nothing_left(profile: &Profile, selection: &Selection) -> Failure {
         return failure.hint(
             "--search looks at function names, files and packages; (?i) in front ignores case",
         );
+    }
+    if selection.entry.is_some() {
+        return failure.hint(format!("this recording has the entries {}", entry_words(profile)));
     }
     failure.hint("leave out one of the narrowing options")
 }
@@ -231,12 +237,34 @@ fn categories(words: &[String]) -> Result<Vec<Category>, Failure> {
     words.iter().map(category).collect()
 }
 
-fn pattern(text: &str) -> Result<regex::Regex, Failure> {
+/// What was typed behind --entry: a kind, or a pattern for all that is known of an entry.
+fn entry(profile: &Profile, text: &str) -> Result<Arc<ChosenEntries>, Failure> {
+    let entries = views::entries(profile);
+    let chosen = match EntryKind::from_word(text) {
+        Some(kind) => entries.choose(kind.many(), |entry| entry.kind == kind),
+        None => {
+            let pattern = pattern("--entry", text)?;
+            entries.choose(text, |entry| pattern.is_match(&entry.text(profile)))
+        }
+    };
+    Ok(Arc::new(chosen))
+}
+
+/// The kinds of a recording, as they are typed.
+fn entry_words(profile: &Profile) -> String {
+    let entries = views::entries(profile);
+    let is_there = |kind: &&EntryKind| entries.list.iter().any(|entry| entry.kind == **kind);
+    let words: Vec<&str> = EntryKind::ALL.iter().filter(is_there).map(|kind| kind.word()).collect();
+    words.join(", ")
+}
+
+/// An expression that was typed behind an option.
+pub(crate) fn pattern(option: &str, text: &str) -> Result<regex::Regex, Failure> {
     RegexBuilder::new(text).size_limit(1 << 20).build().map_err(|error| {
         let reason = error.to_string();
         let reason =
             reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Failure::usage(format!("--search {text} is not a regular expression: {reason}"))
+        Failure::usage(format!("{option} {text} is not a regular expression: {reason}"))
             .hint("put \\ before a character that is meant as it is: \\( \\. \\*")
     })
 }

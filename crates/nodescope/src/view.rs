@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &cli::View) -> Result<(), Failure> {
         [] => vec![PathBuf::from(".")],
         files => files.to_vec(),
     };
-    let catalog = Catalog::open(&files, &arguments.reading)?;
+    let catalog = Catalog::open(&files, &arguments.reading, &arguments.folders)?;
     let port = arguments.port.unwrap_or(0);
     let server = Server::bind(port, catalog).map_err(|error| explain(port, &error))?;
     until_ended::prepare()?;

@@ -9,6 +9,7 @@
 )]
 
 mod await_chains;
+mod awaiting;
 mod awaits;
 mod beside;
 mod builds;
@@ -18,8 +19,10 @@ mod demo;
 mod docker;
 mod doctor;
 mod dump;
+mod entries;
 mod export;
 mod file_size;
+mod findings;
 mod full_disk;
 mod generated_code;
 mod hostile_memory;
@@ -34,20 +37,26 @@ mod map_owner;
 mod musl;
 mod names;
 mod own_crashes;
+mod packages;
 mod perf_data;
+mod pools;
 mod prof_log;
 mod program;
 mod ps;
+mod rate;
 mod record;
 mod record_output;
+mod redact;
 mod releases;
 mod report;
+mod requests;
 mod rings;
 mod scripts;
 #[path = "../../views/tests/service/mod.rs"]
 mod service;
 #[path = "../../../tests/skip.rs"]
 mod skip;
+mod source_lines;
 mod source_maps;
 mod stacks;
 mod stall_words;

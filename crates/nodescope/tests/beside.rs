@@ -53,10 +53,17 @@ fn long_turns_are_told_from_a_busy_loop() {
                 (scratch.file("stalls.js", STALLS.as_bytes()), scratch.path("truth"));
             let out = scratch.path("a.nodescope");
             let running = Running::start(Command::new(&node).args([&script, *load, &truth]));
-            let words = ["record", &running.pid(), "-d", "3500ms", "-o", &out];
-            let output = nodescope(&words).output().unwrap();
-            assert!(output.status.success(), "{}", stderr(&output));
-            let report = json(&["report", "--json", &out]);
+            let record = |time: &str| {
+                let words = ["record", &running.pid(), "-d", time, "--overwrite", "-o", &out];
+                let output = nodescope(&words).output().unwrap();
+                assert!(output.status.success(), "{}", stderr(&output));
+                json(&["report", "--json", &out])
+            };
+            let mut report = record("3500ms");
+            // Where others want the CPU, too, long turns take longer and there are fewer of them.
+            if long_turns(&report).len() < 2 {
+                report = record("12s");
+            }
             check_stalls(&format!("Node {release}, {load}"), &report, &truth);
         }
     }
@@ -74,9 +81,10 @@ fn truth_so_far(path: &str) -> Vec<(f64, f64)> {
 
 fn check_stalls(what: &str, report: &Value, truth: &str) {
     assert_eq!(report["loops_watched"], true, "{what}");
-    let stalls = report["stalls"].as_array().unwrap();
-    let long: Vec<&Value> = stalls.iter().filter(|stall| length(stall) > 0.2).collect();
-    assert!((2..=5).contains(&long.len()), "{what}: {stalls:#?}");
+    let long = long_turns(report);
+    // One begins every second.
+    let most = report["duration_s"].as_f64().unwrap() as usize + 2;
+    assert!((2..=most).contains(&long.len()), "{what}: {}", report["stalls"]);
     let stranger = |truth: &[(f64, f64)]| {
         long.iter().find(|stall| !is_cut(stall, report) && !is_told(stall, truth)).copied()
     };
@@ -95,6 +103,11 @@ fn check_stalls(what: &str, report: &Value, truth: &str) {
         let had_no_cpu = stall["kind"] == "cpu-wait" && stall["function"].is_null();
         assert!(had_no_cpu || stall["function"] == "spin", "{what}: {stall}");
     }
+}
+
+fn long_turns(report: &Value) -> Vec<&Value> {
+    let stalls = report["stalls"].as_array().unwrap();
+    stalls.iter().filter(|stall| length(stall) > 0.2).collect()
 }
 
 fn length(stall: &Value) -> f64 {

@@ -119,10 +119,10 @@ impl Daemon {
             return Err("no root file system can be made here".to_owned());
         }
         fs::set_permissions(format!("{root}/tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
-        fs::create_dir(format!("{root}/app")).unwrap();
-        fs::write(format!("{root}/app/app.js"), APP).unwrap();
-        fs::write(format!("{root}/app/timers.js"), TIMERS).unwrap();
-        fs::write(format!("{root}/app/package.json"), r#"{"name":"boxed-app"}"#).unwrap();
+        fs::create_dir(format!("{root}/boxed")).unwrap();
+        fs::write(format!("{root}/boxed/app.js"), APP).unwrap();
+        fs::write(format!("{root}/boxed/timers.js"), TIMERS).unwrap();
+        fs::write(format!("{root}/boxed/package.json"), r#"{"name":"boxed-app"}"#).unwrap();
         // Every container gets a copy of all of it.
         let _ = Command::new("strip").arg(format!("{root}/nodescope")).status();
         let archive = self.scratch.path("root.tar");
@@ -139,7 +139,7 @@ impl Daemon {
     /// Starts the app as process 1 of a container; its id.
     fn run(&self, name: &str, options: &[&str], flags: &[&str]) -> Result<String, String> {
         let words: &[&str] = &["run", "--detach", "--net", "none", "--name", name];
-        self.tell(&[words, options, &[IMAGE, "/node"], flags, &["/app/app.js"]].concat())
+        self.tell(&[words, options, &[IMAGE, "/node"], flags, &["/boxed/app.js"]].concat())
     }
 
     /// Waits until the program in a container has begun.
@@ -265,8 +265,9 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
     println!("docker: from outside {heavy} samples of heavy, {light} of light");
     let share = heavy / (heavy + light);
     assert!(heavy + light > 200.0 && (0.6..0.9).contains(&share), "{share}: {:#?}", folded.names());
-    assert!(!Path::new("/app/app.js").exists());
-    let is_named = |frame: &String| is_function(frame, "heavy") && frame.contains("/app/app.js:3");
+    assert!(!Path::new("/boxed/app.js").exists());
+    let is_named =
+        |frame: &String| is_function(frame, "heavy") && frame.contains("/boxed/app.js:3");
     assert!(folded.count(|stack| stack.iter().any(is_named)) > 0.0, "{:#?}", folded.names());
     assert!(folded.with("node::Start") > 0.9 * (heavy + light), "{:#?}", folded.names());
 
@@ -285,7 +286,11 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
     }
     let output = daemon.nodescope(&["dump", "-c", name]);
     let said = stdout(&output);
-    assert!(output.status.success() && said.contains("(/app/app.js:"), "{said}{}", stderr(&output));
+    assert!(
+        output.status.success() && said.contains("(/boxed/app.js:"),
+        "{said}{}",
+        stderr(&output)
+    );
     let output = daemon.nodescope(&[
         "record",
         "-c",
@@ -439,7 +444,7 @@ fn its_cpu_limit_is_blamed(daemon: &Daemon, name: &str) {
     let name = format!("{name}-limited");
     let words =
         ["run", "--detach", "--net", "none", "--cpus", "0.1", "--name", &name, IMAGE, "/node"];
-    if let Err(reason) = daemon.tell(&[&words[..], &["/app/timers.js"]].concat()) {
+    if let Err(reason) = daemon.tell(&[&words[..], &["/boxed/timers.js"]].concat()) {
         return skip(format_args!("docker with a CPU limit: {reason}"));
     }
     daemon.wait_for_ready(&name);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::program::inspected::free_port;
 use crate::program::{self, Scratch, fails, json, succeeds};
 use crate::skip::skip;
 
@@ -141,8 +142,7 @@ fn the_inspector_is_described() {
         let checks = json(&["doctor", "--json", &waiting.0.id().to_string()]);
         check(&checks, "inspector").clone()
     };
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let port = format!("--inspect-port={port}");
+    let port = format!("--inspect-port={}", free_port());
     let plain = inspector(&[&port], WAITS);
     assert!(plain["ok"] == true && plain["found"] == "closed; SIGUSR1 would open it", "{plain}");
     let open = inspector(&["--inspect=0"], WAITS);
@@ -200,14 +200,13 @@ fn a_narrow_place_is_noticed() {
         );
     }
     let nobody = ["setpriv", "--reuid=65534", "--clear-groups"];
-    let program = std::env::temp_dir().join(format!("nodescope-doctor-{}", std::process::id()));
-    std::fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
+    let scratch = Scratch::for_all("doctor-nobody");
+    let program = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
     let output = Command::new(nobody[0])
         .args(&nobody[1..])
         .arg(&program)
         .args(["doctor", "--json"])
         .output();
-    std::fs::remove_file(&program).unwrap();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
         return skip("another user: this is not root");
     };
@@ -215,20 +214,16 @@ fn a_narrow_place_is_noticed() {
     let capabilities = check(&checks, "capabilities");
     assert!(capabilities["found"].as_str().unwrap().starts_with("none"), "{capabilities}");
     let fix = capabilities["fix"].as_str().unwrap();
-    assert!(
-        fix.starts_with("sudo setcap cap_perfmon,") && fix.contains(&program.display().to_string()),
-        "{fix}"
-    );
+    assert!(fix.starts_with("sudo setcap cap_perfmon,") && fix.contains(&program), "{fix}");
 }
 
 /// A stripped binary, and one with capabilities, which the kernel hides from its own user.
 #[test]
 fn a_changed_binary_is_noticed() {
-    let scratch = Scratch::new("doctor-binary");
+    let scratch = Scratch::for_all("doctor-binary");
     let node = Command::new("node").args(["-p", "process.execPath"]).output().unwrap();
     let node = String::from_utf8(node.stdout).unwrap();
-    let copy = scratch.path("node");
-    std::fs::copy(node.trim(), &copy).unwrap();
+    let copy = scratch.program_for_all(node.trim(), "node");
     let seen = |command: Command| {
         let waiting = Waiting::start_as(command, &[]);
         json(&["doctor", "--json", &waiting.0.id().to_string()])

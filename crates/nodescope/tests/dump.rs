@@ -3,7 +3,6 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -335,17 +334,11 @@ fn what_cannot_be_dumped() {
 #[test]
 fn other_users_are_refused() {
     let Some((_, node)) = nodes().into_iter().next_back() else { return };
-    let scratch = Scratch::new("dump-user");
-    let program = scratch.path("nodescope");
-    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
+    let scratch = Scratch::for_all("dump-user");
+    let program = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
     let running = start(&node, &scratch, IDLE, &[]);
-    let run =
-        || Command::new(&program).args(["dump", &running.pid()]).uid(NOBODY).gid(NOBODY).output();
-    let mut output = run();
-    while output.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
-        output = run();
-    }
-    let Ok(output) = output else {
+    let mut command = Command::new(&program);
+    let Ok(output) = command.args(["dump", &running.pid()]).uid(NOBODY).gid(NOBODY).output() else {
         return skip("dump as another user: only root can become one");
     };
     let said = stderr(&output);

@@ -44,15 +44,28 @@ fn port(scratch: &Scratch, folder: &str) -> u16 {
     fs::read_to_string(scratch.0.join(folder).join("port")).unwrap().parse().unwrap()
 }
 
+/// The names of applications, which no other program on this machine has.
+fn shop() -> String {
+    format!("@acme/shop-{}", std::process::id())
+}
+
+fn mailer() -> String {
+    format!("mailer-{}", std::process::id())
+}
+
+fn shop_package() -> String {
+    format!(r#"{{"name":"{}"}}"#, shop())
+}
+
 /// Three that run the same command.
 fn three(scratch: &Scratch) -> [Running; 3] {
-    app(scratch, "shop", Some(r#"{"name":"@acme/shop"}"#));
+    app(scratch, "shop", Some(&shop_package()));
     app(scratch, "billing", Some(r#"{"name":"bill\u001b[31ming"}"#));
     app(scratch, "mail", None);
     [
         start(scratch, "shop", &[]),
         start(scratch, "billing", &[]),
-        start(scratch, "mail", &[("pm_id", "3"), ("name", "mailer"), ("SECRET", "secret-value")]),
+        start(scratch, "mail", &[("pm_id", "3"), ("name", &mailer()), ("SECRET", "secret-value")]),
     ]
 }
 
@@ -70,11 +83,10 @@ fn three_of_a_kind_are_told_apart() {
     let folder = fs::canonicalize(&scratch.0).unwrap();
     let running = three(&scratch);
     let list = json(&["ps", "--json"]);
-    for (node, (name, app)) in running.iter().zip([
-        ("shop", "@acme/shop"),
-        ("billing", "bill\u{1b}[31ming"),
-        ("mail", "mailer"),
-    ]) {
+    let (shop, mailer) = (shop(), mailer());
+    for (node, (name, app)) in
+        running.iter().zip([("shop", &*shop), ("billing", "bill\u{1b}[31ming"), ("mail", &*mailer)])
+    {
         let pid = u64::from(node.0.id());
         let process =
             list.as_array().unwrap().iter().find(|process| process["pid"] == pid).unwrap();
@@ -85,9 +97,7 @@ fn three_of_a_kind_are_told_apart() {
     }
     let table = nodescope(&["ps"]).env("COLUMNS", "200").output().unwrap();
     let table = stdout(&table);
-    for text in
-        ["@acme/shop", "mailer", "app", "ports", "folder", &port(&scratch, "shop").to_string()]
-    {
+    for text in [&*shop, &*mailer, "app", "ports", "folder", &port(&scratch, "shop").to_string()] {
         assert!(table.contains(text), "{text}: {table}");
     }
     let narrow = stdout(&nodescope(&["ps"]).env("COLUMNS", "80").output().unwrap());
@@ -104,8 +114,8 @@ fn three_of_a_kind_are_told_apart() {
         process.unwrap()["found"].as_str().unwrap().to_owned()
     };
     for (target, node) in [
-        ("@acme/shop", &running[0]),
-        ("mailer", &running[2]),
+        (&*shop, &running[0]),
+        (&*mailer, &running[2]),
         (folder.join("billing/app.js").to_str().unwrap(), &running[1]),
     ] {
         assert!(
@@ -123,7 +133,7 @@ fn three_of_a_kind_are_told_apart() {
     fails(
         &["record", &format!("{name}/"), "-d", "1s"],
         2,
-        "@acme/shop: node app.js",
+        &format!("{shop}: node app.js"),
         "name one by its pid",
     );
 }
@@ -145,33 +155,30 @@ fn a_recording_says_which_process_it_was() {
     let _alone = alone();
     let scratch = Scratch::new("identity-record");
     let folder = fs::canonicalize(&scratch.0).unwrap();
-    app(&scratch, "shop", Some(r#"{"name":"@acme/shop"}"#));
+    app(&scratch, "shop", Some(&shop_package()));
+    let shop = shop();
     let node = start(&scratch, "shop", &[]);
     for way in ["perf", "inspector"] {
         let place = folder.join(way);
         fs::create_dir_all(&place).unwrap();
-        let words = ["record", "@acme/shop", "--via", way, "-F", "499", "-d", "1500ms"];
+        let words = ["record", &shop, "--via", way, "-F", "499", "-d", "1500ms"];
         let output = nodescope(&words).current_dir(&place).output().unwrap();
         assert!(output.status.success(), "{way}: {}", stderr(&output));
         let file = written(&place);
-        assert!(file.contains(&format!("/nodescope-acme-shop-{}-", node.pid())), "{file}");
+        let start = format!("/nodescope-acme-shop-{}-{}-", std::process::id(), node.pid());
+        assert!(file.contains(&start), "{file}");
         let report = json(&["report", "--json", &file]);
         assert_eq!(report["command"], "node app.js --token=…", "{way}");
         let process = &report["processes"][0];
-        assert_eq!(
-            (&process["app"], &process["command"]),
-            (&value!("@acme/shop"), &report["command"])
-        );
+        assert_eq!((&process["app"], &process["command"]), (&value!(shop), &report["command"]));
         assert_eq!(process["folder"], folder.join("shop").to_str().unwrap(), "{way}");
         assert_eq!(process["ports"], value!([port(&scratch, "shop")]), "{way}");
         assert_eq!(process["pid"], u64::from(node.0.id()));
         let page = succeeds(&["export", &file, "-o", "-", "--to", "html"]);
-        assert!(
-            page.contains(&format!("<title>@acme/shop · pid {} · nodescope</title>", node.pid()))
-        );
+        assert!(page.contains(&format!("<title>{shop} · pid {} · nodescope</title>", node.pid())));
         assert!(!page.contains("secret-value"));
         let picture = succeeds(&["export", &file, "-o", "-", "--to", "svg"]);
-        assert!(picture.contains(&format!("@acme/shop {} · ", node.pid())), "{}", &picture[..2000]);
+        assert!(picture.contains(&format!("{shop} {} · ", node.pid())), "{}", &picture[..2000]);
     }
 }
 

@@ -203,18 +203,26 @@ fn a_killed_recorder_leaves_a_closed_port_and_its_part() {
     });
 }
 
+/// `call` is one native call that takes so many microseconds of CPU time, whatever the machine.
+const NATIVE_CALL: &str = "
+const hash = (rounds) => require('crypto').pbkdf2Sync('a', 'b', rounds, 64, 'sha512');
+const start = process.cpuUsage(); hash(2e5);
+const { user, system } = process.cpuUsage(start);
+const call = (microseconds) => hash(Math.round(2e5 * microseconds / (user + system)));
+console.log('ready');
+setInterval(() => {}, 1000);
+";
+
 /// A port that opens after the recorder was killed: the target is in one long native call when it is signalled, and has
 /// no timer that would close it.
 #[test]
 fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
-    let text = "console.log('ready');
-        setTimeout(() => require('crypto').pbkdf2Sync('a', 'b', 1e7, 64, 'sha512'), 900);
-        setInterval(() => {}, 1000);";
+    let text = format!("{NATIVE_CALL} setTimeout(call, 900, 6e6);");
     let mut times = Vec::new();
     // One after another: a signal that comes too late proves nothing.
     for (release, node) in lines() {
         let scratch = Scratch::new(&format!("inspector-cleanup-{release}"));
-        let mut target = Target::start(&scratch, &node, &[], text, &[]);
+        let mut target = Target::start(&scratch, &node, &[], &text, &[]);
         let (pid, out) = (target.pid(), scratch.path("a.nodescope"));
         let said = fs::File::create(scratch.path("said")).unwrap();
         let mut recorder = nodescope(&words(&pid, &out, &[])).stderr(said).spawn().unwrap();
@@ -363,15 +371,9 @@ fn a_process_that_profiles_itself_is_left_alone() {
 fn a_long_native_call_is_for_perf() {
     let Some(node) = newest() else { return };
     let scratch = Scratch::new("inspector-native");
-    // One call of 12 s of CPU time, whatever the machine: nodescope waits for 5 s, and then until it is over.
-    let text =
-        "const call = (rounds) => require('crypto').pbkdf2Sync('a', 'b', rounds, 64, 'sha512');
-        const start = process.cpuUsage(); call(2e5);
-        const { user, system } = process.cpuUsage(start);
-        setTimeout(call, 300, Math.round(2e5 * 12e6 / (user + system)));
-        console.log('ready');
-        setInterval(() => {}, 1000);";
-    let mut target = Target::start(&scratch, &node, &[], text, &[]);
+    // nodescope waits for 5 s, and then until it is over.
+    let text = format!("{NATIVE_CALL} setTimeout(call, 300, 12e6);");
+    let mut target = Target::start(&scratch, &node, &[], &text, &[]);
     let out = scratch.path("a.nodescope");
     let output = nodescope(&words(&target.pid(), &out, &["-d", "1s"])).output().unwrap();
     assert!(!output.status.success(), "{}", stderr(&output));

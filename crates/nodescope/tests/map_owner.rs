@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::running::{NAMES, Running, can_record, has_function};
+use crate::program::running::{NAMES, Running, can_record, has_function, installed_node};
 use crate::program::{Scratch, input, json, nodescope, run, stderr};
 use crate::skip::skip;
 
@@ -38,6 +38,10 @@ struct Forged(PathBuf);
 impl Forged {
     fn new(pid: &str, owner: u32) -> Self {
         let path = PathBuf::from(format!("/tmp/perf-{pid}.map"));
+        // A test that was killed has left it.
+        if fs::symlink_metadata(&path).is_ok_and(|old| old.uid() == STRANGER) {
+            fs::remove_file(&path).unwrap();
+        }
         let mut file = fs::File::create_new(&path).unwrap();
         file.write_all(b"1000 7fffffffe000 forged\n").unwrap();
         chown(&path, Some(owner), Some(owner)).unwrap();
@@ -88,12 +92,13 @@ fn the_own_map_of_another_user_is_believed() {
     if !can_record() || !is_root() {
         return;
     }
-    let scratch = Scratch::new("map-own");
+    let scratch = Scratch::for_all("map-own");
     // A folder where the user nobody may write V8's log, too.
     let folder = scratch.path("log");
     fs::create_dir(&folder).unwrap();
     chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
-    let mut command = Command::new("node");
+    let Some(node) = installed_node() else { return skip("an installed Node: node is missing") };
+    let mut command = Command::new(scratch.program_for_all(&node, "node"));
     command.args(NAMES).args(["-e", BUSY]).current_dir(&folder).uid(NOBODY).gid(NOBODY);
     let node = Running::start(&mut command);
     let map = format!("/tmp/perf-{}.map", node.pid());
@@ -112,7 +117,9 @@ fn a_command_may_change_its_user() {
     if !can_record() || !is_root() {
         return;
     }
-    let scratch = Scratch::new("map-change");
+    let scratch = Scratch::for_all("map-change");
+    let Some(node) = installed_node() else { return skip("an installed Node: node is missing") };
+    let node = scratch.program_for_all(&node, "node");
     let folder = scratch.path("log");
     fs::create_dir(&folder).unwrap();
     chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -122,7 +129,7 @@ fn a_command_may_change_its_user() {
         spawnSync(process.execPath, [...process.argv.slice(2), '-e', work], { cwd: process.argv[1] });";
     let out = scratch.path("a.nodescope");
     let words = [
-        &["record", "--no-heap", "-F", "499", "-o", &out, "--", "node", "-e", text, &folder],
+        &["record", "--no-heap", "-F", "499", "-o", &out, "--", &node, "-e", text, &folder],
         NAMES,
     ]
     .concat();

@@ -103,7 +103,7 @@ fn every_kind_of_function_has_its_name() {
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("names-{release}"));
         for script in ["kinds.cjs", "kinds.mjs"] {
-            let path = scratch.file(script, program(2500).as_bytes());
+            let path = scratch.file(script, program(1200).as_bytes());
             let out = scratch.path("a.nodescope");
             record_command(&node, &[], &[&path], &out);
             check(&format!("Node {release} {script}"), &seen(&out, script, None));
@@ -120,14 +120,14 @@ fn workers_have_the_names_of_their_own_functions() {
     }
     for (release, node) in nodes() {
         let scratch = Scratch::new(&format!("worker-names-{release}"));
-        scratch.file("kinds.cjs", program(3000).as_bytes());
+        scratch.file("kinds.cjs", program(2000).as_bytes());
         let other =
-            "function other() { BODY }\nwhile (process.cpuUsage().user / 1000 < 3000) other();";
+            "function other() { BODY }\nwhile (process.cpuUsage().user / 1000 < 2000) other();";
         scratch.file("other.mjs", other.replace("BODY", BODY).as_bytes());
         let main = "const { Worker } = require('worker_threads');
 new Worker(__dirname + '/kinds.cjs'); new Worker(__dirname + '/other.mjs');
 function own() { BODY }
-const timer = setInterval(() => { if (process.cpuUsage().user / 1000 > 3000) clearInterval(timer); else own(); }, 1);";
+const timer = setInterval(() => { if (process.cpuUsage().user / 1000 > 2000) clearInterval(timer); else own(); }, 1);";
         let path = scratch.file("main.cjs", main.replace("BODY", BODY).as_bytes());
         let out = scratch.path("a.nodescope");
         record_command(&node, &[], &[&path], &out);

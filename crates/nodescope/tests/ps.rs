@@ -213,16 +213,11 @@ fn other_users_see_less() {
     let Some((node, _)) = node() else {
         return skip("ps as another user: node is not here");
     };
-    let scratch = Scratch::new("ps-user");
-    let program = scratch.path("nodescope");
-    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &program).unwrap();
+    let scratch = Scratch::for_all("ps-user");
+    let program = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
     let script = scratch.file("waiting.js", WAITING.as_bytes());
     let running = Running::start(&node, &["--perf-basic-prof", &script, "secret-value"]);
-    let run = || Command::new(&program).args(["ps", "--json"]).uid(NOBODY).gid(NOBODY).output();
-    let mut output = run();
-    while output.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
-        output = run();
-    }
+    let output = Command::new(&program).args(["ps", "--json"]).uid(NOBODY).gid(NOBODY).output();
     let Ok(output) = output else {
         return skip("ps as another user: only root can become one");
     };

@@ -376,12 +376,14 @@ fn nobody_sees_what_is_theirs() {
     if !can_record() {
         return;
     }
-    let scratch = Scratch::new("record-nobody");
+    let scratch = Scratch::for_all("record-nobody");
+    let Some(node) = installed_node() else { return skip("an installed Node: node is missing") };
     let text = "const fs = require('fs'); const spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
         while (spent() < 2000) for (let i = 0; i < 1e3; i++) fs.statSync('/usr');";
     let script = scratch.file("stat.js", text.as_bytes());
-    let (out, binary) = (scratch.path("a.nodescope"), scratch.path("nodescope"));
-    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
+    let out = scratch.path("a.nodescope");
+    let binary = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
+    let node = scratch.program_for_all(&node, "node");
     let permitted = Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status();
     let mut command = Command::new("setpriv");
     command.args([
@@ -395,7 +397,7 @@ fn nobody_sees_what_is_theirs() {
         "-o",
         &out,
         "--",
-        "node",
+        &node,
         &script,
     ]);
     let output = command.current_dir(&scratch.0).env("TMPDIR", scratch.path("")).output();
@@ -419,10 +421,10 @@ fn nobody_sees_what_is_theirs() {
 /// Another user's process is refused with what would help, and nothing is left behind.
 #[test]
 fn another_users_process_is_refused() {
-    let scratch = Scratch::new("record-other");
+    let scratch = Scratch::for_all("record-other");
     let node = Running::node(&scratch, &[], SHARES, &["20000"]);
-    let (out, binary) = (scratch.path("a.nodescope"), scratch.path("nodescope"));
-    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
+    let out = scratch.path("a.nodescope");
+    let binary = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
     Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status().unwrap();
     let words = [
         "--reuid=65534",

@@ -21,7 +21,7 @@ console.log('ready'); setInterval(simmer, 60);";
 
 /// Runs nodescope on a terminal of its own, with something typed.
 fn on_terminal(arguments: &str, variables: &[(&str, &str)], typed: &str) -> Option<String> {
-    let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_nodescope"));
+    let command = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_nodescope"));
     let mut script = Command::new("script");
     script.args(["-qec", &command, "/dev/null"]).env("SHELL", "/bin/sh").env_remove("COLUMNS");
     script.stdin(Stdio::piped()).stdout(Stdio::piped()).envs(variables.iter().copied());

@@ -23,7 +23,7 @@ fn the_oldest_node_takes_every_script() {
     let sources = fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path().join("src"));
     let scripts: Vec<PathBuf> =
         sources.filter(|path| path.is_dir()).flat_map(|path| scripts(&path)).collect();
-    for name in ["inspector/src/script/guard.js", "nodescope/src/demo/service.js"] {
+    for name in ["inspector/src/script/guard.js", "nodescope/src/demo/service/server.js"] {
         assert!(scripts.contains(&crates.join(name)), "{scripts:?}");
     }
     let Some((release, node)) = program::running::nodes().into_iter().next() else { return };

@@ -177,6 +177,7 @@ fn nothing_is_shown_without_the_cookie() {
         "/recordings.json",
         "/recording/1",
         "/recording/1/source/0",
+        "/recording/1/place/0",
         "/recording/9",
         "/nothing",
         "/?code=",
@@ -355,6 +356,8 @@ fn no_path_leads_to_a_file() {
         "/recording/1/source/+1",
         "/recording/1/source/99999999999999999999999",
         "/recording/1/source/999999",
+        "/recording/1/place/../../1",
+        "/recording/1/place/999999",
         "/recording/0",
         "/recording/2",
         "/recording/",
@@ -699,6 +702,43 @@ fn sources_are_shown_only_when_they_are_scripts() {
     // The script and its URL are one file.
     assert_eq!(shown.len(), 2, "the script and the link to it: {shown:?}");
     is_refused(&view.ask("/recording/1/source/0", &[]), 403);
+    // Editors open what is shown, and what is too large for that.
+    let places: Vec<String> = (0..paths.len())
+        .map(|row| view.ask(&format!("/recording/1/place/{row}"), &[("Cookie", &cookie)]))
+        .filter(|answer| answer.status == 200)
+        .map(|answer| answer.text())
+        .collect();
+    assert_eq!(places.len(), 3, "{places:?}");
+    assert!(places.contains(&script) && !places.contains(&paths[3]), "{places:?}");
+}
+
+/// What ran below /app is in a folder here; nothing that links lead out of it to is shown.
+#[test]
+fn sources_of_another_machine_are_found_below_a_folder() {
+    let scratch = Scratch::new("view-folder");
+    fs::create_dir(scratch.path("checkout")).unwrap();
+    let script = scratch.file("checkout/shop.js", b"function hot() {}\n");
+    let outside = scratch.file("outside.js", b"password\n");
+    std::os::unix::fs::symlink(outside, scratch.path("checkout/link.js")).unwrap();
+    let node = |id: u32, path: &str| serde_json::json!({"id": id, "callFrame": {"functionName": format!("f{id}"), "scriptId": "1", "url": path, "lineNumber": 0, "columnNumber": 0}});
+    let mut root = node(1, "");
+    root["children"] = serde_json::json!([2, 3]);
+    let nodes = [root, node(2, "/app/shop.js"), node(3, "/app/link.js")];
+    let profile = serde_json::json!({"nodes": nodes, "startTime": 0, "endTime": 9000, "samples": [2, 3], "timeDeltas": [1000, 1000]});
+    let file = scratch.file("a.cpuprofile", profile.to_string().as_bytes());
+    let folder = format!("/app={}", scratch.path("checkout"));
+    let view = View::start(&[&file, "--sources", &folder]);
+    let cookie = view.enter();
+    let ask = |what: &str, row: usize| {
+        view.ask(&format!("/recording/1/{what}/{row}"), &[("Cookie", &cookie)])
+    };
+    let of = |what: &str| -> Vec<String> {
+        let answers = (0..2).map(|row| ask(what, row)).filter(|answer| answer.status == 200);
+        answers.map(|answer| answer.text()).collect()
+    };
+    assert_eq!(of("source"), ["function hot() {}\n"]);
+    let real = fs::canonicalize(&script).unwrap();
+    assert_eq!(of("place"), [real.to_str().unwrap()]);
 }
 
 #[test]

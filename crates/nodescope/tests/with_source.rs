@@ -36,7 +36,7 @@ fn header(file: &[u8]) -> Value {
 }
 
 /// The recording inside a page.
-fn inside(page: &str) -> Vec<u8> {
+pub(crate) fn inside(page: &str) -> Vec<u8> {
     let (_, rest) = page.split_once("class=\"recording\">").unwrap();
     let (text, _) = rest.split_once('<').unwrap();
     let digit = |byte: u8| {

@@ -12,8 +12,8 @@ use std::process::{Command, Output};
 
 use crate::program::inspected::wait_until;
 use crate::program::running::{
-    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, is_without_kernel, nodes,
-    wait_for_begin,
+    Folded, NAMES, PATIENCE, Running, SHARES, can_record, function, installed_node,
+    is_without_kernel, nodes, wait_for_begin,
 };
 use crate::program::{Scratch, fails, json, nodescope, stderr};
 use crate::skip::skip;
@@ -331,12 +331,13 @@ fn a_process_of_another_user_has_its_names() {
     if !can_record() {
         return;
     }
-    let scratch = Scratch::new("nobody");
-    let (script, binary) =
-        (scratch.file("shares.js", SHARES.as_bytes()), scratch.path("nodescope"));
-    fs::copy(env!("CARGO_BIN_EXE_nodescope"), &binary).unwrap();
+    let scratch = Scratch::for_all("nobody");
+    let Some(node) = installed_node() else { return skip("an installed Node: node is missing") };
+    let script = scratch.file("shares.js", SHARES.as_bytes());
+    let binary = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
+    let node = scratch.program_for_all(&node, "node");
     Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status().unwrap();
-    let mut command = Command::new("node");
+    let mut command = Command::new(node);
     command.args(NAMES).args([&script, "30000"]).current_dir(&scratch.0).uid(NOBODY).gid(NOBODY);
     let Ok(child) = command.spawn() else {
         return skip("another user: only root can become one");

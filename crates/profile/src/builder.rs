@@ -12,21 +12,23 @@ pub(crate) use news::{Again, News};
 use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use crate::address;
 use crate::budget::Budget;
 use crate::category::{CallKind, Category, Role, Tier};
 use crate::ids::{
-    FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
+    FrameId, FunctionId, LaneId, ModuleId, PackageId, ProcessId, RowId, SourceId, StackId,
+    StringId, ThreadId,
 };
 use crate::meta::Meta;
 use crate::model::Profile;
 use crate::originals::Originals;
 use crate::strings::Interner;
 use crate::tables::{
-    Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, OffCpuTimes,
-    Process, Sample, Samples, Second, Source, Stack, Stacks, Thread, Unit,
+    Delay, Frame, Function, Lane, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime,
+    OffCpuTimes, Package, PackageUse, Pool, Process, Sample, Samples, Second, Source, Stack,
+    Stacks, Thread, Unit,
 };
 
 /// The most frames of a stack. Node itself overflows at about 11,000 calls, and recorders stop far earlier; a file that
@@ -55,6 +57,8 @@ pub struct Builder {
     /// Sources that source maps led to, by path.
     originals: FxHashMap<StringId, SourceId>,
     modules: FxHashMap<Module, ModuleId>,
+    packages: FxHashMap<Package, PackageId>,
+    package_uses: FxHashSet<PackageUse>,
     functions: FxHashMap<Function, FunctionId>,
     frames: HashTable<FrameId>,
     stacks: HashTable<StackId>,
@@ -197,6 +201,23 @@ impl Builder {
         })
     }
 
+    /// The row of a copy of a package.
+    pub fn package(&mut self, row: Package) -> PackageId {
+        let (rows, budget) = (&mut self.profile.packages, &self.budget);
+        *self.packages.entry(row).or_insert_with(|| {
+            budget.take(cost::SMALL_ROW);
+            push_row(rows, row, PackageId::from_index)
+        })
+    }
+
+    /// Notes that one package depends on another.
+    pub fn package_use(&mut self, row: PackageUse) {
+        if self.package_uses.insert(row) {
+            self.budget.take(cost::SMALL_ROW);
+            self.profile.package_uses.push(row);
+        }
+    }
+
     /// The row of a function.
     pub fn function(&mut self, row: Function) -> FunctionId {
         let (table, budget) = (&mut self.profile.functions, &self.budget);
@@ -327,6 +348,16 @@ impl Builder {
         self.gone.second(self.profile.seconds.push(row))
     }
 
+    /// Adds moments of an event loop that had the same delay, on the clock of the samples.
+    pub fn delay(&mut self, row: Delay) -> RowId {
+        self.gone.delay(self.profile.delays.push(row))
+    }
+
+    /// Adds what a thread pool did in a piece of time, on the clock of the samples.
+    pub fn pool(&mut self, row: Pool) -> RowId {
+        self.gone.pool(self.profile.pools.push(row))
+    }
+
     /// Adds a time off the CPU, on the clock of the samples.
     pub fn off_cpu_time(&mut self, row: OffCpuTime) -> RowId {
         self.budget.take(cost::MARKER);
@@ -428,12 +459,14 @@ fn too_deep(frames: u64) -> Option<String> {
 
 /// The starts and ends of everything that lasts.
 fn spans_mut(profile: &mut Profile) -> impl Iterator<Item = &mut u64> {
-    let Profile { markers, loops, long_turns, seconds, .. } = profile;
+    let Profile { markers, loops, long_turns, seconds, delays, pools, .. } = profile;
     let markers = markers.start_ns.iter_mut().chain(&mut markers.end_ns);
     let loops = loops.start_ns.iter_mut().chain(&mut loops.end_ns);
     let turns = long_turns.start_ns.iter_mut().chain(&mut long_turns.end_ns);
     let seconds = seconds.start_ns.iter_mut().chain(&mut seconds.end_ns);
-    markers.chain(loops).chain(turns).chain(seconds)
+    let delays = delays.start_ns.iter_mut().chain(&mut delays.end_ns);
+    let pools = pools.start_ns.iter_mut().chain(&mut pools.end_ns);
+    markers.chain(loops).chain(turns).chain(seconds).chain(delays).chain(pools)
 }
 
 fn earliest_ns(profile: &Profile) -> u64 {

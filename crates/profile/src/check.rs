@@ -52,6 +52,8 @@ pub(crate) struct Counts {
     pub(crate) strings: usize,
     pub(crate) sources: usize,
     pub(crate) modules: usize,
+    pub(crate) packages: usize,
+    pub(crate) package_uses: usize,
     pub(crate) functions: usize,
     pub(crate) frames: usize,
     pub(crate) stacks: usize,
@@ -66,6 +68,8 @@ impl Counts {
             strings: profile.strings.len(),
             sources: profile.sources.len(),
             modules: profile.modules.len(),
+            packages: profile.packages.len(),
+            package_uses: profile.package_uses.len(),
             functions: profile.functions.len(),
             frames: profile.frames.len(),
             stacks: profile.stacks.len(),
@@ -98,6 +102,7 @@ impl Profile {
     pub(crate) fn check_rows(&self, counts: &Counts) -> Result<(), CheckError> {
         self.check_columns()?;
         self.check_small_tables(counts)?;
+        self.check_packages(counts)?;
         self.check_code(counts)?;
         self.check_marks(counts)?;
         self.check_loops(counts)
@@ -113,6 +118,8 @@ impl Profile {
             ("loops", self.loops.columns_are_equally_long()),
             ("long turns", self.long_turns.columns_are_equally_long()),
             ("seconds", self.seconds.columns_are_equally_long()),
+            ("delays", self.delays.columns_are_equally_long()),
+            ("pools", self.pools.columns_are_equally_long()),
             ("off-CPU times", self.off_cpu.columns_are_equally_long()),
         ];
         match tables.iter().find(|(_, equal)| !equal) {
@@ -154,10 +161,18 @@ impl Profile {
         in_range("lanes", "string", self.lanes.iter().map(|lane| lane.name.0), strings)
     }
 
+    fn check_packages(&self, counts: &Counts) -> Result<(), CheckError> {
+        let texts = self.packages.iter().flat_map(|row| [row.name, row.version, row.folder]);
+        in_range("packages", "string", texts.map(|id| id.0), counts.strings)?;
+        let rows = self.package_uses.iter().flat_map(|row| [row.by, row.package]);
+        required("package uses", "package", rows.map(|id| id.0), counts.packages)
+    }
+
     fn check_code(&self, counts: &Counts) -> Result<(), CheckError> {
         let functions = &self.functions;
         in_range("functions", "string", functions.name.iter().map(|id| id.0), counts.strings)?;
         in_range("functions", "string", functions.package.iter().map(|id| id.0), counts.strings)?;
+        in_range("functions", "string", functions.version.iter().map(|id| id.0), counts.strings)?;
         in_range("functions", "source", functions.source.iter().map(|id| id.0), counts.sources)?;
         in_range("functions", "module", functions.module.iter().map(|id| id.0), counts.modules)?;
         required(
@@ -224,7 +239,12 @@ impl Profile {
         required("seconds", "process", seconds.process.iter().map(|id| id.0), counts.processes)?;
         forwards("loop", &loops.start_ns, &loops.end_ns)?;
         forwards("long turn", &turns.start_ns, &turns.end_ns)?;
-        forwards("second", &seconds.start_ns, &seconds.end_ns)
+        forwards("second", &seconds.start_ns, &seconds.end_ns)?;
+        let (delays, pools) = (&self.delays, &self.pools);
+        required("delays", "thread", delays.thread.iter().map(|id| id.0), counts.threads)?;
+        required("pools", "process", pools.process.iter().map(|id| id.0), counts.processes)?;
+        forwards("delay", &delays.start_ns, &delays.end_ns)?;
+        forwards("pool", &pools.start_ns, &pools.end_ns)
     }
 }
 

@@ -15,11 +15,11 @@ mod v8;
 
 use crate::category::Category;
 
-pub use generated::{GENERATED_CODE, generated_by, is_generated};
+pub use generated::{GENERATED_CODE, generated_by, generated_from, generator_of, is_generated};
 pub use launcher::is_launcher;
-pub use module::{Home, home_of, module_file_name};
-pub use package::package_of;
-pub use role::{role_of_symbol, role_of_thread};
+pub use module::{Home, home_of, is_node_program, module_file_name};
+pub use package::{after_scope, package_folder, package_of, project_folder, version_in_path};
+pub use role::{is_engine_thread, role_of_symbol, role_of_thread};
 
 /// What made a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

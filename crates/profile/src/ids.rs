@@ -51,6 +51,8 @@ ids! {
     FrameId;
     /// A row of the stacks.
     StackId;
+    /// A row of the packages.
+    PackageId;
     /// A row of the processes.
     ProcessId;
     /// A row of the threads.

@@ -14,6 +14,8 @@ mod ids;
 mod meta;
 mod model;
 mod originals;
+mod packages;
+mod redact;
 mod strings;
 mod tables;
 mod texts;
@@ -23,15 +25,17 @@ pub use builder::{Builder, DEEPEST_STACK, Joining, LaneInfo, is_far};
 pub use category::{CallKind, Category, Role, Tier};
 pub use check::CheckError;
 pub use ids::{
-    FrameId, FunctionId, LaneId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
+    FrameId, FunctionId, LaneId, ModuleId, PackageId, ProcessId, RowId, SourceId, StackId,
+    StringId, ThreadId,
 };
 pub use meta::{AwaitCounts, Cost, Inlined, Losses, Meta, Unclosed, WITHOUT_MAP};
 pub use model::Profile;
 pub use originals::{OriginalFrame, OriginalFunction, Originals};
+pub use packages::{FoundPackage, FoundPackages, OwnNames};
 pub use strings::Strings;
 pub use tables::{
-    CALLS_LANE, Frame, Frames, Function, Functions, Lane, LineTick, LineTicks, LongTurn, LongTurns,
-    Loop, Loops, Marker, MarkerKind, Markers, Module, NO_ADDRESS, OffCpuTime, OffCpuTimes, Process,
-    Sample, Samples, Second, Seconds, Source, Stack, Stacks, Thread, TurnKind, UNKNOWN, Unit,
-    WAITS_LANE,
+    CALLS_LANE, Delay, Delays, Frame, Frames, Function, Functions, Lane, LineTick, LineTicks,
+    LongTurn, LongTurns, Loop, Loops, Marker, MarkerKind, Markers, Module, NO_ADDRESS, OffCpuTime,
+    OffCpuTimes, Package, PackageUse, Pool, Pools, Process, Sample, Samples, Second, Seconds,
+    Source, Stack, Stacks, Thread, TurnKind, UNKNOWN, Unit, WAITS_LANE,
 };

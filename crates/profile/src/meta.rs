@@ -24,7 +24,7 @@ pub struct Meta {
     pub clock: Option<String>,
     /// The time that the recording covers, where it is known better than from the first and last sample.
     pub duration_ns: u64,
-    /// The time between two samples of a busy thread.
+    /// The time between two samples of a busy thread; the longest, where the rate changed.
     pub interval_ns: Option<u64>,
     /// The machine's name.
     pub host: Option<String>,

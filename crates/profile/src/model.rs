@@ -4,8 +4,8 @@ use crate::ids::{FrameId, LaneId, ModuleId, ProcessId, SourceId, StackId, String
 use crate::meta::Meta;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Function, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module, OffCpuTimes,
-    Process, Seconds, Source, Stacks, Thread,
+    Delays, Frames, Function, Functions, Lane, LineTicks, LongTurns, Loops, Markers, Module,
+    OffCpuTimes, Package, PackageUse, Pools, Process, Seconds, Source, Stacks, Thread,
 };
 
 /// A finished recording. Made by [`crate::Builder`]; [`Profile::check`] holds for each one.
@@ -15,6 +15,8 @@ pub struct Profile {
     pub(crate) strings: Strings,
     pub(crate) sources: Vec<Source>,
     pub(crate) modules: Vec<Module>,
+    pub(crate) packages: Vec<Package>,
+    pub(crate) package_uses: Vec<PackageUse>,
     pub(crate) functions: Functions,
     pub(crate) frames: Frames,
     pub(crate) stacks: Stacks,
@@ -26,6 +28,8 @@ pub struct Profile {
     pub(crate) loops: Loops,
     pub(crate) long_turns: LongTurns,
     pub(crate) seconds: Seconds,
+    pub(crate) delays: Delays,
+    pub(crate) pools: Pools,
     pub(crate) off_cpu: OffCpuTimes,
 }
 
@@ -53,6 +57,16 @@ impl Profile {
     /// Binaries and libraries.
     pub fn modules(&self) -> &[Module] {
         &self.modules
+    }
+
+    /// Copies of npm packages: those that were seen, and those that depend on them.
+    pub fn packages(&self) -> &[Package] {
+        &self.packages
+    }
+
+    /// Which package depends on which.
+    pub fn package_uses(&self) -> &[PackageUse] {
+        &self.package_uses
     }
 
     /// Functions.
@@ -119,6 +133,16 @@ impl Profile {
     /// What the kernel counted for each process, a second at a time.
     pub fn seconds(&self) -> &Seconds {
         &self.seconds
+    }
+
+    /// How long requests would have waited for event loops.
+    pub fn delays(&self) -> &Delays {
+        &self.delays
+    }
+
+    /// libuv's thread pools, a second at a time.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
     }
 
     /// When threads were off the CPU.

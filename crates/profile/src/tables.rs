@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::category::{CallKind, Category, Role, Tier};
 use crate::ids::{
-    FrameId, FunctionId, ModuleId, ProcessId, RowId, SourceId, StackId, StringId, ThreadId,
+    FrameId, FunctionId, ModuleId, PackageId, ProcessId, RowId, SourceId, StackId, StringId,
+    ThreadId,
 };
 
 /// A script or source file.
@@ -25,6 +26,30 @@ pub struct Module {
     pub name: StringId,
     /// The build id in hexadecimal.
     pub build_id: StringId,
+}
+
+/// A copy of an npm package: a folder that has a package.json. The same package may be there in several versions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Package {
+    /// Its name, scope included.
+    pub name: StringId,
+    /// Its version, where its package.json or its folder tells it.
+    pub version: StringId,
+    /// Its folder.
+    pub folder: StringId,
+    /// Whether the user wrote it: its JavaScript is the application's.
+    pub own: bool,
+}
+
+/// One package depends on another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PackageUse {
+    /// The package that depends on the other.
+    pub by: PackageId,
+    /// The package that is found where `by` looks for it.
+    pub package: PackageId,
 }
 
 /// A process that was recorded.
@@ -159,6 +184,8 @@ table! {
         module: ModuleId,
         /// The npm package it belongs to.
         package: StringId,
+        /// The version of that package, where it is known.
+        version: StringId,
     }
 }
 
@@ -410,6 +437,61 @@ table! {
         cpu_pressure_ns: u64,
         /// The time in which some task waited for memory, or [`UNKNOWN`].
         memory_pressure_ns: u64,
+    }
+}
+
+table! {
+    /// How long a request would have waited for an event loop, at moments that the recorder chose without looking at the
+    /// loop first: about 30 in a second. Moments inside of [`LongTurns`] are left out, because those are known exactly.
+    Delays of
+    /// Moments of about a second that had the same delay.
+    Delay by RowId {
+        /// The loop's thread.
+        thread: ThreadId,
+        /// Start of the piece of time.
+        start_ns: u64,
+        /// Its end.
+        end_ns: u64,
+        /// How long the loop's turn still went on, in microseconds rounded to three binary digits; 0 where it polled.
+        delay_us: u64,
+        /// How many moments.
+        moments: u32,
+    }
+}
+
+table! {
+    /// libuv's thread pools, about a second at a time. Every value is a sum over the looks.
+    Pools of
+    /// One such piece of time.
+    Pool by RowId {
+        /// The process.
+        process: ProcessId,
+        /// Its start.
+        start_ns: u64,
+        /// Its end.
+        end_ns: u64,
+        /// How many threads the pool has; 0 as long as nothing has used it.
+        threads: u32,
+        /// How often it was looked at.
+        looks: u32,
+        /// Threads that had a request.
+        busy: u32,
+        /// Looks at which a request waited because no thread was free for it.
+        full: u32,
+        /// The most requests that waited at one look.
+        most_queued: u32,
+        /// Requests that waited: file system calls.
+        queued_fs: u32,
+        /// Lookups of names and addresses, which may use half of the threads.
+        queued_dns: u32,
+        /// Work of node:crypto.
+        queued_crypto: u32,
+        /// Work of node:zlib.
+        queued_zlib: u32,
+        /// Work of native addons.
+        queued_addon: u32,
+        /// Anything else.
+        queued_other: u32,
     }
 }
 

@@ -46,9 +46,10 @@ impl Profile {
     }
 
     /// The strings that some row refers to.
-    fn used_strings(&self) -> BTreeSet<StringId> {
+    pub(crate) fn used_strings(&self) -> BTreeSet<StringId> {
         let sources = self.sources.iter().flat_map(|row| [row.path, row.text]);
         let modules = self.modules.iter().flat_map(|row| [row.name, row.build_id]);
+        let packages = self.packages.iter().flat_map(|row| [row.name, row.version, row.folder]);
         let processes = self.processes.iter().flat_map(|row| {
             [row.name, row.container, row.node_version, row.app, row.command, row.folder]
         });
@@ -57,11 +58,13 @@ impl Profile {
         let columns = [
             &self.functions.name,
             &self.functions.package,
+            &self.functions.version,
             &self.frames.symbol,
             &self.markers.text,
             &self.loops.problem,
         ];
-        let small = sources.chain(modules).chain(processes).chain(threads).chain(lanes);
+        let small =
+            sources.chain(modules).chain(packages).chain(processes).chain(threads).chain(lanes);
         small.chain(columns.into_iter().flatten().copied()).collect()
     }
 }

@@ -10,6 +10,7 @@ use trace::Sink;
 
 use crate::assembly::{Assembly, Progress};
 use crate::namer::{CodeAppeared, Namer};
+use crate::packages::{self, KnownPackages};
 use crate::source_maps::{KnownScripts, MapPlaces, apply_known, apply_ran};
 use crate::sources::Sources;
 
@@ -28,6 +29,7 @@ pub struct GrowingNamer {
     namer: Namer,
     assembly: Assembly,
     scripts: KnownScripts,
+    packages: KnownPackages,
     growing: Growing,
 }
 
@@ -36,8 +38,13 @@ impl GrowingNamer {
     pub fn new(sources: Sources, format: &str) -> Self {
         let mut namer = Namer::new(sources, format);
         (namer.is_ours, namer.is_growing) = (true, true);
-        let (assembly, scripts) = (Assembly::growing(), KnownScripts::growing());
-        Self { namer, assembly, scripts, growing: Growing::new() }
+        Self {
+            namer,
+            assembly: Assembly::growing(),
+            scripts: KnownScripts::growing(),
+            packages: KnownPackages::default(),
+            growing: Growing::new(),
+        }
     }
 
     /// Takes records, in the order of their times.
@@ -77,9 +84,10 @@ impl GrowingNamer {
     /// Empty when nothing is new.
     pub fn chunk(&mut self, until_ns: Option<u64>) -> io::Result<Vec<u8>> {
         let progress = until_ns.map_or(Progress::Whole, Progress::Until);
-        let Self { namer, assembly, scripts, growing } = self;
-        assembly
-            .add(growing.rows(), namer, progress, |namer, piece| original(namer, piece, scripts));
+        let Self { namer, assembly, scripts, packages, growing } = self;
+        assembly.add(growing.rows(), namer, progress, |namer, piece| {
+            original(namer, piece, scripts, packages)
+        });
         let Some(start_ns) = assembly.start_ns() else {
             return if progress == Progress::Whole { growing.chunk() } else { Ok(Vec::new()) };
         };
@@ -102,11 +110,17 @@ impl GrowingNamer {
     }
 }
 
-/// New frames as what they were made from.
-fn original(namer: &mut Namer, piece: Profile, known: &mut KnownScripts) -> Profile {
+/// New frames as what they were made from, with their packages.
+fn original(
+    namer: &mut Namer,
+    piece: Profile,
+    known: &mut KnownScripts,
+    packages: &mut KnownPackages,
+) -> Profile {
     let scripts = namer.scripts.whole();
-    let Sources { files, root, roots, leaves_maps, .. } = &namer.world.sources;
+    let Sources { files, root, roots, leaves_maps, own, .. } = &namer.world.sources;
     let places = MapPlaces { files: &**files, root: root.as_deref(), roots };
     let piece = apply_ran(piece, scripts, &places, known, !leaves_maps);
-    apply_known(piece, &places, known, !leaves_maps)
+    let piece = apply_known(piece, &places, known, !leaves_maps);
+    packages::apply(piece, &places, packages).with_own(own)
 }

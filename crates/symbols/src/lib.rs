@@ -20,6 +20,7 @@ mod loops;
 mod maps;
 mod namer;
 mod owners;
+pub mod packages;
 mod perf_map;
 mod places;
 mod processes;
@@ -38,7 +39,7 @@ mod world;
 pub use files::{Disk, Files, OpenFile};
 pub use growing::GrowingNamer;
 #[cfg(target_os = "linux")]
-pub use linux::{Found, Host, Note, ProcessMemory, RemoteMemory, Walker, Whereabouts};
+pub use linux::{Found, Host, Note, ProcessMemory, RemoteMemory, Suspended, Walker, Whereabouts};
 pub use namer::{CodeAppeared, Namer};
 pub use owners::Owners;
 pub use sources::{ForProcess, KernelNames, Sources};

@@ -4,5 +4,5 @@ mod engine;
 mod live;
 mod remote;
 
-pub use live::{Found, Host, Note, ProcessMemory, Walker, Whereabouts};
+pub use live::{Found, Host, Note, ProcessMemory, Suspended, Walker, Whereabouts};
 pub use remote::RemoteMemory;

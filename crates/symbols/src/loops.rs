@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use profile::{Builder, Loop, Profile, RowId, ThreadId};
+use profile::{Builder, Delay, Loop, ProcessId, Profile, RowId, ThreadId};
 use trace::{Turn, TurnKind};
 
 use crate::assembly::Progress;
@@ -74,12 +74,16 @@ impl Loops {
         }
         namer.loops = loops;
         for second in std::mem::take(&mut namer.seconds) {
-            let row = namer.threads.rows.iter().rposition(|thread| thread.pid == Some(second.pid));
-            let Some(row) = row else { continue };
-            threads.id(builder, namer, row as u32);
-            let process = threads.process(builder, namer, Some(second.pid));
-            turns::add_second(builder, process, &second);
+            if let Some(process) = process_of(builder, namer, threads, second.pid) {
+                turns::add_second(builder, process, &second);
+            }
         }
+        for pool in std::mem::take(&mut namer.pools) {
+            if let Some(process) = process_of(builder, namer, threads, pool.pid) {
+                turns::add_pool(builder, process, &pool);
+            }
+        }
+        add_delays(builder, namer, threads, progress);
         self.off_cpu.values_mut().for_each(OffCpu::forget_oldest);
     }
 
@@ -149,6 +153,38 @@ impl Loops {
         };
         turns::add_unwatched(builder, &known, span);
     }
+}
+
+/// Adds how long requests would have waited, as far as the threads are known.
+fn add_delays(
+    builder: &mut Builder,
+    namer: &mut Namer,
+    threads: &mut SeenThreads,
+    progress: Progress,
+) {
+    for delay in std::mem::take(&mut namer.delays) {
+        let is_known = namer.threads.is_known(Some(delay.pid), Some(delay.tid));
+        if !is_known && progress != Progress::Whole {
+            namer.delays.push(delay);
+            continue;
+        }
+        let thread = thread_of(builder, namer, threads, (delay.pid, delay.tid));
+        let trace::Delay { start_ns, end_ns, delay_us, moments, .. } = delay;
+        let end_ns = end_ns.max(start_ns);
+        builder.delay(Delay { thread, start_ns, end_ns, delay_us, moments });
+    }
+}
+
+/// The process of a number, if a thread of it is known.
+fn process_of(
+    builder: &mut Builder,
+    namer: &mut Namer,
+    threads: &mut SeenThreads,
+    pid: u32,
+) -> Option<ProcessId> {
+    let row = namer.threads.rows.iter().rposition(|thread| thread.pid == Some(pid))?;
+    threads.id(builder, namer, row as u32);
+    Some(threads.process(builder, namer, Some(pid)))
 }
 
 /// The thread of a loop, under its last name.

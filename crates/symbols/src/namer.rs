@@ -7,8 +7,9 @@ use std::time::Instant;
 use profile::Budget;
 use rustc_hash::FxHashMap;
 use trace::{
-    About, Address, BuildId, Comm, Context, CpuTime, Event, Facts, Fork, JavaScript, LoopWatch,
-    Loss, Measure, Mmap, Sample, ScriptPart, Second, ShortWaits, Sink, Switch, Turn,
+    About, Address, BuildId, Comm, Context, CpuTime, Delay, Event, Facts, Fork, JavaScript,
+    LoopWatch, Loss, Measure, Mmap, PoolUse, Sample, ScriptPart, Second, ShortWaits, Sink, Switch,
+    Turn,
 };
 
 use crate::assembly::profile_of;
@@ -60,6 +61,8 @@ pub struct Namer {
     pub(crate) loops: BTreeMap<(u32, u32), RawLoop>,
     pub(crate) turns: Vec<Turn>,
     pub(crate) seconds: Vec<Second>,
+    pub(crate) delays: Vec<Delay>,
+    pub(crate) pools: Vec<PoolUse>,
     /// What is known of processes, by pid.
     pub(crate) facts: FxHashMap<u32, ProcessFacts>,
     /// Frames that were named when they were seen.
@@ -194,6 +197,8 @@ impl Namer {
             loops: BTreeMap::new(),
             turns: Vec::new(),
             seconds: Vec::new(),
+            delays: Vec::new(),
+            pools: Vec::new(),
             facts: FxHashMap::default(),
             javascript: JavaScriptNames::default(),
             scripts: Scripts::default(),
@@ -529,6 +534,18 @@ impl Sink for Namer {
     fn second(&mut self, second: &Second) {
         if self.seconds.len() < MOST_TURNS {
             self.seconds.push(*second);
+        }
+    }
+
+    fn delay(&mut self, delay: &Delay) {
+        if self.delays.len() < MOST_TURNS {
+            self.delays.push(*delay);
+        }
+    }
+
+    fn pool(&mut self, pool: &PoolUse) {
+        if self.pools.len() < MOST_TURNS {
+            self.pools.push(*pool);
         }
     }
 

@@ -45,8 +45,8 @@ pub(crate) struct NameFiles {
     modules: FxHashMap<u32, Result<Option<NamedFile>, String>>,
     bytes: u64,
     kernel: Option<Result<Kallsyms, String>>,
-    /// When the perf maps of processes may be read again.
-    next_maps: FxHashMap<Option<u32>, Instant>,
+    /// When the perf maps of processes may be read again, and whether they had one the last time.
+    next_maps: FxHashMap<Option<u32>, (Instant, Result<bool, NoMap>)>,
 }
 
 /// What kept files may take: node itself takes 40 to 60 MB.
@@ -381,6 +381,7 @@ impl Groups {
 }
 
 /// Why a perf map that is there is not used, as a sentence.
+#[derive(Clone)]
 enum NoMap {
     /// It cannot be read.
     Failed(String),
@@ -389,7 +390,8 @@ enum NoMap {
 }
 
 /// The same as [`read_perf_maps`], but in a recording that grows only as often as that costs little: a map that was
-/// followed from its beginning has told all that it has.
+/// followed from its beginning has told all that it has. Until then the last answer holds, so that what a report says of
+/// a missing map does not depend on how fast the machine is.
 fn look_up_in_maps(
     namer: &Namer,
     pid: Option<u32>,
@@ -397,13 +399,19 @@ fn look_up_in_maps(
     files: &mut NameFiles,
 ) -> Result<Option<Found>, NoMap> {
     let start = Instant::now();
-    let is_followed = pid.is_some_and(|pid| namer.followed.contains(&pid));
-    if is_followed || files.next_maps.get(&pid).is_some_and(|next| start < *next) {
-        return Ok(Some(Found { names: vec![None; addresses.len()], ambiguous: 0 }));
+    let no_names = || Found { names: vec![None; addresses.len()], ambiguous: 0 };
+    if pid.is_some_and(|pid| namer.followed.contains(&pid)) {
+        return Ok(Some(no_names()));
+    }
+    if let Some((next, has_map)) = files.next_maps.get(&pid)
+        && start < *next
+    {
+        return has_map.clone().map(|has_map| has_map.then(no_names));
     }
     let found = read_perf_maps(namer, pid, addresses);
     if files.keeps {
-        files.next_maps.insert(pid, start + start.elapsed() * MAP_PART);
+        let has_map = found.as_ref().map(Option::is_some).map_err(Clone::clone);
+        files.next_maps.insert(pid, (start + start.elapsed() * MAP_PART, has_map));
     }
     found
 }

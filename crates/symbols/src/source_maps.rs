@@ -26,13 +26,15 @@ use profile::{FrameId, FunctionId, Originals, Profile, RowId, SourceId};
 
 use crate::files::Files;
 pub use address::script_path;
+pub(crate) use address::{folder_of, join};
+pub(crate) use find::open;
 use find::{Finder, Mapped, Outcome};
 pub use known::KnownScripts;
 use script::Script;
-use seen::Seen;
+pub(crate) use seen::Seen;
 use transpiled::{Fit, is_transpiled, mark};
 
-pub use texts::{Carried, TextLimits, text_of, with_texts};
+pub use texts::{Carried, SourceFolder, TextLimits, text_below, text_of, with_texts};
 pub use transpiled::{RanScript, apply_ran, is_transpiled_name};
 
 /// Where scripts and their maps are.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use profile::OwnNames;
+
 use crate::files::{Disk, Files, OpenFile};
 use crate::owners::Owners;
 
@@ -34,6 +36,8 @@ pub struct Sources {
     pub demangle: bool,
     /// Whether the source maps of scripts that a transpiler made while they were loaded are left alone.
     pub leaves_maps: bool,
+    /// Packages that count as the application, beside those that its package.json tells.
+    pub own: OwnNames,
 }
 
 /// A file, and whose names it holds.
@@ -72,6 +76,7 @@ impl Default for Sources {
             build_id_cache: None,
             demangle: true,
             leaves_maps: false,
+            own: OwnNames::default(),
         }
     }
 }

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use profile::{
-    Builder, LongTurn, Loop, Marker, MarkerKind, Role, Second, StringId, ThreadId, TurnKind,
+    Builder, LongTurn, Loop, Marker, MarkerKind, Pool, Role, Second, StringId, ThreadId, TurnKind,
     UNKNOWN,
 };
 use trace::Turn;
+use v8::libuv::PoolWork;
 
 use crate::namer::RawSwitch;
 
@@ -232,6 +233,27 @@ pub(crate) fn add_second(
         throttled_ns: known(second.throttled_ns),
         cpu_pressure_ns: known(second.cpu_pressure_ns),
         memory_pressure_ns: known(second.memory_pressure_ns),
+    });
+}
+
+/// Adds what a thread pool did in a piece of time.
+pub(crate) fn add_pool(builder: &mut Builder, process: profile::ProcessId, pool: &trace::PoolUse) {
+    let queued = |work: PoolWork| pool.queued[work as usize];
+    builder.pool(Pool {
+        process,
+        start_ns: pool.start_ns,
+        end_ns: pool.end_ns.max(pool.start_ns),
+        threads: pool.threads,
+        looks: pool.looks,
+        busy: pool.busy,
+        full: pool.full,
+        most_queued: pool.most_queued,
+        queued_fs: queued(PoolWork::Fs),
+        queued_dns: queued(PoolWork::Dns),
+        queued_crypto: queued(PoolWork::Crypto),
+        queued_zlib: queued(PoolWork::Zlib),
+        queued_addon: queued(PoolWork::Addon),
+        queued_other: queued(PoolWork::Other),
     });
 }
 

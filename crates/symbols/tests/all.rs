@@ -11,6 +11,7 @@
 mod large_map;
 mod many_stacks;
 mod nonsense;
+mod packages;
 mod perf;
 mod recordings;
 #[path = "../../../tests/skip.rs"]

@@ -200,11 +200,10 @@ impl Nobody {
             skip("another user: setpriv is missing, or this is not root");
             return None;
         }
-        let folder =
-            std::env::temp_dir().join(format!("nodescope-port-{}-{name}", std::process::id()));
+        let folder = PathBuf::from(format!("/tmp/nodescope-port-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         assert!(Command::new("chmod").arg("755").arg(&folder).status().unwrap().success());
-        fs::copy(std::env::current_exe().unwrap(), folder.join("test")).unwrap();
+        install(&std::env::current_exe().unwrap(), &folder.join("test"));
         Some(Self(folder))
     }
 
@@ -215,7 +214,7 @@ impl Nobody {
             return None;
         };
         let copy = self.0.join("node");
-        fs::copy(binary, &copy).unwrap();
+        install(&binary, &copy);
         Some(copy)
     }
 
@@ -238,6 +237,13 @@ impl Nobody {
             text(&output.stderr)
         );
     }
+}
+
+/// Copies a program so that every user may run it. Another process writes the copy: were it this one, a test that starts
+/// a program at that moment would hold it open, and an open file cannot be run.
+fn install(program: &Path, copy: &Path) {
+    let is_copied = Command::new("install").args(["-m", "755"]).args([program, copy]).status();
+    assert!(is_copied.unwrap().success());
 }
 
 fn text(bytes: &[u8]) -> String {

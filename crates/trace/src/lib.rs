@@ -10,8 +10,8 @@ mod sink;
 pub use javascript::{FIRST_SYSTEM_CALL_ROW, FrameName, Function, FunctionKind, JavaScript, Tier};
 pub use machine::Machine;
 pub use record::{
-    About, Address, AwaitEnd, Awaits, BuildId, Comm, Context, CpuTime, Cut, Event, Exit, Facts,
-    Fork, LoopWatch, Loss, Measure, Mmap, Registers, Sample, Script, ScriptPart, Second,
-    ShortWaits, Switch, Turn, TurnKind,
+    About, Address, AwaitEnd, Awaits, BuildId, Comm, Context, CpuTime, Cut, Delay, Event, Exit,
+    Facts, Fork, LoopWatch, Loss, Measure, Mmap, PoolUse, Registers, Sample, Script, ScriptPart,
+    Second, ShortWaits, Switch, Turn, TurnKind,
 };
 pub use sink::Sink;

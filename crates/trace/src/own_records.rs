@@ -18,6 +18,10 @@ pub const LOOP_WATCH: u32 = 0x4e53_0008;
 pub const TURN: u32 = 0x4e53_0009;
 /// What the kernel counted in a piece of time.
 pub const SECOND: u32 = 0x4e53_000a;
+/// How long requests would have waited for an event loop.
+pub const DELAY: u32 = 0x4e53_000b;
+/// What a thread pool did in a piece of time.
+pub const POOL: u32 = 0x4e53_000c;
 /// Times off the CPU that were summed up.
 pub const SHORT_WAITS: u32 = 0x4e53_0010;
 /// Something that was lost.

@@ -228,6 +228,46 @@ pub struct Second {
     pub memory_pressure_ns: Option<u64>,
 }
 
+/// How long a request would have waited for an event loop, at moments of a piece of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delay {
+    /// The process.
+    pub pid: u32,
+    /// The loop's thread.
+    pub tid: u32,
+    /// Start of the piece of time.
+    pub start_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// The delay in microseconds.
+    pub delay_us: u64,
+    /// How many moments had it.
+    pub moments: u32,
+}
+
+/// What libuv's thread pool did in a piece of time: sums over the looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolUse {
+    /// The process.
+    pub pid: u32,
+    /// Its start.
+    pub start_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+    /// The threads of the pool.
+    pub threads: u32,
+    /// How often it was looked at.
+    pub looks: u32,
+    /// Threads that had a request.
+    pub busy: u32,
+    /// Looks at which a request waited because no thread was free for it.
+    pub full: u32,
+    /// The most requests that waited at one look.
+    pub most_queued: u32,
+    /// Requests that waited: file system calls, lookups of names, crypto, zlib, addons, and others.
+    pub queued: [u32; 6],
+}
+
 /// A script whose text in V8 is not the text of the file that it is named after: a transpiler made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script<'a> {

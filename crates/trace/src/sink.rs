@@ -2,8 +2,8 @@
 
 use crate::javascript::JavaScript;
 use crate::record::{
-    About, BuildId, Comm, CpuTime, Event, Exit, Facts, Fork, LoopWatch, Loss, Mmap, Sample,
-    ScriptPart, Second, ShortWaits, Switch, Turn,
+    About, BuildId, Comm, CpuTime, Delay, Event, Exit, Facts, Fork, LoopWatch, Loss, Mmap, PoolUse,
+    Sample, ScriptPart, Second, ShortWaits, Switch, Turn,
 };
 
 /// Takes a recording piece by piece. Pieces come in the order of their times; those without a time in the order
@@ -41,6 +41,12 @@ pub trait Sink {
 
     /// What the kernel counted in a piece of time.
     fn second(&mut self, _second: &Second) {}
+
+    /// How long requests would have waited for an event loop.
+    fn delay(&mut self, _delay: &Delay) {}
+
+    /// What a thread pool did in a piece of time.
+    fn pool(&mut self, _pool: &PoolUse) {}
 
     /// What is known of a process.
     fn facts(&mut self, _facts: &Facts<'_>) {}

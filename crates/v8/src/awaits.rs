@@ -11,6 +11,8 @@
 
 mod coroutine;
 mod hop;
+mod scan;
+mod suspended;
 #[cfg(test)]
 mod tests;
 
@@ -22,12 +24,14 @@ use crate::reader::Reader;
 use crate::reason::Reason;
 use crate::walk::{Frame, Kind};
 
+pub use suspended::{Suspensions, WaitingChain};
+
 /// The symbols of the builtins that call what was given to `then`, or the closure that ends an `await`.
 pub const REACTION_JOBS: [&str; 2] =
     ["Builtins_PromiseFulfillReactionJob", "Builtins_PromiseRejectReactionJob"];
 
 /// A function that is suspended at an `await`, and waits for the one that runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Awaiter {
     /// The function.
     pub function: FunctionId,
@@ -153,8 +157,10 @@ struct Link {
     callers: usize,
 }
 
-/// A function that is suspended, without its name: its closure, and the bytecode at which it waits.
+/// A function that is suspended, without its name: its generator, its closure, and the bytecode at which it waits.
+#[derive(Clone, Copy)]
 struct Suspended {
+    generator: u64,
     function: u64,
     position: u64,
 }

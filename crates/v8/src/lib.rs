@@ -22,7 +22,7 @@ mod strings;
 mod walk;
 mod wasm;
 
-pub use awaits::{AwaitChain, Awaiter, ChainEnd, REACTION_JOBS};
+pub use awaits::{AwaitChain, Awaiter, ChainEnd, REACTION_JOBS, Suspensions, WaitingChain};
 pub use frames::{Inlined, JsFrame, Registers};
 pub use function::{Function, FunctionId, FunctionKind};
 pub use layout::{Layout, Unsupported, Version};

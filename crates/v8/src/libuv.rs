@@ -2,12 +2,14 @@
 //! a loop began to wait, for how long it has waited so far, and how many turns it has made. Offsets were read in builds
 //! of Node 18 to 26. Memory comes through [`Memory`]; what does not look like a loop is none.
 
+mod pool;
 mod signals;
 
 use crate::machine::MACHINE;
 pub use crate::machine::first_relative_load;
 use crate::{Fault, Memory, Piece};
 
+pub use pool::{POOL_SYMBOLS, Pool, PoolState, PoolWork, WorkNames};
 pub use signals::{SignalFault, is_signal_tree, listens_to};
 
 /// Where the fields stand that differ between versions, in the loop's internal fields.

@@ -1,38 +1,74 @@
-//! What stands out in a recording, in the order of the time that it cost. Each rule is here, with its threshold; the
-//! words are the report's.
+//! What stands out in a recording, in the order of the time that it cost. Each kind of finding is a row of `RULES` and
+//! a file of its own with its rule, its thresholds and why; the words are the report's.
+//!
+//! The same time is told once. A row sees what the rows before it found, so the more specific ones come first.
 
+mod busy;
+mod called;
+mod collected;
+mod facts;
 mod groups;
+mod limits;
+mod loop_work;
+mod packages;
+mod pool;
+mod workers;
 
-use profile::{ProcessId, Profile, ThreadId};
+use profile::{FunctionId, ProcessId, Profile, ThreadId};
 
-use crate::gc::{Gc, LoopGc, gc};
-use crate::host::{HostTimes, host_times, selected_duration_ns};
+use crate::delay::{LoopDelay, delays};
+use crate::gc::Gc;
+use crate::host::HostTimes;
+use crate::pool::PoolUse;
 use crate::selection::Selection;
-use crate::stalls::{EventLoop, Stall, StallKind, Turns, turns};
-pub use groups::StallGroup;
+use crate::stalls::Turns;
+pub use busy::Busy;
+pub use called::{Called, Caller};
+pub use collected::Collected;
+pub(crate) use facts::Facts;
+pub use groups::{Rhythm, StallGroup};
+pub use limits::{CpuLimit, CpuWait};
+pub use packages::HotPackage;
+pub use workers::BadWorker;
 
 /// With fewer samples no share is worth telling: one sample more or less changes it.
 pub const FEW_SAMPLES: u64 = 30;
 
-/// A CPU limit counts from this part of throttled periods on, if it also cost this part of the time.
-const THROTTLED_PERIODS: f64 = 0.2;
-const THROTTLED_TIME: f64 = 0.02;
-/// Waiting for a CPU that is less than this part of the throttled time is a part of that.
-const LIMIT_EDGES: u64 = 4;
-/// The CPU limit is the cause, and leads, where its stalls took this part of the time of all stalls.
-const LIMIT_LEADS: f64 = 0.5;
-/// Waiting for a CPU counts from this part of the time on, if it is also this part of the time that ran.
-const READY_TIME: f64 = 0.2;
-const READY_OF_RUN: f64 = 0.5;
-/// Below so many CPUs of its own, a process that waits for one waits for others.
-const OWN_CORES: f64 = 0.9;
-/// A loop that loses more than this to garbage collection.
-const GC_LOST: f64 = 0.1;
-/// A loop is saturated from this busy part on, if short turns have this part of the time.
-const SATURATED: f64 = 0.8;
-const SHORT_TURNS: f64 = 0.4;
-/// A loop that was watched for less says little.
-const LONG_ENOUGH_NS: u64 = 1_000_000_000;
+/// A kind of finding.
+struct Rule {
+    /// Its name for programs; never changed.
+    id: &'static str,
+    /// What of it stands out, given the facts and what the rows before it found.
+    find: fn(&Facts<'_>, &[Found]) -> Vec<Found>,
+}
+
+/// Every kind of finding, the more specific first.
+const RULES: &[Rule] = &[
+    Rule { id: "cpu-limit", find: limits::cpu_limit },
+    Rule { id: "cpu-wait", find: limits::cpu_wait },
+    Rule { id: "memory-pressure", find: limits::memory_pressure },
+    Rule { id: "gc", find: collected::find },
+    Rule { id: "sync-child-process", find: called::children },
+    Rule { id: "sync-files", find: called::files },
+    Rule { id: "sync-crypto", find: called::crypto },
+    Rule { id: "sync-compression", find: called::compression },
+    Rule { id: "console-output", find: called::output },
+    Rule { id: "regexp", find: called::regexp },
+    Rule { id: "json", find: called::json },
+    Rule { id: "deep-copy", find: called::copies },
+    Rule { id: "module-loading", find: called::modules },
+    Rule { id: "compiling", find: called::compiling },
+    Rule { id: "stalls", find: groups::find },
+    Rule { id: "hot-package", find: packages::find },
+    Rule { id: "busy-loop", find: busy::find },
+    Rule { id: "thread-pool", find: pool::find },
+    Rule { id: "bad-worker", find: workers::find },
+];
+
+/// The names of all kinds of findings.
+pub fn finding_ids() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|rule| rule.id)
+}
 
 /// What is known of loops, host and garbage collection, and what stands out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,11 +81,17 @@ pub struct Findings {
     pub host: Vec<(ProcessId, HostTimes)>,
     /// Garbage collection.
     pub gc: Gc,
+    /// What requests paid at each loop, the worst first.
+    pub delays: Vec<LoopDelay>,
+    /// The thread pools.
+    pub pools: Vec<PoolUse>,
 }
 
 /// Something that stands out, and what it cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
+    /// The kind of finding.
+    pub id: &'static str,
     /// The time that was lost.
     pub lost_ns: u64,
     /// What it is.
@@ -63,81 +105,93 @@ pub enum Finding {
     CpuLimit(CpuLimit),
     /// A process waited for CPUs without a limit.
     CpuWait(CpuWait),
+    /// A process waited for memory.
+    MemoryPressure(Option<ProcessId>),
+    /// Loops that stood still for garbage collection, or lost much to it.
+    Gc(Collected),
+    /// One kind of work on event loops.
+    Called(Called),
     /// Similar stalls.
     Stalls(StallGroup),
-    /// A loop that loses much to garbage collection.
-    Gc(LoopGc),
+    /// A package that costs much.
+    Package(HotPackage),
     /// A loop that is busy with short turns.
-    Busy(EventLoop),
+    Busy(Busy),
+    /// A thread pool in which requests wait.
+    Pool(PoolUse),
+    /// One of several processes that is much busier than the others.
+    BadWorker(BadWorker),
 }
 
-/// A process that its CPU limit held back.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CpuLimit {
-    /// The process, where several were recorded that differ.
-    pub process: Option<ProcessId>,
-    /// The limit in thousandths of a CPU.
-    pub limit_millis: Option<u32>,
-    /// The throttled part of the periods.
-    pub throttled_share: Option<f64>,
-    /// Stalls that were throttling.
-    pub stalls: usize,
-    /// All stalls.
-    pub all_stalls: usize,
-    /// The longest of those that were throttling.
-    pub longest_ns: u64,
-}
+impl Finding {
+    /// The function that caused most of it.
+    pub fn function(&self) -> FunctionId {
+        match self {
+            Self::Gc(gc) => gc.began.map_or(gc.allocator, |(function, _)| function),
+            Self::Called(called) => {
+                called.callers.first().map_or(FunctionId::NONE, |caller| caller.function)
+            }
+            Self::Stalls(group) => group.function,
+            Self::Package(package) => package.function,
+            Self::Busy(busy) => busy.functions.first().map_or(FunctionId::NONE, |user| user.0),
+            Self::BadWorker(worker) => {
+                worker.cause.as_ref().map_or(FunctionId::NONE, |cause| cause.finding.function())
+            }
+            Self::CpuLimit(_) | Self::CpuWait(_) | Self::MemoryPressure(_) | Self::Pool(_) => {
+                FunctionId::NONE
+            }
+        }
+    }
 
-/// Threads that waited for a CPU.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CpuWait {
-    /// The process, where counters of one tell.
-    pub process: Option<ProcessId>,
-    /// Whether other programs used the CPUs; otherwise its own threads may have.
-    pub by_others: bool,
-    /// Stalls that were mostly such waiting.
-    pub stalls: usize,
-    /// All stalls.
-    pub all_stalls: usize,
-    /// The longest of those.
-    pub longest_ns: u64,
+    /// The loops that it is about; empty where it is about processes.
+    pub fn threads(&self) -> Vec<ThreadId> {
+        match self {
+            Self::Gc(gc) => gc.threads.clone(),
+            Self::Called(called) => called.threads.clone(),
+            Self::Stalls(group) => group.threads.clone(),
+            Self::Package(package) => package.threads.clone(),
+            Self::Busy(busy) => vec![busy.row.thread],
+            Self::BadWorker(worker) => vec![worker.thread],
+            Self::CpuLimit(_) | Self::CpuWait(_) | Self::MemoryPressure(_) | Self::Pool(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// The time of short turns that it tells of on one loop: another finding must not tell it again.
+    fn short_turns_ns(&self, thread: ThreadId) -> u64 {
+        let part = |threads: &[ThreadId], short_ns: u64| match threads.contains(&thread) {
+            true => short_ns / threads.len().max(1) as u64,
+            false => 0,
+        };
+        match self {
+            Self::Gc(gc) => part(&gc.threads, gc.short_ns),
+            Self::Called(called) => part(&called.threads, called.short_ns),
+            Self::Package(package) => part(&package.threads, package.weight),
+            _ => 0,
+        }
+    }
 }
 
 /// Everything that stands out in the selection.
 pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
-    let turns = turns(profile, selection);
-    let host = host_times(profile, selection);
-    let gc = gc(profile, selection, &turns);
-    let duration_ns = selected_duration_ns(profile, selection);
-    let limit = cpu_limit(profile, &turns, &host, duration_ns);
-    let wait = cpu_wait(&turns, &host, limit.is_some(), duration_ns);
-    // The kernel counts a period as throttled when it is over: at its edges the same time looks like another's.
-    let is_edge = |wait: &Found| {
-        limit.as_ref().is_some_and(|limit| wait.lost_ns < limit.lost_ns / LIMIT_EDGES)
-    };
-    let wait = wait.filter(|wait| !is_edge(wait));
-    let mut list: Vec<Found> = limit.iter().cloned().collect();
-    list.extend(wait);
-    let groups = groups::groups(&turns.stalls);
-    list.extend(groups.into_iter().map(|group| found(group.total_ns, Finding::Stalls(group))));
-    list.extend(gc_finding(&gc, &turns, duration_ns));
-    list.extend(turns.loops.iter().filter_map(|row| busy_loop(row, &turns)));
-    list.sort_by_key(|found| std::cmp::Reverse(found.lost_ns));
-    if limit.is_some_and(|_| limit_leads(&turns.stalls)) {
-        let position = list.iter().position(|found| matches!(found.finding, Finding::CpuLimit(_)));
-        list[..=position.unwrap_or(0)].rotate_right(1);
+    let facts = Facts::new(profile, selection);
+    let mut list: Vec<Found> = Vec::new();
+    for rule in RULES {
+        let new = (rule.find)(&facts, &list);
+        list.extend(new.into_iter().map(|found| Found { id: rule.id, ..found }));
     }
-    Findings { list, turns, host, gc }
+    workers::take_causes(&mut list);
+    list.sort_by_key(|found| std::cmp::Reverse(found.lost_ns));
+    limits::lead(&mut list, &facts.turns.stalls);
+    let Facts { turns, host, gc, pools, .. } = facts;
+    let delays = delays(profile, selection, &turns);
+    Findings { list, turns, host, gc, delays, pools }
 }
 
+/// A finding of the row that is being asked.
 fn found(lost_ns: u64, finding: Finding) -> Found {
-    Found { lost_ns, finding }
-}
-
-/// The stalls of a kind: how many, and the longest.
-fn of_kind(stalls: &[Stall], kind: StallKind) -> (usize, u64) {
-    let its = || stalls.iter().filter(|stall| stall.kind == kind);
-    (its().count(), its().map(Stall::duration_ns).max().unwrap_or(0))
+    Found { id: "", lost_ns, finding }
 }
 
 fn sum_ns(values: impl Iterator<Item = u64>) -> u64 {
@@ -148,103 +202,24 @@ fn part(value_ns: u64, duration_ns: u64) -> f64 {
     crate::share(value_ns, duration_ns)
 }
 
-fn cpu_limit(
-    profile: &Profile,
-    turns: &Turns,
-    host: &[(ProcessId, HostTimes)],
-    duration_ns: u64,
-) -> Option<Found> {
-    let share = |times: &HostTimes| times.throttled_share().unwrap_or(0.0);
-    // Processes of one container share its limit and its counters: the worst one tells for all.
-    let worst = host.iter().max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)));
-    let worst = worst.filter(|(_, times)| {
-        let time = times.throttled_ns.map_or(1.0, |ns| part(ns, duration_ns));
-        share(times) >= THROTTLED_PERIODS && time >= THROTTLED_TIME
-    });
-    let (stalls, longest_ns) = of_kind(&turns.stalls, StallKind::Throttled);
-    if worst.is_none() && stalls == 0 {
-        return None;
+/// Delays of 100 ms are what people notice; three that are shorter are no accident, if they cost a hundredth of the
+/// time. One turn of 60 ms in a minute is nothing to look at.
+const LONG_NS: u64 = 100_000_000;
+const SEVERAL: usize = 3;
+const MUCH_TIME: f64 = 0.01;
+
+/// Whether standing still so often and for so long stands out.
+fn is_worth_telling(lengths_ns: &[u64], duration_ns: u64) -> bool {
+    let total_ns = sum_ns(lengths_ns.iter().copied());
+    lengths_ns.iter().any(|length| *length >= LONG_NS)
+        || lengths_ns.len() >= SEVERAL && part(total_ns, duration_ns) >= MUCH_TIME
+}
+
+/// The weight that so many samples surely stand for: it is larger with a chance of 95 %.
+fn surely(weight: u64, samples: u64) -> u64 {
+    const DEVIATIONS: f64 = 1.645;
+    if samples < FEW_SAMPLES {
+        return 0;
     }
-    let in_stalls =
-        turns.stalls.iter().filter_map(|stall| stall.spent.map(|spent| spent.throttled_ns));
-    let counted_ns = worst.and_then(|(_, times)| times.throttled_ns).map(|ns| ns.min(duration_ns));
-    let limits: Vec<Option<u32>> =
-        profile.processes().iter().map(|row| row.cpu_limit_millis).collect();
-    let only_limit = limits.iter().flatten().next().copied();
-    let finding = CpuLimit {
-        process: worst.map(|(process, _)| *process).filter(|_| host.len() > 1),
-        limit_millis: worst
-            .map_or(only_limit, |(process, _)| profile.process(*process).cpu_limit_millis),
-        throttled_share: worst.and_then(|(_, times)| times.throttled_share()),
-        stalls,
-        all_stalls: turns.stalls.len(),
-        longest_ns,
-    };
-    Some(found(counted_ns.unwrap_or_else(|| sum_ns(in_stalls)), Finding::CpuLimit(finding)))
-}
-
-/// Whether most of the time of all stalls was throttling, or there was none.
-fn limit_leads(stalls: &[Stall]) -> bool {
-    let throttled = stalls.iter().filter(|stall| stall.kind == StallKind::Throttled);
-    let all_ns = sum_ns(stalls.iter().map(Stall::duration_ns));
-    all_ns == 0 || part(sum_ns(throttled.map(Stall::duration_ns)), all_ns) >= LIMIT_LEADS
-}
-
-fn cpu_wait(
-    turns: &Turns,
-    host: &[(ProcessId, HostTimes)],
-    is_limited: bool,
-    duration_ns: u64,
-) -> Option<Found> {
-    let worst = host.iter().max_by_key(|(_, times)| times.ready_ns);
-    let counted = worst.filter(|(_, HostTimes { ready_ns, run_ns, .. })| {
-        let is_much = part(*ready_ns, duration_ns) >= READY_TIME;
-        !is_limited && is_much && *ready_ns as f64 >= *run_ns as f64 * READY_OF_RUN
-    });
-    let (stalls, longest_ns) = of_kind(&turns.stalls, StallKind::Starved);
-    if counted.is_none() && stalls == 0 {
-        return None;
-    }
-    let in_stalls = turns.stalls.iter().filter(|stall| stall.kind == StallKind::Starved);
-    let in_stalls = in_stalls.filter_map(|stall| stall.spent.map(|spent| spent.ready_ns));
-    let run_ns = worst.map_or(0, |(_, times)| times.run_ns);
-    let finding = CpuWait {
-        process: counted.map(|(process, _)| *process).filter(|_| host.len() > 1),
-        by_others: worst.is_some() && part(run_ns, duration_ns) < OWN_CORES,
-        stalls,
-        all_stalls: turns.stalls.len(),
-        longest_ns,
-    };
-    let lost_ns = counted.map_or_else(|| sum_ns(in_stalls), |(_, times)| times.ready_ns);
-    Some(found(lost_ns, Finding::CpuWait(finding)))
-}
-
-/// The loop that lost most to garbage collection, unless its stalls say so already.
-fn gc_finding(gc: &Gc, turns: &Turns, duration_ns: u64) -> Option<Found> {
-    let worst = gc.loops.first()?;
-    let lost = worst.of_time.unwrap_or(worst.of_cpu);
-    let collected = turns.stalls.iter().filter(|stall| stall.kind == StallKind::Collected);
-    let told_ns =
-        sum_ns(collected.filter(|stall| stall.thread == worst.thread).map(Stall::duration_ns));
-    let lost_ns =
-        if worst.of_time.is_some() { worst.weight } else { (lost * duration_ns as f64) as u64 };
-    let is_news = told_ns < lost_ns / 2;
-    let is_much = lost > GC_LOST && worst.samples >= FEW_SAMPLES;
-    (is_much && is_news).then(|| found(lost_ns, Finding::Gc(*worst)))
-}
-
-/// A loop that is hardly ever free although few of its turns are long.
-fn busy_loop(row: &EventLoop, turns: &Turns) -> Option<Found> {
-    let polled_ns = row.polled_ns.filter(|_| row.watched_ns >= LONG_ENOUGH_NS)?;
-    let its = |thread: ThreadId| thread == row.thread;
-    let stalls = turns.stalls.iter().filter(|stall| its(stall.thread)).map(Stall::duration_ns);
-    let runs = turns.runs.iter().filter(|run| its(run.thread));
-    let runs = runs.map(|run| run.end_ns.saturating_sub(run.start_ns));
-    let stops = turns.stops.iter().filter(|stop| its(stop.thread));
-    let stops = stops.map(|stop| stop.end_ns.saturating_sub(stop.start_ns));
-    let busy_ns = row.watched_ns.saturating_sub(polled_ns);
-    let short_ns = busy_ns.saturating_sub(sum_ns(stalls.chain(runs).chain(stops)));
-    let is_saturated = part(busy_ns, row.watched_ns) >= SATURATED;
-    (is_saturated && part(short_ns, row.watched_ns) >= SHORT_TURNS)
-        .then(|| found(short_ns, Finding::Busy(*row)))
+    (weight as f64 * (1.0 - DEVIATIONS / (samples as f64).sqrt())) as u64
 }

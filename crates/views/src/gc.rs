@@ -1,5 +1,8 @@
 //! Garbage collection, by the threads that it ran on: what a loop's thread spends on it the loop loses, what V8's
-//! helper threads do beside it costs CPU time alone.
+//! helper threads do beside it costs CPU time alone. A pause is a run of samples without a gap, or a long turn; one
+//! that is shorter than two intervals is only in the sums.
+
+mod pauses;
 
 use profile::{Category, Profile, Role, ThreadId, Unit};
 
@@ -7,6 +10,8 @@ use crate::host::selected_duration_ns;
 use crate::selection::Selection;
 use crate::stalls::Turns;
 use crate::weights::{Weights, share, weigh};
+use crate::work::Doings;
+pub use pauses::{Collection, Pause};
 
 /// Garbage collection on the thread of an event loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +20,10 @@ pub struct LoopGc {
     pub thread: ThreadId,
     /// The weight of garbage collection on it, in the lane's unit.
     pub weight: u64,
+    /// The part of that which was full collections.
+    pub full_weight: u64,
+    /// The samples of garbage collection.
+    pub gc_samples: u64,
     /// The part of the thread's CPU time.
     pub of_cpu: f64,
     /// The part of the time that went by, where the lane counts time: what the loop lost.
@@ -23,11 +32,21 @@ pub struct LoopGc {
     pub samples: u64,
 }
 
+impl LoopGc {
+    /// A loop without any sample.
+    pub(crate) fn waiting(thread: ThreadId) -> Self {
+        let (weight, full_weight, gc_samples, samples) = (0, 0, 0, 0);
+        Self { thread, weight, full_weight, gc_samples, of_cpu: 0.0, of_time: None, samples }
+    }
+}
+
 /// Garbage collection of the selection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gc {
     /// On each loop's thread that ran, the most affected first; empty where the recording does not tell loops apart.
     pub loops: Vec<LoopGc>,
+    /// The pauses of these loops, in the order of time.
+    pub pauses: Vec<Pause>,
     /// The part of all CPU time that garbage collection took on other threads.
     pub helpers: f64,
     /// The part of all CPU time that it took anywhere.
@@ -37,9 +56,20 @@ pub struct Gc {
 /// What garbage collection took. A search or chosen categories do not narrow it: the shares would be of what was
 /// searched.
 pub fn gc(profile: &Profile, selection: &Selection, turns: &Turns) -> Gc {
+    gc_of(profile, selection, turns, &Doings::new(profile))
+}
+
+/// The same, where it is known what each stack does.
+pub(crate) fn gc_of(
+    profile: &Profile,
+    selection: &Selection,
+    turns: &Turns,
+    doings: &Doings,
+) -> Gc {
     let selection = &Selection { categories: None, search: None, ..selection.clone() };
     let weights = &weigh(profile, selection);
-    let threads = by_thread(profile, weights);
+    let kinds = pauses::kinds(profile);
+    let threads = by_thread(profile, weights, &kinds);
     let total = threads.iter().fold(0u64, |sum, row| sum.saturating_add(row.busy));
     let is_loop =
         |row: &ThreadSum| matches!(profile.thread(row.thread).role, Role::MainLoop | Role::Worker);
@@ -56,6 +86,8 @@ pub fn gc(profile: &Profile, selection: &Selection, turns: &Turns) -> Gc {
         LoopGc {
             thread: row.thread,
             weight: row.gc,
+            full_weight: row.full,
+            gc_samples: row.gc_samples,
             of_cpu: share(row.gc, row.busy),
             of_time: in_ns.then(|| share(row.gc, time_ns).min(1.0)),
             samples: row.samples,
@@ -63,8 +95,13 @@ pub fn gc(profile: &Profile, selection: &Selection, turns: &Turns) -> Gc {
     };
     let mut loops: Vec<LoopGc> = threads.iter().filter(|row| is_loop(row)).map(loop_gc).collect();
     loops.sort_by(|a, b| lost(b).total_cmp(&lost(a)).then(a.thread.cmp(&b.thread)));
+    let pauses = match in_ns {
+        true => pauses::pauses(profile, selection, turns, doings, &kinds),
+        false => Vec::new(),
+    };
     Gc {
         loops,
+        pauses,
         helpers: of_all(&mut threads.iter().filter(|row| !is_loop(row))),
         all: of_all(&mut threads.iter()),
     }
@@ -78,11 +115,20 @@ struct ThreadSum {
     thread: ThreadId,
     busy: u64,
     gc: u64,
+    full: u64,
+    gc_samples: u64,
     samples: u64,
 }
 
-fn by_thread(profile: &Profile, weights: &Weights) -> Vec<ThreadSum> {
-    let new = |row| ThreadSum { thread: ThreadId::from_index(row), busy: 0, gc: 0, samples: 0 };
+fn by_thread(profile: &Profile, weights: &Weights, kinds: &[Option<Collection>]) -> Vec<ThreadSum> {
+    let new = |row| ThreadSum {
+        thread: ThreadId::from_index(row),
+        busy: 0,
+        gc: 0,
+        full: 0,
+        gc_samples: 0,
+        samples: 0,
+    };
     let mut sums: Vec<ThreadSum> = (0..profile.threads().len()).map(new).collect();
     for entry in &weights.entries {
         let category = entry.stack.some().map(|stack| profile.stacks().category[stack.index()]);
@@ -93,6 +139,11 @@ fn by_thread(profile: &Profile, weights: &Weights) -> Vec<ThreadSum> {
         }
         if category == Some(Category::Gc) {
             sum.gc = sum.gc.saturating_add(entry.weight);
+            sum.gc_samples = sum.gc_samples.saturating_add(entry.samples);
+            let kind = entry.stack.some().and_then(|stack| kinds[stack.index()]);
+            if kind == Some(Collection::Full) {
+                sum.full = sum.full.saturating_add(entry.weight);
+            }
         }
     }
     sums.retain(|sum| sum.samples > 0);

@@ -68,7 +68,7 @@ pub fn host_times(profile: &Profile, selection: &Selection) -> Vec<(ProcessId, H
     rows.filter_map(|(id, sum)| Some((ProcessId::from_index(id), sum?))).collect()
 }
 
-fn selected_processes(profile: &Profile, selection: &Selection) -> Vec<bool> {
+pub(crate) fn selected_processes(profile: &Profile, selection: &Selection) -> Vec<bool> {
     let mut is_selected = vec![false; profile.processes().len()];
     let threads = selection.selected_threads(profile);
     for (thread, _) in profile.threads().iter().zip(threads).filter(|(_, selected)| *selected) {
@@ -110,6 +110,7 @@ fn counted_ns(profile: &Profile, selection: &Selection) -> Option<u64> {
     let is_part = selection.threads.is_some()
         || selection.categories.is_some()
         || selection.search.is_some()
+        || selection.entry.is_some()
         || selection.lane.is_some_and(|lane| Some(lane) != Selection::default().lane_in(profile));
     if is_part {
         return None;
@@ -133,6 +134,25 @@ pub fn busy(profile: &Profile, weights: &Weights) -> (u64, u64) {
     });
     (weights.total.saturating_sub(weight), weights.samples.saturating_sub(samples))
 }
+
+/// The least time that a sample stands for: a recorder that chooses its rate itself takes more samples while a target is
+/// idle. None where times are not known.
+pub fn shortest_interval_ns(profile: &Profile) -> Option<u64> {
+    let whole = profile.meta().interval_ns?;
+    // V8's profiler wakes up when it can.
+    let clock = profile.lanes().first().filter(|_| profile.meta().way_in == "perf events");
+    let clock = clock.filter(|lane| lane.unit == Unit::Ns);
+    let least = clock.and_then(|lane| lane.samples.weight.iter().copied().min());
+    Some(least.map_or(whole, |least| least.min(whole)))
+}
+
+/// Whether it was sampled at a high rate, if only for a while: then more samples need more time.
+pub fn is_fast(profile: &Profile) -> bool {
+    shortest_interval_ns(profile).is_some_and(|ns| ns <= FAST_NS)
+}
+
+/// Samples that are closer than this cost the target much.
+const FAST_NS: u64 = 2_000_000;
 
 /// The time that the selection covers.
 pub fn selected_duration_ns(profile: &Profile, selection: &Selection) -> u64 {

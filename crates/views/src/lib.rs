@@ -6,34 +6,51 @@
 //! removes its frames and gives their weight to the caller. Ranges are half-open.
 
 mod compare;
+mod delay;
+mod entries;
 mod findings;
 mod gc;
 mod host;
 pub mod identity;
+mod packages;
 pub mod palette;
+mod pool;
 mod recursion;
 pub mod report;
 mod said;
 mod selection;
+pub mod shorten;
 mod stalls;
 pub mod text;
 mod top;
 mod tree;
 mod weights;
+mod work;
 
 pub use compare::{Change, Compared, Comparison, compare};
-pub use findings::{
-    CpuLimit, CpuWait, FEW_SAMPLES, Finding, Findings, Found, StallGroup, findings,
+pub use delay::{LoopDelay, delays};
+pub use entries::{
+    ChosenEntries, Entries, EntryGroup, EntryKind, EntryPoint, EntryRow, entries, entry_rows,
 };
-pub use gc::{Gc, LoopGc, gc};
-pub use host::{CoresBusy, HostTimes, busy, cores_busy, host_times, selected_duration_ns};
+pub use findings::{
+    BadWorker, Busy, Called, Caller, Collected, CpuLimit, CpuWait, FEW_SAMPLES, Finding, Findings,
+    Found, HotPackage, Rhythm, StallGroup, finding_ids, findings,
+};
+pub use gc::{Collection, Gc, LoopGc, Pause, gc};
+pub use host::{
+    CoresBusy, HostTimes, busy, cores_busy, host_times, is_fast, selected_duration_ns,
+    shortest_interval_ns,
+};
+pub use packages::package_words;
+pub use pool::{PoolUse, PoolWork, pools};
 pub use report::Report;
-pub use said::{Said, SaidStall, said};
+pub use said::{Said, SaidEntries, SaidEntry, SaidStall, said};
 pub use selection::Selection;
 pub use stalls::{
     Culprit, EventLoop, SHORTEST_STALL_NS, Spent, Stall, StallKind, Stop, SyncRun, Turns, Wait,
     busy_stretches, turns,
 };
-pub use top::{TopBy, TopKey, TopRow, top};
+pub use top::{TopBy, TopKey, TopRow, lines_of, top};
 pub use tree::{CallTree, Direction, Grouping, Label, Node, NodeId, call_tree};
 pub use weights::{Entry, Weights, selected_rows, share, weigh, weigh_busy};
+pub use work::Work;

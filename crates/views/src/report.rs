@@ -2,12 +2,14 @@
 //! show the same one; how it looks is their part.
 
 mod calls;
+mod entries;
 mod findings;
 mod headline;
 mod inlined;
 mod loops;
 mod rows;
 mod sentences;
+mod source;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -17,19 +19,27 @@ use profile::{Category, FunctionId, Profile, Unit, WAITS_LANE};
 
 use crate::findings::FEW_SAMPLES;
 use crate::identity;
+use crate::packages::{is_own, pulled_in_by};
 use crate::selection::Selection;
+use crate::shorten::{Folders, native_name};
 use crate::top::{TopBy, TopKey, TopRow, top};
 use crate::weights::{Weights, selected_rows, share};
 pub use calls::CallsRow;
 pub use findings::FindingRow;
 use findings::Telling;
 pub use inlined::InlinedRow;
-pub use loops::{HostRow, LoopRow, PlaceRow, RunRow, StallRow, StopRow, Whose};
+pub use loops::{
+    HostRow, LoopRow, PlaceRow, PoolRow, PoolWorkRow, RunRow, StallRow, StopRow, Whose,
+};
 pub use rows::{
-    EventRow, FunctionRow, GcRow, LineRow, LoopGcRow, LossesRow, Mention, NamedRow, Report,
-    Sentence, ThreadRow, Times,
+    EventRow, FunctionRow, GcRow, LineRow, LoopGcRow, LossesRow, Mention, NamedRow, PackageRow,
+    Report, Sentence, ThreadRow, Times,
 };
 pub use sentences::{MOST_FINDINGS, more_findings, warnings};
+pub use source::{SourceLine, SourceReport, script_lines};
+
+/// The version of docs/report.schema.json: it grows when a field goes or means something else.
+const SCHEMA_VERSION: u32 = 1;
 
 impl Report {
     /// Gathers what the selection shows.
@@ -56,6 +66,7 @@ impl Report {
         let lane = weights.lane.map(|id| profile.lane(id));
         let meta = profile.meta();
         let mut report = Self {
+            schema_version: SCHEMA_VERSION,
             format: meta.format.clone(),
             samples: weights.samples,
             weight: weights.total,
@@ -63,6 +74,7 @@ impl Report {
             event: lane.map(|lane| profile.text(lane.name).to_owned()).unwrap_or_default(),
             events: events(profile),
             interval_s: meta.interval_ns.map(|ns| ns as f64 / 1e9),
+            shortest_interval_s: crate::shortest_interval_ns(profile).map(|ns| ns as f64 / 1e9),
             start_clock_s: meta.start_clock_s,
             host: meta.host.clone(),
             command: meta.command.clone(),
@@ -75,7 +87,9 @@ impl Report {
             packages: packages(profile, weights, selection),
             counted: lane.is_some_and(|lane| lane.counted),
             headline: headline::parts(profile, selection, weights),
+            folders: Folders::new(profile),
             is_ours: !meta.way_in.is_empty(),
+            is_fast: crate::is_fast(profile),
             is_part: is_part(selection),
             ..Self::default()
         };
@@ -115,9 +129,11 @@ impl Report {
         let cores = crate::cores_busy(profile, selection, weights);
         let (_, samples) = crate::busy(profile, weights);
         let found = crate::findings(profile, selection);
+        let doings = &crate::work::Doings::new(profile);
         let telling = Telling {
             profile,
             selection,
+            doings,
             findings: &found,
             duration_ns,
             samples,
@@ -128,10 +144,16 @@ impl Report {
             (findings::loop_notes(&telling), findings::closing(&telling));
         self.findings = findings::rows(&telling);
         self.mentions = findings::mentions(&telling);
-        let most_cpu = findings::most_cpu(&telling, self.packages.first());
+        let most_cpu = findings::most_cpu(&telling, self.packages.iter().find(|row| !row.own));
         self.duration_s = duration_ns as f64 / 1e9;
         self.too_few_samples = self.counted && samples < FEW_SAMPLES;
-        self.closing.extend(most_cpu.into_iter().filter(|_| !self.too_few_samples));
+        let entries = crate::entries(profile);
+        self.entries = crate::entry_rows(profile, weights, &entries);
+        let did = entries::did(&telling, &self.entries);
+        let telling_parts = most_cpu.into_iter().chain(did.text);
+        self.mentions.extend(did.mentions);
+        self.closing.extend(telling_parts.filter(|_| !self.too_few_samples));
+        self.entries_of_stacks = entries;
         self.cores_busy = cores.map(|cores| cores.cores);
         self.cores_busy_counted = cores.is_some_and(|cores| cores.is_counted);
         self.gc = gc_row(profile, &found.gc);
@@ -139,7 +161,11 @@ impl Report {
             found.host.iter().map(|(id, times)| loops::host_row(profile, *id, times)).collect();
         let turns = &found.turns;
         self.loops_watched = turns.watched().next().is_some();
-        self.loops = turns.loops.iter().map(|row| loops::loop_row(profile, row)).collect();
+        let delay_of =
+            |row: &crate::EventLoop| found.delays.iter().find(|its| its.thread == row.thread);
+        let loop_row = |row| loops::loop_row(profile, row, delay_of(row));
+        self.loops = turns.loops.iter().map(loop_row).collect();
+        self.pools = found.pools.iter().map(|pool| loops::pool_row(profile, pool)).collect();
         self.stalls = turns.stalls.iter().map(|stall| loops::stall_row(profile, stall)).collect();
         self.sync_runs = turns.runs.iter().map(|run| loops::run_row(profile, run)).collect();
         self.stops = turns.stops.iter().map(|stop| loops::stop_row(profile, stop)).collect();
@@ -195,26 +221,38 @@ fn own_functions(
 }
 
 /// Packages that launchers such as npx ran are left out; shares stay shares of everything.
-fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<NamedRow> {
+fn packages(profile: &Profile, weights: &Weights, selection: &Selection) -> Vec<PackageRow> {
     let launchers = identity::launchers(profile);
     let mut weights = weights.clone();
     weights.entries.retain(|entry| !launchers.contains(&profile.thread(entry.thread).process));
     let weights = &weights;
     let shown = [Category::App, Category::Dependency, Category::Addon];
     let caused = caused(profile, weights, selection, &shown, TopBy::Package);
-    let mut rows: Vec<NamedRow> = top(profile, weights, selection, TopBy::Package)
+    let mut rows: Vec<PackageRow> = top(profile, weights, selection, TopBy::Package)
         .iter()
-        .map(|row| {
+        .filter_map(|row| {
             let weight = caused.get(&row.key).copied().unwrap_or(0);
             let times = Times {
                 caused_share: Some(share(weight, weights.total)),
                 ..times(row, weights.total)
             };
-            NamedRow { name: key_name(profile, row.key), category: row.category, times }
+            package_row(profile, row, times)
         })
         .collect();
     rows.sort_by(|a, b| by_caused(&a.times, &b.times));
     rows
+}
+
+fn package_row(profile: &Profile, row: &TopRow, times: Times) -> Option<PackageRow> {
+    let TopKey::Package(name, version) = row.key else { return None };
+    Some(PackageRow {
+        name: profile.text(name).to_owned(),
+        version: version.some().map(|version| profile.text(version).to_owned()),
+        own: is_own(profile, name, version),
+        pulled_in_by: pulled_in_by(profile, name, version),
+        category: row.category,
+        times,
+    })
 }
 
 fn is_part(selection: &Selection) -> bool {
@@ -225,12 +263,14 @@ fn is_part(selection: &Selection) -> bool {
         processes,
         categories,
         search,
+        entry,
         hidden: _,
         busy_only: _,
         logical: _,
     } = selection;
     let has_ids = threads.is_some() || processes.is_some();
-    has_ids || lane.is_some() || range_ns.is_some() || categories.is_some() || search.is_some()
+    let of_stacks = categories.is_some() || search.is_some() || entry.is_some();
+    has_ids || of_stacks || lane.is_some() || range_ns.is_some()
 }
 
 fn gc_row(profile: &Profile, gc: &crate::Gc) -> GcRow {
@@ -344,7 +384,7 @@ fn unnamed_function(times: Times) -> FunctionRow {
     FunctionRow { id, name, file, line, column, package, category, times }
 }
 
-fn file_of(profile: &Profile, id: FunctionId) -> Option<&str> {
+pub(crate) fn file_of(profile: &Profile, id: FunctionId) -> Option<&str> {
     let function = profile.functions().row(id);
     // Generated code is in no file, and a perf map that it is not in may not even exist.
     let is_file = |module: &&str| function.line == 0 && home_of(module) != Home::Generated;
@@ -359,7 +399,7 @@ fn key_name(profile: &Profile, key: TopKey) -> String {
             profile.source_path(id).unwrap_or_default().to_owned()
         }
         TopKey::Module(id) => profile.module_name(id).unwrap_or_default().to_owned(),
-        TopKey::Package(id) => profile.text(id).to_owned(),
+        TopKey::Package(name, _) => profile.text(name).to_owned(),
         TopKey::Category(category) => category.word().to_owned(),
         TopKey::Thread(id) => profile.text(profile.thread(id).name).to_owned(),
         TopKey::Process(id) => profile.text(profile.process(id).name).to_owned(),
@@ -382,6 +422,14 @@ fn thread_row(profile: &Profile, row: &TopRow, total: u64) -> Option<ThreadRow> 
         share: share(row.self_weight, total),
         samples: row.self_samples,
     })
+}
+
+impl FunctionRow {
+    /// The name as tables have it: of native code without its parameters.
+    pub fn short_name(&self) -> &str {
+        let is_native = self.line.is_none() && self.file.is_some();
+        if is_native { native_name(&self.name) } else { &self.name }
+    }
 }
 
 /// `server.js:4`, or what of it is known.

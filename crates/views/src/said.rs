@@ -4,6 +4,7 @@
 use profile::{FunctionId, Profile, ThreadId};
 use serde::Serialize;
 
+use crate::entries::{Entries, EntryKind, entry_words};
 use crate::report::{
     FindingRow, MOST_FINDINGS, Mention, Report, Sentence, function_words, more_findings, warnings,
 };
@@ -33,6 +34,32 @@ pub struct Said {
     pub stalls: Vec<SaidStall>,
     /// Of loops that were not watched: for how long they were busy without a pause, the longest first.
     pub busy: Vec<SaidStall>,
+    /// What asked for the work.
+    pub entries: SaidEntries,
+}
+
+/// The entry of each stack. The page sums them up for what is selected.
+#[derive(Debug, Serialize)]
+pub struct SaidEntries {
+    /// The entries.
+    pub list: Vec<SaidEntry>,
+    /// For the stacks in their order: a row of `list`, how many stacks have it, the next row, and so on.
+    pub runs: Vec<u32>,
+}
+
+/// What asked for work.
+#[derive(Debug, Serialize)]
+pub struct SaidEntry {
+    /// The word for its kind.
+    pub kind: EntryKind,
+    /// `HTTP requests`
+    pub many: &'static str,
+    /// The function that it called.
+    pub function: Option<FunctionId>,
+    /// `HTTP request ▸ list`
+    pub text: String,
+    /// Whether other samples told it.
+    pub is_inferred: bool,
 }
 
 /// A stretch of time on a loop's thread.
@@ -63,6 +90,7 @@ pub fn said(profile: &Profile) -> Said {
         warnings: warnings(profile),
         sentences: report.sentences(),
         findings: first_findings(report.findings),
+        entries: said_entries(profile, &report.entries_of_stacks),
         headline: report.headline,
         closing: report.closing,
         mentions: report.mentions,
@@ -78,6 +106,42 @@ fn first_findings(rows: Vec<FindingRow>) -> Vec<Vec<String>> {
         texts.push(vec![more_findings(more)]);
     }
     texts
+}
+
+fn said_entries(profile: &Profile, entries: &Entries) -> SaidEntries {
+    let list = entries.list.iter().map(|entry| SaidEntry {
+        kind: entry.kind,
+        many: entry.kind.many(),
+        function: entry.function.some(),
+        text: entry_words(profile, entry),
+        is_inferred: entry.is_inferred,
+    });
+    let mut runs: Vec<u32> = Vec::new();
+    let mut last = None;
+    // A stack that no sample ends in counts for nothing: it joins the run before.
+    for (row, is_used) in entries.of_stack.iter().zip(used(profile)) {
+        match (last, runs.last_mut()) {
+            (Some(its), Some(length)) if its == *row || !is_used => *length += 1,
+            _ => {
+                runs.extend([*row, 1]);
+                last = Some(*row);
+            }
+        }
+    }
+    SaidEntries { list: list.collect(), runs }
+}
+
+/// For each stack, whether a sample ends in it, with or without the functions that await it.
+fn used(profile: &Profile) -> Vec<bool> {
+    let mut used = vec![false; profile.stacks().len()];
+    for stack in profile.lanes().iter().flat_map(|lane| &lane.samples.stack) {
+        for id in [*stack, profile.logical(*stack)] {
+            if let Some(used) = used.get_mut(id.index()) {
+                *used = true;
+            }
+        }
+    }
+    used
 }
 
 fn said_stall(profile: &Profile, stall: &Stall) -> SaidStall {

@@ -1,9 +1,12 @@
 //! Which samples a view is about, and which frames it hides.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use profile::{Category, LaneId, ProcessId, Profile, StackId, ThreadId, WAITS_LANE};
 use regex::Regex;
+
+use crate::entries::ChosenEntries;
 
 /// What is selected; the default is the main lane, whole.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,8 @@ pub struct Selection {
     pub categories: Option<Vec<Category>>,
     /// Only samples with a frame whose function, file or package matches.
     pub search: Option<Regex>,
+    /// Only samples that these entries asked for.
+    pub entry: Option<Arc<ChosenEntries>>,
     /// Frames of these categories are left out; their weight goes to the caller.
     pub hidden: Vec<Category>,
     /// Without samples of threads that wait, unless a category is asked for. Perf has none; V8's profiler has.
@@ -66,7 +71,8 @@ impl Selection {
     pub(crate) fn takes_samples_without_stack(&self, profile: &Profile) -> bool {
         let leaves_out_idle =
             || self.busy_only && profile.stacks().category.contains(&Category::Idle);
-        self.search.is_none() && self.categories.is_none() && !leaves_out_idle()
+        let is_open = self.search.is_none() && self.entry.is_none() && self.categories.is_none();
+        is_open && !leaves_out_idle()
     }
 
     /// For each stack, whether a sample that ends in it is selected.
@@ -83,7 +89,8 @@ impl Selection {
                 Some(list) => list.contains(&category),
                 None => !self.busy_only || category != Category::Idle,
             };
-            by_search && by_category
+            let by_entry = self.entry.as_ref().is_none_or(|chosen| chosen.has(id));
+            by_search && by_category && by_entry
         };
         Some(stacks.ids().map(is_selected).collect())
     }

@@ -10,9 +10,10 @@ mod wait;
 use profile::{FunctionId, MarkerKind, Profile, RowId, StringId, ThreadId};
 
 use crate::Selection;
+use crate::work::{Doings, Work};
 pub use busy::busy_stretches;
 pub use culprit::Culprit;
-use culprit::Culprits;
+pub(crate) use culprit::{Culprits, path_of};
 pub use wait::Wait;
 
 /// A shorter turn delays nothing that people notice.
@@ -35,6 +36,8 @@ pub struct Stall {
     pub culprit: Option<Culprit>,
     /// What it waited for, where it was mostly blocked.
     pub wait: Option<Wait>,
+    /// The kind of work that most of it was.
+    pub work: Work,
 }
 
 impl Stall {
@@ -173,8 +176,13 @@ impl Turns {
 
 /// The loops and long turns that the selection's range and threads show, clipped to them.
 pub fn turns(profile: &Profile, selection: &Selection) -> Turns {
+    turns_of(profile, selection, &Doings::new(profile))
+}
+
+/// The same, where it is known what each stack does.
+pub(crate) fn turns_of(profile: &Profile, selection: &Selection, doings: &Doings) -> Turns {
     let clip = Clip::new(profile, selection);
-    let culprits = Culprits::new(profile);
+    let culprits = Culprits::new(profile, doings, selection.logical);
     let is_old = profile.loops().is_empty() && profile.long_turns().is_empty();
     let mut turns = match is_old {
         true => of_markers(profile, &clip, &culprits),

@@ -6,6 +6,7 @@ use profile::{
 };
 use rustc_hash::FxHashMap;
 
+use crate::packages::Versions;
 use crate::recursion::{NO_KIND, outermost};
 use crate::selection::Selection;
 use crate::weights::Weights;
@@ -38,8 +39,8 @@ pub enum TopKey {
     Source(SourceId),
     /// A binary.
     Module(ModuleId),
-    /// A package.
-    Package(StringId),
+    /// A package, and its version.
+    Package(StringId, StringId),
     /// A category.
     Category(Category),
     /// A line of a source file.
@@ -81,12 +82,36 @@ impl TopRow {
 
 /// The list of the selected samples, most self weight first.
 pub fn top(profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) -> Vec<TopRow> {
+    let versions = Versions::new(profile);
     let mut sums = match by {
         TopBy::Thread | TopBy::Process => Sums::of_threads(profile, weights, by),
-        _ => Sums::of_stacks(profile, weights, selection, by),
+        _ => Sums::of_stacks(profile, weights, selection, |id| {
+            Some((key_of(profile, &versions, id, by)?, category_of(profile, id, by)))
+        }),
     };
     if by == TopBy::Line && sums.rows.is_empty() {
-        sums.add_line_ticks(profile, weights);
+        sums.add_line_ticks(profile, weights, |_| true);
+    }
+    sums.into_rows()
+}
+
+/// The lines of one function, most self weight first.
+pub fn lines_of(
+    profile: &Profile,
+    weights: &Weights,
+    selection: &Selection,
+    function: FunctionId,
+) -> Vec<TopRow> {
+    let is_its = |id: StackId| {
+        profile.frames().function[profile.stacks().frame[id.index()].index()] == function
+    };
+    let versions = Versions::new(profile);
+    let mut sums = Sums::of_stacks(profile, weights, selection, |id| {
+        let key = key_of(profile, &versions, id, TopBy::Line).filter(|_| is_its(id))?;
+        Some((key, category_of(profile, id, TopBy::Function)))
+    });
+    if sums.rows.is_empty() {
+        sums.add_line_ticks(profile, weights, is_its);
     }
     sums.into_rows()
 }
@@ -100,7 +125,7 @@ fn category_of(profile: &Profile, stack: StackId, by: TopBy) -> Category {
 }
 
 /// What a stack's topmost frame counts for.
-fn key_of(profile: &Profile, stack: StackId, by: TopBy) -> Option<TopKey> {
+fn key_of(profile: &Profile, versions: &Versions, stack: StackId, by: TopBy) -> Option<TopKey> {
     let stack = profile.stacks().row(stack);
     let frame = profile.frames().row(stack.frame);
     let function = profile.functions().row(frame.function);
@@ -111,7 +136,10 @@ fn key_of(profile: &Profile, stack: StackId, by: TopBy) -> Option<TopKey> {
             (None, Some(module)) => Some(TopKey::Module(module)),
             (None, None) => None,
         },
-        TopBy::Package => function.package.some().map(TopKey::Package),
+        TopBy::Package => function
+            .package
+            .some()
+            .map(|name| TopKey::Package(name, versions.of(name, function.version))),
         TopBy::Category => Some(TopKey::Category(stack.category)),
         TopBy::Line => {
             function.source.some().filter(|_| frame.line > 0).map(|id| TopKey::Line(id, frame.line))
@@ -186,15 +214,21 @@ impl Sums {
         sums
     }
 
-    fn of_stacks(profile: &Profile, weights: &Weights, selection: &Selection, by: TopBy) -> Self {
+    /// `key` says what the topmost frame of a stack counts for.
+    fn of_stacks(
+        profile: &Profile,
+        weights: &Weights,
+        selection: &Selection,
+        key: impl Fn(StackId) -> Option<(TopKey, Category)>,
+    ) -> Self {
         let stacks = profile.stacks();
         let (ended, whole) = sums_of_stacks(profile, weights, selection);
         let mut sums = Self::default();
         let is_shown = |id: StackId| whole[id.index()].is_seen && !selection.hides(profile, id);
         let mut rows = vec![NO_KIND; stacks.len()];
         for id in stacks.ids().filter(|id| is_shown(*id)) {
-            if let Some(key) = key_of(profile, id, by) {
-                let row = sums.row(key, category_of(profile, id, by));
+            if let Some((key, category)) = key(id) {
+                let row = sums.row(key, category);
                 rows[id.index()] = row;
                 sums.rows[row as usize].add_self(ended[id.index()]);
             }
@@ -228,7 +262,12 @@ impl Sums {
     }
 
     /// Ticks have no time and no thread: they share out the weight of their stack.
-    fn add_line_ticks(&mut self, profile: &Profile, weights: &Weights) {
+    fn add_line_ticks(
+        &mut self,
+        profile: &Profile,
+        weights: &Weights,
+        is_wanted: impl Fn(StackId) -> bool,
+    ) {
         let ticks = profile.line_ticks();
         let mut all_ticks: FxHashMap<StackId, u64> = FxHashMap::default();
         for (stack, ticks) in ticks.stack.iter().zip(&ticks.ticks) {
@@ -240,8 +279,7 @@ impl Sums {
             *weight = weight.saturating_add(entry.weight);
             *samples = samples.saturating_add(entry.samples);
         }
-        for id in ticks.ids() {
-            let tick = ticks.row(id);
+        for tick in ticks.ids().map(|id| ticks.row(id)).filter(|tick| is_wanted(tick.stack)) {
             let (weight, samples) = sums.get(&tick.stack).copied().unwrap_or_default();
             let all = all_ticks.get(&tick.stack).copied().unwrap_or(0).max(1);
             let part =

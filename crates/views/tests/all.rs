@@ -8,7 +8,11 @@
     reason = "a test may panic, and says what it skipped or measured"
 )]
 
+mod delays;
+mod entries;
+mod finding_rules;
 mod findings;
+mod recorded_entries;
 mod selection;
 mod service;
 mod shop;

@@ -20,6 +20,9 @@ pub trait Library: Send + Sync {
 
     /// The text of one row of a recording's sources.
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal>;
+
+    /// Where the file of that row is on this machine.
+    fn place(&self, id: &str, row: usize) -> Result<String, Refusal>;
 }
 
 /// All recordings, and those to show at once.

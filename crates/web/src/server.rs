@@ -136,7 +136,12 @@ impl Shared {
                 answer_with(self.library.said(id), json_answer)
             }
             ["compared", before, now] if is_id(before) => self.compared(before, now),
-            ["recording", id, "source", row] if is_id(id) => self.source(id, row),
+            ["recording", id, "source", row] if is_id(id) => {
+                text_of(row, |row| self.library.source(id, row))
+            }
+            ["recording", id, "place", row] if is_id(id) => {
+                text_of(row, |row| self.library.place(id, row))
+            }
             _ => nothing_here(),
         }
     }
@@ -159,14 +164,15 @@ impl Shared {
             None => nothing_here(),
         }
     }
+}
 
-    fn source(&self, id: &str, row: &str) -> Response {
-        let is_number = row.bytes().all(|byte| byte.is_ascii_digit());
-        let Some(row) = row.parse().ok().filter(|_| is_number) else { return nothing_here() };
-        answer_with(self.library.source(id, row), |text| {
-            Response::new(200, "text/plain; charset=utf-8", text.into_bytes().into())
-        })
-    }
+/// A text about one row.
+fn text_of(row: &str, find: impl FnOnce(usize) -> Result<String, Refusal>) -> Response {
+    let is_number = row.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(row) = row.parse().ok().filter(|_| is_number) else { return nothing_here() };
+    answer_with(find(row), |text| {
+        Response::new(200, "text/plain; charset=utf-8", text.into_bytes().into())
+    })
 }
 
 fn json_answer(json: Arc<[u8]>) -> Response {

@@ -5,6 +5,7 @@ import { NONE, type Other, type Profile } from "../data/model.ts";
 import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
 import type { State, TopBy } from "../select/state.ts";
 import { basePieces, type Change, changesOf, type Side, sumPieces, type Things } from "./diff.ts";
+import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
 import { autoRows, columnStep, gridOf, type Heat, heatOf } from "./heat.ts";
 import { type Loops, loopsOf } from "./loops.ts";
@@ -62,14 +63,19 @@ export class Derived {
   selection(state: State): Selection {
     const threads = this.shownThreads(state);
     const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
-    const stacks = this.once("stacks", keyOf(state, "categories", "focus"), () =>
-      keptStacks(this.profile, state.categories, state.focus),
+    const stacks = this.once("stacks", keyOf(state, "categories", "focus", "entry"), () =>
+      keptStacks(this.profile, state.categories, state.focus, this.asked(state)),
     );
     return { lane: this.lane(state), range: state.range, threads: mask, stacks };
   }
 
+  /** The stacks whose work the chosen entry asked for; null for all. */
+  private asked(state: State): Uint8Array | null {
+    return this.once("asked", state.entry, () => askedBy(this.profile, state.entry));
+  }
+
   private selectionKey(state: State): string {
-    return keyOf(state, "lane", "range", "threads", "categories", "focus");
+    return keyOf(state, "lane", "range", "threads", "categories", "focus", "entry");
   }
 
   sums(state: State): StackSums {
@@ -85,9 +91,22 @@ export class Derived {
     return state.categories.length === 0
       ? this.sums(state)
       : this.once("sums-all", this.selectionKey(state), () => {
-          const stacks = keptStacks(this.profile, [], state.focus);
+          const stacks = keptStacks(this.profile, [], state.focus, this.asked(state));
           return sumStacks(this.profile, { ...this.selection(state), stacks });
         });
+  }
+
+  /** What asked for the work, as if no entry were picked. */
+  entries(state: State): { groups: EntryGroup[]; total: number } {
+    return this.once("entries", this.selectionKey({ ...state, entry: "" }), () => {
+      const sums = state.entry === "" ? this.sums(state) : this.sumsOfAllEntries(state);
+      return { groups: entriesOf(this.profile, sums), total: sums.total };
+    });
+  }
+
+  private sumsOfAllEntries(state: State): StackSums {
+    const stacks = keptStacks(this.profile, state.categories, state.focus);
+    return sumStacks(this.profile, { ...this.selection(state), stacks });
   }
 
   categoryShares(state: State): Float64Array {
@@ -242,12 +261,16 @@ export class Derived {
     const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
     const columnNs = columnStep(durationNs, width, 3, interval);
     const bands = this.bands(state);
-    return this.once("heat", columnNs + keyOf(state, "lane", "threads", "categories", "focus", "rows", "bands"), () => {
-      const auto = autoRows(columnNs, interval);
-      const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
-      const bandOf = bands.length > 1 ? bandOfThreads(bands, this.profile.threads.length) : null;
-      return heatOf(this.profile, this.selection(state), { ...grid, bands: bands.length || 1, bandOf });
-    });
+    return this.once(
+      "heat",
+      columnNs + keyOf(state, "lane", "threads", "categories", "focus", "entry", "rows", "bands"),
+      () => {
+        const auto = autoRows(columnNs, interval);
+        const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
+        const bandOf = bands.length > 1 ? bandOfThreads(bands, this.profile.threads.length) : null;
+        return heatOf(this.profile, this.selection(state), { ...grid, bands: bands.length || 1, bandOf });
+      },
+    );
   }
 
   /** The threads of each band of the heat map, the busiest first. */

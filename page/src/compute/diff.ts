@@ -14,7 +14,7 @@ export type Verdict = "more" | "less" | "new" | "gone" | "noise" | "unknown";
 export interface Spread {
   value: Float64Array;
   total: number;
-  /** The samples. */
+  /** How many samples of one weight would tell as much: a few heavy ones prove little. */
   count: number;
   /**
    * Of each thing the sum over blocks of its weight squared, and times the block's weight; of blocks their weight
@@ -87,6 +87,7 @@ export function spreadOf(profile: Profile, { selection, pieces }: Side, { of, co
   };
   const isTimed = profile.lanes[selection.lane]?.timed ?? false;
   const own = room();
+  let sampleSquares = 0;
   for (const range of isTimed ? blocksOf(pieces) : pieces.slice(0, 1)) {
     own.fill(0);
     let weight = 0;
@@ -94,7 +95,7 @@ export function spreadOf(profile: Profile, { selection, pieces }: Side, { of, co
       const thing = of[stack === NONE ? of.length - 1 : stack];
       if (thing >= 0) own[thing] += lane.weight[row];
       weight += lane.weight[row];
-      spread.count += samplesIn(lane, row);
+      sampleSquares += lane.weight[row] ** 2 / Math.max(1, samplesIn(lane, row));
     });
     for (let thing = count - 1; thing >= 0; thing--) {
       if (own[thing] === 0) continue;
@@ -107,6 +108,7 @@ export function spreadOf(profile: Profile, { selection, pieces }: Side, { of, co
     spread.blockSquares += weight * weight;
     spread.blocks++;
   }
+  spread.count = sampleSquares > 0 ? spread.total ** 2 / sampleSquares : 0;
   return spread;
 }
 

@@ -11,11 +11,14 @@ type Json = Record<string, unknown>;
 
 /** What leads to a table stands before it. */
 const ORDER = [
-  ...["loops", "long_turns", "seconds", "lanes", "markers", "off_cpu", "line_ticks", "stacks", "frames", "functions"],
-  ...["sources", "modules", "threads", "processes"],
+  ...["loops", "long_turns", "seconds", "delays", "pools", "lanes", "markers", "off_cpu", "line_ticks", "stacks"],
+  ...["frames", "functions", "sources", "modules", "threads", "processes"],
 ];
 /** The tables of the header, likewise. */
-const HEADER_TABLES = ["sources", "modules", "threads", "processes", "lanes"] as const;
+const HEADER_TABLES = [
+  ...(["sources", "modules", "package_uses", "packages"] as const),
+  ...(["threads", "processes", "lanes"] as const),
+] as const;
 /** Columns that are a time since the start. */
 const TIMES = /^(time|start|end)_ns$/;
 
@@ -26,10 +29,11 @@ export function selectionFile(profile: Profile, selection: Selection): Promise<B
 /** Of each table the old rows that are needed, each with its new row. */
 class NewRows {
   private readonly tables = new Map<string, Map<number, number>>();
-  private readonly callers: Uint32Array;
+  /** Of each stack the rows that stand before it: its caller, and what stands for it across await. */
+  private readonly before: ArrayLike<number>[];
 
-  constructor(callers: Uint32Array) {
-    this.callers = callers;
+  constructor(before: ArrayLike<number>[]) {
+    this.before = before;
   }
 
   /** The old rows, in the order of the new ones. It grows while it is walked. */
@@ -45,14 +49,16 @@ class NewRows {
   place(table: string, id: number): number {
     if (id === NONE) return NONE;
     const rows = this.of(table);
-    const missing: number[] = [];
-    let at = id;
-    while (at !== NONE && !rows.has(at)) {
-      missing.push(at);
-      at = table === "stacks" ? this.callers[at] : NONE;
+    const before = table === "stacks" ? this.before : [];
+    const waiting = [id];
+    for (let at = waiting.at(-1); at !== undefined; at = waiting.at(-1)) {
+      const row = at;
+      const missing = before.map((column) => column[row]).filter((other) => other !== NONE && !rows.has(other));
+      waiting.push(...missing);
+      if (missing.length > 0) continue;
+      if (!rows.has(row)) rows.set(row, rows.size);
+      waiting.pop();
     }
-    // Callers come before their callees.
-    for (const row of missing.reverse()) rows.set(row, rows.size);
     return rows.get(id) ?? NONE;
   }
 }
@@ -72,7 +78,8 @@ class SelectionWriter {
     this.profile = profile;
     this.selection = selection;
     [this.start, this.end] = selection.range ?? [0, Infinity];
-    this.rows = new NewRows(profile.stacks.parent);
+    const logical = profile.origin.columns.get("stacks.logical");
+    this.rows = new NewRows([profile.stacks.parent, ...(logical ? [logical] : [])]);
     this.offCpu = offCpuIn(profile.origin, selection);
     this.choose();
   }
@@ -86,9 +93,15 @@ class SelectionWriter {
       chosen.set(`lanes.${lane}`, rows);
       this.rows.place("lanes", lane);
     }
-    for (const table of ["markers", "loops", "long_turns"]) chosen.set(table, this.rowsInRange(table));
+    // Packages are few, and no sample refers to one that depends on others.
+    for (const table of ["packages", "package_uses"] as const) {
+      for (const row of (header[table] ?? []).keys()) this.rows.place(table, row);
+    }
+    for (const table of ["markers", "loops", "long_turns", "delays"]) chosen.set(table, this.rowsInRange(table));
     // What was counted in a second is not known for a part of it.
-    chosen.set("seconds", selection.range ? [] : [...(columns.get("seconds.process") ?? []).keys()]);
+    for (const table of ["seconds", "pools"]) {
+      chosen.set(table, selection.range ? [] : [...(columns.get(`${table}.process`) ?? []).keys()]);
+    }
     chosen.set(
       "off_cpu",
       this.offCpu.map(({ row }) => row),

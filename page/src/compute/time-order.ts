@@ -41,8 +41,8 @@ export function timeOrder(
     const column = Math.floor((time - range[0]) / pixel);
     if (column === lastPixel && !isGap) spans.count();
     else spans.add(stack, time);
-    // A sampler that was late says so in the weight.
-    length = lane.unit === "ns" ? Math.max(interval, lane.weight[row]) : interval;
+    // The weight says when the sampler was late, and when its rate was higher.
+    length = lane.unit === "ns" ? lane.weight[row] || interval : interval;
     [lastPixel, lastTime] = [column, time];
   }
   spans.close(0, lastTime + length);

@@ -5,10 +5,12 @@ import { APP, NONE, type Profile, samplesIn, UNKNOWN } from "../data/model.ts";
 import { forEachRow, type Selection, type StackSums } from "../select/selection.ts";
 import type { TopBy } from "../select/state.ts";
 import type { Things } from "./diff.ts";
+import { versionsOf } from "./packages.ts";
 
 export interface TopRow {
   /** A row of the table that the list is by; of a file 2 × source, or 2 × module + 1; of a line the source. */
   key: number;
+  /** Of a line its number; of a package the string of its version + 1, or 0. */
   line: number;
   category: number;
   self: number;
@@ -32,9 +34,10 @@ export function kindsOf(profile: Profile, by: TopBy, hidden: Uint8Array | null):
   const of = new Int32Array(size).fill(-1);
   const kinds: Kinds = { of, isOutermost: new Uint8Array(size), keys: [], lines: [] };
   const known = new Map<number, number>();
+  const versions = by === "package" ? versionsOf(profile) : null;
   for (let stack = 0; stack < size; stack++) {
     if (hidden?.[stack]) continue;
-    const [key, line] = keyOf(profile, stack, by);
+    const [key, line] = keyOf(profile, stack, by, versions);
     if (key < 0) continue;
     const both = key * 0x100_0000 + line;
     let kind = known.get(both);
@@ -50,7 +53,7 @@ export function kindsOf(profile: Profile, by: TopBy, hidden: Uint8Array | null):
   return kinds;
 }
 
-function keyOf(profile: Profile, stack: number, by: TopBy): [key: number, line: number] {
+function keyOf(profile: Profile, stack: number, by: TopBy, versions: Uint32Array | null): [key: number, line: number] {
   const { functions, stacks, frames } = profile;
   const id = stacks.function[stack];
   switch (by) {
@@ -60,7 +63,8 @@ function keyOf(profile: Profile, stack: number, by: TopBy): [key: number, line: 
       if (functions.source[id] !== NONE) return [2 * functions.source[id], 0];
       return [functions.module[id] === NONE ? -1 : 2 * functions.module[id] + 1, 0];
     case "package":
-      return [functions.package[id] === NONE ? -1 : functions.package[id], 0];
+      if (functions.package[id] === NONE) return [-1, 0];
+      return [functions.package[id], versions && versions[id] !== NONE ? versions[id] + 1 : 0];
     case "category":
       return [stacks.category[stack], 0];
     case "line": {

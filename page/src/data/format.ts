@@ -17,6 +17,8 @@ export interface Header {
   strings: string[];
   sources: { path: number; generated: number; text: number }[];
   modules: { name: number; build_id: number }[];
+  packages?: { name: number; version: number; folder: number; own: boolean }[];
+  package_uses?: { by: number; package: number }[];
   processes: { pid: number | null; inner_pid: number | null; name: number; container: number; node_version: number }[];
   threads: { process: number; tid: number | null; name: number; role: string }[];
   lanes: { name: number; unit: string; timed: boolean; counted: boolean }[];
@@ -49,19 +51,23 @@ export const NONE = 0xffffffff;
 export const HIGH = 2 ** 32;
 
 /** The tables that stand in the header. */
-export const LISTS = ["strings", "sources", "modules", "processes", "threads", "lanes"] as const;
+export const LISTS = [
+  ...(["strings", "sources", "modules", "packages", "package_uses"] as const),
+  ...(["processes", "threads", "lanes"] as const),
+] as const;
 
 const LINKS_TO: Record<string, string> = {
-  strings: `functions.name functions.package frames.symbol markers.text loops.problem lanes.name threads.name
+  strings: `functions.name functions.package functions.version frames.symbol markers.text loops.problem lanes.name threads.name
     sources.path sources.text modules.name modules.build_id processes.name processes.container processes.node_version
-    processes.app processes.command processes.folder`,
+    processes.app processes.command processes.folder packages.name packages.version packages.folder`,
   sources: "functions.source sources.generated",
   modules: "functions.module",
+  packages: "package_uses.by package_uses.package",
   functions: "frames.function",
   frames: "stacks.frame",
   stacks: "stacks.parent stacks.logical lanes.stack line_ticks.stack",
-  processes: "threads.process seconds.process",
-  threads: "lanes.thread markers.thread loops.thread long_turns.thread off_cpu.thread",
+  processes: "threads.process seconds.process pools.process",
+  threads: "lanes.thread markers.thread loops.thread long_turns.thread delays.thread off_cpu.thread",
 };
 
 /** Which table a column or a key of the header has ids of: `"functions.name"` → `"strings"`. */

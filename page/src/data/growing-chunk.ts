@@ -7,7 +7,7 @@ import { Numbers } from "./growing-columns.ts";
 /** The columns of each table. */
 export const TABLES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
-    functions: ["name", "source", "line", "column", "module", "package"],
+    functions: ["name", "source", "line", "column", "module", "package", "version"],
     frames: ["function", "line", "column", "category", "tier", "inlined", "address", "symbol"],
     stacks: ["parent", "frame", "category", "call", "logical"],
     lanes: ["time_ns", "thread", "stack", "weight"],
@@ -19,11 +19,17 @@ export const TABLES: ReadonlyMap<string, readonly string[]> = new Map(
       ...["process", "start_ns", "end_ns", "run_ns", "ready_ns", "periods", "throttled_periods", "throttled_ns"],
       ...["cpu_pressure_ns", "memory_pressure_ns"],
     ],
+    delays: ["thread", "start_ns", "end_ns", "delay_us", "moments"],
+    pools: [
+      ...["process", "start_ns", "end_ns", "threads", "looks", "busy", "full", "most_queued"],
+      ...["queued_fs", "queued_dns", "queued_crypto", "queued_zlib", "queued_addon", "queued_other"],
+    ],
     off_cpu: ["thread", "start_us", "length_us", "times"],
   }),
 );
 /** Columns that are left out where every row has the usual value. */
 export const SELDOM: ReadonlyMap<string, number> = new Map([
+  ["functions.version", NONE],
   ["stacks.call", 0],
   ["stacks.logical", NONE],
 ]);

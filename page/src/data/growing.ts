@@ -32,11 +32,13 @@ const SORTED_BY: Record<string, string> = { lanes: "time_ns", off_cpu: "start_us
 
 /** Joins chunks, in their order. */
 export class Growing {
-  private readonly header: Header = {
+  private readonly header: Required<Header> = {
     meta: {},
     strings: [],
     sources: [],
     modules: [],
+    packages: [],
+    package_uses: [],
     processes: [],
     threads: [],
     lanes: [],

@@ -36,6 +36,8 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     }),
     frames: bothFrames(now.frames, before.frames, functionOf),
     stacks: bothStacks(now, before, functionOf),
+    // The other recording's are not known.
+    entries: null,
     hasAwaits: now.hasAwaits || before.hasAwaits,
     lineTicks: {
       stack: behind(now.lineTicks.stack, later(before.lineTicks.stack, stack)),
@@ -68,6 +70,7 @@ function bothFunctions(now: Profile, before: Profile, functionOf: readonly numbe
     column: both("column"),
     module: both("module", places.modules),
     package: both("package", places.strings),
+    version: both("version", places.strings),
   };
 }
 

@@ -21,4 +21,6 @@ export interface Library {
   compared(before: string, now: string): Promise<Compared | null>;
   /** The text of a row of a recording's sources; null where it cannot be had. */
   source(id: string, row: number): Promise<string | null>;
+  /** Where that source is on the machine of the library; null where it is not. */
+  place(id: string, row: number): Promise<string | null>;
 }

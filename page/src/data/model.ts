@@ -111,6 +111,8 @@ export interface Profile {
     column: Uint32Array;
     module: Uint32Array;
     package: Uint32Array;
+    /** A string: the version of the package. */
+    version: Uint32Array;
   };
   frames: { function: Uint32Array; line: Uint32Array; category: Uint8Array; tier: Uint8Array };
   stacks: {
@@ -121,6 +123,8 @@ export interface Profile {
     call: Uint8Array;
     function: Uint32Array;
   };
+  /** Of each stack the row of what asked for its work, in the list that was said; null where that is not known. */
+  entries: Uint32Array | null;
   /** Whether some stacks are known with what awaits them. */
   hasAwaits: boolean;
   lineTicks: { stack: Uint32Array; line: Uint32Array; ticks: Uint32Array };
@@ -154,6 +158,9 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
   const frames = table<Profile["frames"]>("frames", "function line category tier");
   const stacks = table<Profile["stacks"]>("stacks", "parent frame category");
   const call = Uint8Array.from(columns.get("stacks.call") ?? new Uint8Array(stacks.parent.length));
+  const functions = table<Profile["functions"]>("functions", "name source line column module package");
+  const versions = columns.get("functions.version");
+  const version = versions ? Uint32Array.from(versions) : new Uint32Array(functions.name.length).fill(NONE);
   const { meta } = header;
   return {
     meta,
@@ -171,15 +178,28 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
     watched: watchedOf(origin),
     durationNs: Math.max(meta.duration_ns ?? 0, ...lanes.map(lastTime)),
     startMs: meta.start_unix_ns ? Number(BigInt(meta.start_unix_ns) / 1000n) / 1000 : null,
-    functions: table("functions", "name source line column module package"),
+    functions: { ...functions, version },
     frames,
     stacks: { ...stacks, call, function: stacks.frame.map((id) => frames.function[id]) },
+    entries: said ? entriesOf(said, stacks.parent.length) : null,
     hasAwaits: awaited !== undefined,
     lineTicks: table("line_ticks", "stack line ticks"),
     texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
     other: null,
     origin,
   };
+}
+
+/** Of each stack the row of its entry; null where these are not the stacks that were told of. */
+function entriesOf({ entries }: Said, size: number): Uint32Array | null {
+  const rows = new Uint32Array(size);
+  const runs = entries?.runs ?? [];
+  let at = 0;
+  for (let run = 0; run + 1 < runs.length; run += 2) {
+    rows.fill(runs[run], at, at + runs[run + 1]);
+    at += runs[run + 1];
+  }
+  return at === size && runs.every((row, place) => place % 2 === 1 || row < entries.list.length) ? rows : null;
 }
 
 /** The stack with what awaits it, where that is known. */

@@ -20,6 +20,27 @@ export interface Said {
   stalls: SaidStall[];
   /** Of loops that were not watched: for how long they were busy without a pause, the longest first. */
   busy: SaidStall[];
+  /** What asked for the work. */
+  entries: SaidEntries;
+}
+
+export interface SaidEntries {
+  list: SaidEntry[];
+  /** For the stacks in their order: a row of `list`, how many stacks have it, the next row, and so on. */
+  runs: number[];
+}
+
+export interface SaidEntry {
+  /** The word for its kind: `http`. */
+  kind: string;
+  /** `HTTP requests` */
+  many: string;
+  /** The function that it called. */
+  function: number | null;
+  /** `HTTP request ▸ list` */
+  text: string;
+  /** Whether other samples told it. */
+  is_inferred: boolean;
 }
 
 export interface SaidStall {

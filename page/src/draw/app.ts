@@ -141,10 +141,11 @@ export class App {
 
   /** Takes back what was hidden or focused last. */
   undo(): void {
-    const { hidden, focus, categories } = this.state;
+    const { hidden, focus, categories, entry } = this.state;
     if (hidden.length > 0) this.update({ hidden: hidden.slice(0, -1) });
     else if (focus.length > 0) this.update({ focus: focus.slice(0, -1) });
     else if (categories.length > 0) this.update({ categories: [] });
+    else if (entry) this.update({ entry: "" });
   }
 
   showHelp(): void {

@@ -149,14 +149,20 @@ function partition(times: Float64Array, bound: number): number {
 }
 
 /**
- * The stacks whose samples are kept: of one of the categories, or of all but those of waiting, and with every item of
- * `focus` in them.
+ * The stacks whose samples are kept: of one of the categories, or of all but those of waiting, with every item of
+ * `focus` in them, and only where `asked` is 1.
  */
-export function keptStacks(profile: Profile, categories: readonly number[], focus: readonly Item[]): Uint8Array | null {
+export function keptStacks(
+  profile: Profile,
+  categories: readonly number[],
+  focus: readonly Item[],
+  asked: Uint8Array | null = null,
+): Uint8Array | null {
   const { category, parent } = profile.stacks;
   const isAny = categories.length === 0;
-  if (isAny && focus.length === 0 && !category.includes(IDLE)) return null;
+  if (isAny && focus.length === 0 && !asked && !category.includes(IDLE)) return null;
   const kept = Uint8Array.from(category, (byte) => Number(isAny ? byte !== IDLE : categories.includes(byte)));
+  if (asked) for (let stack = 0; stack < kept.length; stack++) kept[stack] &= asked[stack];
   for (const item of focus) {
     const has = topmost(profile, item);
     for (let stack = 0; stack < has.length; stack++) {

@@ -28,6 +28,8 @@ export interface State {
   categories: readonly number[];
   focus: readonly Item[];
   hidden: readonly Item[];
+  /** Only work that this asked for: a kind of entries, or one of them; empty for all. */
+  entry: string;
   /** The functions from the root to the box that fills the picture. */
   zoom: readonly number[];
   /** The function whose callers and callees are shown. */
@@ -60,6 +62,7 @@ export const START: State = {
   categories: [],
   focus: [],
   hidden: [],
+  entry: "",
   zoom: [],
   function: null,
   source: null,
@@ -94,6 +97,7 @@ export function toHash(state: State): string {
   put("category", state.categories.map((byte) => CATEGORIES[byte][0]).join("."), state.categories.length > 0);
   put("focus", items(state.focus), state.focus.length > 0);
   put("hide", items(state.hidden), state.hidden.length > 0);
+  put("entry", state.entry, state.entry !== "");
   put("zoom", state.zoom.join("."), state.zoom.length > 0);
   put("function", String(state.function), state.function !== null);
   put("source", state.source?.join(".") ?? "", state.source !== null);
@@ -137,6 +141,7 @@ export function fromHash(hash: string): State {
       .filter((byte) => byte >= 0),
     focus: itemsOf(word("focus")),
     hidden: itemsOf(word("hide")),
+    entry: word("entry"),
     zoom: numbers(word("zoom")),
     function: number("function"),
     source: source.length === 2 ? [source[0], source[1]] : null,

@@ -1,8 +1,9 @@
 //! Records, in the order of their times, to the sink.
 
 use trace::{
-    About, BuildId, Comm, Context, CpuTime, Exit, Facts, Fork, FrameName, JavaScript, LoopWatch,
-    Loss, Mmap, ScriptPart, Second, ShortWaits, Sink, Switch, Turn, TurnKind, javascript,
+    About, BuildId, Comm, Context, CpuTime, Delay, Exit, Facts, Fork, FrameName, JavaScript,
+    LoopWatch, Loss, Mmap, PoolUse, ScriptPart, Second, ShortWaits, Sink, Switch, Turn, TurnKind,
+    javascript,
 };
 
 use super::attributes::{Attribute, Attributes, part};
@@ -380,6 +381,8 @@ impl<'a> Deliver<'a> {
             }
             kind::TURN => self.sink.turn(&turn(misc, body)?),
             kind::SECOND => self.sink.second(&second(body)?),
+            kind::DELAY => self.sink.delay(&delay(body)?),
+            kind::POOL => self.sink.pool(&pool(body)?),
             kind::JAVASCRIPT => {
                 let (row, line, column) = (body.u32()?, body.u32()?, body.u32()?);
                 let (inlined, name) = (body.u32()? != 0, FrameName::Symbol(until_nul(body.rest())));
@@ -485,6 +488,35 @@ fn second(mut body: Bytes<'_>) -> Option<Second> {
         cpu_pressure_ns: known(body.u64()?),
         memory_pressure_ns: known(body.u64()?),
     })
+}
+
+fn delay(mut body: Bytes<'_>) -> Option<Delay> {
+    Some(Delay {
+        pid: body.u32()?,
+        tid: body.u32()?,
+        start_ns: body.u64()?,
+        end_ns: body.u64()?,
+        delay_us: body.u64()?,
+        moments: u32::try_from(body.u64()?).ok()?,
+    })
+}
+
+fn pool(mut body: Bytes<'_>) -> Option<PoolUse> {
+    let mut pool = PoolUse {
+        pid: body.u32()?,
+        threads: body.u32()?,
+        start_ns: body.u64()?,
+        end_ns: body.u64()?,
+        looks: body.u32()?,
+        busy: body.u32()?,
+        full: body.u32()?,
+        most_queued: body.u32()?,
+        ..PoolUse::default()
+    };
+    for count in &mut pool.queued {
+        *count = body.u32()?;
+    }
+    Some(pool)
 }
 
 /// A text, and what stands behind its end.

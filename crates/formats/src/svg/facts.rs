@@ -62,6 +62,9 @@ fn of_selection(profile: &Profile, selection: &Selection) -> Vec<String> {
     if let Some(pattern) = &selection.search {
         facts.push(format!("stacks that match {pattern}"));
     }
+    if let Some(chosen) = &selection.entry {
+        facts.push(format!("asked for by {}", chosen.words));
+    }
     if let Some(categories) = &selection.categories {
         facts.push(format!("only {}", labels(categories)));
     }

@@ -85,7 +85,8 @@ fn push(builder: &mut Builder, parent: StackId, name: &str) -> StackId {
 
 fn function(builder: &mut Builder, name: &str) -> FunctionId {
     let (name, module, package) = (builder.string(name), ModuleId::NONE, StringId::NONE);
-    builder.function(Function { name, source: SourceId::NONE, line: 0, column: 0, module, package })
+    let (source, version) = (SourceId::NONE, StringId::NONE);
+    builder.function(Function { name, source, line: 0, column: 0, module, package, version })
 }
 
 fn draw(profile: &Profile, options: &Options) -> String {

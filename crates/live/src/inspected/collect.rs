@@ -10,8 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use formats::cpuprofile::{Joiner, Original};
 use inspector::{Calls, Functions, Piece, Window};
-use profile::Cost;
+use profile::{Cost, OwnNames};
 use symbols::Disk;
+use symbols::packages::{self, KnownPackages};
 use symbols::source_maps::{KnownScripts, MapPlaces, apply_known};
 
 use super::cost::{CpuTime, cost_of};
@@ -37,8 +38,8 @@ impl<'a> Collector<'a> {
         roots: BTreeMap<u32, PathBuf>,
     ) -> Self {
         let interval_ns = u64::try_from(options.interval.as_nanos()).unwrap_or(u64::MAX);
-        let mut joiner =
-            Joiner::new(interval_ns).with_originals(originals(roots, !options.leaves_maps));
+        let originals = originals(roots, !options.leaves_maps, options.own.clone());
+        let mut joiner = Joiner::new(interval_ns).with_originals(originals);
         joiner.meta().host = read_line("/proc/sys/kernel/hostname");
         joiner.meta().system =
             read_line("/proc/sys/kernel/osrelease").map(|release| format!("Linux {release}"));
@@ -168,12 +169,15 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Applies source maps to functions when they first appear. What is known of scripts is kept for the next ones.
-fn originals(roots: BTreeMap<u32, PathBuf>, uses_maps: bool) -> Original {
+/// Applies source maps to functions when they first appear, and tells their packages. What is known of scripts and
+/// packages is kept for the next ones.
+fn originals(roots: BTreeMap<u32, PathBuf>, uses_maps: bool, own: OwnNames) -> Original {
     let mut known = KnownScripts::growing();
+    let mut packages = KnownPackages::default();
     Rc::new(RefCell::new(move |piece| {
         let places = MapPlaces { files: &Disk, root: None, roots: &roots };
-        apply_known(piece, &places, &mut known, uses_maps)
+        let piece = apply_known(piece, &places, &mut known, uses_maps);
+        packages::apply(piece, &places, &mut packages).with_own(&own)
     }))
 }
 

@@ -70,6 +70,7 @@ mod tests {
             each,
             calls: false,
             leaves_maps: false,
+            own: profile::OwnNames::NONE,
             has_no_listener: false,
             profiled_too: false,
         };

@@ -16,10 +16,13 @@ use super::asleep::PLACE_REGISTERS;
 use super::machine::ThisMachine;
 use super::own_process;
 use super::supervised::Supervised;
+use super::suspended;
 use super::threads::{self, Thread, Whereabouts};
 use super::watchdog::Patience;
 use crate::job::Job;
-use crate::message::{Depth, Hint, LookOrder, Message, NamedFrame, RanScript, Seen};
+use crate::message::{
+    Depth, Hint, LookOrder, Message, NamedFrame, RanScript, Seen, SuspendedFunctions,
+};
 
 /// In a test: whether it crashes.
 const PANIC: &str = "NODESCOPE_TEST_PANIC_IN_DUMP";
@@ -62,6 +65,8 @@ pub struct Look {
     pub scripts: Vec<RanScript>,
     /// Threads, by their numbers.
     pub threads: BTreeMap<u32, Seen>,
+    /// The async functions that are suspended, where they were asked for.
+    pub suspended: Option<SuspendedFunctions>,
     /// What stood in the way.
     pub hints: Vec<Hint>,
     /// Whether reading the heap had to be given up.
@@ -106,12 +111,15 @@ fn awaits_of(sample: &Sample<'_>) -> impl Iterator<Item = (u8, u64)> {
     })
 }
 
-/// Looks at all threads of a process, until that is done or the time is over.
-pub fn look(pid: u32, name: &str) -> io::Result<Look> {
-    let end = Instant::now() + LIMIT;
+/// Looks at all threads of a process, until that is done or the time is over; if it is wanted, also at the async
+/// functions that are suspended.
+pub fn look(pid: u32, name: &str, wants_suspended: bool) -> io::Result<Look> {
+    let more = if wants_suspended { suspended::MOST_TIME } else { Duration::ZERO };
+    let end = Instant::now() + LIMIT + more;
     let mut look = Look::default();
     for depth in [Depth::Heap, Depth::Stacks, Depth::Nothing] {
-        let mut looker = Looker::start(pid, name, depth, look.next_row())?;
+        let (name, next_row) = (name.to_owned(), look.next_row());
+        let mut looker = Looker::start(LookOrder { pid, name, depth, next_row, wants_suspended })?;
         match looker.listen(end, &mut look)? {
             Ended::Done => break,
             Ended::Silent => look.was_blocked = true,
@@ -133,6 +141,7 @@ impl Look {
             Message::Thread(seen) if *self.told_by.entry(seen.tid).or_insert(depth) == depth => {
                 self.threads.insert(seen.tid, seen);
             }
+            Message::Suspended(found) => self.suspended = Some(found),
             Message::Hint(hint) if !self.hints.contains(&hint) => self.hints.push(hint),
             // What was told better before; and that it goes on was heard.
             _ => {}
@@ -156,8 +165,8 @@ enum Ended {
 }
 
 impl Looker {
-    fn start(pid: u32, name: &str, depth: Depth, next_row: u32) -> io::Result<Self> {
-        let order = Message::Look(LookOrder { pid, name: name.to_owned(), depth, next_row });
+    fn start(order: LookOrder) -> io::Result<Self> {
+        let (depth, order) = (order.depth, Message::Look(order));
         Ok(Self { depth, program: Supervised::start(&Job::LookAtThreads, &order, PATIENCE)? })
     }
 
@@ -194,7 +203,6 @@ pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Resu
     if order.depth == Depth::Heap {
         own_process::crash_if_asked(PANIC);
     }
-    let all = threads::list(pid)?;
     let found: RefCell<Vec<Message>> = RefCell::new(Vec::new());
     let mut walker = Walker::new(order.next_row, &[], &ThisMachine, |one| {
         found.borrow_mut().extend(message_of(&one));
@@ -207,8 +215,27 @@ pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Resu
     live.take(&capture::describe(pid)?, &mut walker);
     let mappings = threads::mappings(pid)?;
     let mut reader = Sleepers { pid, depth: order.depth, mappings, walker, found: &found };
+    look_at_all(&mut reader, &mut live, &|error| explain(error, pid, &order.name))?;
+    if order.wants_suspended && order.depth == Depth::Heap {
+        let suspended = suspended::search(pid, &mut reader.walker, send)?;
+        reader.walker.read_scripts();
+        for message in found.take() {
+            send(&message)?;
+        }
+        send(&Message::Suspended(suspended))?;
+    }
+    Ok(())
+}
+
+/// Looks at each thread: at once where it sleeps, by samples where it runs.
+fn look_at_all(
+    reader: &mut Sleepers<'_>,
+    live: &mut Live,
+    explain: &dyn Fn(&AttachError) -> Hint,
+) -> io::Result<()> {
+    let pid = reader.pid;
     let (mut running, mut asleep) = (BTreeSet::new(), BTreeMap::new());
-    for Thread { tid, .. } in all {
+    for Thread { tid, .. } in threads::list(pid)? {
         match reader.look(tid)? {
             Looked::Running => drop(running.insert(tid)),
             Looked::Done { switches } => drop(asleep.insert(tid, switches)),
@@ -223,11 +250,11 @@ pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Resu
         return Ok(());
     }
     match attach(pid) {
-        Ok(mut sampler) => sample(&mut sampler, &mut live, &mut reader, Wanted { running, waking }),
+        Ok(mut sampler) => sample(&mut sampler, live, reader, Wanted { running, waking }),
         // A thread that only woke up for a moment has told enough.
         Err(_) if running.is_empty() => Ok(()),
         Err(error) => {
-            send(&Message::Hint(explain(&error, pid, &order.name)))?;
+            send(&Message::Hint(explain(&error)))?;
             // Perhaps they sleep by now.
             for tid in running {
                 if !reader.look_again(tid)? {
@@ -241,8 +268,14 @@ pub fn look_at_threads(explain: fn(&AttachError, u32, &str) -> Hint) -> io::Resu
 
 fn attach(pid: u32) -> Result<Sampler, AttachError> {
     let (events, stack_bytes) = (Vec::new(), STACK_BYTES);
-    let options =
-        Options { frequency: FREQUENCY, on_exec: false, children: false, events, stack_bytes };
+    let options = Options {
+        frequency: FREQUENCY,
+        fast_frequency: None,
+        on_exec: false,
+        children: false,
+        events,
+        stack_bytes,
+    };
     let mut sampler = Sampler::attach(Scope::Processes(&[pid]), &options)?;
     sampler.enable()?;
     Ok(sampler)

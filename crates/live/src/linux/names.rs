@@ -13,6 +13,7 @@ use trace::Loss;
 use super::journal::Journal;
 use super::machine::ThisMachine;
 use super::outgoing::Outgoing;
+use super::pace::is_fast;
 use super::reader::Reader;
 use super::rounds::{Arranged, Rounds};
 use super::session::{LONGEST_READ, SHORTEST_ROUND};
@@ -270,8 +271,9 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
     let mut stdin = io::stdin().lock();
     let Some(Message::Read(order)) = Message::read(&mut stdin)? else { return Ok(()) };
     let ReadOrder { rings, events, next_row, leaves_memory, excluded_tids, .. } = order;
-    let ReadOrder { journal, watched, pause_us, .. } = order;
-    let pause = LONGEST_READ.min(Duration::from_micros(pause_us.into()));
+    let ReadOrder { journal, watched, pause_us, fast_pause_us, .. } = order;
+    let pauses =
+        [pause_us, fast_pause_us].map(|us| LONGEST_READ.min(Duration::from_micros(us.into())));
     let journal = journal.and_then(|number| Journal::inherited(number).ok());
     let mut rings = Rings::inherited(&rings)?;
     // Stdout, not cut into lines.
@@ -294,7 +296,7 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
     rounds.send(true)?;
     let Some(Message::Records(meanwhile)) = Message::read(&mut stdin)? else { return Ok(()) };
     rounds.learn(&meanwhile);
-    name_rounds(&mut rings, &mut rounds, &mut watching, journal, pause)
+    name_rounds(&mut rings, &mut rounds, &mut watching, journal, pauses)
 }
 
 /// Reads the rings, mostly after a pause, until the recorder says that it is over, by the end of stdin. A wake costs more
@@ -305,8 +307,9 @@ fn name_rounds(
     rounds: &mut Rounds<'_>,
     watching: &mut Watching,
     mut journal: Option<Journal>,
-    pause: Duration,
+    [base_pause, fast_pause]: [Duration; 2],
 ) -> io::Result<()> {
+    let mut pause = fast_pause;
     let (mut raw, mut is_last, mut next_scan) = (Vec::new(), false, Instant::now());
     loop {
         let round = Instant::now();
@@ -318,6 +321,11 @@ fn name_rounds(
             journal = None;
         }
         rings.release();
+        match arranged.last_period_ns() {
+            Some(period_ns) if is_fast(period_ns) => pause = fast_pause,
+            Some(_) => pause = base_pause,
+            None => {}
+        }
         rounds.take(&arranged);
         if round >= next_scan {
             next_scan = round + SCAN;

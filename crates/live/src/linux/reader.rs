@@ -45,8 +45,9 @@ impl Reader {
     pub(super) fn start(sampler: &Sampler, order: ReadOrder) -> io::Result<Self> {
         let (rings, events) = sampler.share()?;
         let events = events.split(',').filter_map(|event| event.parse().ok()).collect();
-        let pause_us = u32::try_from(sampler.longest_pause().as_micros()).unwrap_or(u32::MAX);
-        let order = Message::Read(ReadOrder { rings, events, pause_us, ..order });
+        let micros = |pause: Duration| u32::try_from(pause.as_micros()).unwrap_or(u32::MAX);
+        let [pause_us, fast_pause_us] = sampler.pauses().map(micros);
+        let order = Message::Read(ReadOrder { rings, events, pause_us, fast_pause_us, ..order });
         Ok(Self {
             program: Supervised::start(&Job::ReadNames, &order, PATIENCE)?,
             has_rings: false,

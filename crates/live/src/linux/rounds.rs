@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-use capture::{own, records};
+use capture::{own, period, records};
 use formats::perf_data::Live;
 use symbols::Walker;
 
@@ -51,6 +51,11 @@ impl<'a> Arranged<'a> {
         let changes = all.len();
         all.extend(of_kind(true));
         Self { all, changes }
+    }
+
+    /// What the last sample of it stands for.
+    pub(super) fn last_period_ns(&self) -> Option<u64> {
+        self.all.get(self.changes..)?.last().and_then(|sample| period(sample))
     }
 }
 

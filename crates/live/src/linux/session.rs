@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use capture::{AttachError, Options, Sampler, Scope};
+use profile::OwnNames;
 use symbols::Sources;
 
 use super::account::Account;
 use super::beside::Beside;
 use super::chunks::Chunks;
 use super::names::Names;
+use super::pace::Pace;
 
 /// How long the recorder sleeps when nothing happens: a wake costs more than what there is to do.
 pub const LONGEST_ROUND: Duration = Duration::from_millis(100);
@@ -42,16 +44,19 @@ pub struct Session {
     records: Vec<u8>,
     /// When the last round began.
     began: Instant,
+    /// Where there are two rates.
+    pace: Option<Pace>,
     has_stacks: bool,
 }
 
 impl Session {
     /// Opens the events: processes that are started from now on are followed. Nothing is sampled yet. Source maps may
-    /// be left alone.
+    /// be left alone; the packages of `own` count as the application.
     pub fn attach(
         targets: Targets<'_>,
         options: &Options,
         leaves_maps: bool,
+        own: OwnNames,
     ) -> Result<Self, AttachError> {
         let scope = match targets.is_system {
             true => Scope::System(targets.pids),
@@ -63,9 +68,10 @@ impl Session {
             sampler,
             names: Names::none(),
             beside: None,
-            chunks: Chunks::new(Sources { leaves_maps, ..Sources::default() }),
+            chunks: Chunks::new(Sources { leaves_maps, own, ..Sources::default() }),
             records: Vec::new(),
             began: Instant::now(),
+            pace: None,
             has_stacks,
         })
     }
@@ -73,6 +79,11 @@ impl Session {
     /// Whether the kernel's own time is seen.
     pub fn sees_kernel(&self) -> bool {
         self.sampler.sees_kernel()
+    }
+
+    /// Whether it samples more often while the target is mostly idle.
+    pub fn has_fast(&self) -> bool {
+        self.sampler.has_fast()
     }
 
     /// How many samples came so far.
@@ -104,6 +115,7 @@ impl Session {
         beside.tell_places(self.chunks.namer().sources());
         self.chunks.take(&head);
         self.beside = Some(beside);
+        self.pace = self.sampler.has_fast().then(|| Pace::new(Instant::now()));
         Ok(())
     }
 
@@ -124,6 +136,11 @@ impl Session {
             self.names.finish(&mut self.sampler, out);
         }
         self.names.read(&mut self.sampler, out);
+        let pace = self.pace.as_mut().filter(|_| !is_last);
+        let samples = self.sampler.samples();
+        if let Some(is_fast) = pace.and_then(|pace| pace.look(self.began, samples)) {
+            self.sampler.set_fast(is_fast);
+        }
         self.sampler.know(capture::new_processes(out));
         if let Some(beside) = &mut self.beside {
             beside.learn(out);

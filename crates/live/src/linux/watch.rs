@@ -2,9 +2,11 @@
 //! where a thread sleeps inside of one, and what the kernel counts for its process. Nothing is sent anywhere: the
 //! caller calls [`Watcher::look`] when it is time, and gets observations.
 
+mod delays;
 mod find;
 mod groups;
 mod host;
+mod pool;
 mod process;
 mod sleeping;
 mod thread;
@@ -16,12 +18,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use symbols::RemoteMemory;
+use trace::PoolUse;
 
 use super::asleep::SleepingStack;
+use delays::Schedule;
 use find::Programs;
 use groups::Machine;
 use process::Process;
 
+pub(crate) use delays::Met;
 pub(crate) use host::Second;
 pub(crate) use turns::{Kind, LongTurn};
 
@@ -54,6 +59,10 @@ pub(crate) enum Observation {
     Stack { number: u64, pid: u32, tid: u32, time_ns: u64, stack: SleepingStack },
     /// The time that such a stack stands for; one that stands for nothing is not told of again.
     Wait { number: u64, pid: u32, tid: u32, time_ns: u64, weight_ns: u64 },
+    /// How long requests would have waited.
+    Delays { pid: u32, tid: u32, met: Met },
+    /// What a thread pool did.
+    Pool(PoolUse),
     /// What the kernel counted.
     Second(Second),
 }
@@ -80,6 +89,8 @@ pub(crate) struct Watcher {
     /// Threads for which nothing may be read.
     excluded: BTreeSet<u32>,
     next_look_ns: u64,
+    /// When requests may arrive.
+    schedule: Schedule,
     /// The second in which stacks are counted, how many were read in it, and how many bytes.
     stack_second: (u64, u32, usize),
     next_stack: u64,
@@ -97,6 +108,7 @@ impl Watcher {
             processes: BTreeMap::new(),
             excluded: excluded.iter().copied().collect(),
             next_look_ns: 0,
+            schedule: Schedule::new(sys::clock::monotonic_ns()),
             stack_second: (0, 0, 0),
             next_stack: 0,
             wants_stacks,
@@ -145,14 +157,26 @@ impl Watcher {
 
     /// When the next look is due.
     pub(crate) fn pause(&self, now_ns: u64) -> Duration {
-        Duration::from_nanos(self.next_look_ns.saturating_sub(now_ns))
+        let is_open = self.processes.values().any(Process::has_open_moments);
+        let follow_up_ns = self.schedule.follow_up_ns().filter(|_| is_open);
+        let next_ns = self.next_look_ns.min(follow_up_ns.unwrap_or(u64::MAX));
+        Duration::from_nanos(next_ns.saturating_sub(now_ns))
     }
 
-    /// Looks at everything, if it is time.
+    /// Looks at everything, or at what was busy a moment ago, if it is time.
     pub(crate) fn look(&mut self, now_ns: u64, take: &mut dyn FnMut(Observation)) {
-        if now_ns < self.next_look_ns {
-            return;
+        let is_follow_up = self.schedule.is_follow_up(now_ns);
+        if now_ns >= self.next_look_ns {
+            self.look_at_all(now_ns, take);
+        } else if is_follow_up {
+            for process in self.processes.values_mut() {
+                process.follow_up(now_ns, &mut self.looks, take);
+            }
         }
+    }
+
+    fn look_at_all(&mut self, now_ns: u64, take: &mut dyn FnMut(Observation)) {
+        let is_moment = self.schedule.is_moment(now_ns);
         let mut wanted: Vec<(u32, u32)> = Vec::new();
         let mut room = MOST_LOOPS.saturating_sub(self.loops());
         let mut ended = Vec::new();
@@ -162,6 +186,7 @@ impl Watcher {
                 machine: &self.machine,
                 programs: &mut self.programs,
                 excluded: &self.excluded,
+                is_moment,
                 room: &mut room,
                 looks: &mut self.looks,
             };
@@ -172,7 +197,11 @@ impl Watcher {
             }
         }
         ended.iter().for_each(|pid| self.end(*pid, now_ns, take));
-        self.next_look_ns = now_ns.saturating_add(self.pace(now_ns).as_nanos() as u64);
+        if is_moment {
+            self.schedule.next(now_ns, self.pause_between_moments());
+        }
+        let pace_ns = self.pace(now_ns).map_or(u64::MAX, |pace| pace.as_nanos() as u64);
+        self.next_look_ns = now_ns.saturating_add(pace_ns).min(self.schedule.moment_ns());
         if !self.wants_stacks {
             wanted.clear();
         }
@@ -216,17 +245,24 @@ impl Watcher {
         self.processes.values().map(Process::loops).sum()
     }
 
-    fn pace(&self, now_ns: u64) -> Duration {
-        let loops = self.loops();
-        if loops > AT_FULL_PACE {
-            return PAUSE.saturating_mul((loops / AT_FULL_PACE) as u32 + 1);
+    /// The pause before the next look, where it may not be the next moment.
+    fn pace(&self, now_ns: u64) -> Option<Duration> {
+        if self.loops() > AT_FULL_PACE {
+            return None;
         }
         let paces = self.processes.values().map(|process| process.pace(now_ns));
-        match paces.max() {
-            Some(process::Pace::Starting) => START_PAUSE,
-            Some(process::Pace::Turning) => TURN_PAUSE,
-            Some(process::Pace::Uncounted) => UNCOUNTED_PAUSE,
-            Some(process::Pace::Steady) | None => PAUSE,
+        match paces.max()? {
+            process::Pace::Starting => Some(START_PAUSE),
+            process::Pace::Turning => Some(TURN_PAUSE),
+            process::Pace::Uncounted => Some(UNCOUNTED_PAUSE),
+            process::Pace::Steady => None,
+        }
+    }
+
+    fn pause_between_moments(&self) -> Duration {
+        match self.loops() {
+            0..=AT_FULL_PACE => PAUSE,
+            loops => PAUSE.saturating_mul((loops / AT_FULL_PACE) as u32 + 1),
         }
     }
 }

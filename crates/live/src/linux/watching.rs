@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use capture::{Change, change, own, records};
-use trace::{LoopWatch, Second, Turn, TurnKind};
+use trace::{Delay, LoopWatch, Second, Turn, TurnKind};
 
 use super::asleep::{Stack, Wait, Watched};
-use super::watch::{self, Kind, LongTurn, LoopSeen, Observation, Watcher};
+use super::watch::{self, Kind, LongTurn, LoopSeen, Met, Observation, Watcher};
 
 /// For benchmarks: `off` watches nothing, `count` says at the end how often memory was read.
 const SETTING: &str = "NODESCOPE_WATCH";
@@ -221,6 +221,14 @@ fn write(seen: Vec<Observation>) -> Watched {
             Observation::Wait { number, pid, tid, time_ns, weight_ns } => {
                 watched.waits.push(Wait { number, pid, tid, time_ns, weight_ns });
             }
+            Observation::Delays { pid, tid, met } => {
+                let Met { start_ns, end_ns, delays } = met;
+                for (delay_us, moments) in delays {
+                    let delay = Delay { pid, tid, start_ns, end_ns, delay_us, moments };
+                    out.extend(own::delay(&delay));
+                }
+            }
+            Observation::Pool(pool) => out.extend(own::pool(&pool)),
             Observation::Second(second) => out.extend(own::second(&counted(&second))),
         }
     }

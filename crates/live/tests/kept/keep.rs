@@ -54,6 +54,7 @@ impl Drop for Running {
 pub fn keep(node: &Path, pid: u32, most_samples: usize) -> Option<(Kept, Vec<u8>)> {
     let options = Options {
         frequency: FREQUENCY,
+        fast_frequency: None,
         on_exec: false,
         children: true,
         events: Vec::new(),

@@ -31,7 +31,7 @@ pub(crate) struct Ps {
     pub(crate) color: Color,
 }
 
-/// The stack of every thread of a process, now: for one that hangs in a loop, a regular expression or a native call
+/// The stack of every thread of a process, now: for one that hangs in a loop, a regular expression, a native call or an await
 ///
 /// JavaScript with the lines that run or call, native code and the kernel; sleeping threads, too. It takes about a
 /// second, and the process is neither stopped nor changed.
@@ -39,6 +39,7 @@ pub(crate) struct Ps {
 #[command(after_help = "Examples:
   nodescope dump 4140
   nodescope dump server.js --all-frames
+  nodescope dump server.js --awaiting
   nodescope dump -c web-3 --json")]
 pub(crate) struct Dump {
     /// The process: its pid, application, script, container, pod, or words of its command line [default: the only one]
@@ -56,6 +57,9 @@ pub(crate) struct Dump {
     /// Also what V8, Node and the system do between the functions of JavaScript, with whole names
     #[arg(long)]
     pub(crate) all_frames: bool,
+    /// Also the async functions that are suspended at an await, by place: where a service waits that does nothing
+    #[arg(long)]
+    pub(crate) awaiting: bool,
     /// Print one JSON object instead, with all frames
     #[arg(long)]
     pub(crate) json: bool,

@@ -19,7 +19,8 @@ const WARM_UP: Duration = Duration::from_millis(1500);
 /// Records the service, unless this machine does not permit it.
 pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure> {
     let options = Options {
-        frequency: arguments.frequency,
+        frequency: arguments.frequency.base(),
+        fast_frequency: None,
         on_exec: false,
         children: false,
         events: Vec::new(),
@@ -59,6 +60,7 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         duration: Some(arguments.duration.clone()),
         frequency: arguments.frequency,
         maps: cli::SourceMaps { no_source_maps: false },
+        own: cli::OwnPackages::default(),
         texts: cli::SourceTexts::default(),
         event: Vec::new(),
         way: cli::WayIn { via: cli::Via::Perf, ..cli::WayIn::default() },

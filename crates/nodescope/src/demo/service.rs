@@ -15,8 +15,16 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 
-const SCRIPT: &str = include_str!("service.js");
-const SCRIPT_NAME: &str = "shop.js";
+/// Its files, by their paths in its folder.
+const FILES: &[(&str, &str)] = &[
+    ("package.json", include_str!("service/package.json")),
+    (SCRIPT, include_str!("service/server.js")),
+    ("lib/catalogue.js", include_str!("service/lib/catalogue.js")),
+    ("lib/orders.js", include_str!("service/lib/orders.js")),
+    ("lib/report.js", include_str!("service/lib/report.js")),
+    ("lib/sessions.js", include_str!("service/lib/sessions.js")),
+];
+const SCRIPT: &str = "server.js";
 /// The oldest Node that it is written for.
 const OLDEST: u32 = 18;
 /// Node starts in a tenth of this on a slow machine.
@@ -28,6 +36,8 @@ const GRACE_PERIOD: Duration = Duration::from_secs(1);
 pub(super) struct Service {
     child: Child,
     pub(super) said: Said,
+    /// Dropped when Node has ended.
+    _folder: Folder,
 }
 
 /// The line that it prints when it is ready.
@@ -46,7 +56,7 @@ impl Service {
         let folder = Folder::new()?;
         let mut command = Command::new("node");
         // Some flags let Node write into its folder.
-        command.arg(SCRIPT_NAME).current_dir(&folder.0);
+        command.arg(SCRIPT).current_dir(&folder.0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C ends the recording; what is recorded must not be gone before.
         let child = command.process_group(0).spawn();
@@ -62,7 +72,7 @@ impl Service {
         let line = first_line(&mut child);
         let said: Option<Said> = line.as_deref().and_then(|line| serde_json::from_str(line).ok());
         match said.filter(|said| !is_too_old(&said.node)) {
-            Some(said) => Ok(Self { child, said }),
+            Some(said) => Ok(Self { child, said, _folder: folder }),
             None => Err(explain(child)),
         }
     }
@@ -83,20 +93,21 @@ impl Drop for Service {
     }
 }
 
-/// A folder with the script, while Node reads it.
+/// The service's folder, as long as it runs: reports read the application's name and the text of its scripts there.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Result<Self, Failure> {
-        let folder = std::env::temp_dir().join(format!("nodescope-demo-{}", std::process::id()));
-        let script = folder.join(SCRIPT_NAME);
-        // A folder that exists already may be another user's trap.
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&folder)
-            .and_then(|()| fs::write(&script, SCRIPT))
-            .map_err(|error| Failure::writing(&script.display().to_string(), &error))?;
-        Ok(Self(folder))
+        let path = std::env::temp_dir().join(format!("nodescope-demo-{}", std::process::id()));
+        let failed = |error| Failure::writing(&path.display().to_string(), &error);
+        // A folder that exists already may be another user's trap: it is neither used nor removed.
+        DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
+        let folder = Self(path.clone());
+        fs::create_dir(path.join("lib")).map_err(failed)?;
+        for (file, text) in FILES {
+            fs::write(path.join(file), text).map_err(failed)?;
+        }
+        Ok(folder)
     }
 }
 

@@ -33,6 +33,7 @@ impl Tried {
     pub(super) fn here(places: &Places) -> Self {
         let options = Options {
             frequency: 99,
+            fast_frequency: None,
             on_exec: false,
             children: false,
             events: Vec::new(),

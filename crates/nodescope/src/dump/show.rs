@@ -1,7 +1,9 @@
 //! A dump for people: the process in a line, then a block for each thread, and one for threads that do the same. What
 //! V8 and Node do between two functions of JavaScript is left out unless all frames are wanted.
 
+use super::awaiting::{Above, Awaiting, Chain};
 use super::{Dump, FrameRow, State, ThreadStack};
+use crate::invoked;
 use crate::style::Style;
 use crate::text::{fit_end, fit_start, plural, printable, width, wrap};
 use profile::{Category, Role};
@@ -37,13 +39,80 @@ const GLUE: &[&str] = &[
     "AdaptorWithBuiltinExitFrame",
 ];
 
+/// Chains of suspended functions that are shown.
+const MOST_CHAINS: usize = 20;
+
+/// What is shown beside what matters most.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    /// What V8 and Node do between two functions.
+    pub(super) all_frames: bool,
+    /// Functions that are suspended.
+    pub(super) awaiting: bool,
+}
+
 /// The whole text.
-pub(super) fn render(dump: &Dump, all_frames: bool, style: &Style) -> String {
+pub(super) fn render(dump: &Dump, shown: Shown, style: &Style) -> String {
     let mut text = header(dump, style);
-    for group in groups(&dump.threads, all_frames) {
+    for group in groups(&dump.threads, shown.all_frames) {
         text.push('\n');
-        text.push_str(&block(&group, all_frames, style));
+        text.push_str(&block(&group, shown.all_frames, style));
     }
+    if let Some(awaiting) = &dump.awaiting {
+        text.push('\n');
+        text.push_str(&awaiting_block(awaiting, shown.all_frames, style));
+    } else if !shown.awaiting
+        && dump.threads.iter().any(|thread| thread.is_idle && has_loop(thread))
+    {
+        let command = format!("{} dump {} --awaiting", invoked::name(), dump.pid);
+        text.push_str(&style.dim(&format!("\nWhere its async functions wait: {command}")));
+        text.push('\n');
+    }
+    text
+}
+
+/// Functions that are suspended, by place, with those that await them.
+fn awaiting_block(awaiting: &Awaiting, all_frames: bool, style: &Style) -> String {
+    let title = match awaiting.functions {
+        0 => "no async function is suspended".to_owned(),
+        1 => "1 async function is suspended".to_owned(),
+        count => format!("{} are suspended", plural(u64::from(count), "async function")),
+    };
+    let mut text = format!("{}\n", style.bold(&title));
+    for chain in awaiting.chains.iter().take(MOST_CHAINS) {
+        text.push_str(&chain_lines(chain, all_frames, style));
+    }
+    let rest = awaiting.chains.iter().skip(MOST_CHAINS).map(|chain| u64::from(chain.count));
+    if awaiting.chains.len() > MOST_CHAINS {
+        let rest = format!("    … and {} at other places: --json", rest.sum::<u64>());
+        text.push_str(&format!("{}\n", style.dim(&rest)));
+    }
+    if awaiting.is_cut {
+        let searched = awaiting.searched_bytes >> 20;
+        let cut = format!("    … there may be more: only {searched} MB of memory were searched");
+        text.push_str(&format!("{}\n", style.dim(&cut)));
+    }
+    text
+}
+
+/// `3 × query (/srv/db.js:7:3)`, and what awaits it.
+fn chain_lines(chain: &Chain, all_frames: bool, style: &Style) -> String {
+    let mut text = String::new();
+    for (at, frame) in chain.frames.iter().enumerate() {
+        let line = frame_line(frame, all_frames, style);
+        match at {
+            0 => text.push_str(&format!("{:>6} × {}", chain.count, line.trim_start())),
+            _ => text.push_str(&format!("       ▸ awaited by {}", line.trim_start())),
+        }
+    }
+    let above = match chain.above {
+        Above::Nothing => return text,
+        Above::Several => "several functions",
+        Above::More => "more functions, or these again",
+        Above::Unknown => "what could not be read",
+    };
+    text.push_str(&style.dim(&format!("       ▸ awaited by {above}")));
+    text.push('\n');
     text
 }
 
@@ -151,11 +220,10 @@ fn title(group: &[&ThreadStack]) -> String {
 
 fn state(thread: &ThreadStack) -> String {
     let call = thread.syscall.as_deref().map(|call| format!(" in {call}")).unwrap_or_default();
-    let has_loop = [Role::MainLoop, Role::Worker].iter().any(|role| role.word() == thread.role);
     let calls = thread.frames.iter().any(FrameRow::is_javascript);
     match thread.state {
         State::Running => "running".to_owned(),
-        State::Sleeping if thread.is_idle && has_loop => {
+        State::Sleeping if thread.is_idle && has_loop(thread) => {
             "idle: waiting in its event loop".to_owned()
         }
         State::Sleeping if thread.is_idle => "idle: waiting for work".to_owned(),
@@ -165,6 +233,10 @@ fn state(thread: &ThreadStack) -> String {
         State::Stopped => format!("stopped{call}"),
         State::Ended => "has ended".to_owned(),
     }
+}
+
+fn has_loop(thread: &ThreadStack) -> bool {
+    [Role::MainLoop, Role::Worker].iter().any(|role| role.word() == thread.role)
 }
 
 /// The frames that say something: JavaScript, what it called last, and builtins that are functions of JavaScript.

@@ -84,7 +84,7 @@ fn record(
 }
 
 fn options(arguments: &cli::Record) -> Result<Options, Failure> {
-    let (frequency, way) = (arguments.frequency, &arguments.way);
+    let (frequency, way) = (arguments.frequency.base(), &arguments.way);
     if frequency > MOST_SAMPLES && !way.force {
         return Err(Failure::usage(format!(
             "{frequency} samples a second slow a process down by a fifth and more"
@@ -101,6 +101,7 @@ fn options(arguments: &cli::Record) -> Result<Options, Failure> {
         each,
         calls: way.calls,
         leaves_maps: arguments.maps.no_source_maps,
+        own: arguments.own.names(),
         has_no_listener: way.no_sigusr1_listener,
         profiled_too: way.force,
     })

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use profile::{Category, Profile, StackId};
+use profile::Profile;
+use views::Selection;
 
 use crate::export::Form;
 use crate::failure::{Failure, warn};
@@ -22,15 +23,17 @@ pub(super) fn name_for(name: &str, pid: u32) -> PathBuf {
 }
 
 /// Where no report is printed that would say it.
-pub(super) fn say_few(profile: &Profile, frequency: u32) {
-    let samples = busy_samples(profile);
+pub(super) fn say_few(profile: &Profile) {
+    let weights = views::weigh(profile, &Selection::default());
+    let (busy_ns, samples) = views::busy(profile, &weights);
     if samples < views::FEW_SAMPLES {
         let seconds = (profile.duration_ns() as f64 / 1e9).max(0.001);
-        let cores = samples as f64 / f64::from(frequency) / seconds;
+        let cores = busy_ns as f64 / 1e9 / seconds;
         warn(&format!(
-            "only {}: it used {cores:.2} cores for {}. Record longer (-d 2m), at a higher rate (-F 999), or while it is busy",
+            "only {}: it used {cores:.2} cores for {}. Record longer (-d 2m){}, or while it is busy",
             plural(samples, "sample"),
-            duration(profile.duration_ns())
+            duration(profile.duration_ns()),
+            if views::is_fast(profile) { "" } else { ", at a higher rate (-F 999)" }
         ));
     }
 }
@@ -58,18 +61,6 @@ pub(super) fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
         _ => {}
     }
     Ok(())
-}
-
-/// Those of a thread that did something: V8 also samples threads that wait.
-fn busy_samples(profile: &Profile) -> u64 {
-    let stacks = profile.stacks();
-    let is_idle = |stack: &&StackId| {
-        stack.some().is_some_and(|stack| stacks.category[stack.index()] == Category::Idle)
-    };
-    profile.lanes().first().map_or(0, |lane| {
-        let all = lane.samples.stack.len();
-        (all - lane.samples.stack.iter().filter(is_idle).count()) as u64
-    })
 }
 
 fn samples(profile: &Profile) -> u64 {

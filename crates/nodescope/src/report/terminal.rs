@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use profile::Role;
-use views::Report;
 use views::report::{
-    CallsRow, FunctionRow, LineRow, MOST_FINDINGS, NamedRow, StallRow, ThreadRow, Times,
+    CallsRow, FunctionRow, LineRow, MOST_FINDINGS, PackageRow, StallRow, ThreadRow, Times,
     more_findings, place_of,
 };
+use views::{EntryGroup, EntryKind, EntryRow, Report, package_words};
 
 use crate::style::Style;
 use crate::table::{Cell, Column, render as render_table};
@@ -104,35 +104,36 @@ struct Section<'a> {
 fn sections(report: &Report) -> Vec<Section<'static>> {
     vec![
         Section { title: ALWAYS_WHOLE, columns: CATEGORY_COLUMNS, rows: categories(report) },
+        Section { title: "What asked for the work", columns: ENTRY_COLUMNS, rows: entries(report) },
         Section {
             title: "Your code, by the time it caused (with the packages, engine and kernel that it called)",
             columns: OWN_COLUMNS,
-            rows: report.own_functions.iter().map(own_function).collect(),
+            rows: report.own_functions.iter().map(|row| own_function(report, row)).collect(),
         },
         Section {
             title: "npm packages, by the time they caused (with the engine and kernel)",
-            columns: PACKAGE_COLUMNS,
+            columns: package_columns(report),
             rows: report.packages.iter().map(package).collect(),
         },
         Section {
             title: "Functions, by their own time",
             columns: FUNCTION_COLUMNS,
-            rows: report.functions.iter().map(function).collect(),
+            rows: report.functions.iter().map(|row| function(report, row)).collect(),
         },
         Section {
             title: "Calls, by their number",
             columns: CALLS_COLUMNS,
-            rows: report.calls.iter().map(calls).collect(),
+            rows: report.calls.iter().map(|row| calls(report, row)).collect(),
         },
         Section {
             title: "Stalls of the event loop, the longest first",
             columns: if report.loops.len() > 1 { STALL_COLUMNS } else { OF_ONE_LOOP },
-            rows: report.stalls.iter().map(stall).collect(),
+            rows: report.stalls.iter().map(|row| stall(report, row)).collect(),
         },
         Section {
             title: "Lines",
             columns: LINE_COLUMNS,
-            rows: report.lines.iter().map(line).collect(),
+            rows: report.lines.iter().map(|row| line(report, row)).collect(),
         },
         Section {
             title: "Threads",
@@ -154,14 +155,14 @@ const STALL_COLUMNS: &[Column] = &[
 /// Of one loop, its thread says nothing.
 const OF_ONE_LOOP: &[Column] = STALL_COLUMNS.split_at(STALL_COLUMNS.len() - 1).0;
 
-fn stall(row: &StallRow) -> Vec<Cell> {
+fn stall(report: &Report, row: &StallRow) -> Vec<Cell> {
     let time = |seconds: f64| (seconds * 1e9) as u64;
     vec![
         Cell::new(&format!("{:.3} s", row.start_s)),
         Cell::new(&about(time(row.duration_s))),
         Cell::new(row.mostly()),
         Cell::new(row.function.as_deref().unwrap_or_default()),
-        Cell::dim(&place_of(row.file.as_deref(), row.line)),
+        Cell::dim(&short_place(report, row.file.as_deref(), row.line)),
         Cell::dim(&row.whose.tid.map(|tid| tid.to_string()).unwrap_or_default()),
     ]
 }
@@ -189,6 +190,46 @@ fn categories(report: &Report) -> Vec<Vec<Cell>> {
     .collect()
 }
 
+const ENTRY_COLUMNS: &[Column] = &[
+    Column::Figure("share"),
+    Column::Figure("inferred"),
+    Column::Figure("samples"),
+    Column::Name("entry"),
+    Column::Path("where"),
+];
+
+/// One row for each function; without JavaScript there is nothing to tell.
+fn entries(report: &Report) -> Vec<Vec<Cell>> {
+    let is_javascript = |group: &EntryGroup| group.kind != EntryKind::NotJavaScript;
+    if !report.entries.iter().any(is_javascript) {
+        return Vec::new();
+    }
+    let mut rows: Vec<(EntryKind, &EntryRow)> = Vec::new();
+    for group in &report.entries {
+        rows.extend(group.functions.iter().map(|row| (group.kind, row)));
+    }
+    rows.sort_by(|a, b| {
+        let is_last = |kind: EntryKind| kind == EntryKind::NotJavaScript;
+        is_last(a.0).cmp(&is_last(b.0)).then(b.1.share.total_cmp(&a.1.share))
+    });
+    rows.into_iter().map(|(kind, row)| entry(report, kind, row)).collect()
+}
+
+fn entry(report: &Report, kind: EntryKind, row: &EntryRow) -> Vec<Cell> {
+    let name = match kind {
+        EntryKind::NotJavaScript => kind.one().to_owned(),
+        _ => format!("{} ▸ {}", kind.one(), row.words()),
+    };
+    let inferred = if row.inferred > 0.0 { percent(row.inferred) } else { String::new() };
+    vec![
+        Cell::new(&percent(row.share)),
+        Cell::dim(&inferred),
+        Cell::new(&thousands(row.samples)),
+        Cell::new(&name),
+        Cell::dim(&short_place(report, row.file.as_deref(), row.line)),
+    ]
+}
+
 const OWN_COLUMNS: &[Column] = &[
     Column::Figure("caused"),
     Column::Figure("self"),
@@ -197,10 +238,10 @@ const OWN_COLUMNS: &[Column] = &[
     Column::Path("where"),
 ];
 
-fn own_function(row: &FunctionRow) -> Vec<Cell> {
+fn own_function(report: &Report, row: &FunctionRow) -> Vec<Cell> {
     let mut cells = vec![Cell::new(&caused(&row.times))];
     cells.extend(shares(&row.times));
-    cells.extend([Cell::new(&row.name), Cell::dim(&place(row))]);
+    cells.extend([Cell::new(&row.name), Cell::dim(&place(report, row))]);
     cells
 }
 
@@ -209,12 +250,36 @@ const PACKAGE_COLUMNS: &[Column] = &[
     Column::Figure("self"),
     Column::Figure("total"),
     Column::Name("package"),
+    Column::Name("pulled in by"),
 ];
+/// Where it is known of none what pulled it in.
+const PACKAGES_ALONE: usize = PACKAGE_COLUMNS.len() - 1;
 
-fn package(row: &NamedRow) -> Vec<Cell> {
+fn package_columns(report: &Report) -> &'static [Column] {
+    let is_known = report.packages.iter().any(|row| !pulled_in_by(row).is_empty());
+    if is_known { PACKAGE_COLUMNS } else { &PACKAGE_COLUMNS[..PACKAGES_ALONE] }
+}
+
+/// The first packages that depend on it, and how many more there are. Of the user's own it does not matter.
+fn pulled_in_by(row: &PackageRow) -> String {
+    if row.own {
+        return "(your own)".into();
+    }
+    let first =
+        row.pulled_in_by.iter().take(MOST_DEPENDENTS).cloned().collect::<Vec<_>>().join(", ");
+    match row.pulled_in_by.len().saturating_sub(MOST_DEPENDENTS) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+const MOST_DEPENDENTS: usize = 2;
+
+fn package(row: &PackageRow) -> Vec<Cell> {
     let mut cells = vec![Cell::new(&caused(&row.times))];
     cells.extend(shares(&row.times));
-    cells.push(Cell::new(&row.name));
+    cells.push(Cell::new(&package_words(&row.name, row.version.as_deref())));
+    cells.push(Cell::dim(&pulled_in_by(row)));
     cells
 }
 
@@ -227,10 +292,10 @@ const FUNCTION_COLUMNS: &[Column] = &[
     Column::Path("where"),
 ];
 
-fn function(row: &FunctionRow) -> Vec<Cell> {
+fn function(report: &Report, row: &FunctionRow) -> Vec<Cell> {
     let mut cells = figures(&row.times);
     let category = Cell::category(row.category.label(), row.category);
-    cells.extend([Cell::new(&row.name), category, Cell::dim(&place(row))]);
+    cells.extend([Cell::new(row.short_name()), category, Cell::dim(&place(report, row))]);
     cells
 }
 
@@ -241,9 +306,9 @@ const CALLS_COLUMNS: &[Column] = &[
     Column::Path("where"),
 ];
 
-fn calls(row: &CallsRow) -> Vec<Cell> {
+fn calls(report: &Report, row: &CallsRow) -> Vec<Cell> {
     let each = row.mean_s.map(|seconds| duration((seconds * 1e9) as u64)).unwrap_or_default();
-    let place = place_of(row.file.as_deref(), row.line);
+    let place = short_place(report, row.file.as_deref(), row.line);
     vec![
         Cell::new(&thousands(row.calls)),
         Cell::new(&each),
@@ -252,8 +317,13 @@ fn calls(row: &CallsRow) -> Vec<Cell> {
     ]
 }
 
-fn place(row: &FunctionRow) -> String {
-    place_of(row.file.as_deref(), row.line)
+fn place(report: &Report, row: &FunctionRow) -> String {
+    short_place(report, row.file.as_deref(), row.line)
+}
+
+/// `lib/orders.js:12`, from the folder of the application on.
+fn short_place(report: &Report, file: Option<&str>, line: Option<u32>) -> String {
+    place_of(file.map(|file| report.folders.short(file)), line)
 }
 
 const LINE_COLUMNS: &[Column] = &[
@@ -263,9 +333,9 @@ const LINE_COLUMNS: &[Column] = &[
     Column::Path("line"),
 ];
 
-fn line(row: &LineRow) -> Vec<Cell> {
+fn line(report: &Report, row: &LineRow) -> Vec<Cell> {
     let mut cells = figures(&row.times);
-    cells.push(Cell::new(&format!("{}:{}", row.file, row.line)));
+    cells.push(Cell::new(&short_place(report, Some(&row.file), Some(row.line))));
     cells
 }
 

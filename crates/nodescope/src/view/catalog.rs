@@ -8,20 +8,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use profile::Profile;
-use symbols::Disk;
-use symbols::source_maps::{self, MapPlaces};
 use views::Compared;
 use web::{Library, Listed, Listing, Refusal};
 
 use super::folder::{self, Found, Opened, Stamp};
-use crate::cli::Reading;
+use crate::cli::{Reading, SourceFolders};
 use crate::failure::{Failure, warn};
+use crate::texts::ScriptTexts;
 use crate::{input, invoked};
 
 /// What is kept of recordings that were read.
 const MOST_KEPT_BYTES: usize = 256 << 20;
-/// The longest source that is shown.
-const MOST_SOURCE_BYTES: u64 = 4 << 20;
 /// More files than this are read when they are looked at, not all before.
 const MOST_READ_AT_ONCE: usize = 2;
 
@@ -31,6 +28,7 @@ const STDIN: &str = "-";
 pub(super) struct Catalog {
     places: Vec<Place>,
     reading: Reading,
+    texts: ScriptTexts,
     /// The recordings to show at once.
     open: Vec<String>,
     ids: Mutex<Ids>,
@@ -102,6 +100,11 @@ impl Converted {
         })
     }
 
+    fn source(&self, row: usize) -> Result<&SourceRow, Refusal> {
+        let unknown = || Refusal::Unknown("the recording has no such source".into());
+        self.sources.get(row).ok_or_else(unknown)
+    }
+
     fn size(&self) -> usize {
         let of_text = |row: &SourceRow| row.text.as_ref().map_or(0, String::len);
         self.bytes.len() + self.said.len() + self.sources.iter().map(of_text).sum::<usize>()
@@ -139,10 +142,15 @@ impl Kept {
 
 impl Catalog {
     /// Looks at what was named. A file that is no recording, and a folder without any, is refused here.
-    pub(super) fn open(files: &[PathBuf], reading: &Reading) -> Result<Self, Failure> {
+    pub(super) fn open(
+        files: &[PathBuf],
+        reading: &Reading,
+        folders: &SourceFolders,
+    ) -> Result<Self, Failure> {
         let mut catalog = Self {
             places: Vec::new(),
             reading: reading.clone(),
+            texts: ScriptTexts::new(folders, reading)?,
             open: Vec::new(),
             ids: Mutex::default(),
             opened: Mutex::default(),
@@ -307,24 +315,24 @@ impl Library for Catalog {
 
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal> {
         let converted = self.converted(id)?;
-        let source = converted.sources.get(row);
-        let source =
-            source.ok_or_else(|| Refusal::Unknown("the recording has no such source".into()))?;
-        if let Some(text) = &source.text {
-            return Ok(text.clone());
-        }
-        let places = MapPlaces {
-            files: &Disk,
-            root: self.reading.names.root.as_deref(),
-            roots: &BTreeMap::new(),
-        };
-        let generated = source.generated.as_deref().filter(|_| !self.reading.maps.no_source_maps);
-        source_maps::text_of(&source.path, generated, &places, MOST_SOURCE_BYTES).ok_or_else(|| {
-            Refusal::Unknown(format!(
-                "the text of {} is neither in the recording nor on this machine",
-                source.path
-            ))
-        })
+        let source = converted.source(row)?;
+        let text = source.text.clone();
+        text.or_else(|| self.texts.find(&source.path, source.generated.as_deref())).ok_or_else(
+            || {
+                Refusal::Unknown(format!(
+                    "the text of {} is neither in the recording nor on this machine",
+                    source.path
+                ))
+            },
+        )
+    }
+
+    fn place(&self, id: &str, row: usize) -> Result<String, Refusal> {
+        let converted = self.converted(id)?;
+        let path = &converted.source(row)?.path;
+        let place =
+            self.texts.place(path).and_then(|place| place.into_os_string().into_string().ok());
+        place.ok_or_else(|| Refusal::Unknown(format!("{path} is not on this machine")))
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use elf::{Elf, Segments};
@@ -114,6 +115,15 @@ impl Maps {
     }
 }
 
+/// What was read of binaries.
+pub type Read<T> = Mutex<BTreeMap<PathBuf, T>>;
+
+/// What a binary has, read the first time that a test asks.
+pub fn once<T: Clone>(known: &Read<T>, binary: &Path, read: impl FnOnce(&Path) -> T) -> T {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(binary.to_owned()).or_insert_with(|| read(binary)).clone()
+}
+
 /// Where some functions are in a binary.
 pub fn ranges_of(binary: &Path, names: &[&str]) -> Vec<Range<u64>> {
     let bytes = fs::read(binary).unwrap();
@@ -123,8 +133,13 @@ pub fn ranges_of(binary: &Path, names: &[&str]) -> Vec<Range<u64>> {
     found.map(|symbol| symbol.start..symbol.end).collect()
 }
 
-/// Where V8's builtins are in a binary, and its segments.
+/// Where V8's builtins are in a binary, and its segments. Many tests ask, and a binary has 100 MB: it is read once.
 pub fn builtins(binary: &Path) -> (Range<u64>, Segments) {
+    static READ: Read<(Range<u64>, Segments)> = Read::new(BTreeMap::new());
+    once(&READ, binary, read_builtins)
+}
+
+fn read_builtins(binary: &Path) -> (Range<u64>, Segments) {
     let bytes = fs::read(binary).unwrap();
     let elf = Elf::parse(&bytes[..]).unwrap();
     let symbols = elf.symbols();

@@ -6,13 +6,14 @@ pub mod samples;
 pub mod session;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use elf::{Elf, Parts};
+use maps::{Read, once};
 use v8::layout::{BYTECODE_SIZES_SYMBOL, CONSTANT_PREFIX, VERSION_SYMBOLS};
 use v8::{Fault, Layout, Memory, Piece, Version};
 
@@ -29,6 +30,7 @@ pub fn node(version: &str) -> Option<PathBuf> {
 }
 
 /// What a binary says of its V8: the numbers that a layout needs, and the sizes of bytecodes.
+#[derive(Clone)]
 pub struct Constants {
     pub numbers: Vec<(String, i64)>,
     pub sizes: Vec<u8>,
@@ -36,6 +38,11 @@ pub struct Constants {
 
 impl Constants {
     pub fn read(binary: &Path) -> Self {
+        static READ: Read<Constants> = Read::new(BTreeMap::new());
+        once(&READ, binary, Self::read_once)
+    }
+
+    fn read_once(binary: &Path) -> Self {
         let parts = Parts::new(fs::File::open(binary).unwrap()).unwrap();
         let elf = Elf::parse(&parts).unwrap();
         let is_wanted = |name: &[u8]| {

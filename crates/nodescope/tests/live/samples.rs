@@ -56,8 +56,7 @@ impl Sampler {
         };
         let mut sampler =
             Self { events: Vec::new(), rings: Vec::new(), files: Vec::new(), bytes: Vec::new() };
-        let cpus = std::thread::available_parallelism()?.get() as i32;
-        for cpu in 0..cpus {
+        for cpu in capture::cpus()? {
             let first = sampler.events.len();
             for tid in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
                 let Ok(tid) = tid.file_name().to_string_lossy().parse() else { continue };

@@ -45,6 +45,8 @@ fn number(variable: &str, usual: u64) -> u64 {
 /// So many samples say something, and so long they are waited for.
 const FEWEST_SAMPLES: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest from one look at the samples until those of the next look are named.
+const LATE: Duration = Duration::from_millis(20);
 
 impl Session {
     pub fn start(binary: &Path, flags: &[&str], program: &Path) -> Self {
@@ -69,14 +71,16 @@ impl Session {
     }
 
     /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and says
-    /// how long the naming took.
+    /// how long the naming took. Samples that were named late are left out: where others want the CPU, the target runs on
+    /// before it is read.
     pub fn run(&mut self, mut see: impl FnMut(&Seen<'_>)) -> Duration {
         let end = Instant::now() + Duration::from_secs(number("NODESCOPE_SECONDS", 1));
         let (mut time, mut seen) = (Duration::ZERO, 0);
         while Instant::now() < end || seen < FEWEST_SAMPLES && Instant::now() < end + PATIENCE {
-            std::thread::sleep(Duration::from_millis(number("NODESCOPE_BATCH_MS", 0)));
+            let (begin, batch) =
+                (Instant::now(), Duration::from_millis(number("NODESCOPE_BATCH_MS", 0)));
+            std::thread::sleep(batch);
             let samples = self.samples();
-            seen += samples.len();
             let start = Instant::now();
             self.reader.begin_batch();
             let named: Vec<_> = samples
@@ -85,6 +89,10 @@ impl Session {
                     name(&mut self.reader, &self.memory, sample, &|at| self.maps.kind_at(at))
                 })
                 .collect();
+            if begin.elapsed() > batch + LATE {
+                continue;
+            }
+            seen += samples.len();
             time += start.elapsed();
             for (frames, names) in &named {
                 see(&Seen { reader: &self.reader, frames, names });

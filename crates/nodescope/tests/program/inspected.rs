@@ -55,8 +55,9 @@ impl Target {
         let mut command = Command::new(node);
         command.arg(format!("--inspect-port={port}")).args(flags).arg(script).args(arguments);
         let log = fs::File::create(scratch.path("log")).unwrap();
+        let start = Instant::now();
         let running = Running::start(command.current_dir(&scratch.0).stderr(log));
-        std::thread::sleep(Duration::from_millis(1100));
+        std::thread::sleep(Duration::from_millis(1200).saturating_sub(start.elapsed()));
         Self { running, port }
     }
 

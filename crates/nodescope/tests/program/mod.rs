@@ -153,6 +153,23 @@ impl Scratch {
         Self(folder)
     }
 
+    /// One that every user may enter and write to, whatever the umask is and wherever scratch folders are.
+    pub fn for_all(name: &str) -> Self {
+        let scratch = Self::short(name);
+        let is_open = Command::new("chmod").arg("777").arg(&scratch.0).status();
+        assert!(is_open.unwrap().success());
+        scratch
+    }
+
+    /// A copy of a program that every user may run. Another process writes it: were it this one, a test that starts a
+    /// program at that moment would hold the copy open, and an open file cannot be run.
+    pub fn program_for_all(&self, program: &str, name: &str) -> String {
+        let copy = self.path(name);
+        let is_copied = Command::new("install").args(["-m", "755", program, &copy]).status();
+        assert!(is_copied.unwrap().success(), "install {program} {copy}");
+        copy
+    }
+
     pub fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }

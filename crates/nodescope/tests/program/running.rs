@@ -1,11 +1,11 @@
 //! Real programs to record: Node of every version, what it runs, and what `record` writes about it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -210,17 +210,24 @@ fn fetched(
     path: impl Fn(&str) -> String,
 ) -> Vec<(&'static str, PathBuf)> {
     let path = |release: &str| cache().join(path(release));
-    let runs = |release: &&&str| {
-        Command::new(path(release))
-            .arg("--version")
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
-    let (there, missing): (Vec<&&str>, Vec<&&str>) = releases.iter().partition(runs);
+    let (there, missing): (Vec<&&str>, Vec<&&str>) =
+        releases.iter().partition(|release| runs(path(release)));
     if !missing.is_empty() {
         skip(format_args!("Node {missing:?}: scripts/install-test-tools.sh fetches them"));
     }
     there.into_iter().map(|release| (*release, path(release))).collect()
+}
+
+/// Whether a Node runs here. Many tests ask: each is tried once.
+fn runs(node: PathBuf) -> bool {
+    static TRIED: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());
+    let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
+    let says_its_version = |node: &PathBuf| {
+        let output = Command::new(node).arg("--version").output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let runs = tried.get(&node).copied().unwrap_or_else(|| says_its_version(&node));
+    *tried.entry(node).or_insert(runs)
 }
 
 /// The row of a function in a report.
@@ -330,4 +337,36 @@ pub fn children_of(pid: u32) -> Vec<u32> {
         stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)) == Some(&pid.to_string())
     };
     pids.filter(is_its).collect()
+}
+
+/// A control group that may use a part of a CPU; it is removed when what runs in it has ended.
+pub struct Limited(PathBuf);
+
+impl Limited {
+    /// So many microseconds of each 100 ms. Needs root, and a machine that lets it.
+    pub fn new(quota_us: u32) -> Option<Self> {
+        let name = format!("nodescope-test-{}-{quota_us}", std::process::id());
+        let first = Path::new("/sys/fs/cgroup/cpu").join(&name);
+        let second = Path::new("/sys/fs/cgroup").join(&name);
+        if fs::create_dir(&first).is_ok() {
+            let limited = Self(first);
+            fs::write(limited.0.join("cpu.cfs_period_us"), "100000").ok()?;
+            fs::write(limited.0.join("cpu.cfs_quota_us"), quota_us.to_string()).ok()?;
+            return Some(limited);
+        }
+        fs::create_dir(&second).ok()?;
+        let limited = Self(second);
+        fs::write(limited.0.join("cpu.max"), format!("{quota_us} 100000")).ok()?;
+        Some(limited)
+    }
+
+    pub fn take(&self, pid: &str) {
+        fs::write(self.0.join("cgroup.procs"), pid).unwrap();
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
 }

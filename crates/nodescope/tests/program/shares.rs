@@ -36,13 +36,25 @@ const FEWEST_SAMPLES: f64 = 2000.0;
 /// Records a Node from its first instruction to its end, and compares the shares of its functions with its own clock.
 pub fn shares_are_right(release: &str, node: &Path, flags: &[&str]) {
     let what = format!("Node {release} {}", flags.join(" "));
-    let scratch = Scratch::new(&format!("versions-{release}{}", flags.concat()));
-    let (script, out, used) =
-        (scratch.file("hot.js", HOT.as_bytes()), scratch.path("a.folded"), scratch.path("used"));
-    record_command(node, flags, &[&script, &used], &out);
-    let used: Value = serde_json::from_str(&fs::read_to_string(used).unwrap()).unwrap();
+    let (scratch, out) = record_shares(release, node, flags);
+    let folded = scratch.path("a.folded");
+    succeeds(&["export", &out, "-o", &folded]);
+    check_shares(&what, &scratch, &Folded::read(&folded));
+}
+
+/// Records the program; the recording, and the folder that it and the program's own counts are in.
+pub fn record_shares(release: &str, node: &Path, flags: &[&str]) -> (Scratch, String) {
+    let scratch = Scratch::new(&format!("shares-{release}{}", flags.concat()));
+    let (script, out) = (scratch.file("hot.js", HOT.as_bytes()), scratch.path("a.nodescope"));
+    record_command(node, flags, &[&script, &scratch.path("used")], &out);
+    (scratch, out)
+}
+
+/// Compares the program's own counts with its stacks.
+pub fn check_shares(what: &str, scratch: &Scratch, folded: &Folded) {
+    let used = fs::read_to_string(scratch.path("used")).unwrap();
+    let used: Value = serde_json::from_str(&used).unwrap();
     let clock = FUNCTIONS.map(|name| used[name].as_f64().unwrap());
-    let folded = Folded::read(&out);
     let counts = FUNCTIONS.map(|name| folded.total(name));
     let n: f64 = counts.iter().sum();
     assert!(n >= FEWEST_SAMPLES, "{what}: {n} samples; {:#?}", folded.names());
@@ -115,23 +127,26 @@ pub fn root_reach(what: &str, node: &Path) -> (f64, f64) {
     let (unnamed, frames) = (&losses["unnamed"], losses["frames"].as_f64().unwrap());
     let nowhere = unnamed["nothing is mapped at the address"].as_f64().unwrap_or(0.0);
     assert!(nowhere <= frames * 0.0005, "{what}: {losses}");
-    let (mut main, mut others) = (Reach::default(), Reach::default());
-    let report = json(&["report", "--json", &out]);
-    let threads = report["threads"].as_array().unwrap().iter();
-    // A thread that got another name is there twice.
-    let threads: BTreeSet<(String, bool)> =
-        threads.map(|row| (row["tid"].to_string(), row["role"] == "main")).collect();
-    for (tid, is_main) in threads {
-        let folded = scratch.path("a.folded");
-        let _ = fs::remove_file(&folded);
-        succeeds(&["export", &out, "--thread", &tid, "-o", &folded]);
-        let reach = if is_main { &mut main } else { &mut others };
-        Folded::read(&folded).each(|stack, weight_ns| reach.add(stack, weight_ns));
-    }
+    let (main, others) = (stacks_of(&scratch, &out, true), stacks_of(&scratch, &out, false));
     println!("{what}: main thread {}; others {}", main.text(), others.text());
     let samples = main.all * RATE / 1e9;
     assert!(samples >= FEWEST_SAMPLES, "{what}: {samples} samples of the main thread");
     (main.share(), others.share())
+}
+
+/// The stacks of the main thread, or of all others.
+fn stacks_of(scratch: &Scratch, out: &str, is_main: bool) -> Reach {
+    let report = json(&["report", "--json", out]);
+    let threads = report["threads"].as_array().unwrap().iter();
+    let wanted = threads.filter(|row| (row["role"] == "main") == is_main);
+    // A thread that got another name is there twice.
+    let tids: BTreeSet<String> = wanted.map(|row| row["tid"].to_string()).collect();
+    let tids: Vec<String> = tids.into_iter().collect();
+    let folded = scratch.path(&format!("{is_main}.folded"));
+    succeeds(&["export", out, "--thread", &tids.join(","), "-o", &folded]);
+    let mut reach = Reach::default();
+    Folded::read(&folded).each(|stack, weight_ns| reach.add(stack, weight_ns));
+    reach
 }
 
 /// The stacks of a thread that reach its root, and what the others ran.

@@ -3,13 +3,15 @@
 
 use super::{Builder, LaneInfo};
 use crate::category::Category;
-use crate::ids::{FrameId, FunctionId, ModuleId, ProcessId, SourceId, StackId, StringId, ThreadId};
+use crate::ids::{
+    FrameId, FunctionId, ModuleId, PackageId, ProcessId, SourceId, StackId, StringId, ThreadId,
+};
 use crate::meta::{Losses, Unclosed};
 use crate::model::Profile;
 use crate::originals::{OriginalFunction, Originals};
 use crate::tables::{
-    Frame, Function, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, Process, Sample, Second,
-    Source, Thread,
+    Delay, Frame, Function, LineTick, LongTurn, Loop, Marker, Module, OffCpuTime, Package,
+    PackageUse, Pool, Process, Sample, Second, Source, Thread,
 };
 
 /// Where each row of the other profile went.
@@ -127,6 +129,7 @@ fn append_functions(
         let row = Module { name: moved.string(row.name), build_id: moved.string(row.build_id) };
         moved.modules.push(builder.module_row(row));
     }
+    append_packages(builder, other, moved);
     for id in other.functions.ids() {
         let row = other.functions.row(id);
         let row = Function {
@@ -134,6 +137,7 @@ fn append_functions(
             source: moved.source(row.source),
             module: moved.module(row.module),
             package: moved.string(row.package),
+            version: moved.string(row.version),
             ..row
         };
         let row = match originals.functions.get(&id) {
@@ -159,6 +163,22 @@ fn append_functions(
     }
 }
 
+fn append_packages(builder: &mut Builder, other: &Profile, moved: &Moved) {
+    let package = |row: &Package| {
+        builder.package(Package {
+            name: moved.string(row.name),
+            version: moved.string(row.version),
+            folder: moved.string(row.folder),
+            own: row.own,
+        })
+    };
+    let packages: Vec<PackageId> = other.packages.iter().map(package).collect();
+    for row in &other.package_uses {
+        let (by, package) = (packages[row.by.index()], packages[row.package.index()]);
+        builder.package_use(PackageUse { by, package });
+    }
+}
+
 /// `generated` is the function as it was recorded.
 fn original_function(
     builder: &mut Builder,
@@ -166,12 +186,14 @@ fn original_function(
     generated: Function,
 ) -> Function {
     let OriginalFunction { name, path, line, column, package, .. } = original;
+    let package = builder.optional_string(package.as_deref());
     Function {
         name: builder.string(name),
         source: builder.original_source(path, generated.source),
         line: *line,
         column: *column,
-        package: builder.optional_string(package.as_deref()),
+        package,
+        version: if package == generated.package { generated.version } else { StringId::NONE },
         ..generated
     }
 }
@@ -244,6 +266,16 @@ fn append_loops(builder: &mut Builder, other: &Profile, moved: &Moved, later_ns:
         let (start_ns, end_ns) = (later(row.start_ns), later(row.end_ns));
         let process = moved.processes[row.process.index()];
         builder.second(Second { process, start_ns, end_ns, ..row });
+    }
+    for row in other.delays.ids().map(|id| other.delays.row(id)) {
+        let (start_ns, end_ns) = (later(row.start_ns), later(row.end_ns));
+        let thread = moved.threads[row.thread.index()];
+        builder.delay(Delay { thread, start_ns, end_ns, ..row });
+    }
+    for row in other.pools.ids().map(|id| other.pools.row(id)) {
+        let (start_ns, end_ns) = (later(row.start_ns), later(row.end_ns));
+        let process = moved.processes[row.process.index()];
+        builder.pool(Pool { process, start_ns, end_ns, ..row });
     }
 }
 

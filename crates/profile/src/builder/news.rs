@@ -20,6 +20,8 @@ pub(super) struct Gone {
     loops: usize,
     long_turns: usize,
     seconds: usize,
+    delays: usize,
+    pools: usize,
     off_cpu: usize,
 }
 
@@ -74,6 +76,14 @@ impl Gone {
         behind(self.seconds, row)
     }
 
+    pub(super) fn delay(&self, row: RowId) -> RowId {
+        behind(self.delays, row)
+    }
+
+    pub(super) fn pool(&self, row: RowId) -> RowId {
+        behind(self.pools, row)
+    }
+
     pub(super) fn off_cpu_time(&self, row: RowId) -> RowId {
         behind(self.off_cpu, row)
     }
@@ -88,6 +98,8 @@ impl Gone {
         self.loops += rows.loops.len();
         self.long_turns += rows.long_turns.len();
         self.seconds += rows.seconds.len();
+        self.delays += rows.delays.len();
+        self.pools += rows.pools.len();
         self.off_cpu += rows.off_cpu.len();
     }
 }
@@ -168,6 +180,12 @@ impl Builder {
         let mut rows = Profile {
             sources: profile.sources.get(told.sources..).unwrap_or_default().to_vec(),
             modules: profile.modules.get(told.modules..).unwrap_or_default().to_vec(),
+            packages: profile.packages.get(told.packages..).unwrap_or_default().to_vec(),
+            package_uses: profile
+                .package_uses
+                .get(told.package_uses..)
+                .unwrap_or_default()
+                .to_vec(),
             functions: profile.functions.tail(told.functions),
             frames: profile.frames.tail(told.frames),
             stacks: profile.stacks.tail(told.stacks),
@@ -178,6 +196,8 @@ impl Builder {
             loops: std::mem::take(&mut profile.loops),
             long_turns: std::mem::take(&mut profile.long_turns),
             seconds: std::mem::take(&mut profile.seconds),
+            delays: std::mem::take(&mut profile.delays),
+            pools: std::mem::take(&mut profile.pools),
             off_cpu: std::mem::take(&mut profile.off_cpu),
             ..Profile::default()
         };

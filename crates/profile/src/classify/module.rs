@@ -62,7 +62,7 @@ fn file_name(path: &str) -> &str {
 }
 
 /// Whether a program or process of this name is Node: `node`, `nodejs`, `node22`, `node-v20.1.0`.
-pub(super) fn is_node_program(name: &str) -> bool {
+pub fn is_node_program(name: &str) -> bool {
     let name = name.strip_suffix(".exe").unwrap_or(name);
     let version = ["nodejs", "node", "iojs"].iter().find_map(|program| name.strip_prefix(program));
     version.is_some_and(|version| version.bytes().all(|byte| b"-.v0123456789".contains(&byte)))

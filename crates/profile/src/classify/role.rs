@@ -18,6 +18,14 @@ pub fn role_of_thread(name: &str, is_main_thread: Option<bool>) -> Option<Role> 
     (role != Role::MainLoop || is_main_thread != Some(false)).then_some(role)
 }
 
+/// Whether Node or V8 gives its threads that name; what an application appends to one is not the engine's.
+pub fn is_engine_thread(name: &str) -> bool {
+    let is_number = |rest: &str| rest.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+    THREADS.iter().any(|(start, _)| {
+        name.strip_prefix(start).is_some_and(|rest| start.ends_with(':') || is_number(rest))
+    })
+}
+
 /// The role that a function tells when it runs on a thread. Ask from the root towards the leaf, the first
 /// answer counts: a worker's loop turns below `Worker::Run` just as the main one does below `Start`.
 pub fn role_of_symbol(symbol: &str) -> Option<Role> {

@@ -19,7 +19,8 @@ pub(super) fn class_of_script(source: &str) -> Class<'_> {
     if source.starts_with(LODASH_TEMPLATE) {
         return Class { category: Category::Dependency, package: Some("lodash") };
     }
-    if let Some(category) = category_of_bundled(source) {
+    let made = category_of_bundled(source).or_else(|| category_of_made(source));
+    if let Some(category) = made {
         return Class::of(category);
     }
     Class::of(if source.is_empty() {
@@ -41,8 +42,40 @@ const LODASH_TEMPLATE: &str = "lodash.templateSources[";
 /// How V8 names WebAssembly modules.
 const WASM_URL: &str = "wasm://";
 
+/// Scripts that neither the user nor a package wrote, by their whole name: Node's own around `node -e`, and what a program
+/// compiles without a name for it.
+const MADE: &[(&str, Category)] = &[
+    ("[eval]-wrapper", Category::NodeCore),
+    ("[stdin]-wrapper", Category::NodeCore),
+    ("[worker eval]-wrapper", Category::NodeCore),
+    ("evalmachine.<anonymous>", Category::Unknown),
+];
+
+/// How others of these begin: modules that a program compiles through `vm`.
+const MADE_STARTS: &[&str] = &["vm:module("];
+
+/// The files in which bundlers put their own loaders.
+const LOADERS: &[&str] = &[
+    "webpack-runtime.js",
+    "webpack-api-runtime.js",
+    "edge-runtime-webpack.js",
+    "[turbopack]_runtime.js",
+];
+
+fn category_of_made(source: &str) -> Option<Category> {
+    if let Some((_, category)) = MADE.iter().find(|(name, _)| *name == source) {
+        return Some(*category);
+    }
+    let file = source.rsplit(['/', '\\']).next().unwrap_or(source);
+    let is_made = MADE_STARTS.iter().any(|start| source.starts_with(start));
+    // Bundlers mark modules that they make up by a byte that no path has.
+    let is_made = is_made || LOADERS.contains(&file) || source.contains('\0');
+    is_made.then_some(Category::Unknown)
+}
+
 /// What a bundle holds that is no file of the project: `webpack://shop/../../src/x.ts` and `../../src/x.ts` lead out of
-/// it, so some package was built there; `webpack://shop/?6cc1` is a module without a file.
+/// it, so some package was built there; `webpack://shop/?6cc1` is a module without a file, and
+/// `webpack://shop/webpack/bootstrap` is the bundler's own.
 fn category_of_bundled(source: &str) -> Option<Category> {
     if source.starts_with("../") {
         return Some(Category::Dependency);
@@ -54,9 +87,13 @@ fn category_of_bundled(source: &str) -> Option<Category> {
     match path {
         path if path.starts_with("../") => Some(Category::Dependency),
         path if path.starts_with('?') => Some(Category::Unknown),
+        path if BUNDLERS.iter().any(|start| path.starts_with(start)) => Some(Category::Unknown),
         _ => None,
     }
 }
+
+/// How bundlers name their own parts; a folder of the project has `./` in front.
+const BUNDLERS: &[&str] = &["webpack/", "(webpack)", "[turbopack]/"];
 
 /// Before Node 8 V8 wrote its own library in JavaScript: `native array.js`.
 fn is_v8_library(source: &str) -> bool {
@@ -189,7 +226,28 @@ mod tests {
             ("webpack://next/../../../src/client/link.tsx", Dependency, None),
             ("webpack://next/../node_modules/lodash/lodash.js", Dependency, Some("lodash")),
             ("webpack://next/?6cc1", Unknown, None),
-            ("webpack://next/webpack/bootstrap", App, None),
+            ("webpack://next/webpack/bootstrap", Unknown, None),
+            ("webpack://shop/webpack/runtime/jsonp chunk loading", Unknown, None),
+            ("webpack://shop/./webpack/bootstrap.js", App, None),
+            ("turbopack:///[turbopack]/shared/runtime-utils.ts", Unknown, None),
+            ("/srv/.next/server/webpack-runtime.js", Unknown, None),
+            ("/srv/.next/server/chunks/[turbopack]_runtime.js", Unknown, None),
+            ("/srv/.next/server/app/page.js", App, None),
+            ("/srv/dist/\0commonjsHelpers.js", Unknown, None),
+            ("vm:module(3)", Unknown, None),
+            ("[stdin]-wrapper", NodeCore, None),
+            ("[eval].ts", App, None),
+            ("/srv/app/node_modules/tsx/dist/cjs/index.cjs", Dependency, Some("tsx")),
+            ("/srv/app/node_modules/ts-node/dist/index.js", Dependency, Some("ts-node")),
+            ("/srv/app/node_modules/jest-runtime/build/index.js", Dependency, Some("jest-runtime")),
+            (
+                "/srv/app/node_modules/@vitest/runner/dist/index.js",
+                Dependency,
+                Some("@vitest/runner"),
+            ),
+            ("/usr/lib/node_modules/npm/bin/npx-cli.js", Dependency, Some("npm")),
+            ("/srv/app/.yarn/releases/yarn-4.1.0.cjs", Dependency, Some("yarn")),
+            ("/opt/yarn-v1.22.22/bin/yarn.js", Dependency, Some("yarn")),
             ("/srv/app/v12.test.ts (generated)", App, None),
             ("src/server.ts", App, None),
             ("relative/path.js", App, None),
@@ -200,10 +258,10 @@ mod tests {
             ("https://esm.sh/lodash@4/index.js", App, None),
             ("data:text/javascript,export default 1", App, None),
             ("[eval]", App, None),
-            ("[eval]-wrapper", App, None),
+            ("[eval]-wrapper", NodeCore, None),
             ("[worker eval]", App, None),
             ("[stdin]", App, None),
-            ("evalmachine.<anonymous>", App, None),
+            ("evalmachine.<anonymous>", Unknown, None),
             ("REPL1", App, None),
             ("repl", App, None),
             ("node:events", NodeCore, None),

@@ -10,8 +10,8 @@ use crate::meta::Meta;
 use crate::model::Profile;
 use crate::strings::Strings;
 use crate::tables::{
-    Frames, Functions, Lane, LineTicks, Markers, Module, Process, Samples, Source, Stacks, Thread,
-    Unit,
+    Frames, Functions, Lane, LineTicks, Markers, Module, Package, PackageUse, Process, Samples,
+    Source, Stacks, Thread, Unit,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -20,6 +20,10 @@ struct Header {
     strings: Vec<String>,
     sources: Vec<Source>,
     modules: Vec<Module>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    packages: Vec<Package>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    package_uses: Vec<PackageUse>,
     processes: Vec<Process>,
     threads: Vec<Thread>,
     lanes: Vec<LaneHeader>,
@@ -48,12 +52,16 @@ pub(super) fn encode(profile: &Profile) -> serde_json::Result<Vec<u8>> {
     profile.loops.write("loops", &mut writer);
     profile.long_turns.write("long_turns", &mut writer);
     profile.seconds.write("seconds", &mut writer);
+    profile.delays.write("delays", &mut writer);
+    profile.pools.write("pools", &mut writer);
     off_cpu::write(&profile.off_cpu, &mut writer);
     let header = serde_json::to_vec(&Header {
         meta: profile.meta.clone(),
         strings: profile.strings.iter().map(str::to_owned).collect(),
         sources: profile.sources.clone(),
         modules: profile.modules.clone(),
+        packages: profile.packages.clone(),
+        package_uses: profile.package_uses.clone(),
         processes: profile.processes.clone(),
         threads: profile.threads.clone(),
         lanes: profile.lanes.iter().map(LaneHeader::of).collect(),
@@ -89,12 +97,16 @@ pub(super) fn decode(payload: &[u8]) -> Result<Profile, ChunkError> {
         loops: read_newer("loops", &reader)?,
         long_turns: read_newer("long_turns", &reader)?,
         seconds: read_newer("seconds", &reader)?,
+        delays: read_newer("delays", &reader)?,
+        pools: read_newer("pools", &reader)?,
         markers,
         off_cpu,
         meta: header.meta,
         strings,
         sources: header.sources,
         modules: header.modules,
+        packages: header.packages,
+        package_uses: header.package_uses,
         processes: header.processes,
         threads: header.threads,
     })

@@ -164,6 +164,8 @@ impl Joined {
         }
         known.sources.extend(rows.sources);
         known.modules.extend(rows.modules);
+        known.packages.extend(rows.packages);
+        known.package_uses.extend(rows.package_uses);
         known.functions.append(rows.functions);
         known.frames.append(rows.frames);
         known.stacks.append(rows.stacks);
@@ -178,6 +180,8 @@ impl Joined {
         known.loops.append(rows.loops);
         known.long_turns.append(rows.long_turns);
         known.seconds.append(rows.seconds);
+        known.delays.append(rows.delays);
+        known.pools.append(rows.pools);
         known.off_cpu.append(rows.off_cpu);
         replace(known, again);
     }
@@ -226,6 +230,8 @@ fn sum(one: &Counts, other: &Counts) -> Counts {
         strings: one.strings + other.strings,
         sources: one.sources + other.sources,
         modules: one.modules + other.modules,
+        packages: one.packages + other.packages,
+        package_uses: one.package_uses + other.package_uses,
         functions: one.functions + other.functions,
         frames: one.frames + other.frames,
         stacks: one.stacks + other.stacks,

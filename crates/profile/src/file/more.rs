@@ -14,7 +14,7 @@ use super::{ChunkError, u32_at};
 use crate::builder::{Again, News};
 use crate::ids::{LaneId, ProcessId, ThreadId};
 use crate::model::Profile;
-use crate::tables::{Module, Process, Samples, Source, Thread};
+use crate::tables::{Module, Package, PackageUse, Process, Samples, Source, Thread};
 
 /// A header that is longer is no part of a recording: a second has some hundred new names.
 const LONGEST_HEADER: usize = 8 << 20;
@@ -45,6 +45,10 @@ struct Header {
     sources: Vec<Source>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     modules: Vec<Module>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    packages: Vec<Package>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    package_uses: Vec<PackageUse>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     processes: Vec<Process>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -77,9 +81,11 @@ impl AgainHeader {
 
 impl Header {
     fn is_empty(&self) -> bool {
-        let Self { meta, strings, sources, modules, processes, threads, lanes, tables, again } =
-            self;
-        let has_rows = !(strings.is_empty() && sources.is_empty() && modules.is_empty());
+        let Self { meta, strings, sources, modules, processes, threads, lanes, tables, .. } = self;
+        let Self { packages, package_uses, again, .. } = self;
+        let has_packages = !(packages.is_empty() && package_uses.is_empty());
+        let has_code = !(strings.is_empty() && sources.is_empty() && modules.is_empty());
+        let has_rows = has_code || has_packages;
         let has_threads = !(processes.is_empty() && threads.is_empty() && lanes.is_empty());
         meta.is_null() && !has_rows && !has_threads && tables.is_empty() && again.is_empty()
     }
@@ -87,6 +93,7 @@ impl Header {
     /// What its rows take in memory, without meta and without the columns behind it.
     fn memory_bytes(&self) -> usize {
         let rows = self.sources.len() + self.modules.len() + self.lanes.len();
+        let rows = rows + self.packages.len() + self.package_uses.len();
         let rows = rows + self.processes.len() + self.threads.len();
         let rows = rows + self.again.processes.len() + self.again.threads.len();
         let strings: usize = self.strings.iter().map(|text| text.len() + size_of::<usize>()).sum();
@@ -108,6 +115,8 @@ pub(super) fn encode(news: &News, meta: Value, lanes: usize) -> io::Result<Optio
         strings: rows.strings.iter().map(str::to_owned).collect(),
         sources: rows.sources.clone(),
         modules: rows.modules.clone(),
+        packages: rows.packages.clone(),
+        package_uses: rows.package_uses.clone(),
         processes: rows.processes.clone(),
         threads: rows.threads.clone(),
         lanes: rows.lanes.iter().skip(lanes).map(LaneHeader::of).collect(),
@@ -177,6 +186,8 @@ fn pack_rows(rows: &Profile, out: &mut Packer) {
     rows.loops.pack("loops", out);
     rows.long_turns.pack("long_turns", out);
     rows.seconds.pack("seconds", out);
+    rows.delays.pack("delays", out);
+    rows.pools.pack("pools", out);
     rows.off_cpu.pack("off_cpu", out);
 }
 
@@ -210,13 +221,12 @@ pub(super) fn decode(payload: &[u8], most_bytes: &mut u64) -> Result<Piece, Chun
     let samples = unpack_samples(&tables, most_bytes)?;
     let mut rows = unpack_rows(&tables, most_bytes)?;
     let mut again = unpack_again(&changed, most_bytes)?;
-    let Header {
-        meta, strings, sources, modules, processes, threads, lanes, again: retold, ..
-    } = header;
+    let Header { meta, strings, sources, modules, packages, package_uses, .. } = header;
+    let Header { processes, threads, lanes, again: retold, .. } = header;
     for text in &strings {
         rows.strings.push(text);
     }
-    rows = Profile { sources, modules, processes, threads, ..rows };
+    rows = Profile { sources, modules, packages, package_uses, processes, threads, ..rows };
     rows.lanes = lanes.iter().map(|lane| lane.lane(Samples::default())).collect();
     again.processes = retold.processes.keys().map(|row| ProcessId(*row)).collect();
     again.threads = retold.threads.keys().map(|row| ThreadId(*row)).collect();
@@ -235,6 +245,8 @@ fn unpack_rows(packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Profile, Chu
         loops: InPieces::unpack("loops", packed, most_bytes)?,
         long_turns: InPieces::unpack("long_turns", packed, most_bytes)?,
         seconds: InPieces::unpack("seconds", packed, most_bytes)?,
+        delays: InPieces::unpack("delays", packed, most_bytes)?,
+        pools: InPieces::unpack("pools", packed, most_bytes)?,
         off_cpu: InPieces::unpack("off_cpu", packed, most_bytes)?,
         ..Profile::default()
     })

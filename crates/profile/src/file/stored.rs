@@ -4,10 +4,10 @@ use super::ChunkError;
 use super::columns::{Reader, Writer};
 use super::packed::{Packed, PackedTable, Packer};
 use crate::category::CallKind;
-use crate::ids::StackId;
+use crate::ids::{StackId, StringId};
 use crate::tables::{
-    Frame, Frames, Function, Functions, LineTick, LineTicks, LongTurn, LongTurns, Loop, Loops,
-    Marker, Markers, Sample, Samples, Second, Seconds, Stack, Stacks,
+    Delay, Delays, Frame, Frames, Function, Functions, LineTick, LineTicks, LongTurn, LongTurns,
+    Loop, Loops, Marker, Markers, Pool, Pools, Sample, Samples, Second, Seconds, Stack, Stacks,
 };
 
 /// A table as whole profiles have it.
@@ -108,7 +108,11 @@ macro_rules! stored {
     };
 }
 
-stored!(Functions of Function { deltas: [name, line], values: [source, column, module, package] });
+stored!(Functions of Function {
+    deltas: [name, line],
+    values: [source, column, module, package],
+    unless: [version: StringId::NONE]
+});
 stored!(Frames of Frame { deltas: [function, symbol], values: [line, column, category, tier, inlined, address] });
 stored!(Stacks of Stack {
     deltas: [parent, frame],
@@ -131,5 +135,23 @@ stored!(Seconds of Second {
         throttled_ns,
         cpu_pressure_ns,
         memory_pressure_ns
+    ]
+});
+stored!(Delays of Delay { deltas: [start_ns, end_ns, delay_us], values: [thread, moments] });
+stored!(Pools of Pool {
+    deltas: [start_ns, end_ns],
+    values: [
+        process,
+        threads,
+        looks,
+        busy,
+        full,
+        most_queued,
+        queued_fs,
+        queued_dns,
+        queued_crypto,
+        queued_zlib,
+        queued_addon,
+        queued_other
     ]
 });

@@ -166,7 +166,8 @@ fn function(from: &Profile, id: FunctionId, builder: &mut Builder) -> FunctionId
     });
     let source = from.source_path(row.source).map_or(SourceId::NONE, |path| builder.source(path));
     let (name, package) = (string(from, row.name, builder), string(from, row.package, builder));
-    builder.function(Function { name, source, module, package, ..row })
+    let version = string(from, row.version, builder);
+    builder.function(Function { name, source, module, package, version, ..row })
 }
 
 fn frame(from: &Profile, id: FrameId, builder: &mut Builder) -> FrameId {

@@ -1,10 +1,10 @@
 //! Small profiles made by hand that fill every table a builder can fill.
 
 use profile::{
-    Builder, Category, Cost, Frame, FrameId, Function, Inlined, LaneInfo, LineTick, LongTurn, Loop,
-    Losses, Marker, MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Process, Profile, Role,
-    Sample, Second, SourceId, StackId, StringId, Thread, ThreadId, Tier, TurnKind, UNKNOWN,
-    Unclosed, Unit,
+    Builder, Category, Cost, Delay, Frame, FrameId, Function, Inlined, LaneInfo, LineTick,
+    LongTurn, Loop, Losses, Marker, MarkerKind, Meta, ModuleId, NO_ADDRESS, OffCpuTime, Pool,
+    Process, Profile, Role, Sample, Second, SourceId, StackId, StringId, Thread, ThreadId, Tier,
+    TurnKind, UNKNOWN, Unclosed, Unit,
 };
 
 /// Three lanes, two processes, three threads, markers, line ticks, losses.
@@ -106,6 +106,23 @@ fn add_loops(builder: &mut Builder, thread: ThreadId) {
         cpu_pressure_ns: 6,
         memory_pressure_ns: UNKNOWN,
     });
+    builder.delay(Delay { thread, start_ns: 0, end_ns: 30, delay_us: 12, moments: 3 });
+    builder.pool(Pool {
+        process,
+        start_ns: 0,
+        end_ns: 30,
+        threads: 4,
+        looks: 10,
+        busy: 31,
+        full: 6,
+        most_queued: 9,
+        queued_fs: 1,
+        queued_dns: 2,
+        queued_crypto: 3,
+        queued_zlib: 4,
+        queued_addon: 5,
+        queued_other: 6,
+    });
 }
 
 /// What the same recording could add a second later: the same threads and stacks, one new function.
@@ -165,6 +182,7 @@ pub fn function(
         column: if source.is_some() { 14 } else { 0 },
         module: module.map_or(ModuleId::NONE, |name| builder.module(name, Some("c0ffee"))),
         package: StringId::NONE,
+        version: StringId::NONE,
     }
 }
 

@@ -27,6 +27,7 @@ use crate::world::World;
 use scripts::Scripts;
 use tries::Tries;
 
+pub use awaits::Suspended;
 pub use host::{Host, ProcessMemory, Whereabouts};
 
 /// The registers of the only machine whose V8 is read so far.

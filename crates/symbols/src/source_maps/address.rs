@@ -54,12 +54,12 @@ pub(super) fn under_source_root(root: &str, source: &str) -> String {
 }
 
 /// The folder of a file, without a separator at its end; empty for the root.
-pub(super) fn folder_of(path: &str) -> &str {
+pub(crate) fn folder_of(path: &str) -> &str {
     path.rfind(['/', '\\']).map_or("", |end| &path[..end])
 }
 
 /// A path seen from a folder.
-pub(super) fn join(folder: &str, path: &str) -> String {
+pub(crate) fn join(folder: &str, path: &str) -> String {
     if is_absolute(path) { normal(path) } else { normal(&format!("{folder}/{path}")) }
 }
 

@@ -164,14 +164,14 @@ struct MapBytes {
 
 struct TooLarge;
 
-pub(super) struct Opened {
+pub(crate) struct Opened {
     file: Box<dyn OpenFile>,
-    pub(super) length: u64,
+    pub(crate) length: u64,
 }
 
 impl Opened {
     /// All bytes from one on.
-    pub(super) fn read_from(&mut self, start: u64) -> Option<Vec<u8>> {
+    pub(crate) fn read_from(&mut self, start: u64) -> Option<Vec<u8>> {
         let length = self.length.checked_sub(start)?;
         self.file.seek(SeekFrom::Start(start)).ok()?;
         let mut bytes = Vec::new();
@@ -181,7 +181,7 @@ impl Opened {
 }
 
 /// Opens a file that has a length: those of the kernel have none, and may block for ever.
-pub(super) fn open(files: &dyn Files, root: Option<&Path>, path: &str) -> Option<Opened> {
+pub(crate) fn open(files: &dyn Files, root: Option<&Path>, path: &str) -> Option<Opened> {
     let mut file = files.open(root, Path::new(path)).ok()?;
     let length = file.seek(SeekFrom::End(0)).ok().filter(|length| *length > 0)?;
     Some(Opened { file, length })

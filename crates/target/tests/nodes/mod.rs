@@ -1,10 +1,11 @@
 //! Real Nodes for a test: started with a program, watched by what they print, ended with the test.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::skip::skip;
@@ -45,9 +46,15 @@ pub fn nodes() -> Vec<(&'static str, PathBuf)> {
     found
 }
 
-/// A port that was free a moment ago.
+/// A port that no process has; none of those that connections get by themselves, or one would be in the way. A UDP
+/// socket reserves it until this process ends: targets open theirs only when a test asks for it.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static RESERVED: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
+    let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let reserve = |port: &u16| UdpSocket::bind(("127.0.0.1", *port));
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut ports = (20_000..32_000).filter(is_free);
+    ports.find(|port| reserve(port).map(|socket| reserved.push(socket)).is_ok()).unwrap()
 }
 
 /// A process that ends with the test, and the file that it prints into.

@@ -32,6 +32,12 @@ impl Heap<'_> {
         small_integer(self.word(context.address + CONTEXT_LENGTH)?).ok_or(Reason::WrongType)
     }
 
+    /// Whether a promise is still to be settled.
+    pub(super) fn check_pending(&mut self, promise: Object, flags: u64) -> Result<(), ChainEnd> {
+        let flags = small_integer(self.word(promise.address + flags)?).ok_or(Reason::WrongType)?;
+        if flags & STATUS == 0 { Ok(()) } else { Err(ChainEnd::Settled) }
+    }
+
     fn is_of(&mut self, reference: u64, kind: u16) -> bool {
         self.object_of(reference, kind).is_ok()
     }
@@ -71,12 +77,8 @@ impl Chain<'_> {
         let at = self.layout.at.clone();
         let kind = self.layout.reaction;
         let mut heap = self.heap();
-        let flags = heap.word(promise.address + at.promise_flags)?;
+        heap.check_pending(promise, at.promise_flags)?;
         let reactions = heap.word(promise.address + at.promise_reactions)?;
-        let status = small_integer(flags).ok_or(Reason::WrongType)? & STATUS;
-        if status != 0 {
-            return Err(ChainEnd::Settled);
-        }
         if small_integer(reactions).is_some() {
             return Err(ChainEnd::Root);
         }
@@ -176,7 +178,11 @@ impl Chain<'_> {
     }
 
     /// A function that is suspended.
-    fn suspended(&mut self, generator: Object, callers: usize) -> Result<Suspended, ChainEnd> {
+    pub(super) fn suspended(
+        &mut self,
+        generator: Object,
+        callers: usize,
+    ) -> Result<Suspended, ChainEnd> {
         let at = self.layout.at.clone();
         let mut heap = self.heap();
         let continuation = heap.word(generator.address + at.generator_continuation)?;
@@ -187,7 +193,7 @@ impl Chain<'_> {
         let function = heap.word(generator.address + at.generator_function)?;
         self.rely_on(generator.address + at.generator_continuation, continuation, callers);
         self.rely_on(generator.address + at.generator_position, position, callers);
-        Ok(Suspended { function, position })
+        Ok(Suspended { generator: generator.address, function, position })
     }
 
     /// Its name, and where it waits.

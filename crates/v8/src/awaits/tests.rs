@@ -25,6 +25,9 @@ const ASYNC_FUNCTION: u16 = 2112;
 const ASYNC_GENERATOR: u16 = 2113;
 const GENERATOR: u16 = 2111;
 const REQUEST: u16 = 145;
+const BYTECODE: u16 = 402;
+const BYTES: u16 = 403;
+const SCRIPT: u16 = 404;
 
 fn constant(name: &str) -> Option<i64> {
     Some(match name {
@@ -50,6 +53,11 @@ fn constant(name: &str) -> Option<i64> {
         "type_JSAsyncFunctionObject__JS_ASYNC_FUNCTION_OBJECT_TYPE" => ASYNC_FUNCTION.into(),
         "type_JSAsyncGeneratorObject__JS_ASYNC_GENERATOR_OBJECT_TYPE" => ASYNC_GENERATOR.into(),
         "type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE" => REQUEST.into(),
+        "type_BytecodeArray__BYTECODE_ARRAY_TYPE" => BYTECODE.into(),
+        "type_ByteArray__BYTE_ARRAY_TYPE" => BYTES.into(),
+        "type_Script__SCRIPT_TYPE" => SCRIPT.into(),
+        "class_FixedArray__data__uintptr_t" | "class_Script__name__Object" => 16,
+        "class_Script__line_ends__Object" => 56,
         name if name.starts_with("type_") => 400,
         _ => 8,
     })
@@ -114,14 +122,36 @@ impl Made {
         self.object(ODDBALL, &[0; 5])
     }
 
-    fn function(&self, name: &str, builtin: i32, context: u64) -> u64 {
+    /// A string of eight letters at most.
+    fn string(&self, text: &str) -> u64 {
         let mut word = [0; 8];
-        word[..name.len()].copy_from_slice(name.as_bytes());
-        let name =
-            self.object(STRING, &[(name.len() as u64) << 32, u64::from_le_bytes(word), 0, 0]);
-        let script = self.undefined();
-        let shared = self.object(SHARED, &[number(0), number(builtin), name, 0, script, 0, 0]);
+        word[..text.len()].copy_from_slice(text.as_bytes());
+        self.object(STRING, &[(text.len() as u64) << 32, u64::from_le_bytes(word), 0, 0])
+    }
+
+    /// A function that has neither bytecode nor a script where it is a builtin.
+    fn function(&self, name: &str, builtin: i32, context: u64) -> u64 {
+        let name = self.string(name);
+        let (code, script) = match builtin < 0 {
+            true => (self.bytecode(), self.script()),
+            false => (number(0), self.undefined()),
+        };
+        let shared = self.object(SHARED, &[code, number(builtin), name, 0, script, 0, 0]);
         self.object(FUNCTION, &[0, 0, 0, shared, context, 0, 0])
+    }
+
+    /// Bytecode that belongs to its script's first character.
+    fn bytecode(&self) -> u64 {
+        let positions =
+            self.object(BYTES, &[number(2), u64::from_le_bytes([4, 4, 0, 0, 0, 0, 0, 0])]);
+        self.object(BYTECODE, &[number(80), 0, positions, 0, 0])
+    }
+
+    fn script(&self) -> u64 {
+        let (source, name) = (self.string("await x"), self.string("app.js"));
+        let no_lines = self.undefined();
+        let start = number(0);
+        self.object(SCRIPT, &[source, name, start, start, 0, 0, no_lines, number(5), start, 0])
     }
 
     fn promise(&self) -> u64 {
@@ -134,6 +164,12 @@ impl Made {
         let promise = self.promise();
         let fields = [0, 0, function, 0, 0, number(60), 0, number(1), 0, promise, 0, 0];
         (self.object(ASYNC_FUNCTION, &fields), promise)
+    }
+
+    fn promise_of(&self, generator: u64) -> u64 {
+        let mut bytes = [0; 8];
+        self.read(generator - 1 + 80, &mut bytes).unwrap();
+        u64::from_le_bytes(bytes)
     }
 
     /// A context of so many slots from the third on.
@@ -338,4 +374,67 @@ fn a_frame_without_its_generator_must_still_be_there() {
     assert_eq!(chain(), (names(&["inner"]), ChainEnd::Root));
     made.stack.borrow_mut()[40] ^= 8;
     assert_eq!(chain(), (vec![], ChainEnd::Changed), "another function runs there now");
+}
+
+impl Made {
+    /// What is suspended in all memory: chains of names, and how many of each; `most` bytes are read.
+    fn waiting(&self, most: u64) -> (Vec<(Vec<String>, ChainEnd, u32)>, Suspensions) {
+        let version = Version { major: 14, minor: 6, build: 0, patch: 0 };
+        let mut reader = Reader::new(Layout::new(version, &constant).unwrap());
+        let all = BASE..BASE + self.bytes.borrow().len() as u64;
+        let found = reader.suspended(self, &[all], &mut |bytes| bytes < most);
+        let name = |awaiter: &Awaiter| reader.function(awaiter.function).unwrap().name.to_string();
+        let chain = |chain: &WaitingChain| {
+            (chain.awaiters.iter().map(name).collect(), chain.end, chain.count)
+        };
+        let mut chains: Vec<(Vec<String>, ChainEnd, u32)> =
+            found.chains.iter().map(chain).collect();
+        chains.sort_by(|a, b| a.0.cmp(&b.0));
+        (chains, found)
+    }
+}
+
+#[test]
+fn suspended_functions_are_found_wherever_they_stand() {
+    let made = Made::new();
+    let [(leaf, of_leaf), (_, of_other), (all, _), (ended, _), (_, of_done)] =
+        ["leaf", "other", "all", "ended", "done"].map(|name| made.suspended(name));
+    made.awaits(of_leaf, all);
+    made.awaits(of_other, all);
+    made.set(ended, 64, number(-2));
+    // Its promise is settled: it is garbage.
+    made.set(of_done, 32, number(1));
+    let (chains, found) = made.waiting(u64::MAX);
+    let both = |name: &str| (names(&[name, "all"]), ChainEnd::Root, 1);
+    assert_eq!(chains, [both("leaf"), both("other")]);
+    // The one that awaits both counts once.
+    assert_eq!((found.functions, found.waiting, found.is_cut), (3, 2, false));
+    assert_eq!(found.places.iter().map(|(_, count)| count).sum::<u32>(), 3);
+    assert_eq!(made.waiting(0).1, Suspensions { is_cut: true, ..Suspensions::default() });
+    // Two that await each other.
+    made.awaits(made.promise_of(all), leaf);
+    let (chains, found) = made.waiting(u64::MAX);
+    assert_eq!((chains[0].0.len(), chains[0].1), (3, ChainEnd::Cycle), "{chains:?}");
+    assert_eq!((found.functions, found.waiting), (3, 1));
+}
+
+#[test]
+fn what_v8_has_freed_is_not_waiting() {
+    const FREE_SPACE: u16 = 273;
+    for (unit, is_object_behind) in [(1, true), (8, true), (1, false)] {
+        let made = Made::new();
+        let map = made.add(&[BASE | 1, u64::from(FREE_SPACE) << 32, 0, 0]);
+        let free = made.add(&[map, 0]);
+        made.suspended("dead");
+        let end = BASE + made.bytes.borrow().len() as u64;
+        made.set(free, 8, number(((end - (free - 1)) / unit) as i32));
+        made.suspended(if is_object_behind { "alive" } else { "x" });
+        if !is_object_behind {
+            // A size that leads to no object is not believed.
+            made.set(free, 8, number((end + 8 - (free - 1)) as i32));
+        }
+        let (chains, _) = made.waiting(u64::MAX);
+        let found: Vec<&str> = chains.iter().map(|chain| chain.0[0].as_str()).collect();
+        assert_eq!(found, if is_object_behind { vec!["alive"] } else { vec!["dead", "x"] });
+    }
 }

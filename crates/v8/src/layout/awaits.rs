@@ -24,6 +24,8 @@ pub(crate) struct AwaitLayout {
     pub(crate) async_generator: u16,
     pub(crate) generator: u16,
     pub(crate) request: u16,
+    /// What fills memory that no object uses: what stood there before is still there.
+    pub(crate) free_space: u16,
     pub(crate) at: AwaitOffsets,
 }
 
@@ -75,6 +77,7 @@ pub(super) fn awaits(numbers: &Numbers<'_>) -> Option<AwaitLayout> {
         async_generator: kind("type_JSAsyncGeneratorObject__JS_ASYNC_GENERATOR_OBJECT_TYPE")?,
         generator: async_function.checked_sub(u16::try_from(row(Field::GeneratorType)?).ok()?)?,
         request: kind("type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE")?,
+        free_space: u16::try_from(row(Field::FreeSpaceType)?).ok()?,
         at: AwaitOffsets {
             generator_function: row(Field::GeneratorFunction)?,
             generator_position: row(Field::GeneratorPosition)?,

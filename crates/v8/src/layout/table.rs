@@ -91,6 +91,7 @@ pub(super) enum Field {
     ReactionFulfill,
     ReactionTarget,
     CapabilityPromise,
+    FreeSpaceType,
 }
 
 /// A row: the field, the file and the name to look for in it, and the value in each version.
@@ -296,6 +297,13 @@ pub(super) const ROWS: &[Row] = &[
         each([32, 32, 40, 40, 40, 40]),
     ),
     row(Field::CapabilityPromise, REACTION, "PromiseCapability.promise", all(8)),
+    // The first three have a constant; the others were found in running processes: what fills the gaps of their heaps.
+    row(
+        Field::FreeSpaceType,
+        "src/objects/free-space.h",
+        "FREE_SPACE_TYPE",
+        each([247, 251, 260, 268, 271, 273]),
+    ),
 ];
 
 /// The column of a version.

@@ -91,7 +91,8 @@ impl<'a> Side<'a> {
 pub(super) struct Spread {
     value: Vec<f64>,
     total: f64,
-    samples: f64,
+    /// Of samples, the sum of their weight squared.
+    sample_squares: f64,
     /// Of each function the sum over blocks of its weight squared, and times the block's weight.
     squares: Vec<f64>,
     products: Vec<f64>,
@@ -107,7 +108,7 @@ impl Spread {
         let mut spread = Self {
             value: room(),
             total: 0.0,
-            samples: 0.0,
+            sample_squares: 0.0,
             squares: room(),
             products: room(),
             block_squares: 0.0,
@@ -144,7 +145,7 @@ impl Spread {
                 own[row_of[function.index()].index()] += its;
             }
             weight += its;
-            self.samples += lane.samples_in_row(row) as f64;
+            self.sample_squares += its * its / lane.samples_in_row(row).max(1) as f64;
         }
         for (row, own) in own.into_iter().enumerate().filter(|(_, own)| *own != 0.0) {
             self.value[row] += own;
@@ -161,10 +162,15 @@ impl Spread {
         if self.total > 0.0 { self.value[row] / self.total } else { 0.0 }
     }
 
+    /// How many samples of one weight would tell as much: a few heavy ones prove little.
+    fn samples(&self) -> f64 {
+        if self.sample_squares > 0.0 { self.total * self.total / self.sample_squares } else { 0.0 }
+    }
+
     /// The variance of a share by the blocks' distances from it. It is no smaller than that of a coin that falls by the
     /// share of both selections: three samples that are all elsewhere prove little.
     fn variance(&self, row: usize, of_both: f64) -> f64 {
-        if self.blocks < 2.0 || self.total == 0.0 || self.samples == 0.0 {
+        if self.blocks < 2.0 || self.total == 0.0 {
             return f64::INFINITY;
         }
         let part = self.share(row);
@@ -172,7 +178,7 @@ impl Spread {
             self.squares[row] - 2.0 * part * self.products[row] + part * part * self.block_squares;
         let by_blocks =
             self.blocks / (self.blocks - 1.0) * sum.max(0.0) / (self.total * self.total);
-        by_blocks.max(of_both * (1.0 - of_both) / self.samples)
+        by_blocks.max(of_both * (1.0 - of_both) / self.samples())
     }
 }
 

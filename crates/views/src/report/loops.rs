@@ -4,7 +4,7 @@ use profile::{FunctionId, Profile, ThreadId};
 use serde::Serialize;
 
 use super::file_of;
-use crate::{EventLoop, HostTimes, Stall, Stop, SyncRun};
+use crate::{EntryKind, EventLoop, HostTimes, LoopDelay, PoolUse, PoolWork, Stall, Stop, SyncRun};
 
 /// An event loop, watched or not.
 #[derive(Debug, Serialize)]
@@ -18,6 +18,14 @@ pub struct LoopRow {
     pub watched_s: f64,
     /// The part of that in which it was free to take work: it waited in its own poll.
     pub free: Option<f64>,
+    /// The other part: it was in a turn.
+    pub utilisation: Option<f64>,
+    /// Half of all requests that arrive at any moment wait no longer; null where it is only known that this is below 50 ms.
+    pub delay_median_s: Option<f64>,
+    /// 99 of 100 wait no longer; null as above.
+    pub delay_p99_s: Option<f64>,
+    /// The longest turn of 50 ms or more.
+    pub delay_worst_s: Option<f64>,
     /// Why it was not watched.
     pub problem: Option<String>,
 }
@@ -76,6 +84,8 @@ pub struct StallRow {
     pub line: Option<u32>,
     /// The function at the root of most of its stacks, where that is another one.
     pub entry: Option<PlaceRow>,
+    /// What called that: the kind of its entry.
+    pub asked_by: Option<EntryKind>,
     /// How much of it the function caused, from 0 to 1.
     pub share: Option<f64>,
     /// The samples in it.
@@ -134,6 +144,34 @@ pub struct HostRow {
     pub memory_pressure_s: Option<f64>,
 }
 
+/// How libuv's thread pool of a process was used.
+#[derive(Debug, Serialize)]
+pub struct PoolRow {
+    /// Its process id.
+    pub pid: Option<u32>,
+    /// The threads of the pool; 0 where nothing has used it.
+    pub threads: u32,
+    /// Those that had a request, on average.
+    pub busy_threads: f64,
+    /// The part of the time in which a request waited because no thread was free for it.
+    pub full: f64,
+    /// Requests that waited, on average.
+    pub queued: f64,
+    /// The most that waited at once; no more than 256 are counted.
+    pub most_queued: u32,
+    /// What waited, most first.
+    pub work: Vec<PoolWorkRow>,
+}
+
+/// One kind of requests to a thread pool.
+#[derive(Debug, Serialize)]
+pub struct PoolWorkRow {
+    /// fs, dns, crypto, zlib, addon or other.
+    pub kind: &'static str,
+    /// How many waited, on average.
+    pub queued: f64,
+}
+
 impl StallRow {
     /// What most of it was, in words; empty where that is not known.
     pub fn mostly(&self) -> &str {
@@ -169,8 +207,13 @@ pub(super) fn place(profile: &Profile, function: FunctionId) -> Option<PlaceRow>
     })
 }
 
-pub(super) fn loop_row(profile: &Profile, row: &EventLoop) -> LoopRow {
+pub(super) fn loop_row(profile: &Profile, row: &EventLoop, delay: Option<&LoopDelay>) -> LoopRow {
+    let figure = |value: fn(&LoopDelay) -> Option<u64>| delay.and_then(value).map(seconds);
     LoopRow {
+        utilisation: delay.and_then(|delay| delay.utilisation),
+        delay_median_s: figure(|delay| delay.median_ns),
+        delay_p99_s: figure(|delay| delay.p99_ns),
+        delay_worst_s: figure(|delay| delay.worst_ns),
         whose: whose(profile, row.thread),
         watched: row.is_watched,
         watched_s: seconds(row.watched_ns),
@@ -202,6 +245,7 @@ pub(super) fn stall_row(profile: &Profile, stall: &Stall) -> StallRow {
         line: its.as_ref().and_then(|place| place.line),
         function: its.map(|place| place.function),
         entry: place_of(stall.culprit.map(|culprit| culprit.entry)),
+        asked_by: stall.culprit.map(|culprit| culprit.asked_by),
         share: stall.culprit.map(|culprit| culprit.share),
         samples: stall.culprit.map_or(0, |culprit| culprit.of_samples),
     }
@@ -225,6 +269,20 @@ pub(super) fn stop_row(profile: &Profile, stop: &Stop) -> StopRow {
         start_s: seconds(stop.start_ns),
         duration_s: seconds(stop.end_ns.saturating_sub(stop.start_ns)),
         pid: whose(profile, stop.thread).pid,
+    }
+}
+
+pub(super) fn pool_row(profile: &Profile, pool: &PoolUse) -> PoolRow {
+    let work =
+        |(work, queued): &(PoolWork, f64)| PoolWorkRow { kind: work.word(), queued: *queued };
+    PoolRow {
+        pid: profile.process(pool.process).pid,
+        threads: pool.threads,
+        busy_threads: pool.busy,
+        full: pool.full,
+        queued: pool.queued,
+        most_queued: pool.most_queued,
+        work: pool.work.iter().map(work).collect(),
     }
 }
 

@@ -3,13 +3,19 @@
 use profile::{Category, FunctionId};
 use serde::Serialize;
 
-use super::{CallsRow, FindingRow, HostRow, InlinedRow, LoopRow, RunRow, StallRow, StopRow, Whose};
+use super::{
+    CallsRow, FindingRow, HostRow, InlinedRow, LoopRow, PoolRow, RunRow, StallRow, StopRow, Whose,
+};
+use crate::entries::{Entries, EntryGroup};
 use crate::identity::ProcessRow;
+use crate::shorten::Folders;
 use crate::stalls::Turns;
 
 /// Everything that a report says. Shares are from 0 to 1.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
+    /// The version of docs/report.schema.json.
+    pub schema_version: u32,
     /// Which format the recording has.
     pub format: String,
     /// Selected samples.
@@ -30,8 +36,10 @@ pub struct Report {
     pub event: String,
     /// All events.
     pub events: Vec<EventRow>,
-    /// The time from one sample to the next.
+    /// The time from one sample of a busy thread to the next; the longest, where the rate changed.
     pub interval_s: Option<f64>,
+    /// The shortest.
+    pub shortest_interval_s: Option<f64>,
     /// The start, by the recorder's own clock.
     pub start_clock_s: Option<f64>,
     /// The machine.
@@ -50,6 +58,8 @@ pub struct Report {
     pub gc: GcRow,
     /// What the kernel counted for each process.
     pub host_times: Vec<HostRow>,
+    /// How the thread pools were used.
+    pub pools: Vec<PoolRow>,
     /// What is missing.
     pub losses: LossesRow,
     /// What recording cost the recorded processes, where that was measured.
@@ -59,7 +69,7 @@ pub struct Report {
     /// The application's functions by what they caused: their own time and that of all they called.
     pub own_functions: Vec<FunctionRow>,
     /// npm packages by what they caused.
-    pub packages: Vec<NamedRow>,
+    pub packages: Vec<PackageRow>,
     /// Kinds of code.
     pub categories: Vec<NamedRow>,
     /// Scripts and binaries.
@@ -70,6 +80,8 @@ pub struct Report {
     pub threads: Vec<ThreadRow>,
     /// Whether the turns of any event loop were watched: without that, no stall means nothing.
     pub loops_watched: bool,
+    /// What asked for the work: the kinds, and of each its functions.
+    pub entries: Vec<EntryGroup>,
     /// Event loops, watched or not.
     pub loops: Vec<LoopRow>,
     /// All long turns, the longest first.
@@ -95,12 +107,21 @@ pub struct Report {
     /// The functions that the sentences name, and how.
     #[serde(skip)]
     pub mentions: Vec<Mention>,
+    /// The entry of each stack.
+    #[serde(skip)]
+    pub entries_of_stacks: Entries,
     /// The loops and their long turns.
     #[serde(skip)]
     pub turns: Turns,
+    /// The folders whose paths texts tell from there on.
+    #[serde(skip)]
+    pub folders: Folders,
     /// Whether nodescope recorded it.
     #[serde(skip)]
     pub is_ours: bool,
+    /// Whether it was sampled at a high rate already.
+    #[serde(skip)]
+    pub is_fast: bool,
     /// Whether this is a part of the recording.
     #[serde(skip)]
     pub is_part: bool,
@@ -216,7 +237,25 @@ pub struct FunctionRow {
     pub times: Times,
 }
 
-/// A package, category or file and its shares.
+/// An npm package in one version and its shares.
+#[derive(Debug, Serialize)]
+pub struct PackageRow {
+    /// The name.
+    pub name: String,
+    /// The version, where it is known.
+    pub version: Option<String>,
+    /// Whether the user wrote it.
+    pub own: bool,
+    /// The packages that depend on it, each with its version, as far as they are in the recording.
+    pub pulled_in_by: Vec<String>,
+    /// The kind of code.
+    pub category: Category,
+    /// Its shares.
+    #[serde(flatten)]
+    pub times: Times,
+}
+
+/// A category or file and its shares.
 #[derive(Debug, Serialize)]
 pub struct NamedRow {
     /// The name.

@@ -178,17 +178,16 @@ fn too_few(report: &Report) -> Option<String> {
         0 => "No sample".to_owned(),
         count => format!("Only {}", plural(count, "sample")),
     };
-    let how = if report.is_ours {
-        ["longer (-d 2m)", "at a higher rate (-F 999)"]
-    } else {
-        ["longer", "at a higher rate"]
+    let [longer, faster] = match report.is_ours {
+        true => ["longer (-d 2m)", ", at a higher rate (-F 999)"],
+        false => ["longer", ", at a higher rate"],
     };
-    let [longer, faster] = how;
+    let faster = if report.is_fast { "" } else { faster };
     report.too_few_samples.then(|| match report.is_part {
         true => format!("{samples} selected: too few to name shares."),
         false => {
             format!(
-                "{samples}: too few to name shares; record {longer}, {faster}, or while it is busy."
+                "{samples}: too few to name shares; record {longer}{faster}, or while it is busy."
             )
         }
     })

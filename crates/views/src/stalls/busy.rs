@@ -1,13 +1,14 @@
 //! For how long a loop was busy without a pause, where its turns were not watched: every interval has a sample. That is
 //! no stall, because many turns may follow one another.
 
-use profile::{Category, Profile, Role, ThreadId};
+use profile::{Category, Profile, Role, ThreadId, Unit};
 use rustc_hash::FxHashMap;
 
 use super::culprit::Culprits;
 use super::{SHORTEST_STALL_NS, Stall, Turns};
 use crate::selection::Selection;
 use crate::weights::selected_rows;
+use crate::work::Doings;
 
 /// The busy stretches of 50 ms or more of loops that were not watched, the longest first.
 pub fn busy_stretches(profile: &Profile, turns: &Turns) -> Vec<Stall> {
@@ -27,11 +28,15 @@ pub fn busy_stretches(profile: &Profile, turns: &Turns) -> Vec<Stall> {
         busy_only: profile.stacks().category.contains(&Category::Idle),
         ..Selection::default()
     };
-    let mut stretches = Stretches { interval_ns, open: FxHashMap::default(), found: Vec::new() };
+    let mut stretches = Stretches::default();
     for row in selected_rows(profile, &selection) {
-        stretches.add(lane.samples.thread[row], lane.samples.time_ns[row]);
+        let weight = Some(lane.samples.weight[row]).filter(|_| lane.unit == Unit::Ns);
+        // A sample at a higher rate stands for less.
+        let length_ns = weight.map_or(interval_ns, |weight| weight.min(interval_ns));
+        stretches.add(lane.samples.thread[row], lane.samples.time_ns[row], length_ns);
     }
-    let culprits = Culprits::new(profile);
+    let doings = Doings::new(profile);
+    let culprits = Culprits::new(profile, &doings, true);
     let stall = |(thread, start, end)| culprits.stall(thread, start, end, None);
     let mut found: Vec<Stall> = stretches.done().into_iter().map(stall).collect();
     found.sort_by_key(|stall| (std::cmp::Reverse(stall.duration_ns()), stall.start_ns));
@@ -39,17 +44,18 @@ pub fn busy_stretches(profile: &Profile, turns: &Turns) -> Vec<Stall> {
 }
 
 /// Stretches by thread, as samples come in the order of time.
+#[derive(Default)]
 struct Stretches {
-    interval_ns: u64,
     open: FxHashMap<ThreadId, (u64, u64)>,
     found: Vec<(ThreadId, u64, u64)>,
 }
 
 impl Stretches {
-    fn add(&mut self, thread: ThreadId, time_ns: u64) {
-        let end_ns = time_ns.saturating_add(self.interval_ns);
+    /// A sample that stands for so long.
+    fn add(&mut self, thread: ThreadId, time_ns: u64, length_ns: u64) {
+        let end_ns = time_ns.saturating_add(length_ns);
         match self.open.get_mut(&thread) {
-            Some((_, end)) if time_ns < end.saturating_add(self.interval_ns) => *end = end_ns,
+            Some((_, end)) if time_ns < end.saturating_add(length_ns) => *end = end_ns,
             _ => {
                 if let Some(last) = self.open.insert(thread, (time_ns, end_ns)) {
                     self.keep(thread, last);

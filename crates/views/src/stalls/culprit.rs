@@ -1,21 +1,35 @@
 //! Which function caused a stretch of time on a thread. Engine, libraries and kernel work for the function of the
-//! application that called them; where a stack has none, for the function of the package.
+//! application that called them; where a stack has none, for the function of the package. The culprit is the last
+//! function of the path that nearly all of the time went through: what it calls took turns.
+
+use std::cell::OnceCell;
 
 use profile::{Category, FunctionId, Lane, Profile, StackId, ThreadId, WAITS_LANE};
 use rustc_hash::FxHashMap;
 
 use super::wait::wait_of;
 use super::{Spent, Stall, StallKind};
+use crate::entries::{Entries, EntryKind, entries};
+use crate::work::{Doings, Work};
 use crate::{Selection, share};
+
+/// A path goes on to the next function while that has this part of the time.
+const GOES_ON: f64 = 0.6;
+/// A kind of work is what a stall did from this part of its time on.
+const MOSTLY: f64 = 0.5;
 
 /// The function that caused most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Culprit {
     /// The function.
     pub function: FunctionId,
-    /// The function of the application at the root of its stacks, where that is another one.
+    /// The function of the application at the root of its stacks, across await, where that is another one.
     pub entry: FunctionId,
-    /// Its part of the weight, from 0 to 1.
+    /// What called that.
+    pub asked_by: EntryKind,
+    /// The stack of it that has most of its weight.
+    pub stack: StackId,
+    /// Its part of the weight, with what it called, from 0 to 1.
     pub share: f64,
     /// Its samples.
     pub samples: u64,
@@ -26,39 +40,34 @@ pub struct Culprit {
 /// What the samples of a stretch of time show.
 pub(super) struct Shown {
     pub(super) culprit: Option<Culprit>,
+    /// What most of it did.
+    work: Work,
     /// The part of garbage collection.
     gc_share: f64,
-    /// The stack with most of the culprit's weight.
+    /// The stack with most weight.
     heaviest: StackId,
 }
 
 /// Finds culprits; made once for a profile.
-pub(super) struct Culprits<'a> {
+pub(crate) struct Culprits<'a> {
     profile: &'a Profile,
-    owners: Vec<Owner>,
+    doings: &'a Doings,
+    is_logical: bool,
+    /// Only time that has a function is asked for its entry.
+    entries: OnceCell<Entries>,
     clock: Option<&'a Lane>,
     waits: Option<&'a Lane>,
     /// For each thread row, the first row of the same thread.
     first_rows: Vec<ThreadId>,
 }
 
-/// What the time of a stack belongs to.
-#[derive(Clone, Copy)]
-struct Owner {
-    /// The application, a package, or neither.
-    category: Option<Category>,
-    function: FunctionId,
-    entry: FunctionId,
-}
-
-const NO_OWNER: Owner =
-    Owner { category: None, function: FunctionId::NONE, entry: FunctionId::NONE };
-
 impl<'a> Culprits<'a> {
-    pub(super) fn new(profile: &'a Profile) -> Self {
+    pub(crate) fn new(profile: &'a Profile, doings: &'a Doings, is_logical: bool) -> Self {
         Self {
             profile,
-            owners: owners(profile),
+            doings,
+            is_logical,
+            entries: OnceCell::new(),
             clock: Selection::default().lane_in(profile).map(|id| profile.lane(id)),
             waits: profile.lane_named(WAITS_LANE).map(|id| profile.lane(id)),
             first_rows: first_rows(profile),
@@ -75,18 +84,34 @@ impl<'a> Culprits<'a> {
     ) -> Stall {
         let ran = self.of_samples(thread, start_ns, end_ns);
         let kind = match spent.map_or(StallKind::Unknown, Spent::kind) {
-            StallKind::Ran | StallKind::Unknown if ran.gc_share > 0.5 => StallKind::Collected,
+            StallKind::Ran | StallKind::Unknown if ran.gc_share > MOSTLY => StallKind::Collected,
             kind => kind,
         };
-        let (culprit, wait) = match kind {
-            StallKind::Blocked => {
-                let slept = self.of_waits(thread, start_ns, end_ns);
-                let wait = wait_of(self.profile, slept.heaviest);
-                (slept.culprit, wait)
-            }
-            kind => (ran.culprit.filter(|_| kind.accuses()), None),
+        let accused = |shown: Shown| (kind, shown.culprit, None, shown.work);
+        let (kind, culprit, wait, work) = match kind {
+            StallKind::Blocked => self.blocked(thread, start_ns, end_ns, ran.culprit),
+            StallKind::Collected => (kind, ran.culprit, None, Work::Gc),
+            kind if kind.accuses() => accused(ran),
+            kind => (kind, None, None, Work::Own),
         };
-        Stall { thread, start_ns, end_ns, kind, spent, culprit, wait }
+        Stall { thread, start_ns, end_ns, kind, spent, culprit, wait, work }
+    }
+
+    /// What it slept in. A loop that waits for the helper threads of the garbage collector is in a collection, and what
+    /// ran before tells who allocated.
+    fn blocked(
+        &self,
+        thread: ThreadId,
+        start_ns: u64,
+        end_ns: u64,
+        ran: Option<Culprit>,
+    ) -> (StallKind, Option<Culprit>, Option<super::Wait>, Work) {
+        let slept = self.of_waits(thread, start_ns, end_ns);
+        if self.doings.of(slept.heaviest).work == Work::Gc {
+            return (StallKind::Collected, slept.culprit.or(ran), None, Work::Gc);
+        }
+        let wait = wait_of(self.profile, slept.heaviest);
+        (StallKind::Blocked, slept.culprit, wait, slept.work)
     }
 
     /// What ran.
@@ -100,37 +125,104 @@ impl<'a> Culprits<'a> {
     }
 
     fn shown(&self, lane: Option<&Lane>, thread: ThreadId, start_ns: u64, end_ns: u64) -> Shown {
-        let mut sums = Sums::default();
+        let mut by_stack: FxHashMap<StackId, Sum> = FxHashMap::default();
         if let Some(lane) = lane {
             let samples = &lane.samples;
             let first = samples.time_ns.partition_point(|time| *time < start_ns);
             let behind = samples.time_ns.partition_point(|time| *time < end_ns).max(first);
             let thread = self.first_rows[thread.index()];
-            let rows = (first..behind)
-                .filter(|row| self.first_rows[samples.thread[*row].index()] == thread);
-            rows.for_each(|row| self.add(&mut sums, lane, row));
+            for row in first..behind {
+                if self.first_rows[samples.thread[row].index()] == thread {
+                    let sum = by_stack.entry(self.stack(samples.stack[row])).or_default();
+                    sum.add(Sum { weight: samples.weight[row], samples: lane.samples_in_row(row) });
+                }
+            }
         }
-        sums.shown()
+        by_stack.retain(|stack, _| self.category(*stack) != Some(Category::Idle));
+        self.of_stacks(&by_stack)
     }
 
-    fn add(&self, sums: &mut Sums, lane: &Lane, row: usize) {
-        let (stack, weight) = (lane.samples.stack[row], lane.samples.weight[row]);
-        let one = Sum { weight, samples: lane.samples_in_row(row) };
-        let category = stack.some().map(|stack| self.profile.stacks().category[stack.index()]);
-        if category == Some(Category::Idle) {
-            return;
+    fn stack(&self, stack: StackId) -> StackId {
+        if self.is_logical { self.profile.logical(stack) } else { stack }
+    }
+
+    fn category(&self, stack: StackId) -> Option<Category> {
+        stack.some().map(|stack| self.profile.stacks().category[stack.index()])
+    }
+
+    fn of_stacks(&self, by_stack: &FxHashMap<StackId, Sum>) -> Shown {
+        let mut all = Sum::default();
+        let mut by_work: FxHashMap<Work, Sum> = FxHashMap::default();
+        for (stack, sum) in by_stack {
+            all.add(*sum);
+            by_work.entry(self.doings.of(*stack).work).or_default().add(*sum);
         }
-        sums.all.add(one);
-        if category == Some(Category::Gc) {
-            sums.gc.add(one);
-        }
-        sums.by_stack.entry(stack).or_default().add(one);
-        let owner = stack.some().map_or(NO_OWNER, |stack| self.owners[stack.index()]);
-        if let Some(function) = owner.function.some() {
-            sums.by_function.entry(function).or_default().add(one);
-            sums.by_entry.entry((function, owner.entry)).or_default().add(one);
+        let part = |work: Work| share(by_work.get(&work).map_or(0, |sum| sum.weight), all.weight);
+        let work = most(&by_work).map_or(Work::Own, |(work, _)| work);
+        Shown {
+            culprit: self.culprit(by_stack, all),
+            work: if part(work) > MOSTLY && work != Work::Gc { work } else { Work::Own },
+            gc_share: part(Work::Gc),
+            heaviest: most(by_stack).map_or(StackId::NONE, |(stack, _)| stack),
         }
     }
+
+    /// Follows the path that nearly all of the time went through.
+    fn culprit(&self, by_stack: &FxHashMap<StackId, Sum>, all: Sum) -> Option<Culprit> {
+        let mut paths: Vec<(Vec<FunctionId>, StackId, Sum)> = by_stack
+            .iter()
+            .map(|(stack, sum)| (path_of(self.profile, self.doings, *stack), *stack, *sum))
+            .filter(|(path, ..)| !path.is_empty())
+            .collect();
+        let mut found: Option<(FunctionId, FunctionId, Sum)> = None;
+        for depth in 0.. {
+            let mut by_function: FxHashMap<FunctionId, Sum> = FxHashMap::default();
+            for (path, _, sum) in &paths {
+                if let Some(function) = path.get(depth) {
+                    by_function.entry(*function).or_default().add(*sum);
+                }
+            }
+            let Some((function, sum)) = most(&by_function) else { break };
+            let goes_on = share(sum.weight, all.weight) >= GOES_ON;
+            // Where nothing has nearly all, the function that has most is better than none.
+            if found.is_some() && !goes_on {
+                break;
+            }
+            let entry = found.map_or(function, |(entry, ..)| entry);
+            found = Some((entry, function, sum));
+            paths.retain(|(path, ..)| path.get(depth) == Some(&function));
+            if !goes_on {
+                break;
+            }
+        }
+        let (entry, function, sum) = found?;
+        let heaviest =
+            paths.iter().max_by_key(|(_, stack, sum)| (sum.weight, std::cmp::Reverse(*stack)));
+        let stack = heaviest.map_or(StackId::NONE, |(_, stack, _)| *stack);
+        Some(Culprit {
+            function,
+            entry: if entry == function { FunctionId::NONE } else { entry },
+            asked_by: self.entries.get_or_init(|| entries(self.profile)).of(stack).kind,
+            stack,
+            share: share(sum.weight, all.weight),
+            samples: sum.samples,
+            of_samples: all.samples,
+        })
+    }
+}
+
+/// The functions of the application on a stack, its root first, each once; where there are none, those of packages.
+pub(crate) fn path_of(profile: &Profile, doings: &Doings, stack: StackId) -> Vec<FunctionId> {
+    let wanted = if doings.of(stack).is_app { Category::App } else { Category::Dependency };
+    let stack = doings.of(stack).owner.some();
+    let rows = stack.into_iter().flat_map(|stack| profile.ancestry(stack));
+    let rows = rows.map(|id| profile.stacks().row(id)).filter(|row| row.category == wanted);
+    let mut path: Vec<FunctionId> =
+        rows.map(|row| profile.frames().function[row.frame.index()]).collect();
+    path.reverse();
+    let mut seen = rustc_hash::FxHashSet::default();
+    path.retain(|function| seen.insert(*function));
+    path
 }
 
 /// Weight and number of samples.
@@ -147,58 +239,11 @@ impl Sum {
     }
 }
 
-#[derive(Default)]
-struct Sums {
-    all: Sum,
-    gc: Sum,
-    by_stack: FxHashMap<StackId, Sum>,
-    by_function: FxHashMap<FunctionId, Sum>,
-    by_entry: FxHashMap<(FunctionId, FunctionId), Sum>,
-}
-
-impl Sums {
-    fn shown(&self) -> Shown {
-        let culprit = most(&self.by_function).map(|(function, sum)| {
-            let its_entries = self.by_entry.iter().filter(|((its, _), _)| *its == function);
-            let entries: FxHashMap<FunctionId, Sum> =
-                its_entries.map(|((_, entry), sum)| (*entry, *sum)).collect();
-            let entry = most(&entries).map_or(FunctionId::NONE, |(entry, _)| entry);
-            Culprit {
-                function,
-                entry: if entry == function { FunctionId::NONE } else { entry },
-                share: share(sum.weight, self.all.weight),
-                samples: sum.samples,
-                of_samples: self.all.samples,
-            }
-        });
-        let heaviest = most(&self.by_stack).map_or(StackId::NONE, |(stack, _)| stack);
-        Shown { culprit, gc_share: share(self.gc.weight, self.all.weight), heaviest }
-    }
-}
-
 /// The key with most weight; of equal ones that which was seen first in the recording.
 fn most<K: Copy + Ord>(sums: &FxHashMap<K, Sum>) -> Option<(K, Sum)> {
     sums.iter()
         .max_by_key(|(key, sum)| (sum.weight, std::cmp::Reverse(**key)))
         .map(|(key, sum)| (*key, *sum))
-}
-
-/// For each stack, the nearest function of the application, or else of a package. Parents come first.
-fn owners(profile: &Profile) -> Vec<Owner> {
-    let stacks = profile.stacks();
-    let mut owners: Vec<Owner> = Vec::with_capacity(stacks.len());
-    for id in stacks.ids() {
-        let row = stacks.row(id);
-        let caller = row.parent.some().map_or(NO_OWNER, |parent| owners[parent.index()]);
-        let function = profile.frames().function[row.frame.index()];
-        let new = Owner { category: Some(row.category), function, entry: function };
-        owners.push(match (row.category, caller.category) {
-            (category, Some(its)) if category == its => Owner { function, ..caller },
-            (Category::App, _) | (Category::Dependency, None) => new,
-            _ => caller,
-        });
-    }
-    owners
 }
 
 fn first_rows(profile: &Profile) -> Vec<ThreadId> {

@@ -127,7 +127,7 @@ pub(super) fn add_forgotten_loops(profile: &Profile, clip: &Clip, loops: &mut Ve
 }
 
 /// A thread that changed its name has two rows.
-fn is_same(profile: &Profile, one: ThreadId, two: ThreadId) -> bool {
+pub(crate) fn is_same(profile: &Profile, one: ThreadId, two: ThreadId) -> bool {
     let (a, b) = (profile.thread(one), profile.thread(two));
     one == two || (a.process == b.process && a.tid.is_some() && a.tid == b.tid)
 }

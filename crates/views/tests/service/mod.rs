@@ -134,12 +134,19 @@ impl Service {
 }
 
 pub fn stack(builder: &mut Builder, codes: &[Code]) -> StackId {
+    stack_of(builder, codes, "")
+}
+
+/// The same; functions of packages are of this one.
+pub fn stack_of(builder: &mut Builder, codes: &[Code], package: &str) -> StackId {
     codes.iter().fold(StackId::NONE, |parent, &(name, script, line, category)| {
         let name = builder.string(name);
         let source = if script.is_empty() { SourceId::NONE } else { builder.source(script) };
-        let (module, package) = (ModuleId::NONE, StringId::NONE);
-        let function =
-            builder.function(Function { name, source, line, column: 0, module, package });
+        let is_of = category == Category::Dependency && !package.is_empty();
+        let package = if is_of { builder.string(package) } else { StringId::NONE };
+        let (module, version) = (ModuleId::NONE, StringId::NONE);
+        let row = Function { name, source, line, column: 0, module, package, version };
+        let function = builder.function(row);
         let frame = Frame {
             function,
             line: 0,

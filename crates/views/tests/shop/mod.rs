@@ -91,6 +91,7 @@ fn frame(builder: &mut Builder, (name, file, package, category, tier): Code) -> 
         column: 0,
         module: ModuleId::NONE,
         package: builder.optional_string(some(package)),
+        version: profile::StringId::NONE,
     };
     let function = builder.function(function);
     let symbol = builder.string(name);
@@ -141,7 +142,7 @@ pub fn listing(profile: &Profile, rows: &[TopRow]) -> Vec<String> {
         TopKey::Function(id) => profile.text(profile.functions().row(id).name).to_owned(),
         TopKey::Source(id) => profile.source_path(id).unwrap_or_default().to_owned(),
         TopKey::Module(id) => profile.module_name(id).unwrap_or_default().to_owned(),
-        TopKey::Package(id) => profile.text(id).to_owned(),
+        TopKey::Package(id, _) => profile.text(id).to_owned(),
         TopKey::Category(category) => category.word().to_owned(),
         TopKey::Line(id, line) => format!("{}:{line}", profile.source_path(id).unwrap_or_default()),
         TopKey::Thread(id) => {

@@ -6,6 +6,7 @@ import { type Picture, pictureOf, type ShownBox } from "../../compute/picture.ts
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h } from "../dom.ts";
+import { editorAddress } from "../editor.ts";
 import { sourceView } from "../tables/source.ts";
 import { topTable } from "../tables/top.ts";
 import { sourceOf } from "../words.ts";
@@ -158,6 +159,10 @@ class FlameView {
     const words = box ? linesOfBox(this.app, box).filter(Boolean).join("   ") : "";
     this.current.textContent = words;
     this.current.title = words;
+    const source = box === null || box.function === NONE ? null : sourceOf(this.app.profile, box.function);
+    const column = box ? this.app.profile.functions.column[box.function] : 1;
+    const address = source && editorAddress(this.app, ...source, column);
+    if (address) this.current.append("   ", h("a", { href: address }, "open in the editor"));
   }
 
   private boxAt(clientX: number, clientY: number): ShownBox | null {

@@ -18,7 +18,7 @@ const SETTLED_MS = 250;
 const MOST_TABLE_ROWS = 120;
 const LEGEND_STEPS = 12;
 /** The parts of the state that the cells depend on. */
-const CELLS_DEPEND_ON = ["lane", "threads", "categories", "focus", "rows", "bands"] as const;
+const CELLS_DEPEND_ON = ["lane", "threads", "categories", "focus", "entry", "rows", "bands"] as const;
 
 export function heatPart(app: App): Part {
   const view = new HeatView(app);

@@ -5,6 +5,7 @@ import { causedBy, hottest } from "../../compute/top.ts";
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h, quiet, refill } from "../dom.ts";
+import { editorAddress, editorPicker } from "../editor.ts";
 import { percent, share, shown, thousands } from "../text.ts";
 import { sourceOf } from "../words.ts";
 
@@ -57,9 +58,9 @@ class SourceView {
     const words = areFunctions
       ? "This recording has no lines: functions, at the lines where they start"
       : wordsOf(app, row, lines, total);
-    refill(this.said, h("b", {}, shown(app.profile.sources[row])), quiet(words));
+    refill(this.said, h("b", {}, shown(app.profile.sources[row])), quiet(words), editorPicker(app));
     const note = text === null && h("div", { class: "note" }, whyNoText(app));
-    refill(this.body, note, lines.length > 0 && tableOf(lines, total, line));
+    refill(this.body, note, lines.length > 0 && tableOf(lines, total, line, (at) => editorAddress(app, row, at)));
     const key = `${source}|${text === null}`;
     if (key !== this.last) this.body.querySelector(".wanted")?.scrollIntoView({ block: "center" });
     this.last = key;
@@ -107,11 +108,16 @@ function wordsOf({ derived, state }: App, source: number, lines: readonly Source
 }
 
 /** Scrolled to the first line at or behind `line`. */
-function tableOf(lines: readonly SourceLine[], total: number, line: number): HTMLElement {
+function tableOf(
+  lines: readonly SourceLine[],
+  total: number,
+  line: number,
+  addressOf: (line: number) => string | null,
+): HTMLElement {
   const most = Math.max(...lines.map(({ row }) => row?.self ?? 0), 1e-9);
   const wanted = lines.find(({ number }) => number >= line);
   const rows = lines.flatMap((one) => {
-    const own = rowOf(one, total, most, one === wanted);
+    const own = rowOf(one, total, most, one === wanted, addressOf(one.number));
     if (one.skipped === 0) return [own];
     const words = `… ${thousands(one.skipped)} lines`;
     return [h("tr", {}, h("td", { class: "quiet", colspan: String(COLUMNS.length) }, words)), own];
@@ -120,15 +126,23 @@ function tableOf(lines: readonly SourceLine[], total: number, line: number): HTM
   return h("table", { id: "source" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
 
-function rowOf({ number, text, row }: SourceLine, total: number, most: number, isWanted: boolean): HTMLElement {
+function rowOf(
+  { number, text, row }: SourceLine,
+  total: number,
+  most: number,
+  isWanted: boolean,
+  address: string | null,
+): HTMLElement {
   const figures = row
     ? [percent(share(row.self, total)), thousands(row.selfSamples), percent(share(row.total, total))]
     : ["", "", ""];
   const figure = (words: string) => h("td", { class: "number" }, words);
+  const link = address && h("a", { href: address, title: "Open in the editor" }, String(number));
+  const place = h("td", { class: "number" }, link || String(number));
   const bar = h("span", { class: "bar" });
   bar.style.width = `${row ? Math.round((LONGEST_BAR * row.self) / most) : 0}px`;
   const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("\t", "    ")));
   const marks = [row && row.self >= HOT * most && "hot", isWanted && "wanted"].filter(Boolean).join(" ");
-  const cells = [...figures.map(figure), h("td", { class: "line" }, bar), figure(String(number)), code];
+  const cells = [...figures.map(figure), h("td", { class: "line" }, bar), place, code];
   return h("tr", { class: marks, "data-line": String(number) }, ...cells);
 }

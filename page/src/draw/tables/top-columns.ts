@@ -104,7 +104,7 @@ function nameOf(app: App, entry: Entry, by: TopBy): HTMLElement | string {
   }
   if (by === "package") {
     const focus = () => app.focus({ kind: "package", id: key });
-    return button(name, `row-${key}`, focus, { class: "link", title: "Only stacks through this package" });
+    return button(name, `row-${key}-${line}`, focus, { class: "link", title: "Only stacks through this package" });
   }
   if (by === "line") return toSource(app, entry, name, [key, line]);
   return toSource(app, entry, name, by === "file" && key % 2 === 0 ? [key / 2, 0] : null);

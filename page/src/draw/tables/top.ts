@@ -110,7 +110,7 @@ const WORDS_OF: Record<TopBy, (profile: App["profile"], row: TopRow) => [name: s
   function: (profile, { key }) => [functionName(profile, key) || "(anonymous)", functionPlace(profile, key)],
   file: ({ sources, modules }, { key }) => [key % 2 === 0 ? sources[key / 2] : modules[(key - 1) / 2]],
   line: ({ sources }, { key, line }) => [`${sources[key]}:${line}`],
-  package: ({ strings }, { key }) => [strings[key]],
+  package: ({ strings }, { key, line }) => [line > 0 ? `${strings[key]} ${strings[line - 1]}` : strings[key]],
   category: (_, { key }) => [CATEGORIES[key][1]],
   thread: ({ threads }, { key }) => {
     const { name, tid, role } = threads[key];

@@ -82,8 +82,9 @@ export function renderCompared(app: App, line: HTMLElement): void {
 
 /** What the report says, where nothing narrows the comparison of two recordings. */
 function toldOf({ state, profile, compared }: App): Comparison | null {
-  const { against, range, categories, focus, hidden, threads, lane } = state;
-  const isWhole = !range && categories.length + focus.length + hidden.length + (threads ?? []).length + lane === 0;
+  const { against, range, categories, focus, hidden, entry, threads, lane } = state;
+  const isWhole =
+    !range && entry === "" && categories.length + focus.length + hidden.length + (threads ?? []).length + lane === 0;
   if (!compared || !isWhole || against === null || profile.other?.id !== against) return null;
   return threads === null ? compared.loops : compared.threads;
 }

@@ -1,5 +1,6 @@
 // The way to what is shown: from the root to the box that fills the picture, and what was hidden or focused.
 
+import { keyOfEntry } from "../../compute/entries.ts";
 import { follow, pathOf } from "../../compute/flame.ts";
 import { threadInTime } from "../../compute/picture.ts";
 import { CATEGORIES } from "../../data/model.ts";
@@ -60,11 +61,20 @@ export function chips(app: App): HTMLElement[] {
   const ofHidden = hidden.map((item, at) =>
     chip("hidden:", itemName(profile, item), `chip-h${at}`, () => app.update({ hidden: without(hidden, at) })),
   );
+  const ofEntry =
+    app.state.entry === "" ? [] : [chip("asked by", entryName(app), "chip-e", () => app.update({ entry: "" }))];
   const isAny = hidden.length + focus.length > 0;
   const undo = isAny
     ? [button("undo", "undo", () => app.undo(), { title: "Show again what was hidden last, or leave the focus (u)" })]
     : [];
-  return [...ofCategories, ...ofFocus, ...ofHidden, ...undo];
+  return [...ofEntry, ...ofCategories, ...ofFocus, ...ofHidden, ...undo];
+}
+
+/** What the chosen entry or kind of entries is called. */
+function entryName({ profile, state }: App): string {
+  const list = profile.said?.entries.list ?? [];
+  const one = list.find((entry) => keyOfEntry(entry) === state.entry)?.text;
+  return shown(one ?? list.find(({ kind }) => kind === state.entry)?.many ?? state.entry);
 }
 
 function chip(word: string, text: string, key: string, remove: () => void): HTMLElement {

@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use elf::{Elf, Parts, Segments};
 use trace::machine::{HERE, X86_64};
 use v8::Memory;
-use v8::libuv::{self, LoopLayout};
+use v8::libuv::{self, LoopLayout, Pool};
 
 /// `node::Start(int, char**)`: what makes a program Node.
 const NODE_START: &[u8] = b"_ZN4node5StartEiPPc";
@@ -23,7 +24,7 @@ const CODE_BYTES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// Its pointer to the main loop is here.
-    At { pointer: u64, layout: LoopLayout },
+    At { pointer: u64, layout: LoopLayout, pool: Option<Pool> },
     /// Node whose libuv is not there, or not yet.
     Without,
     /// Node whose memory may not be read.
@@ -53,6 +54,8 @@ struct Libuv {
     function: u64,
     variable: Option<u64>,
     layout: LoopLayout,
+    /// Where it has the variables of its thread pool.
+    pool: Vec<Option<Range<u64>>>,
     segments: Segments,
 }
 
@@ -124,6 +127,7 @@ fn program_of(file: File) -> Option<Program> {
         function,
         variable: variable(),
         layout: LoopLayout::new(counts_turns),
+        pool: image.places_of(&libuv::POOL_SYMBOLS),
         segments: image.segments().clone(),
     });
     Some(Program { is_node, libuv })
@@ -139,6 +143,7 @@ impl Libuv {
         }
         let variable = self.variable.map(|variable| variable.wrapping_add(bias));
         let pointer = variable.or_else(|| libuv::first_relative_load(&code, at));
-        pointer.map_or(Found::Without, |pointer| Found::At { pointer, layout: self.layout })
+        let pool = Pool::new(&self.pool, self.segments.span(), bias);
+        pointer.map_or(Found::Without, |pointer| Found::At { pointer, layout: self.layout, pool })
     }
 }

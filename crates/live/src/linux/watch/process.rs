@@ -7,9 +7,11 @@ use symbols::RemoteMemory;
 use v8::Memory;
 use v8::libuv::{EventLoop, LoopFault, LoopLayout, LoopState};
 
+use super::delays::Moments;
 use super::find::{Found, Programs};
 use super::groups::{Groups, Machine, Throttling};
 use super::host::{Counted, most_throttled};
+use super::pool::PoolWatch;
 use super::sleeping;
 use super::thread::{Scheduled, ThreadFiles};
 use super::turns::{Kind, Look, Seen, Turns};
@@ -50,6 +52,8 @@ pub(super) struct Context<'a> {
     pub(super) machine: &'a Machine,
     pub(super) programs: &'a mut Programs,
     pub(super) excluded: &'a BTreeSet<u32>,
+    /// Whether a request may arrive now.
+    pub(super) is_moment: bool,
     /// How many more loops may be watched.
     pub(super) room: &'a mut usize,
     pub(super) looks: &'a mut u64,
@@ -96,6 +100,7 @@ pub(super) struct Process {
     /// What the limits had done when the watch began, where there is one.
     throttling: Option<Vec<Throttling>>,
     counted: Option<Counted>,
+    pool: Option<PoolWatch>,
 }
 
 /// A main loop that was looked for in vain so far.
@@ -133,6 +138,7 @@ struct LoopThread {
     files: ThreadFiles,
     turns: Turns,
     waits: Waits,
+    moments: Moments,
     before: Option<Before>,
     is_asleep: bool,
     stack_end: Option<u64>,
@@ -155,6 +161,7 @@ impl Process {
             groups: Groups::default(),
             throttling: None,
             counted: None,
+            pool: None,
         }
     }
 
@@ -183,6 +190,8 @@ impl Process {
             *context.looks += 1;
             if !one.look(&self.memory, &self.groups, throttled_ns) {
                 ended.push(row);
+            } else if context.is_moment {
+                one.add_moment();
             }
             one.tell(self.pid, now_ns, take);
         }
@@ -191,7 +200,35 @@ impl Process {
             one.finish(self.pid, now_ns, take);
         }
         self.count(now_ns, take);
+        let pool = self.pool.as_mut().filter(|_| self.main == Main::Found);
+        let seen = pool.and_then(|pool| pool.look(&self.memory, now_ns));
+        seen.into_iter().for_each(|seen| take(Observation::Pool(seen)));
         true
+    }
+
+    /// Looks again at loops that were in a turn when a request may have arrived.
+    pub(super) fn follow_up(
+        &mut self,
+        now_ns: u64,
+        looks: &mut u64,
+        take: &mut dyn FnMut(Observation),
+    ) {
+        *looks += self.loops.iter().filter(|one| one.moments.are_open()).count() as u64;
+        let has_moved = |one: &LoopThread| one.moments.are_open() && one.has_moved(&self.memory);
+        if !self.loops.iter().any(has_moved) {
+            return;
+        }
+        let throttled_ns = self.throttled_ns();
+        for one in self.loops.iter_mut().filter(|one| one.moments.are_open()) {
+            // A loop that has ended is noticed by the next look at everything.
+            one.look(&self.memory, &self.groups, throttled_ns);
+            one.tell(self.pid, now_ns, take);
+        }
+    }
+
+    /// Whether it is not known yet how long some request would have waited.
+    pub(super) fn has_open_moments(&self) -> bool {
+        self.loops.iter().any(|one| one.moments.are_open())
     }
 
     /// The threads whose sleeping stacks are wanted.
@@ -242,6 +279,8 @@ impl Process {
         for one in &mut self.loops {
             one.finish(self.pid, end_ns, take);
         }
+        let pool = self.pool.as_mut().and_then(|pool| pool.take(end_ns));
+        pool.into_iter().for_each(|seen| take(Observation::Pool(seen)));
         if let Some(second) =
             self.counted.as_mut().and_then(|counted| counted.next(&self.groups, end_ns))
         {
@@ -279,12 +318,13 @@ impl Process {
             Main::Other { .. } if now_ns.saturating_sub(self.born_ns) > OTHER_NS => return false,
             Main::Other { .. } | Main::Wanted(None) => {
                 match context.programs.find(self.pid, &self.memory) {
-                    Found::At { pointer, layout } => {
+                    Found::At { pointer, layout, pool } => {
                         if matches!(self.main, Main::Other { .. }) {
                             // It has just become Node, and no record has said so yet.
                             (self.is_new, self.born_ns) = (true, now_ns);
                         }
                         self.main = Main::Wanted(Some((pointer, layout)));
+                        self.pool = pool.map(|pool| PoolWatch::new(self.pid, pool, now_ns));
                         self.start(context);
                     }
                     Found::Hidden => return false,
@@ -402,6 +442,7 @@ impl Process {
             files,
             turns: Turns::new(born_ns, is_new),
             waits: Waits::default(),
+            moments: Moments::default(),
             before: None,
             is_asleep: false,
             stack_end: None,
@@ -536,7 +577,7 @@ impl LoopThread {
             matches!(letter, 'T' | 't') || !has_run && letter != 'R' && groups.is_frozen();
         self.before = Some(Before { time_ns: now_ns, state, scheduled });
         self.is_asleep = matches!(letter, 'S' | 'D') && !is_stopped;
-        self.turns.look(Look {
+        let end = self.turns.look(Look {
             now_ns,
             entry_ns: state.entry_ns,
             idle_ns: state.idle_ns,
@@ -547,7 +588,27 @@ impl LoopThread {
             throttled_ns,
             is_stopped,
         });
+        end.into_iter().for_each(|end| self.moments.end(end));
         true
+    }
+
+    /// Whether the turn has ended that the last look saw. That is a third of a look.
+    fn has_moved(&self, memory: &dyn Memory) -> bool {
+        let key = |state: &LoopState| (state.entry_ns, state.idle_ns, state.count);
+        let (Some(before), Ok(now)) = (self.before, self.event_loop.look(memory)) else {
+            return false;
+        };
+        key(&before.state) != key(&now)
+    }
+
+    /// A request may arrive now. Without a count, turns that follow one another cannot be told apart.
+    fn add_moment(&mut self) {
+        if let Some(Before { time_ns, state: LoopState { entry_ns, count: Some(_), .. }, .. }) =
+            self.before
+            && self.turns.is_serving()
+        {
+            self.moments.add(time_ns, entry_ns != 0);
+        }
     }
 
     /// The kernel's letter for the thread. One that has run for most of the time since the last look is not asked for
@@ -599,11 +660,14 @@ impl LoopThread {
         }
         if now_ns >= self.next_told_ns {
             self.next_told_ns = now_ns.saturating_add(SECOND_NS);
-            self.tell_loop(pid, take);
+            self.tell_loop(pid, now_ns, take);
         }
     }
 
-    fn tell_loop(&self, pid: u32, take: &mut dyn FnMut(Observation)) {
+    fn tell_loop(&mut self, pid: u32, now_ns: u64, take: &mut dyn FnMut(Observation)) {
+        if let Some(met) = self.moments.take(now_ns) {
+            take(Observation::Delays { pid, tid: self.tid, met });
+        }
         if let Some(watched) = self.turns.watched() {
             take(Observation::Loop(LoopSeen {
                 pid,
@@ -620,6 +684,6 @@ impl LoopThread {
     fn finish(&mut self, pid: u32, end_ns: u64, take: &mut dyn FnMut(Observation)) {
         self.turns.finish(end_ns);
         self.tell(pid, end_ns, take);
-        self.tell_loop(pid, take);
+        self.tell_loop(pid, end_ns, take);
     }
 }

@@ -3,6 +3,8 @@
 //! idle polls without waiting: there the count of turns and the time at which the loop says its turn began tell them
 //! apart, as exactly as the looks follow each other.
 
+use super::delays::TurnEnd;
+
 /// Turns that last this long are reported one by one.
 pub(crate) const LONG_NS: u64 = 50_000_000;
 /// Quick turns are reported in stretches of at most this length.
@@ -139,13 +141,17 @@ impl Turns {
         }
     }
 
-    /// Takes a look in; what it completes is appended to what [`Turns::take`] gives.
-    pub(crate) fn look(&mut self, now: Look) {
-        let Some(before) = self.before else { return self.begin(now) };
+    /// Takes a look in; what it completes is appended to what [`Turns::take`] gives. Tells how the turn ended that was
+    /// going on, if it did.
+    pub(crate) fn look(&mut self, now: Look) -> Option<TurnEnd> {
+        let Some(before) = self.before else {
+            self.begin(now);
+            return None;
+        };
         if now.is_stopped {
             let middle_ns = middle(before.now_ns, now.now_ns);
             self.gap = Some((self.gap.map_or(middle_ns, |(start_ns, _)| start_ns), now.now_ns));
-            return;
+            return Some(TurnEnd::Apart);
         }
         let before = match self.gap.take() {
             Some((start_ns, seen_ns)) => {
@@ -153,8 +159,15 @@ impl Turns {
             }
             None => before,
         };
-        self.compare(&before, &now);
+        let end = self.compare(&before, &now);
         self.before = Some(now);
+        end
+    }
+
+    /// Whether a request would wait for the turn that goes on: the loop has begun to poll, and its process runs.
+    pub(crate) fn is_serving(&self) -> bool {
+        let is_turn = |open: Open| open.kind == Kind::Turn;
+        self.gap.is_none() && self.before.is_some() && self.open.is_none_or(is_turn)
     }
 
     /// What was seen since the last time.
@@ -247,17 +260,25 @@ impl Turns {
         Look { now_ns: end_ns, ..before }
     }
 
-    fn compare(&mut self, before: &Look, now: &Look) {
+    fn compare(&mut self, before: &Look, now: &Look) -> Option<TurnEnd> {
         if now.is_before_first_poll() && self.open.is_some_and(|open| open.kind == Kind::Startup) {
             // Setting a timer moves its time, but it has not turned yet.
-            return;
+            return None;
         }
-        let Some(boundary) = boundary(before, now) else { return };
+        let boundary = boundary(before, now)?;
+        let is_busy = !before.is_polling() && !now.is_polling();
+        // Other turns may have followed the one that ended, and a timer moves the time at which a turn says it began.
+        let latest_ns = boundary.start_ns.filter(|_| is_busy);
+        let end_ns =
+            latest_ns.map_or(boundary.end_ns, |latest_ns| middle(before.now_ns, latest_ns));
+        let mut end = TurnEnd::At(end_ns);
         let is_exact = now.is_polling() && boundary.turns <= 1;
         if let Some(open) = self.open.take() {
             let to = if is_exact { now.counters() } else { between(before, now, boundary.end_ns) };
             let is_long = self.close(open, boundary.end_ns, to);
-            let is_busy = !before.is_polling() && !now.is_polling();
+            if is_long {
+                end = TurnEnd::Apart;
+            }
             if is_busy && !is_long && open.kind == Kind::Turn {
                 let end_ns = boundary.start_ns.unwrap_or(boundary.end_ns);
                 self.add_quick(open.start_ns, end_ns, boundary.turns);
@@ -274,6 +295,7 @@ impl Turns {
             };
             Open { kind: Kind::Turn, start_ns, from }
         });
+        Some(end)
     }
 
     /// Turns that passed between two looks at a loop that polled. The last one began when the loop says so; if there
@@ -449,7 +471,9 @@ mod tests {
     /// What is found, in milliseconds since the start.
     fn found(looks: &[Look]) -> Vec<(Kind, u64, u64)> {
         let mut turns = Turns::new(START * MS, true);
-        looks.iter().for_each(|look| turns.look(*look));
+        for look in looks {
+            turns.look(*look);
+        }
         turns.finish(0);
         let long = |seen: Seen| match seen {
             Seen::Long(turn) => {
@@ -516,7 +540,9 @@ mod tests {
         ];
         assert_eq!(found(&looks), [(Kind::Turn, 25, 101)]);
         let mut turns = Turns::new(0, true);
-        looks.iter().for_each(|look| turns.look(*look));
+        for look in &looks {
+            turns.look(*look);
+        }
         turns.finish(0);
         let quick = turns.take().filter(|seen| matches!(seen, Seen::Quick { .. })).count();
         assert_eq!(quick, 2, "before and after it");
@@ -611,7 +637,9 @@ mod tests {
                     is_stopped: value == 7,
                 };
                 let mut turns = Turns::new(two, two == 1);
-                values.iter().rev().chain(&values).for_each(|value| turns.look(look(*value)));
+                for value in values.iter().rev().chain(&values) {
+                    turns.look(look(*value));
+                }
                 turns.look(Look { entry_ns: 0, ..look(one) });
                 turns.look(look(two));
                 turns.finish(one);

@@ -6,6 +6,7 @@ use inspector::Address;
 use live::inspected::{Error, Start};
 use target::Refusal;
 
+use crate::cli::Rate;
 use crate::failure::{Failure, alert, warn};
 use crate::text::duration;
 
@@ -36,7 +37,7 @@ pub(crate) fn primary(pid: u32, workers: usize) {
 }
 
 /// What is recorded, and how; before that, that it will take long to begin.
-pub(super) fn start(start: &Start<'_>, frequency: u32, calls: bool) {
+pub(super) fn start(start: &Start<'_>, rate: Rate, calls: bool) {
     let Start { name, pid, time, heap_bytes, stop_ms } = *start;
     if stop_ms >= LONG_STOP_MS {
         warn(&format!(
@@ -48,7 +49,8 @@ pub(super) fn start(start: &Start<'_>, frequency: u32, calls: bool) {
         time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
     let calls = if calls { ", counting calls, for which V8 optimises nothing" } else { "" };
     warn(&format!(
-        "recording {name} (pid {pid}) {time}, {frequency} times a second, by the inspector{calls}"
+        "recording {name} (pid {pid}) {time}, {}, by the inspector{calls}",
+        rate.words(false)
     ));
 }
 

@@ -10,7 +10,7 @@ use live::{LONGEST_ROUND, Session, Targets, not_node};
 use profile::Profile;
 
 use super::target::Target;
-use crate::cli;
+use crate::cli::{self, Rate};
 use crate::failure::{Failure, alert, warn};
 use crate::record::progress::{Progress, clear_line};
 use crate::record::spool::Spool;
@@ -31,7 +31,7 @@ pub(super) fn run(
     out.told.extend(told);
     let options = options(arguments, &target)?;
     let most_in_memory = super::leave_room(target.pids())?;
-    let mut session = attach(&target, &options, arguments.maps.no_source_maps)?;
+    let mut session = attach(&target, &options, arguments)?;
     let mut spool = create_spool(arguments, &out, most_in_memory)?;
     sys::signals::catch_end().map_err(|error| Failure::failed(error.to_string()))?;
     say_start(&session, &target, arguments.frequency, limit);
@@ -58,14 +58,15 @@ fn default_name(target: &Target) -> PathBuf {
 fn options(arguments: &cli::Record, target: &Target) -> Result<Options, Failure> {
     let event = |name: &String| ExtraEvent::named(name).map_err(|error| explain_event(&error));
     Ok(Options {
-        frequency: arguments.frequency,
+        frequency: arguments.frequency.base(),
+        fast_frequency: arguments.frequency.fast(),
         on_exec: target.is_command(),
         children: !arguments.no_children,
         events: arguments.event.iter().map(event).collect::<Result<_, _>>()?,
         stack_bytes: if arguments.no_heap || target.is_system() {
             0
         } else {
-            stack_bytes(arguments.frequency)
+            stack_bytes(arguments.frequency.fast().unwrap_or(arguments.frequency.base()))
         },
     })
 }
@@ -100,8 +101,9 @@ fn targets(target: &Target) -> Targets<'_> {
 }
 
 /// Opens the events, and makes sure that they are those of the process that was meant.
-fn attach(target: &Target, options: &Options, leaves_maps: bool) -> Result<Session, Failure> {
-    let session = Session::attach(targets(target), options, leaves_maps);
+fn attach(target: &Target, options: &Options, arguments: &cli::Record) -> Result<Session, Failure> {
+    let (leaves_maps, own) = (arguments.maps.no_source_maps, arguments.own.names());
+    let session = Session::attach(targets(target), options, leaves_maps, own);
     let session = session.map_err(|error| explain(error, target))?;
     match target.pids().iter().find(|pid| target.is_another(**pid) && !target.is_system()) {
         None => Ok(session),
@@ -191,7 +193,7 @@ fn say_not_node(target: &Target) -> Option<String> {
     Some(sentence)
 }
 
-fn say_start(session: &Session, target: &Target, frequency: u32, limit: Option<Duration>) {
+fn say_start(session: &Session, target: &Target, rate: Rate, limit: Option<Duration>) {
     let time = limit.map_or_else(
         || "until it ends".to_owned(),
         |limit| format!("for {}", duration(limit.as_nanos() as u64)),
@@ -202,7 +204,8 @@ fn say_start(session: &Session, target: &Target, frequency: u32, limit: Option<D
         _ => ", without the kernel's time: you are not root",
     };
     warn(&format!(
-        "recording {} {time}, {frequency} times a second, by perf events{kernel}",
-        target.describe()
+        "recording {} {time}, {}, by perf events{kernel}",
+        target.describe(),
+        rate.words(session.has_fast())
     ));
 }

@@ -1,13 +1,33 @@
-//! What waits for a stack that V8's queue of microtasks has begun: the suspended callers go with the sample.
+//! What waits for a stack that V8's queue of microtasks has begun: the suspended callers go with the sample. And what
+//! waits in the whole process, for those who ask.
+
+use std::ops::Range;
 
 use trace::{AwaitEnd, Sample};
 use v8::name::Tier;
-use v8::{AwaitChain, ChainEnd, Frame, Kind, Stack};
+use v8::{AwaitChain, Awaiter, ChainEnd, Frame, Kind, Stack};
 
 use super::{Walker, place_of};
 
 /// So many of the last 32 samples make reading at once worth its cost.
 const MANY_AWAITS: u32 = 8;
+
+/// The async functions of a process that are suspended, as rows of frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspended {
+    /// How many there are.
+    pub functions: u32,
+    /// How many of them await no other one.
+    pub waiting: u32,
+    /// Where they wait, and how many there.
+    pub places: Vec<(u32, u32)>,
+    /// What awaits what: how many such chains there are, their rows, the innermost first, and why there are no more.
+    pub chains: Vec<(u32, Vec<u32>, AwaitEnd)>,
+    /// So much memory was read.
+    pub bytes: u64,
+    /// Whether the search ended before all was read.
+    pub is_cut: bool,
+}
 
 impl Walker<'_> {
     /// Whether samples should be read as soon as they are there: many run after an `await`, and what awaits them is known
@@ -44,16 +64,52 @@ impl Walker<'_> {
     pub(super) fn tell_awaits(&mut self, pid: u32, chain: &AwaitChain) -> AwaitEnd {
         self.awaiters.clear();
         for awaiter in &chain.awaiters {
-            let key = (pid, awaiter.function, Tier::Unmarked, awaiter.line, awaiter.column, false);
-            let row = self.row(key);
+            let row = self.row_of_awaiter(pid, awaiter);
             self.awaiters.push(row);
         }
-        match chain.end {
-            ChainEnd::Root => AwaitEnd::Root,
-            ChainEnd::Several => AwaitEnd::Several,
-            ChainEnd::Settled | ChainEnd::NotSuspended | ChainEnd::Changed => AwaitEnd::Late,
-            ChainEnd::Unread(_) => AwaitEnd::Unread,
-            ChainEnd::Cycle | ChainEnd::TooLong => AwaitEnd::TooLong,
+        told_end(chain.end)
+    }
+
+    fn row_of_awaiter(&mut self, pid: u32, awaiter: &Awaiter) -> u32 {
+        self.row((pid, awaiter.function, Tier::Unmarked, awaiter.line, awaiter.column, false))
+    }
+
+    /// Searches some ranges of a process's memory for async functions that are suspended. `None` where its V8 is not known
+    /// or may not be read. `may_go_on` is told now and then how much was read.
+    pub fn suspended(
+        &mut self,
+        pid: u32,
+        ranges: &[Range<u64>],
+        may_go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Option<Suspended> {
+        let heap = self.readers.get_mut(&pid).filter(|_| !self.leaves_heap)?;
+        let found = heap.reader.suspended(&*heap.memory, ranges, may_go_on);
+        let places = found.places.iter();
+        let places = places.map(|(place, count)| (self.row_of_awaiter(pid, place), *count));
+        let places = places.collect();
+        let mut chains = Vec::with_capacity(found.chains.len());
+        for chain in &found.chains {
+            let rows = chain.awaiters.iter().map(|awaiter| self.row_of_awaiter(pid, awaiter));
+            chains.push((chain.count, rows.collect(), told_end(chain.end)));
         }
+        Some(Suspended {
+            functions: found.functions,
+            waiting: found.waiting,
+            places,
+            chains,
+            bytes: found.bytes,
+            is_cut: found.is_cut,
+        })
+    }
+}
+
+/// Why there are no more callers, as a recording has it.
+fn told_end(end: ChainEnd) -> AwaitEnd {
+    match end {
+        ChainEnd::Root => AwaitEnd::Root,
+        ChainEnd::Several => AwaitEnd::Several,
+        ChainEnd::Settled | ChainEnd::NotSuspended | ChainEnd::Changed => AwaitEnd::Late,
+        ChainEnd::Unread(_) => AwaitEnd::Unread,
+        ChainEnd::Cycle | ChainEnd::TooLong => AwaitEnd::TooLong,
     }
 }

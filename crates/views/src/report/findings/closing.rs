@@ -6,7 +6,8 @@ use crate::{FEW_SAMPLES, SyncRun};
 use profile::StringId;
 
 use super::Telling;
-use crate::report::{NamedRow, Times};
+use crate::packages::package_words;
+use crate::report::{PackageRow, Times};
 use crate::text::{about, percent, rough_percent};
 
 /// What people should know of the loops before they read the findings.
@@ -110,22 +111,23 @@ fn of_older(telling: &Telling<'_>) -> String {
     }
 }
 
-/// `The loop was free 79 % of the time; no turn took 50 ms. Garbage collection took 2 % of its time. Not throttled.`
+/// `The loop was free 79 % of the time; no turn took 50 ms; a request waited 4 ms at p99. Garbage collection took 2 % of its time. Not throttled.`
 fn healthy(telling: &Telling<'_>) -> String {
     let count = telling.findings.turns.watched().count();
     let free = free(telling).map(|free| format!("{:.0} %", free * 100.0));
+    let longest = telling.findings.turns.stalls.first().map(|stall| about(stall.duration_ns()));
+    let turn =
+        longest.map_or("no turn took 50 ms".to_owned(), |time| format!("longest turn {time}"));
     let mut text = match (count, free) {
-        (1, Some(free)) => {
-            format!("The event loop was free {free} of the time; no turn took 50 ms.")
-        }
-        (1, None) => "No turn of the event loop took 50 ms.".to_owned(),
+        (1, Some(free)) => format!("The event loop was free {free} of the time; {turn}"),
+        (1, None) => format!("Of the event loop, {turn}"),
         (_, Some(free)) => {
-            format!(
-                "The {count} event loops were free at least {free} of the time; no turn took 50 ms."
-            )
+            format!("The {count} event loops were free at least {free} of the time; {turn}")
         }
-        (_, None) => format!("No turn of {count} event loops took 50 ms."),
+        (_, None) => format!("Of {count} event loops, {turn}"),
     };
+    text.extend(super::delay::at_p99(telling));
+    text.push('.');
     let periods = telling.findings.host.iter().filter_map(|(_, times)| times.throttled_share());
     let throttled =
         periods.fold(None, |most: Option<f64>, share| Some(most.unwrap_or(0.0).max(share)));
@@ -134,6 +136,7 @@ fn healthy(telling: &Telling<'_>) -> String {
         0.0 => " Not throttled.".to_owned(),
         share => format!(" Throttled in {:.0} % of periods.", (share * 100.0).max(1.0)),
     }));
+    text.extend(super::pool::closing(telling).map(|sentence| format!(" {sentence}")));
     text
 }
 
@@ -175,7 +178,7 @@ fn gc_sentence(telling: &Telling<'_>) -> Option<String> {
 /// What of the application and of its packages used most CPU.
 pub(in crate::report) fn most_cpu(
     telling: &Telling<'_>,
-    package: Option<&NamedRow>,
+    package: Option<&PackageRow>,
 ) -> Vec<String> {
     let share = |times: &Times| {
         let share = times.caused_share.unwrap_or_default();
@@ -186,7 +189,8 @@ pub(in crate::report) fn most_cpu(
         format!("Of your own code, {place} caused most: {}.", share(&row.times))
     });
     let package = package.map(|row| {
-        format!("Of the npm packages, {} caused most: {}.", row.name, share(&row.times))
+        let package = package_words(&row.name, row.version.as_deref());
+        format!("Of the npm packages, {package} caused most: {}.", share(&row.times))
     });
     [own, package].into_iter().flatten().collect()
 }

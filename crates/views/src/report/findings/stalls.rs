@@ -1,20 +1,24 @@
 //! A group of similar stalls, in words.
 
-use crate::{FEW_SAMPLES, StallGroup, StallKind};
+use profile::{FunctionId, StackId};
+
+use crate::{FEW_SAMPLES, Rhythm, StallGroup, StallKind, Work};
 
 use super::{Telling, capital};
+use crate::stalls::path_of;
 use crate::text::{about, rough_percent};
+
+/// So many functions of a path are named: the first, and the last ones.
+const LONGEST_PATH: usize = 4;
 
 impl Telling<'_> {
     /// How often, how long, and what it was.
     pub(super) fn stalls(&self, group: &StallGroup) -> Vec<String> {
         let mut text = vec![self.stood_still(group)];
-        let cause = match group.kind {
+        text.extend(match group.kind {
             StallKind::Blocked => self.blocked(group),
-            StallKind::Collected => self.collected(group),
             _ => self.ran(group),
-        };
-        text.extend(cause);
+        });
         let is_much = group.ready_ns >= group.total_ns / 4;
         text.extend(
             is_much.then(|| format!("Of that it waited {} for a CPU.", about(group.ready_ns))),
@@ -23,30 +27,19 @@ impl Telling<'_> {
     }
 
     /// `The event loop stood still 30 times, 304 ms each, once a second: 9.1 s of 30 s.`
-    fn stood_still(&self, group: &StallGroup) -> String {
-        let (whose, total, of) = match &group.threads[..] {
-            [thread] => (capital(&self.loop_name(*thread)), about(group.total_ns), String::new()),
-            several => {
-                let count = several.len();
-                (format!("{count} event loops"), about(group.total_ns), format!("{count} × "))
-            }
-        };
-        let (count, duration) = (group.count, about(self.duration_ns));
-        if count == 1 {
-            return format!("{whose} stood still once, for {total}, at {}.", about(group.start_ns));
+    pub(super) fn stood_still(&self, group: &StallGroup) -> String {
+        let whose = capital(&self.loops_name(&group.threads));
+        if group.count == 1 {
+            let (total, start) = (about(group.total_ns), about(group.start_ns));
+            return format!("{whose} stood still once, for {total}, at {start}.");
         }
-        let each = match group.alike {
-            alike if alike == count => format!("{} each", about(group.median_ns)),
-            alike if alike * 5 >= count * 4 => format!("mostly for {}", about(group.median_ns)),
-            _ => format!("for {}", span(&about(group.shortest_ns), &about(group.longest_ns))),
-        };
-        let rhythm = group.every_ns.map(rhythm).unwrap_or_default();
-        format!("{whose} stood still {count} times, {each}{rhythm}: {total} of {of}{duration}.")
+        let time = self.of_duration(group.total_ns, &group.threads);
+        format!("{whose} stood still {}: {time}.", stops(&group.rhythm))
     }
 
     /// `Waiting for a child process, not on the CPU: execSync in deployStatus (server.js:2), called by poll
     /// (server.js:4).`
-    fn blocked(&self, group: &StallGroup) -> Option<String> {
+    pub(super) fn blocked(&self, group: &StallGroup) -> Option<String> {
         let what = group.wait.as_ref().and_then(|wait| wait.what);
         let call = group.wait.as_ref().and_then(|wait| wait.call.clone());
         let head = match what {
@@ -63,41 +56,106 @@ impl Telling<'_> {
         Some(format!("{head}{words}."))
     }
 
-    fn collected(&self, group: &StallGroup) -> Option<String> {
-        let Some(place) = self.named(group.function) else {
-            return Some(
-                "Garbage collection. CPU samples do not show what stays alive.".to_owned(),
-            );
-        };
-        Some(format!(
-            "Garbage collection, while {place} allocated{}. CPU samples do not show what stays alive.",
-            self.called_by(group)
-        ))
-    }
-
-    /// `On the CPU: render (views.js:12) caused 87 % of it, called by list (server.js:3).`
-    fn ran(&self, group: &StallGroup) -> Option<String> {
+    /// `On the CPU, 95 % of it in the timer nightlyReport (server.js:13) → aggregate → summarise (lib/orders.js:3).`
+    pub(super) fn ran(&self, group: &StallGroup) -> Option<String> {
         let on_cpu = group.kind == StallKind::Ran;
-        let Some(place) = self.named(group.function) else {
+        let Some(path) = self.path(group.stack, group.function, group.work) else {
             return on_cpu
                 .then(|| "On the CPU, but no sample shows a function of yours.".to_owned());
         };
-        let head = if on_cpu { "On the CPU: " } else { "" };
-        let caused = match group.of_samples {
-            0..FEW_SAMPLES => {
-                format!("{place}, in {} of its {} samples", group.samples, group.of_samples)
-            }
-            of_samples => {
-                let share = crate::share(group.samples, of_samples);
-                format!("{place} caused {} of it", rough_percent(share, of_samples))
-            }
+        let asked_by = group.asked_by.caller().map(|caller| format!("the {caller} "));
+        let path = asked_by.unwrap_or_default() + &path;
+        let part = match group.of_samples {
+            0..FEW_SAMPLES => format!("{} of {} samples", group.samples, group.of_samples),
+            of_samples => format!("{} of it", rough_percent(group.share, of_samples)),
         };
-        Some(format!("{head}{caused}{}.", self.called_by(group)))
+        Some(match on_cpu {
+            true => format!("On the CPU, {part} in {path}."),
+            false => format!("{} in {path}.", capital(&part)),
+        })
     }
 
+    /// `, called by the timer poll (server.js:4)`
     fn called_by(&self, group: &StallGroup) -> String {
-        self.named(group.entry).map(|entry| format!(", called by {entry}")).unwrap_or_default()
+        match (group.asked_by.caller(), self.named(group.entry)) {
+            (Some(caller), Some(entry)) => format!(", called by the {caller} {entry}"),
+            (Some(_), None) if group.function.some().is_some() => {
+                format!(", called by {}", group.asked_by.with_article())
+            }
+            (None, Some(entry)) => format!(", called by {entry}"),
+            _ => String::new(),
+        }
     }
+
+    /// The functions from the entry to the one that is accused, and the package or call that worked for it:
+    /// `nightlyReport (server.js:13) → aggregate → summarise (lib/orders.js:3) → cloneDeep of lodash`.
+    pub(super) fn path(&self, stack: StackId, last: FunctionId, work: Work) -> Option<String> {
+        let last = last.some()?;
+        let doings = self.doings;
+        let mut path = path_of(self.profile, doings, stack);
+        let end = path.iter().position(|function| *function == last).map_or(0, |place| place + 1);
+        path.truncate(end);
+        if path.is_empty() {
+            path.push(last);
+        }
+        // Functions without a name tell nothing between others.
+        let is_named = |id: FunctionId| {
+            !matches!(
+                self.profile.text(self.profile.functions().name[id.index()]),
+                "" | "(anonymous)"
+            )
+        };
+        let (first, last_row) = (path[0], path.len() - 1);
+        path = path
+            .iter()
+            .enumerate()
+            .filter(|(row, id)| *row == 0 || *row == last_row || is_named(**id))
+            .map(|(_, id)| *id)
+            .collect();
+        let bare = |id: &FunctionId| {
+            let row = self.profile.functions().row(*id);
+            self.place_words(self.profile.text(row.name), None, None)
+        };
+        let mut words: Vec<String> = path.iter().map(bare).collect();
+        let count = words.len();
+        if let Some(first) = self.named(first) {
+            words[0] = first;
+        }
+        words[count - 1] = self.named(last)?;
+        if count > LONGEST_PATH {
+            words.splice(1..count - (LONGEST_PATH - 2), ["…".to_owned()]);
+        }
+        let doing = doings.of(stack);
+        let is_for_app =
+            doing.is_app && doing.callee.some().is_some() && doing.package.some().is_some();
+        if work == Work::Own && is_for_app {
+            let package = self.profile.text(doing.package);
+            words.push(format!("{} of {package}", bare(&doing.callee)));
+        }
+        Some(words.join(" → "))
+    }
+}
+
+/// `30 times, 304 ms each, once a second`
+pub(super) fn stops(rhythm: &Rhythm) -> String {
+    let Rhythm { count, shortest_ns, median_ns, longest_ns, alike, every_ns } = *rhythm;
+    if count == 1 {
+        return format!("once, for {}", about(longest_ns));
+    }
+    let each = match alike {
+        alike if alike == count => format!("{} each", about(median_ns)),
+        alike if alike * 5 >= count * 4 => {
+            let worst = if longest_ns > 2 * median_ns {
+                format!(" (worst {})", about(longest_ns))
+            } else {
+                String::new()
+            };
+            format!("mostly for {}{worst}", about(median_ns))
+        }
+        _ => format!("for {}", span(&about(shortest_ns), &about(longest_ns))),
+    };
+    let rhythm = every_ns.map(every).unwrap_or_default();
+    format!("{count} times, {each}{rhythm}")
 }
 
 /// `60 to 159 ms`, `60 ms to 1.2 s`
@@ -109,7 +167,7 @@ fn span(shortest: &str, longest: &str) -> String {
     }
 }
 
-fn rhythm(every_ns: u64) -> String {
+fn every(every_ns: u64) -> String {
     match every_ns {
         950_000_000..=1_050_000_000 => ", once a second".to_owned(),
         _ => format!(", every {}", about(every_ns)),

@@ -1,0 +1,1 @@
+module.exports = { experimental: { serverMinification: false }, eslint: { ignoreDuringBuilds: true } };

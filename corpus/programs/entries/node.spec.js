@@ -1,0 +1,12 @@
+// For node:test.
+const { describe, it } = require("node:test");
+const { soon, spin } = require("./spin.js");
+
+function workTest() { spin(1000); }
+function workStart() { spin(1000); }
+function workLoaded() { spin(1000); }
+
+describe("the shop", () => {
+  it("lists", function lists() { workTest(); });
+  it("loads", async function loads() { workStart(); await soon(); workLoaded(); });
+});

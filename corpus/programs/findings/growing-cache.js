@@ -1,0 +1,18 @@
+// A cache that is never emptied: the more it holds, the longer a full collection takes.
+const http = require('node:http');
+const cache = new Map();
+
+function remember(count) {
+  for (let row = 0; row < count; row++) {
+    const parts = [];
+    for (let part = 0; part < 30; part++) parts.push({ part });
+    cache.set(`key-${cache.size}`, parts);
+  }
+}
+
+remember(150_000);
+const server = http.createServer((request, reply) => {
+  remember(700);
+  reply.end(String(cache.size));
+});
+server.listen(0, () => console.log(`ready ${server.address().port}`));

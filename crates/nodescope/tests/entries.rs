@@ -1,0 +1,107 @@
+//! What asked for the work, in a recording of a server: shares by the program's own clock, `--entry`, and the sentence.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::program::running::{can_record, nodes};
+use crate::program::{Scratch, fails, input, json, nodescope, stderr, succeeds};
+
+/// A server that asks itself: a handler that works before and after an await, a timer, an immediate. Each counts the
+/// CPU time that it used.
+const SERVER: &str = "
+const http = require('node:http');
+const used = { http: 0, timer: 0, immediate: 0 };
+const now = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+function spin(kind, ms) { const start = now(); let sum = 0; while (now() < start + ms) for (let i = 0; i < 2e4; i++) sum += Math.sqrt(i); used[kind] += now() - start; return sum; }
+function workStart() { return spin('http', 4) + 1; }
+function workLater() { return spin('http', 8) + 2; }
+async function query() { await new Promise((resolve) => setImmediate(resolve)); return workLater() + 1; }
+const server = http.createServer(async function list(_, response) { workStart(); await query(); response.end(); });
+function later() { spin('immediate', 4); }
+function poll() { spin('timer', 6); setImmediate(later); }
+server.listen(0, () => {
+  const timer = setInterval(poll, 5);
+  const ask = () => http.get({ port: server.address().port }, (answer) => answer.resume().on('end', again));
+  const again = () => {
+    if (now() < 2000) return ask();
+    clearInterval(timer);
+    server.close();
+    server.closeAllConnections();
+    require('node:fs').writeFileSync(process.argv[2], JSON.stringify(used));
+  };
+  ask();
+});
+";
+
+/// The kinds that worked, and the function of each.
+const KINDS: [(&str, &str); 3] = [("http", "list"), ("timer", "poll"), ("immediate", "later")];
+
+#[test]
+fn shares_are_those_of_the_programs_own_clock() {
+    let newest = nodes().into_iter().find(|(release, _)| release.starts_with("24."));
+    let Some((_, node)) = newest.filter(|_| can_record()) else { return };
+    let scratch = Scratch::new("entries");
+    let (script, out) = (scratch.file("server.js", SERVER.as_bytes()), scratch.path("a.nodescope"));
+    let (clock, node) = (scratch.path("used.json"), node.display().to_string());
+    let words = ["record", "-F", "199", "-o", &out, "--", &node, &script, &clock];
+    let output = nodescope(&words).current_dir(&scratch.0).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let used: Value = serde_json::from_slice(&fs::read(&clock).unwrap()).unwrap();
+    let report = json(&["report", "--json", &out]);
+    let found = KINDS.map(|(kind, function)| share_of(&report, kind, function));
+    let told = KINDS.map(|(kind, _)| used[kind].as_f64().unwrap());
+    for (row, (kind, _)) in KINDS.iter().enumerate() {
+        let share = found[row] / found.iter().sum::<f64>();
+        let truth = told[row] / told.iter().sum::<f64>();
+        println!("{kind}: {share:.3} of the samples, {truth:.3} by its own clock");
+        assert!(
+            (share - truth).abs() < 0.05,
+            "{kind}: {share:.3}, not {truth:.3}: {}",
+            report["entries"]
+        );
+    }
+    check_narrowed(&out, &report);
+    let text = succeeds(&["report", &out]);
+    assert!(text.contains("It did: HTTP requests "), "{text}");
+    assert!(text.contains("HTTP request ▸ list"), "{text}");
+}
+
+fn share_of(report: &Value, kind: &str, function: &str) -> f64 {
+    let groups = report["entries"].as_array().unwrap();
+    let rows = groups.iter().filter(|group| group["kind"] == kind);
+    let rows = rows.flat_map(|group| group["functions"].as_array().unwrap());
+    rows.filter(|row| row["function"] == function).map(|row| row["share"].as_f64().unwrap()).sum()
+}
+
+/// `--entry` keeps what the table counted, by its kind and by a pattern.
+fn check_narrowed(out: &str, report: &Value) {
+    let samples = |words: &[&str]| {
+        let all: Vec<&str> = ["report", "--json", out].iter().chain(words).copied().collect();
+        json(&all)["samples"].as_u64().unwrap()
+    };
+    let groups = report["entries"].as_array().unwrap();
+    let timers = groups.iter().find(|group| group["kind"] == "timer").unwrap();
+    assert_eq!(samples(&["--entry", "timer"]), timers["samples"].as_u64().unwrap());
+    let poll = timers["functions"][0]["samples"].as_u64().unwrap();
+    assert_eq!(samples(&["--entry", "timer.*poll.*server"]), poll);
+    let physical = samples(&["--entry", "http", "--physical"]);
+    assert_eq!(physical, samples(&["--entry", "http"]), "the same with stacks as they were");
+}
+
+#[test]
+fn an_entry_that_is_not_there_is_answered_with_those_that_are() {
+    let file = format!("{}/../../corpus/entries-koa/input.nodescope", env!("CARGO_MANIFEST_DIR"));
+    let hint = "this recording has the entries http, ";
+    fails(&["report", &file, "--entry", "grpc"], 1, "no sample is left with these options", hint);
+    fails(&["report", &file, "--entry", "("], 2, "--entry ( is not a regular expression", "put \\");
+    let whole = "the page holds the whole recording";
+    fails(&["export", &file, "--entry", "http", "-o", "a.html"], 2, whole, "narrow it in the page");
+    let picture = succeeds(&["export", &file, "--entry", "http", "--to", "svg", "-o", "-"]);
+    assert!(picture.contains("asked for by HTTP requests"));
+    // Text of perf has entries, too.
+    let of_perf = json(&["report", "--json", &input("node22-http")]);
+    assert_eq!(of_perf["entries"][0]["kind"], "http", "{}", of_perf["entries"]);
+}

@@ -1,0 +1,70 @@
+//! A loop that is hardly ever free although few of its turns are long: what arrives has to queue.
+
+use std::collections::BTreeMap;
+
+use profile::{FunctionId, ThreadId};
+
+use super::{Facts, Finding, Found, found, part, sum_ns};
+use crate::stalls::{EventLoop, Stall};
+
+/// Above this, queues grow faster than the load.
+const SATURATED: f64 = 0.8;
+/// If short turns have this part of the time: where long ones have it, these are told.
+const SHORT_TURNS: f64 = 0.4;
+/// A loop that was watched for less says little.
+const LONG_ENOUGH_NS: u64 = 1_000_000_000;
+
+/// A loop that is busy with short turns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Busy {
+    /// The loop.
+    pub row: EventLoop,
+    /// The functions that its short turns were for, with their weight and samples, the largest first.
+    pub functions: Vec<(FunctionId, u64, u64)>,
+    /// The weight and the samples of its short turns.
+    pub sampled: (u64, u64),
+}
+
+pub(super) fn find(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
+    facts.turns.loops.iter().filter_map(|row| busy_loop(facts, row, earlier)).collect()
+}
+
+fn busy_loop(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<Found> {
+    let polled_ns = row.polled_ns.filter(|_| row.watched_ns >= LONG_ENOUGH_NS)?;
+    let its = |thread: ThreadId| thread == row.thread;
+    let turns = &facts.turns;
+    let stalls = turns.stalls.iter().filter(|stall| its(stall.thread)).map(Stall::duration_ns);
+    let runs = turns.runs.iter().filter(|run| its(run.thread));
+    let runs = runs.map(|run| run.end_ns.saturating_sub(run.start_ns));
+    let stops = turns.stops.iter().filter(|stop| its(stop.thread));
+    let stops = stops.map(|stop| stop.end_ns.saturating_sub(stop.start_ns));
+    let busy_ns = row.watched_ns.saturating_sub(polled_ns);
+    let short_ns = busy_ns.saturating_sub(sum_ns(stalls.chain(runs).chain(stops)));
+    let busy = causes(facts, row);
+    // As a part of what was sampled: a thread that waits for a CPU, or loses samples, has less than it was busy.
+    let told_ns = sum_ns(earlier.iter().map(|found| found.finding.short_turns_ns(row.thread)));
+    let left = 1.0 - part(told_ns, busy.sampled.0).min(1.0);
+    let lost_ns = (short_ns as f64 * left) as u64;
+    let is_saturated = part(busy_ns, row.watched_ns) >= SATURATED;
+    (is_saturated && part(lost_ns, row.watched_ns) >= SHORT_TURNS)
+        .then(|| found(lost_ns, Finding::Busy(busy)))
+}
+
+fn causes(facts: &Facts<'_>, row: &EventLoop) -> Busy {
+    let mut by_function: BTreeMap<FunctionId, (u64, u64)> = BTreeMap::new();
+    let mut sampled = (0u64, 0u64);
+    for its in facts.work.rows.iter().filter(|its| its.thread == row.thread) {
+        let (weight, samples) = (its.sum.short_weight, its.sum.short_samples);
+        sampled = (sampled.0.saturating_add(weight), sampled.1.saturating_add(samples));
+        if its.is_app {
+            let sum = by_function.entry(its.function).or_default();
+            *sum = (sum.0.saturating_add(weight), sum.1.saturating_add(samples));
+        }
+    }
+    let mut functions: Vec<(FunctionId, u64, u64)> = by_function
+        .into_iter()
+        .map(|(function, (weight, samples))| (function, weight, samples))
+        .collect();
+    functions.sort_by_key(|(function, weight, _)| (std::cmp::Reverse(*weight), *function));
+    Busy { row: *row, functions, sampled }
+}

@@ -1,0 +1,183 @@
+//! One kind of work that event loops do for their callers: synchronous calls, JSON, copies, regular expressions. It
+//! stands out when it takes more than its part of the time of the loops, whether or not a single turn is long, or when
+//! stalls are mostly that.
+
+use profile::{FunctionId, Profile, StackId, ThreadId};
+
+use super::{Facts, Finding, Found, StallGroup, found, is_worth_telling, part, sum_ns, surely};
+use crate::stalls::StallKind;
+use crate::work::Work;
+
+/// What must not run on an event loop, because there is a call that does not block it.
+const AVOIDABLE: f64 = 0.1;
+/// A child process: what it costs on the CPU is a small part of what it costs the loop, and only that is sampled.
+const STARTS: f64 = 0.05;
+/// Modules are loaded when a program starts; a program that serves has no reason to.
+const LOADING: f64 = 0.05;
+/// What a service has to do in some measure: twice what Clinic and others call much for garbage collection.
+const WORK: f64 = 0.2;
+
+/// One kind of work on event loops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    /// The kind of work.
+    pub work: Work,
+    /// The functions that asked for it, the most costly first.
+    pub callers: Vec<Caller>,
+    /// The stalls that were mostly that, the most costly group first.
+    pub stalls: Vec<StallGroup>,
+    /// The loops that it ran on.
+    pub threads: Vec<ThreadId>,
+    /// The time that it took outside of stalls.
+    pub short_ns: u64,
+    /// Its part of the time of these loops, from 0 to 1.
+    pub share: f64,
+    /// The samples of it.
+    pub samples: u64,
+}
+
+/// A function that asked for such work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caller {
+    /// The function.
+    pub function: FunctionId,
+    /// The line of the call; 0 where that is not known.
+    pub line: u32,
+    /// A stack of it.
+    pub stack: StackId,
+    /// What it called, the most costly first.
+    pub calls: Vec<String>,
+    /// What it cost.
+    pub cost_ns: u64,
+}
+
+pub(super) fn children(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Child, STARTS)
+}
+
+pub(super) fn files(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Files, AVOIDABLE)
+}
+
+pub(super) fn crypto(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Crypto, AVOIDABLE)
+}
+
+pub(super) fn compression(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Compression, AVOIDABLE)
+}
+
+pub(super) fn output(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Output, AVOIDABLE)
+}
+
+pub(super) fn regexp(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Regexp, WORK)
+}
+
+pub(super) fn json(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Json, WORK)
+}
+
+pub(super) fn copies(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Copies, WORK)
+}
+
+pub(super) fn modules(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Modules, LOADING)
+}
+
+pub(super) fn compiling(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    find(facts, Work::Compiling, WORK)
+}
+
+fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
+    let rows = || facts.work.rows.iter().filter(|row| row.work == work);
+    let stalls: Vec<StallGroup> =
+        facts.groups.iter().filter(|group| group.work == work).cloned().collect();
+    let mut threads: Vec<ThreadId> = rows().map(|row| row.thread).collect();
+    threads.extend(stalls.iter().flat_map(|group| group.threads.iter().copied()));
+    threads.sort_unstable();
+    threads.dedup();
+    let sum = |value: fn(&super::loop_work::Sum) -> u64| sum_ns(rows().map(|row| value(&row.sum)));
+    let short_ns = sum(|sum| sum.short_weight);
+    let stalled_ns = sum_ns(stalls.iter().map(|group| group.total_ns));
+    let time_ns = facts.times_ns(&threads);
+    let sure_ns = surely(short_ns, sum(|sum| sum.short_samples)).saturating_add(stalled_ns);
+    let lengths: Vec<u64> =
+        stalls.iter().flat_map(|group| group.lengths_ns.iter().copied()).collect();
+    let is_long = is_worth_telling(&lengths, facts.duration_ns);
+    if !is_long && part(sure_ns, time_ns) < least_share {
+        return Vec::new();
+    }
+    let lost_ns = short_ns.saturating_add(stalled_ns);
+    let called = Called {
+        work,
+        callers: callers(facts, work, &stalls),
+        stalls,
+        threads,
+        short_ns,
+        share: part(lost_ns, time_ns).min(1.0),
+        samples: sum(|sum| sum.samples),
+    };
+    vec![found(lost_ns, Finding::Called(called))]
+}
+
+/// The functions that asked for it: by samples, and by the time of the stalls that waited.
+fn callers(facts: &Facts<'_>, work: Work, stalls: &[StallGroup]) -> Vec<Caller> {
+    let mut callers: Vec<(Caller, Vec<(String, u64)>)> = Vec::new();
+    let mut add = |function: FunctionId, stack: StackId, calls: &[(String, u64)], cost_ns: u64| {
+        let line = line_of(facts, stack);
+        let known = callers.iter_mut().find(|(known, _)| known.function == function);
+        let new = Caller { function, line, stack, calls: Vec::new(), cost_ns };
+        match known {
+            Some((known, its)) => {
+                if cost_ns > known.cost_ns {
+                    (known.line, known.stack) = (line, stack);
+                }
+                known.cost_ns = known.cost_ns.saturating_add(cost_ns);
+                its.extend(calls.iter().cloned());
+            }
+            None => callers.push((new, calls.to_vec())),
+        }
+    };
+    for row in facts.work.rows.iter().filter(|row| row.work == work) {
+        add(row.function, row.stack, &row.calls, row.sum.weight);
+    }
+    for group in stalls.iter().filter(|group| group.kind == StallKind::Blocked) {
+        let call = group.wait.as_ref().and_then(|wait| wait.call.clone());
+        let calls: Vec<(String, u64)> =
+            call.into_iter().map(|call| (call, group.total_ns)).collect();
+        add(group.function, group.stack, &calls, group.total_ns);
+    }
+    // Stacks that show no function of people's tell nothing, unless there are no others.
+    callers.sort_by_key(|(caller, _)| {
+        (caller.function.some().is_none(), std::cmp::Reverse(caller.cost_ns), caller.function)
+    });
+    callers.into_iter().map(|(caller, calls)| Caller { calls: largest(calls), ..caller }).collect()
+}
+
+/// The line at which the owner of a stack made its call.
+fn line_of(facts: &Facts<'_>, stack: StackId) -> u32 {
+    let owner = facts.doings.of(stack).owner.some();
+    owner.map_or(0, |owner| frame_line(facts.profile, owner))
+}
+
+fn frame_line(profile: &Profile, stack: StackId) -> u32 {
+    profile.frames().line[profile.stacks().row(stack).frame.index()]
+}
+
+/// Calls that have a tenth of the cost, the largest first.
+fn largest(calls: Vec<(String, u64)>) -> Vec<String> {
+    let mut sums: Vec<(String, u64)> = Vec::new();
+    for (call, weight) in calls {
+        match sums.iter_mut().find(|(known, _)| *known == call) {
+            Some((_, sum)) => *sum = sum.saturating_add(weight),
+            None => sums.push((call, weight)),
+        }
+    }
+    let all = sum_ns(sums.iter().map(|(_, weight)| *weight));
+    sums.retain(|(_, weight)| *weight >= all / 10);
+    sums.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+    sums.into_iter().map(|(call, _)| call).collect()
+}

@@ -1,0 +1,117 @@
+//! Garbage collection that an event loop stood still for, or that it lost much to.
+
+use std::collections::BTreeMap;
+
+use profile::{FunctionId, ThreadId};
+
+use super::loop_work::WorkRow;
+use super::{FEW_SAMPLES, Facts, Finding, Found, Rhythm, found, is_worth_telling, sum_ns, surely};
+use crate::gc::{Collection, Gc, LoopGc, Pause};
+use crate::stalls::SHORTEST_STALL_NS;
+use crate::work::Work;
+
+/// A loop that loses more than this to garbage collection: what Datadog calls much, and what Clinic does (100 ms in a
+/// second).
+const GC_LOST: f64 = 0.1;
+
+/// Garbage collection on loops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collected {
+    /// The loop that it cost most.
+    pub worst: LoopGc,
+    /// All loops that it cost much.
+    pub threads: Vec<ThreadId>,
+    /// The pauses of 50 ms or more, where they stand out.
+    pub rhythm: Option<Rhythm>,
+    /// The time of these pauses.
+    pub paused_ns: u64,
+    /// What all of them were, where that is known and the same.
+    pub kind: Option<Collection>,
+    /// The function that allocated when most of the pauses began, and how many of them.
+    pub began: Option<(FunctionId, usize)>,
+    /// The function that most of the sampled time was for.
+    pub allocator: FunctionId,
+    /// The time of what is not in these pauses.
+    pub short_ns: u64,
+}
+
+pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
+    let is_much = |row: &&LoopGc| {
+        let surely_ns = surely(row.weight, row.gc_samples) as f64 / row.weight.max(1) as f64;
+        let lost = row.of_time.unwrap_or(row.of_cpu);
+        lost * surely_ns > GC_LOST && row.samples >= FEW_SAMPLES
+    };
+    let pauses_of = |thread: ThreadId| -> Vec<Pause> {
+        let is_long =
+            |pause: &&Pause| pause.thread == thread && pause.length_ns >= SHORTEST_STALL_NS;
+        facts.gc.pauses.iter().filter(is_long).copied().collect()
+    };
+    let stands_out = |row: &&LoopGc| {
+        let lengths: Vec<u64> = pauses_of(row.thread).iter().map(|its| its.length_ns).collect();
+        is_much(row) || is_worth_telling(&lengths, facts.duration_ns)
+    };
+    let rows = with_waiting(&facts.gc);
+    let loops: Vec<&LoopGc> = rows.iter().filter(stands_out).collect();
+    let Some(worst) = loops.first() else { return Vec::new() };
+    let threads: Vec<ThreadId> = loops.iter().map(|row| row.thread).collect();
+    let pauses: Vec<Pause> = threads.iter().flat_map(|thread| pauses_of(*thread)).collect();
+    let lengths: Vec<u64> = pauses.iter().map(|pause| pause.length_ns).collect();
+    let paused_ns = sum_ns(lengths.iter().copied());
+    let weight = |row: &&LoopGc| match row.of_time {
+        Some(_) => row.weight,
+        None => (row.of_cpu * facts.duration_ns as f64) as u64,
+    };
+    let sampled_ns = sum_ns(loops.iter().map(weight));
+    let stops: Vec<(u64, u64)> =
+        pauses.iter().map(|pause| (pause.start_ns, pause.length_ns)).collect();
+    let collected = Collected {
+        worst: **worst,
+        rhythm: is_worth_telling(&lengths, facts.duration_ns)
+            .then(|| Rhythm::new(&stops, threads.len() == 1)),
+        paused_ns,
+        kind: common_kind(&pauses),
+        began: began(&pauses),
+        allocator: allocator(facts, &threads),
+        short_ns: sampled_ns.saturating_sub(paused_ns),
+        threads,
+    };
+    vec![found(sampled_ns.max(paused_ns), Finding::Gc(collected))]
+}
+
+/// A loop that only waited for its helper threads has pauses and no samples.
+fn with_waiting(gc: &Gc) -> Vec<LoopGc> {
+    let mut rows = gc.loops.clone();
+    for pause in &gc.pauses {
+        if rows.iter().all(|row| row.thread != pause.thread) {
+            rows.push(LoopGc::waiting(pause.thread));
+        }
+    }
+    rows
+}
+
+fn common_kind(pauses: &[Pause]) -> Option<Collection> {
+    let first = pauses.first()?.kind?;
+    pauses.iter().all(|pause| pause.kind == Some(first)).then_some(first)
+}
+
+/// The function of the application that most of the collections on these loops were for.
+fn allocator(facts: &Facts<'_>, threads: &[ThreadId]) -> FunctionId {
+    let mut sums: BTreeMap<FunctionId, u64> = BTreeMap::new();
+    let is_its =
+        |row: &&WorkRow| row.work == Work::Gc && row.is_app && threads.contains(&row.thread);
+    for row in facts.work.rows.iter().filter(is_its) {
+        let sum = sums.entry(row.function).or_default();
+        *sum = sum.saturating_add(row.sum.weight);
+    }
+    let most = sums.into_iter().max_by_key(|(id, sum)| (*sum, std::cmp::Reverse(*id)));
+    most.map_or(FunctionId::NONE, |(function, _)| function)
+}
+
+/// The function under which most of them began.
+fn began(pauses: &[Pause]) -> Option<(FunctionId, usize)> {
+    let mut counts: BTreeMap<FunctionId, usize> = BTreeMap::new();
+    for function in pauses.iter().filter_map(|pause| pause.function.some()) {
+        *counts.entry(function).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(function, count)| (*count, std::cmp::Reverse(*function)))
+}

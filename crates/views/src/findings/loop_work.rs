@@ -1,0 +1,181 @@
+//! What the samples of the event loops did, by loop, kind of work and the function that asked for it. What ran before a
+//! loop began to serve is left out.
+
+use profile::{Category, FunctionId, Profile, Role, StackId, StringId, ThreadId, Unit};
+use rustc_hash::FxHashMap;
+
+use crate::selection::Selection;
+use crate::stalls::{StallKind, Turns};
+use crate::weights::selected_rows;
+use crate::work::{Doing, Doings, Work};
+
+/// Weight and samples, in all and in turns that are no stall with a cause of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) weight: u64,
+    pub(crate) samples: u64,
+    pub(crate) short_weight: u64,
+    pub(crate) short_samples: u64,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.weight = self.weight.saturating_add(other.weight);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.short_weight = self.short_weight.saturating_add(other.short_weight);
+        self.short_samples = self.short_samples.saturating_add(other.short_samples);
+    }
+}
+
+/// What one loop did for one function.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkRow {
+    pub(crate) thread: ThreadId,
+    pub(crate) work: Work,
+    /// The function of people that asked for it.
+    pub(crate) function: FunctionId,
+    /// Whether that is the application's.
+    pub(crate) is_app: bool,
+    /// The package that worked for it.
+    pub(crate) package: StringId,
+    /// Its first function.
+    pub(crate) callee: FunctionId,
+    /// The stack with most weight.
+    pub(crate) stack: StackId,
+    stack_weight: u64,
+    /// What was called, with its weight.
+    pub(crate) calls: Vec<(String, u64)>,
+    pub(crate) sum: Sum,
+}
+
+/// What the loops did.
+pub(crate) struct LoopWork {
+    pub(crate) rows: Vec<WorkRow>,
+}
+
+type Key = (ThreadId, Work, FunctionId, StringId);
+
+impl LoopWork {
+    pub(crate) fn new(
+        profile: &Profile,
+        selection: &Selection,
+        turns: &Turns,
+        doings: &Doings,
+    ) -> Self {
+        let mut rows: Vec<WorkRow> = Vec::new();
+        let mut index: FxHashMap<Key, usize> = FxHashMap::default();
+        for ((thread, stack), sum) in sums(profile, selection, turns) {
+            let doing = doings.of(stack);
+            let function = owner(profile, &doing);
+            let key = (thread, doing.work, function, doing.package);
+            let row = *index.entry(key).or_insert_with(|| {
+                rows.push(new_row(thread, function, &doing));
+                rows.len() - 1
+            });
+            rows[row].add(stack, sum, doing.call(profile));
+        }
+        Self { rows }
+    }
+}
+
+impl WorkRow {
+    fn add(&mut self, stack: StackId, sum: Sum, call: Option<String>) {
+        self.sum.add(sum);
+        if (sum.weight, std::cmp::Reverse(stack))
+            > (self.stack_weight, std::cmp::Reverse(self.stack))
+        {
+            (self.stack, self.stack_weight) = (stack, sum.weight);
+        }
+        let Some(call) = call else { return };
+        match self.calls.iter_mut().find(|(known, _)| *known == call) {
+            Some((_, weight)) => *weight = weight.saturating_add(sum.weight),
+            None => self.calls.push((call, sum.weight)),
+        }
+    }
+}
+
+fn new_row(thread: ThreadId, function: FunctionId, doing: &Doing) -> WorkRow {
+    WorkRow {
+        thread,
+        work: doing.work,
+        function,
+        is_app: doing.is_app,
+        package: doing.package,
+        callee: doing.callee,
+        stack: StackId::NONE,
+        stack_weight: 0,
+        calls: Vec::new(),
+        sum: Sum::default(),
+    }
+}
+
+fn owner(profile: &Profile, doing: &Doing) -> FunctionId {
+    doing.owner.some().map_or(FunctionId::NONE, |owner| {
+        profile.frames().function[profile.stacks().row(owner).frame.index()]
+    })
+}
+
+/// The samples of loops by thread and stack, in the order of these.
+fn sums(
+    profile: &Profile,
+    selection: &Selection,
+    turns: &Turns,
+) -> Vec<((ThreadId, StackId), Sum)> {
+    let selection =
+        Selection { categories: None, search: None, busy_only: true, ..selection.clone() };
+    let lane = selection.lane_in(profile).map(|id| profile.lane(id));
+    let Some(lane) = lane.filter(|lane| lane.timed && lane.unit == Unit::Ns) else {
+        return Vec::new();
+    };
+    let is_loop = |id: ThreadId| matches!(profile.thread(id).role, Role::MainLoop | Role::Worker);
+    let spans = Spans::new(turns);
+    let samples = &lane.samples;
+    let mut sums: FxHashMap<(ThreadId, StackId), Sum> = FxHashMap::default();
+    for row in selected_rows(profile, &selection).filter(|row| is_loop(samples.thread[*row])) {
+        let (thread, stack) = (samples.thread[row], selection.stack(profile, samples.stack[row]));
+        let Some(is_short) = spans.is_short(thread, samples.time_ns[row]) else { continue };
+        let (weight, count) = (samples.weight[row], lane.samples_in_row(row));
+        let (short_weight, short_samples) = if is_short { (weight, count) } else { (0, 0) };
+        let sum = Sum { weight, samples: count, short_weight, short_samples };
+        sums.entry((thread, stack)).or_default().add(sum);
+    }
+    let is_idle = |stack: StackId| {
+        stack.some().is_some_and(|id| profile.stacks().category[id.index()] == Category::Idle)
+    };
+    let mut sums: Vec<_> = sums.into_iter().filter(|((_, stack), _)| !is_idle(*stack)).collect();
+    sums.sort_unstable_by_key(|(key, _)| *key);
+    sums
+}
+
+/// The stretches of time of each loop that are told elsewhere.
+struct Spans {
+    /// Start, end, and whether the loop served then.
+    by_thread: FxHashMap<ThreadId, Vec<(u64, u64, bool)>>,
+}
+
+impl Spans {
+    fn new(turns: &Turns) -> Self {
+        let mut by_thread: FxHashMap<ThreadId, Vec<(u64, u64, bool)>> = FxHashMap::default();
+        for run in &turns.runs {
+            by_thread.entry(run.thread).or_default().push((run.start_ns, run.end_ns, false));
+        }
+        // Turns that waited for a CPU accuse no function: what they did counts like what short turns did.
+        let is_told = |kind| !matches!(kind, StallKind::Throttled | StallKind::Starved);
+        for stall in turns.stalls.iter().filter(|stall| is_told(stall.kind)) {
+            let span = (stall.start_ns, stall.end_ns, true);
+            by_thread.entry(stall.thread).or_default().push(span);
+        }
+        by_thread.values_mut().for_each(|spans| spans.sort_unstable());
+        Self { by_thread }
+    }
+
+    /// Whether a moment is in a short turn; none before the loop served.
+    fn is_short(&self, thread: ThreadId, time_ns: u64) -> Option<bool> {
+        let spans = self.by_thread.get(&thread).map_or(&[][..], Vec::as_slice);
+        let behind = spans.partition_point(|(start, ..)| *start <= time_ns);
+        match behind.checked_sub(1).and_then(|row| spans.get(row)) {
+            Some((_, end, serves)) if time_ns < *end => serves.then_some(false),
+            _ => Some(true),
+        }
+    }
+}

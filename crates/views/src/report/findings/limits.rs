@@ -1,0 +1,102 @@
+//! The CPU limit, other programs and memory, in words.
+
+use profile::ProcessId;
+
+use super::{LARGEST_USERS, Telling};
+use crate::report::FunctionRow;
+use crate::text::{about, rough_percent};
+use crate::{CpuLimit, CpuWait, FEW_SAMPLES};
+
+impl Telling<'_> {
+    /// `Held back by the CPU limit, not by slow code: throttled in 92 % of periods, 19.3 s of 30 s.`
+    pub(super) fn cpu_limit(&self, limit: &CpuLimit, lost_ns: u64) -> Vec<String> {
+        let whose = limit.process.and_then(|id| self.profile.process(id).pid);
+        let whose = whose.map_or("Held back".to_owned(), |pid| format!("Pid {pid} was held back"));
+        let periods = limit
+            .throttled_share
+            .map(|share| format!("throttled in {:.0} % of periods, ", share * 100.0));
+        let mut text = vec![format!(
+            "{whose} by the CPU limit, not by slow code: {}{} of {}.",
+            periods.unwrap_or_default(),
+            about(lost_ns),
+            about(self.duration_ns)
+        )];
+        text.extend(self.part_of_stalls(
+            limit.stalls,
+            limit.all_stalls,
+            limit.longest_ns,
+            "throttling",
+        ));
+        let cpus = limit.limit_millis.map(|millis| format!(" ({} CPU)", f64::from(millis) / 1e3));
+        let users = self.largest_users();
+        let users = users.map(|users| format!(" Largest users: {users}.")).unwrap_or_default();
+        text.push(format!("Raise the limit{}, or use less CPU.{users}", cpus.unwrap_or_default()));
+        text
+    }
+
+    pub(super) fn cpu_wait(&self, wait: &CpuWait, lost_ns: u64) -> Vec<String> {
+        let whose = wait.process.and_then(|id| self.profile.process(id).pid);
+        let whose =
+            whose.map_or("Its threads".to_owned(), |pid| format!("The threads of pid {pid}"));
+        let why = match wait.by_others {
+            true => "other programs used them",
+            false => "more threads were ready than there were CPUs",
+        };
+        let (lost, duration) = (about(lost_ns), about(self.duration_ns));
+        let mut text =
+            vec![format!("{whose} together waited {lost} for a CPU in {duration}: {why}.")];
+        text.extend(self.part_of_stalls(
+            wait.stalls,
+            wait.all_stalls,
+            wait.longest_ns,
+            "that, not slow code",
+        ));
+        text
+    }
+
+    /// `38 of the loop's 41 stalls (worst 431 ms) were throttling.`
+    fn part_of_stalls(
+        &self,
+        count: usize,
+        all: usize,
+        longest_ns: u64,
+        what: &str,
+    ) -> Option<String> {
+        let longest = about(longest_ns);
+        match (count, all) {
+            (0, _) => None,
+            (1, 1) => Some(format!("The loop's only stall ({longest}) was {what}.")),
+            _ => {
+                let were = if count == 1 { "was" } else { "were" };
+                Some(format!("{count} of {all} stalls (worst {longest}) {were} {what}."))
+            }
+        }
+    }
+
+    pub(super) fn memory_pressure(&self, process: Option<ProcessId>, lost_ns: u64) -> Vec<String> {
+        let pid = process.and_then(|id| self.profile.process(id).pid);
+        let whose = pid.map_or("It".to_owned(), |pid| format!("Pid {pid}"));
+        let (lost, duration) = (about(lost_ns), about(self.duration_ns));
+        vec![
+            format!(
+                "{whose} waited {lost} for memory in {duration}: its control group has too little."
+            ),
+            "Raise the memory limit, or hold less in memory.".to_owned(),
+        ]
+    }
+
+    /// `render (views.js:12) 41 %, load (api.js:7) 22 %`, where there are samples enough.
+    pub(super) fn largest_users(&self) -> Option<String> {
+        if self.samples < FEW_SAMPLES || self.own.is_empty() {
+            return None;
+        }
+        let one = |row: &FunctionRow| {
+            let place = self.place_words(&row.name, row.file.as_deref(), row.line);
+            format!(
+                "{place} {}",
+                rough_percent(row.times.caused_share.unwrap_or_default(), self.samples)
+            )
+        };
+        Some(self.own.iter().take(LARGEST_USERS).map(one).collect::<Vec<_>>().join(", "))
+    }
+}

@@ -1,0 +1,58 @@
+//! Loops that are busy, packages that cost much and one bad process of several, in words.
+
+use super::{LARGEST_USERS, Telling, capital};
+use crate::text::rough_percent;
+use crate::{BadWorker, Busy, FEW_SAMPLES, HotPackage, Work};
+
+impl Telling<'_> {
+    /// `The event loop was busy 93 % of the time, mostly with short turns: what arrives has to queue.`
+    pub(super) fn busy(&self, busy: &Busy) -> Vec<String> {
+        let row = &busy.row;
+        let part = 1.0 - crate::share(row.polled_ns.unwrap_or(0), row.watched_ns.max(1));
+        let mut text = vec![format!(
+            "{} was busy {:.0} % of the time, mostly with short turns: what arrives has to queue.",
+            capital(&self.loop_name(row.thread)),
+            part * 100.0
+        )];
+        let (weight, samples) = busy.sampled;
+        let one = |(function, its, _): &(profile::FunctionId, u64, u64)| {
+            let share = rough_percent(crate::share(*its, weight), samples);
+            Some(format!("{} {share}", self.named(*function)?))
+        };
+        let causes: Vec<String> =
+            busy.functions.iter().take(LARGEST_USERS).filter_map(one).collect();
+        if samples >= FEW_SAMPLES && !causes.is_empty() {
+            text.push(format!("Largest causes: {}.", causes.join(", ")));
+        }
+        text
+    }
+
+    /// `The package ejs took 46 % of the time of the event loop.`
+    pub(super) fn package(&self, package: &HotPackage) -> Vec<String> {
+        let name = self.profile.text(package.package);
+        let share = rough_percent(package.share, package.samples);
+        let whose = self.loops_name(&package.threads);
+        let mut text = vec![format!("The package {name} took {share} of the time of {whose}.")];
+        let part = rough_percent(package.for_function, package.samples);
+        text.extend(
+            self.path(package.stack, package.function, Work::Own)
+                .map(|path| format!("{part} of that was for {path}.")),
+        );
+        text
+    }
+
+    /// `Pid 4143 is busy 78 % of the time, the 3 others 6 %: look at what differs in that process.`
+    pub(super) fn bad_worker(&self, worker: &BadWorker) -> Vec<String> {
+        let pid = self.profile.process(worker.process).pid;
+        let whose = pid.map_or("One process".to_owned(), |pid| format!("Pid {pid}"));
+        let (busy, usual) = (worker.busy * 100.0, worker.usual * 100.0);
+        let mut text = vec![format!(
+            "{whose} was busy {busy:.0} % of the time, the {} other workers about {usual:.0} %: one bad process, not too much load.",
+            worker.others
+        )];
+        if let Some(cause) = &worker.cause {
+            text.extend(self.words(cause));
+        }
+        text
+    }
+}

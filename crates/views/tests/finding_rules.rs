@@ -1,0 +1,400 @@
+//! Every kind of finding: what it takes for one, what is just not enough, what is told of it, and that the same time is
+//! told once.
+
+use std::collections::BTreeSet;
+
+use profile::{
+    Category, LaneInfo, Loop, Process, Role, Sample, StringId, Thread, ThreadId, TurnKind, UNKNOWN,
+    Unit,
+};
+use views::{
+    Collection, Finding, Findings, Report, Selection, Work, finding_ids, findings, weigh_busy,
+};
+
+use crate::service::*;
+
+const LIST: Code = ("list", "/srv/server.js", 10, Category::App);
+const COPY: Code = ("copySettings", "/srv/settings.js", 6, Category::App);
+const PARSE: Code = ("v8::internal::Builtin_JsonParse(int)", "", 0, Category::Runtime);
+const STRINGIFY: Code = ("v8::internal::Builtin_JsonStringify(int)", "", 0, Category::Runtime);
+const SCAVENGE: Code = ("Heap::Scavenge", "", 0, Category::Gc);
+
+fn found(service: Service) -> Findings {
+    findings(&service.done(), &Selection::default())
+}
+
+fn ids(found: &Findings) -> Vec<&'static str> {
+    found.list.iter().map(|found| found.id).collect()
+}
+
+fn words(service: Service) -> Vec<String> {
+    let profile = service.done();
+    let (selection, weights) = weigh_busy(&profile, &Selection::default());
+    let report = Report::without_lists(&profile, &weights, &selection);
+    let text = report.findings.into_iter().flat_map(|row| row.text);
+    // What a request pays has tests of its own.
+    text.filter(|line| !line.starts_with("A request arriving")).collect()
+}
+
+/// Samples of a stack with functions of a package, spread evenly over the whole time.
+fn spread(mut service: Service, codes: &[Code], package: &str, time_ns: u64) -> Service {
+    let stack = stack_of(&mut service.builder, codes, package);
+    let info = LaneInfo { name: "cpu-clock", unit: Unit::Ns, timed: true, counted: true };
+    let (lane, thread) = (service.builder.lane(info), service.main);
+    let count = time_ns / INTERVAL;
+    let step_ns = service.builder.meta().duration_ns / count.max(1);
+    for row in 0..count {
+        let sample = Sample { time_ns: row * step_ns, thread, stack, weight: INTERVAL };
+        service.builder.sample(lane, sample);
+    }
+    service
+}
+
+/// Another process of the same program, whose loop was watched and was free for so long.
+fn sibling(mut service: Service, pid: u32, polled_ns: u64) -> (Service, ThreadId) {
+    let builder = &mut service.builder;
+    let name = builder.string("node");
+    let process = builder.process(Process { pid: Some(pid), name, ..Process::default() });
+    let role = Role::MainLoop;
+    let thread = builder.thread(Thread { process, tid: Some(pid), name, role });
+    let end_ns = builder.meta().duration_ns;
+    let problem = StringId::NONE;
+    builder.event_loop(Loop { thread, start_ns: 0, end_ns, polled_ns, turns: UNKNOWN, problem });
+    (service, thread)
+}
+
+/// A loop that is free for most of its time, and does this for a part of it, in short turns.
+fn doing(codes: &[Code], package: &str, time_ns: u64) -> Service {
+    let stack: Vec<Code> = [&[TIMERS, LIST], codes].concat();
+    spread(Service::new(10).watched(5 * SECOND), &stack, package, time_ns)
+}
+
+/// Each kind of work, its frame, what is enough of ten seconds, what is not, and what it is called.
+#[test]
+fn each_kind_of_work_has_a_threshold() {
+    let node = |name, script| (name, script, 60, Category::NodeCore);
+    let native = |name, category| (name, "", 0, category);
+    let lodash = ("cloneDeep", "/srv/node_modules/lodash/lodash.js", 9, Category::Dependency);
+    let rows: &[(Code, &str, [u64; 2], &str, &str)] = &[
+        (EXEC_SYNC, "", [800, 300], "sync-child-process", "execSync"),
+        (node("readFileSync", "node:fs"), "", [1500, 800], "sync-files", "readFileSync"),
+        (
+            node("pbkdf2Sync", "node:internal/crypto/pbkdf2"),
+            "",
+            [1500, 800],
+            "sync-crypto",
+            "pbkdf2Sync",
+        ),
+        (node("gzipSync", "node:zlib"), "", [1500, 800], "sync-compression", ""),
+        (
+            node("log", "node:internal/console/constructor"),
+            "",
+            [1500, 800],
+            "console-output",
+            "console.log",
+        ),
+        (
+            native("anon_pipe_write", Category::Kernel),
+            "",
+            [1500, 800],
+            "console-output",
+            "process.stdout.write",
+        ),
+        (native("Builtins_RegExpPrototypeTest", Category::Regexp), "", [2500, 1800], "regexp", ""),
+        (PARSE, "", [2500, 1800], "json", "JSON.parse"),
+        (STRINGIFY, "", [2500, 1800], "json", "JSON.stringify"),
+        (
+            native("node::worker::StructuredClone", Category::NodeCore),
+            "",
+            [2500, 1800],
+            "deep-copy",
+            "structuredClone",
+        ),
+        (lodash, "lodash", [2500, 1800], "deep-copy", "cloneDeep"),
+        (
+            node("Module._load", "node:internal/modules/cjs/loader"),
+            "",
+            [800, 300],
+            "module-loading",
+            "require",
+        ),
+        (
+            native("v8::internal::Compiler::Compile", Category::Compiler),
+            "",
+            [2500, 1800],
+            "compiling",
+            "",
+        ),
+    ];
+    for (code, package, [enough, little], id, call) in rows {
+        let seen = found(doing(&[COPY, *code], package, enough * MS));
+        assert_eq!(ids(&seen), [*id], "{code:?}");
+        let Finding::Called(called) = &seen.list[0].finding else { panic!("{:?}", seen.list) };
+        let calls: Vec<&str> = called.callers[0].calls.iter().map(String::as_str).collect();
+        assert_eq!(calls.join(","), *call, "{code:?}");
+        assert_eq!(seen.list[0].lost_ns, enough * MS, "{code:?}");
+        assert_eq!(ids(&found(doing(&[COPY, *code], package, little * MS))), [""; 0], "{code:?}");
+    }
+}
+
+#[test]
+fn work_is_told_with_its_callers() {
+    let service = doing(&[COPY, PARSE], "", 2 * SECOND);
+    let service = spread(service, &[TIMERS, LIST, COPY, STRINGIFY], "", SECOND);
+    assert_eq!(
+        words(service),
+        [
+            "JSON took 30 % of the time of the event loop.",
+            "JSON.parse and JSON.stringify in list (/srv/server.js:10) → copySettings (/srv/settings.js:6).",
+            "Send or keep less of it, or parse it in a worker thread.",
+        ]
+    );
+}
+
+/// Few samples prove nothing, whatever their share is.
+#[test]
+fn few_samples_are_no_evidence() {
+    let short = Service::new(1).watched(500 * MS);
+    let short = spread(short, &[TIMERS, LIST, PARSE], "", 290 * MS);
+    assert_eq!(ids(&found(short)), [""; 0]);
+}
+
+/// A stall that is mostly one kind of work is told with that work, and not once more.
+#[test]
+fn stalls_belong_to_their_work() {
+    let mut service = Service::new(10).watched(8 * SECOND);
+    let main = service.main;
+    for second in 0..4 {
+        let start = second * 2 * SECOND;
+        service = service.turn(TurnKind::Turn, start, 400 * MS, [390 * MS, 10 * MS, 0]);
+        service = service.ran(main, &[TIMERS, LIST, COPY, PARSE], start, 300 * MS);
+        service = service.ran(main, &[TIMERS, LIST, COPY], start + 300 * MS, 100 * MS);
+    }
+    let profile = service.done();
+    let seen = findings(&profile, &Selection::default());
+    assert_eq!(ids(&seen), ["json"]);
+    assert_eq!(seen.list[0].lost_ns, 1_600 * MS);
+    let Finding::Called(called) = &seen.list[0].finding else { panic!("{:?}", seen.list) };
+    assert_eq!((called.stalls[0].count, called.stalls[0].work), (4, Work::Json));
+}
+
+/// A regular expression that a callback leaves is the callback's own work again; a module that is loaded is not.
+#[test]
+fn functions_of_people_do_their_own_work() {
+    let replace: Code = ("Builtins_RegExpReplace", "", 0, Category::Regexp);
+    let seen = found(doing(&[COPY, replace, RENDER], "", 4 * SECOND));
+    assert_eq!(ids(&seen), [""; 0], "what render does is no regular expression");
+    let load: Code = ("Module._load", "node:internal/modules/cjs/loader", 1000, Category::NodeCore);
+    let seen = found(doing(&[COPY, load, RENDER], "", 4 * SECOND));
+    assert_eq!(ids(&seen), ["module-loading"], "what a module does while it is loaded is loading");
+}
+
+/// Modules are loaded before a loop serves.
+#[test]
+fn a_start_is_no_finding() {
+    let load: Code = ("Module._load", "node:internal/modules/cjs/loader", 1000, Category::NodeCore);
+    let service = Service::new(10).watched(6 * SECOND);
+    let main = service.main;
+    let service = service.turn(TurnKind::Startup, 0, 3 * SECOND, [3 * SECOND, 0, 0]);
+    assert_eq!(ids(&found(service.ran(main, &[load, RENDER], 0, 3 * SECOND))), [""; 0]);
+}
+
+/// The path from the entry to the function that nearly all of a stall went through.
+#[test]
+fn stalls_have_a_path() {
+    let nightly: Code = ("nightlyReport", "/srv/server.js", 13, Category::App);
+    let nameless: Code = ("(anonymous)", "/srv/server.js", 14, Category::App);
+    let aggregate: Code = ("aggregateOrders", "/srv/orders.js", 9, Category::App);
+    let summarise: Code = ("summarise", "/srv/orders.js", 3, Category::App);
+    let compare: Code = ("compare", "/srv/orders.js", 30, Category::App);
+    let mut service = Service::new(30).watched(26 * SECOND);
+    let main = service.main;
+    for row in 0..8 {
+        let start = row * 3_700 * MS;
+        let path = [TIMERS, nightly, nameless, aggregate, summarise, compare];
+        service = service.turn(TurnKind::Turn, start, 400 * MS, [400 * MS, 0, 0]);
+        // What it calls takes turns; in one of them a helper has nearly all.
+        let (own, helper) = if row == 5 { (50, 350) } else { (250, 150) };
+        service = service.ran(main, &path[..5], start, own * MS);
+        service = service.ran(main, &path, start + own * MS, helper * MS);
+    }
+    assert_eq!(
+        words(service),
+        [
+            "The event loop stood still 8 times, 400 ms each, every 3.7 s: 3.2 s of 30 s.",
+            "On the CPU, 98 % of it in nightlyReport (/srv/server.js:13) → aggregateOrders → summarise (/srv/orders.js:3).",
+        ]
+    );
+}
+
+/// One short stall in ten seconds is nothing to look at; a long one, or several, are.
+#[test]
+fn one_short_stall_is_no_finding() {
+    let stalls = |lengths: &[u64]| {
+        let mut service = Service::new(10).watched(9 * SECOND);
+        let main = service.main;
+        for (start, length) in (0u64..).zip(lengths) {
+            let start = start * SECOND;
+            service = service.turn(TurnKind::Turn, start, length * MS, [length * MS, 0, 0]);
+            service = service.ran(main, &[TIMERS, LIST], start, length * MS);
+        }
+        ids(&found(service))
+    };
+    assert_eq!((stalls(&[60]), stalls(&[60, 60])), (vec![], vec![]));
+    assert_eq!((stalls(&[110]), stalls(&[60, 60, 60])), (vec!["stalls"], vec!["stalls"]));
+}
+
+/// Full collections that stop a loop now and then cost little of its time, and are felt.
+#[test]
+fn long_collections_are_told_with_their_rhythm() {
+    let mut service = Service::new(30).watched(25 * SECOND);
+    let main = service.main;
+    for row in 0..3 {
+        let start = (row * 9_800 + 500) * MS;
+        service = service.turn(TurnKind::Turn, start, 310 * MS, [310 * MS, 0, 0]);
+        service = service.ran(main, &[TIMERS, COPY, MARK_COMPACT], start, 310 * MS);
+    }
+    // Scavenges that are shorter than two intervals are in the sums alone.
+    for row in 0..40 {
+        service = service.ran(main, &[TIMERS, RENDER, SCAVENGE], (row * 700 + 300) * MS, INTERVAL);
+    }
+    let profile = service.done();
+    let seen = findings(&profile, &Selection::default());
+    assert_eq!((ids(&seen), seen.gc.pauses.len()), (vec!["gc"], 3));
+    let Finding::Gc(gc) = &seen.list[0].finding else { panic!("{:?}", seen.list) };
+    assert_eq!((gc.kind, gc.paused_ns), (Some(Collection::Full), 930 * MS));
+    let (selection, weights) = weigh_busy(&profile, &Selection::default());
+    let report = Report::without_lists(&profile, &weights, &selection);
+    assert_eq!(
+        report.findings[0].text[..3],
+        [
+            "Full garbage collections stopped the event loop 3 times, 310 ms each: 930 ms of 30 s.",
+            "All began while copySettings (/srv/settings.js:6) allocated. CPU samples do not show what stays alive.",
+            "All collections together took 4 % of the time of the event loop (100 % of its CPU time).",
+        ]
+    );
+}
+
+/// Many short collections have no pause to tell of, and cost much together.
+#[test]
+fn short_collections_are_told_by_their_share() {
+    let service = doing(&[COPY, SCAVENGE], "", 2 * SECOND);
+    let text = words(service);
+    assert_eq!(
+        text[0],
+        "Garbage collection took 20 % of the time of the event loop (100 % of its CPU time)."
+    );
+    assert!(
+        text.contains(&"They were many short collections, mostly of young objects.".to_owned()),
+        "{text:?}"
+    );
+    assert_eq!(
+        ids(&found(doing(&[COPY, SCAVENGE], "", SECOND))),
+        [""; 0],
+        "a tenth is not surely more"
+    );
+}
+
+/// A loop that waits for V8's helper threads is in a collection.
+#[test]
+fn waiting_for_the_collectors_threads_is_a_collection() {
+    let service = Service::new(10).watched(9 * SECOND);
+    let service = service.turn(TurnKind::Turn, SECOND, 300 * MS, [20 * MS, 0, 0]);
+    let service = service.slept(&[TIMERS, COPY, MARK_COMPACT, EPOLL], SECOND + 51 * MS, 240 * MS);
+    let seen = found(service);
+    assert_eq!(ids(&seen), ["gc"]);
+    let Finding::Gc(gc) = &seen.list[0].finding else { panic!("{:?}", seen.list) };
+    assert_eq!(
+        gc.rhythm.unwrap().longest_ns,
+        280 * MS,
+        "what it waited for, and not what ran before"
+    );
+}
+
+#[test]
+fn a_hot_package_names_who_calls_it() {
+    let render: Code = ("render", "/srv/node_modules/ejs/lib/ejs.js", 400, Category::Dependency);
+    let escape: Code =
+        ("escapeXML", "/srv/node_modules/ejs/lib/utils.js", 80, Category::Dependency);
+    let stack = [COPY, render, escape];
+    assert_eq!(
+        words(doing(&stack, "ejs", 4 * SECOND)),
+        [
+            "The package ejs took 40 % of the time of the event loop.",
+            "100 % of that was for list (/srv/server.js:10) → copySettings (/srv/settings.js:6) → render of ejs.",
+        ]
+    );
+    assert_eq!(ids(&found(doing(&stack, "ejs", 2 * SECOND))), [""; 0]);
+    // What it does that has a finding of its own is told there.
+    let seen = found(doing(&[COPY, render, PARSE], "ejs", 4 * SECOND));
+    assert_eq!(ids(&seen), ["json"]);
+}
+
+#[test]
+fn a_busy_loop_names_its_causes_once() {
+    let service = Service::new(10).watched(SECOND);
+    let busy = spread(service, &[TIMERS, RENDER], "", 6 * SECOND);
+    let busy = spread(busy, &[TIMERS, POLL], "", 3 * SECOND);
+    assert_eq!(
+        words(busy),
+        [
+            "The event loop was busy 90 % of the time, mostly with short turns: what arrives has to queue.",
+            "Largest causes: render (/srv/views.js:12) 67 %, poll (/srv/server.js:4) 33 %.",
+        ]
+    );
+    let told = Service::new(10).watched(SECOND);
+    let told = spread(told, &[TIMERS, RENDER, PARSE], "", 8 * SECOND);
+    assert_eq!(ids(&found(told)), ["json"], "most of it is JSON: that is told");
+}
+
+#[test]
+fn one_bad_worker_is_told_from_too_much_load() {
+    let cluster = |polled: [u64; 3]| {
+        // The service itself is the primary process: it has the lowest pid.
+        let service = Service::new(10).watched(10 * SECOND);
+        let (service, _) = sibling(service, 5001, polled[0] * SECOND);
+        let (service, bad) = sibling(service, 5002, polled[1] * SECOND);
+        let (service, _) = sibling(service, 5003, polled[2] * SECOND);
+        service.ran(bad, &[TIMERS, LIST, RENDER], 0, 6 * SECOND)
+    };
+    let seen = found(cluster([9, 3, 9]));
+    assert_eq!(ids(&seen), ["bad-worker"]);
+    assert_eq!(
+        words(cluster([9, 3, 9]))[0],
+        "Pid 5002 was busy 70 % of the time, the 2 other workers about 10 %: one bad process, not too much load."
+    );
+    assert_eq!(ids(&found(cluster([3, 3, 4]))), [""; 0], "all are busy");
+    // A cause is told with it, and not once more.
+    let saturated = cluster([9, 1, 9]);
+    let Finding::BadWorker(worker) = &found(saturated).list[0].finding else { panic!() };
+    assert_eq!(worker.cause.as_ref().unwrap().id, "busy-loop");
+}
+
+#[test]
+fn waiting_for_memory_is_a_finding() {
+    let mut service = Service::new(10).watched(9 * SECOND);
+    service.builder.second(profile::Second {
+        process: service.process,
+        start_ns: 0,
+        end_ns: 10 * SECOND,
+        run_ns: SECOND,
+        ready_ns: 0,
+        periods: UNKNOWN,
+        throttled_periods: UNKNOWN,
+        throttled_ns: UNKNOWN,
+        cpu_pressure_ns: 0,
+        memory_pressure_ns: 2 * SECOND,
+    });
+    assert_eq!(ids(&found(service)), ["memory-pressure"]);
+}
+
+/// Programs rely on these names, and docs/report.md has a row for each.
+#[test]
+fn every_finding_is_documented() {
+    let text = include_str!("../../../docs/report.md");
+    let ids: Vec<&str> = finding_ids().collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "a name twice");
+    for id in ids {
+        assert!(text.contains(&format!("| `{id}` |")), "docs/report.md has no row for {id}");
+    }
+}
