@@ -151,6 +151,17 @@ fn work_is_told_with_its_callers() {
     );
 }
 
+/// The code of a pattern stands below V8's functions for all patterns.
+#[test]
+fn a_regular_expression_is_told_with_its_pattern() {
+    let test: Code = ("Builtins_RegExpPrototypeTest", "", 0, Category::Regexp);
+    let pattern: Code = (r"/^(\w+\s?)*$/", "", 0, Category::Regexp);
+    assert_eq!(
+        words(doing(&[COPY, test, pattern], "", 4 * SECOND))[1],
+        r"/^(\w+\s?)*$/ in list (/srv/server.js:10) → copySettings (/srv/settings.js:6)."
+    );
+}
+
 /// Few samples prove nothing, whatever their share is.
 #[test]
 fn few_samples_are_no_evidence() {

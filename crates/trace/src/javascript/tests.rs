@@ -59,8 +59,9 @@ fn every_text_comes_back_as_it_was() {
 
 #[test]
 fn every_kind_and_tier_comes_back() {
-    use FunctionKind::{JavaScript, JsToWasm, Wasm, WasmToJs};
-    for kind in [JavaScript, Wasm { index: None }, Wasm { index: Some(3) }, WasmToJs, JsToWasm] {
+    use FunctionKind::{JavaScript, JsToWasm, Regexp, Wasm, WasmToJs};
+    let wasm = [Wasm { index: None }, Wasm { index: Some(3) }, WasmToJs, JsToWasm];
+    for kind in wasm.into_iter().chain([JavaScript, Regexp]) {
         for tier in TIERS {
             let told = Some(Function { kind, ..function("f", None) });
             let name = FrameName::Function { row: 0, tier, told };

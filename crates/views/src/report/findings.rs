@@ -4,7 +4,7 @@
 mod called;
 mod closing;
 mod collected;
-mod delay;
+pub(super) mod delay;
 mod limits;
 mod loops;
 mod pool;
