@@ -182,6 +182,7 @@ pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
         list.extend(new.into_iter().map(|found| Found { id: rule.id, ..found }));
     }
     workers::take_causes(&mut list);
+    limits::leave_to_pools(&mut list);
     list.sort_by_key(|found| std::cmp::Reverse(found.lost_ns));
     limits::lead(&mut list, &facts.turns.stalls);
     let Facts { turns, host, gc, pools, .. } = facts;

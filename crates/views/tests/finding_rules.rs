@@ -322,6 +322,21 @@ fn waiting_for_the_collectors_threads_is_a_collection() {
     );
 }
 
+/// The same where it waits for the CPU that they run on: there are fewer CPUs than threads.
+#[test]
+fn waiting_for_the_collectors_cpu_is_a_collection() {
+    let stall = |collected_ms: u64, own: Code, own_ms: u64| {
+        let service = Service::new(10).watched(9 * SECOND);
+        let (main, helper) = (service.main, service.helper);
+        let service = service.turn(TurnKind::Turn, SECOND, 300 * MS, [60 * MS, 240 * MS, 0]);
+        let service = service.ran(main, &[TIMERS, COPY, own], SECOND, own_ms * MS);
+        ids(&found(service.ran(helper, &[MARK_COMPACT], SECOND, collected_ms * MS)))
+    };
+    assert_eq!(stall(200, MARK_COMPACT, 40), ["gc"]);
+    assert_eq!(stall(20, MARK_COMPACT, 40), ["cpu-wait"], "the helpers hardly ran");
+    assert_eq!(stall(200, RENDER, 120), ["cpu-wait"], "the loop did something else");
+}
+
 #[test]
 fn a_hot_package_names_who_calls_it() {
     let render: Code = ("render", "/srv/node_modules/ejs/lib/ejs.js", 400, Category::Dependency);

@@ -89,7 +89,7 @@ fn lengths_and_numbers_that_cannot_be_are_refused() {
     let (tier, kind, length) = (16, 18, 31);
     assert_eq!(bytes[length..length + 4], 6u32.to_le_bytes());
     for (at, value) in
-        [(tier, 7u8), (tier, 255), (kind, 4), (kind, 255), (length + 1, 1), (length + 3, 0x7f)]
+        [(tier, 7u8), (tier, 255), (kind, 5), (kind, 255), (length + 1, 1), (length + 3, 0x7f)]
     {
         let mut damaged = bytes.clone();
         damaged[at] = value;
