@@ -7,7 +7,7 @@ import { button, h } from "../dom.ts";
 import { drop } from "../drop.ts";
 import { download, foldedOf } from "../save.ts";
 import { percent } from "../text.ts";
-import { factsOf, notesOf } from "./facts.ts";
+import { carriedOf, factsOf, notesOf } from "./facts.ts";
 
 /** For so long the menu says that it copied the link. */
 const COPIED_MS = 1200;
@@ -24,7 +24,8 @@ export function barPart(app: App): Part {
     exportMenu(app),
     ...pageButtons(app),
   );
-  const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), factsOf(app), notesOf(app), end);
+  const facts = [factsOf(app), carriedOf(app), notesOf(app)];
+  const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), ...facts, end);
   const render = () => {
     if (document.activeElement !== search) search.value = app.state.search;
     const matches = app.derived.matches(app.state);

@@ -14,12 +14,15 @@ export function factsOf({ profile }: App): HTMLElement {
   return h("span", { class: "facts", title: parts.join(" · ") }, ...spans);
 }
 
+/** What a reader must know before handing the page on; null where it carries names alone. */
+export function carriedOf({ profile }: App): HTMLElement | null {
+  return profile.texts.some(Boolean) ? h("span", { class: "fact-text quiet" }, "with source text") : null;
+}
+
 /** Null where there are none. */
 export function notesOf({ profile }: App): HTMLElement | null {
-  const { said, texts } = profile;
-  const [, ...rest] = said?.sentences ?? [];
+  const [, ...rest] = profile.said?.sentences ?? [];
   const notes = rest.flatMap(({ text, is_caution }) => (is_caution ? [] : [text]));
-  if (texts.some(Boolean)) notes.push("This page carries source text.");
   if (notes.length === 0) return null;
   return filled(drop(`${plural(notes.length, "note")} ▾`, "notes", "What else is known of this recording"), notes);
 }

@@ -7,7 +7,7 @@ import { fitted, hatch, themeColors } from "../canvas.ts";
 import { nameOf } from "../words.ts";
 import { bandsOfThreads, type Frame, type Rect, rectsOf } from "./frame.ts";
 
-/** So many stalls have their function beside them: the longest, where there is room. */
+/** So many functions stand beside their longest stall, where there is room. The lane below has all that fit. */
 const MOST_NAMES = 4;
 const LONGEST_NAME = 130;
 const NAME_HEIGHT = 13;
@@ -78,9 +78,10 @@ export function paintStalls(app: App, context: CanvasRenderingContext2D, frame: 
     context.strokeRect(x + 0.5, y + 0.5, Math.max(1, width - 2), Math.max(1, height - 2));
   }
   const taken: Rect[] = outlined.flatMap(({ rects }) => rects);
-  let names = 0;
+  const named = new Set<number | null>();
   for (const { stall, rects } of outlined) {
-    if (names < MOST_NAMES && rects.length > 0 && paintName(app, context, frame, stall, rects, taken)) names++;
+    if (named.size >= MOST_NAMES || named.has(stall.function) || rects.length === 0) continue;
+    if (paintName(app, context, frame, stall, rects, taken)) named.add(stall.function);
   }
 }
 
