@@ -89,7 +89,7 @@ async function tableRows(page) {
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
 /** What the page says of the box under the mouse, which comes after the mouse. */
-const tips = (page, words) => eventually(async () => assert.match(await page.locator(".tip").textContent(), words));
+const tips = (page, words) => eventually(async () => assert.match(await page.locator(".picture .tip").textContent(), words));
 
 /** Opens the list of stalls, and selects the longest. */
 async function firstStall(page) {
@@ -181,7 +181,7 @@ describe("the page of a recording", () => {
     const { range } = await hashOf(page);
     const [from, to] = range.split("-").map(Number);
     assert.ok(from < 0.2 && to > 0.5, range);
-    assert.ok(Math.abs((to - from) / 0.0125 - Math.round((to - from) / 0.0125)) < 1e-6, "whole cells");
+    assert.ok(Math.abs((to - from) / 0.04 - Math.round((to - from) / 0.04)) < 1e-6, "whole cells");
     const told = report(HTTP, "--range", `${from}s..${to}s`);
     assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
     await page.keyboard.press("Escape");
@@ -306,8 +306,8 @@ describe("the page of a recording", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Shift+ArrowUp");
     await drawn(page);
-    assert.equal((await hashOf(page)).range, "0.2-0.425", "the second column of 200 ms, and a cell of 25 ms");
-    const told = report(HTTP, "--thread", "main", "--range", "0.2s..0.425s");
+    assert.equal((await hashOf(page)).range, "0.2-0.44", "the second column of 200 ms, and a cell of 40 ms");
+    const told = report(HTTP, "--thread", "main", "--range", "0.2s..0.44s");
     assert.equal((await selected(page)).samples, told.samples);
     await page.keyboard.press("Escape");
     for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++) await page.keyboard.press("Tab");
@@ -696,6 +696,9 @@ test("a cell tells when, how much and for which functions; colours may be those 
   const tip = page.locator(".heat .tip");
   await eventually(async () => assert.match(await tip.textContent(), /^\d\.\d+–\d\.\d+ s · \d\d:\d\d:\d\d UTC\d.* of 62\.5 ms: \d\.\d\d cores · \d+ samples/));
   assert.match(await tip.textContent(), /\d\.\d\s% summarise.*stall: \d+ ms at /);
+  await settled(page);
+  const table = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
+  assert.equal(table.filter((text) => text.includes("stall: ")).length, 4, "three stalls, one over two columns");
   await page.mouse.move(5, 5);
   const pixels = () => page.locator("#heat").evaluate((canvas) => canvas.toDataURL());
   const before = await pixels();
@@ -762,7 +765,7 @@ test("idle time is in the heat map only when it is asked for", async () => {
 test("a short recording has finer columns, and rows that can be chosen", async () => {
   const page = await show(HTTP, "#threads=all");
   const size = () => page.locator("#heat-legend").getAttribute("title");
-  assert.equal(await size(), "25 ms a cell, 200 ms a column");
+  assert.equal(await size(), "40 ms a cell, 200 ms a column");
   await page.locator('select[aria-label="rows"]').selectOption("100");
   await drawn(page);
   assert.equal(await size(), "2 ms a cell, 200 ms a column");

@@ -37,7 +37,7 @@ function loadWords(weight: number, [from, to]: Range): string {
 }
 
 /** Stalls, throttling and gaps that touch a range. */
-function marksAt({ profile, derived, state }: App, [from, to]: Range): string[] {
+export function marksAt({ profile, derived, state }: App, [from, to]: Range): string[] {
   const isIn = ({ start_ns, end_ns }: { start_ns: number; end_ns: number }) => start_ns < to && from < end_ns;
   const { isWatched, longest } = derived.loops(state);
   const stalls = isWatched ? longest.filter(isIn).map(({ text }) => `stall: ${sentence(text)}`) : [];

@@ -12,7 +12,7 @@ import { drop } from "../drop.ts";
 import { Tip } from "../flame/tip.ts";
 import { amount, duration, seconds } from "../text.ts";
 import { renderCategories } from "./categories.ts";
-import { linesOfCell } from "./cell.ts";
+import { linesOfCell, marksAt } from "./cell.ts";
 import { renderEntries } from "./entries.ts";
 import { cellAtPlace, type Frame, frameOf } from "./frame.ts";
 import { renderStalls } from "./lane.ts";
@@ -132,7 +132,7 @@ class HeatView {
     paintMap(app, this.canvas, this.image, frame, width);
     this.renderLegend(frame.heat);
     clearTimeout(this.tableTimer);
-    const fill = () => this.table.replaceChildren(tableOf(frame.heat, this.unit));
+    const fill = () => this.table.replaceChildren(tableOf(app, frame.heat, this.unit));
     this.tableTimer = window.setTimeout(fill, SETTLED_MS);
   }
 
@@ -205,7 +205,7 @@ function stepOf({ rows }: Heat, key: string): number | undefined {
 }
 
 /** For readers who cannot see the map: its columns, some of them together where there are many. */
-function tableOf(heat: Heat, unit: string): HTMLElement {
+function tableOf(app: App, heat: Heat, unit: string): HTMLElement {
   const step = Math.max(1, Math.ceil(heat.columns / MOST_TABLE_ROWS));
   const rows: string[][] = [];
   for (let column = 0; column < heat.columns; column += step) {
@@ -218,7 +218,9 @@ function tableOf(heat: Heat, unit: string): HTMLElement {
         most = Math.max(most, cell);
       }
     }
-    rows.push([`${seconds(column * heat.columnNs)} s`, amount(sum, unit), amount(most, unit)]);
+    const range = [column * heat.columnNs, (column + columns) * heat.columnNs] as const;
+    const marks = marksAt(app, range).join("; ");
+    rows.push([`${seconds(range[0])} s`, amount(sum, unit), amount(most, unit), marks]);
   }
-  return plainTable("The heat map as a table", ["from", "sum", "hottest cell"], rows);
+  return plainTable("The heat map as a table", ["from", "sum", "hottest cell", "what stands out"], rows);
 }
