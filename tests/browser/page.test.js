@@ -654,8 +654,10 @@ describe("the verdict", () => {
   });
 
   test("and the map leave two thirds of the window to the flame graph", async () => {
-    for (const input of [DEMO, STALLS, HTTP]) {
+    const CAUTION = join(root, "corpus/entries-loop/input.nodescope");
+    for (const input of [DEMO, STALLS, HTTP, CAUTION]) {
       const page = await show(input, "", 1440);
+      assert.equal(await page.locator(".drop.cautions").count(), Number(input === CAUTION));
       const { y } = await page.locator("#flame").boundingBox();
       assert.ok(y <= 300, `${input}: ${y}`);
       await page.emulateMedia({ colorScheme: "dark" });

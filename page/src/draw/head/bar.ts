@@ -7,7 +7,7 @@ import { button, h } from "../dom.ts";
 import { drop } from "../drop.ts";
 import { download, foldedOf } from "../save.ts";
 import { percent } from "../text.ts";
-import { carriedOf, factsOf, notesOf } from "./facts.ts";
+import { carriedOf, cautionsOf, factsOf, notesOf } from "./facts.ts";
 
 /** For so long the menu says that it copied the link. */
 const COPIED_MS = 1200;
@@ -24,7 +24,7 @@ export function barPart(app: App): Part {
     exportMenu(app),
     ...pageButtons(app),
   );
-  const facts = [factsOf(app), carriedOf(app), notesOf(app)];
+  const facts = [factsOf(app), cautionsOf(app), carriedOf(app), notesOf(app)];
   const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), ...facts, end);
   const render = () => {
     if (document.activeElement !== search) search.value = app.state.search;

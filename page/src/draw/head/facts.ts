@@ -1,5 +1,5 @@
 // What was recorded and how good that is, on one line: the report's headline and its first sentence. What else it says
-// of the recording stands behind "notes"; what is wrong with the recording has a line of its own.
+// of the recording stands behind "notes"; the first words of what is wrong with it are in sight.
 
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
@@ -31,11 +31,13 @@ export function notesOf({ profile }: App): HTMLElement | null {
 export function cautionsOf({ profile }: App): HTMLElement | null {
   const { said } = profile;
   const cautions = (said?.sentences ?? []).flatMap(({ text, is_caution }) => (is_caution ? [text] : []));
-  const [first, ...rest] = [...cautions, ...(said?.warnings ?? [])];
-  if (first === undefined) return null;
-  const words = sentence(first);
-  const more = rest.length > 0 && filled(drop(`${rest.length} more ▾`, "cautions", "What else is wrong"), rest);
-  return h("p", { class: "cautions", id: "cautions" }, h("span", { class: "warn", title: words }, words), more);
+  const all = [...cautions, ...(said?.warnings ?? [])];
+  if (all.length === 0) return null;
+  const count = all.length > 1 ? `${plural(all.length, "caution")}: ` : "";
+  const made = drop(`${count}${sentence(all[0])}`, "cautions", "What to know before you trust this");
+  made.element.classList.add("cautions");
+  made.content.id = "cautions";
+  return filled(made, all);
 }
 
 function filled({ element, content }: Drop, texts: readonly string[]): HTMLElement {
