@@ -28,6 +28,7 @@ export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
 ];
 
 export const APP = 0;
+export const GC = 5;
 export const ADDON = 9;
 export const IDLE = 13;
 export const UNKNOWN = 14;

@@ -7,6 +7,7 @@ import type { Item, Kind, Range } from "./selection.ts";
 export const VIEWS = ["flame", "time", "inverted", "top", "sandwich", "source"] as const;
 export type View = (typeof VIEWS)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
+export const MAP_BY = ["load", "category"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
 export const TOP_BY = ["function", "file", "package", "category", "line", "thread", "process"] as const;
 export type TopBy = (typeof TOP_BY)[number];
@@ -48,6 +49,9 @@ export interface State {
   /** Of the heat map; 0 for as many as the samples can fill. */
   rows: number;
   bands: (typeof BANDS)[number];
+  /** What the colour of a cell of the heat map says. */
+  mapBy: (typeof MAP_BY)[number];
+  isMapFolded: boolean;
   theme: "auto" | "light" | "dark";
 }
 
@@ -75,6 +79,8 @@ export const START: State = {
   filter: "",
   rows: 0,
   bands: "all",
+  mapBy: "load",
+  isMapFolded: false,
   theme: "auto",
 };
 
@@ -110,6 +116,8 @@ export function toHash(state: State): string {
   put("filter", state.filter, state.filter !== "");
   put("rows", String(state.rows), state.rows !== START.rows);
   put("bands", state.bands, state.bands !== START.bands);
+  put("map-by", state.mapBy, state.mapBy !== START.mapBy);
+  put("map", "folded", state.isMapFolded);
   put("theme", state.theme, state.theme !== START.theme);
   return words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
 }
@@ -154,6 +162,8 @@ export function fromHash(hash: string): State {
     filter: word("filter"),
     rows: Math.min(100, number("rows") ?? START.rows),
     bands: one("bands", BANDS, START.bands),
+    mapBy: one("map-by", MAP_BY, START.mapBy),
+    isMapFolded: word("map") === "folded",
     theme: one("theme", ["auto", "light", "dark"], START.theme),
   };
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::file_of;
 use super::findings::delay::figure;
-use crate::{EntryKind, EventLoop, HostTimes, LoopDelay, PoolUse, PoolWork, Stall, Stop, SyncRun};
+use crate::{EntryKind, EventLoop, HostTimes, LoopDelay, PoolUse, PoolWork, Span, Stall, SyncRun};
 
 /// An event loop, watched or not.
 #[derive(Debug, Serialize)]
@@ -276,7 +276,7 @@ pub(super) fn run_row(profile: &Profile, run: &SyncRun) -> RunRow {
     }
 }
 
-pub(super) fn stop_row(profile: &Profile, stop: &Stop) -> StopRow {
+pub(super) fn stop_row(profile: &Profile, stop: &Span) -> StopRow {
     StopRow {
         start_s: seconds(stop.start_ns),
         duration_s: seconds(stop.end_ns.saturating_sub(stop.start_ns)),

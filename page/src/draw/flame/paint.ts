@@ -38,7 +38,19 @@ export class BoxPainter {
     context.font = fontOf(12);
     context.textBaseline = "middle";
     this.paintBoxes(context, sight);
+    this.paintChosen(context, sight);
     this.paintFrames(context, sight);
+  }
+
+  /** The function that the reader came for, wherever it is. */
+  private paintChosen(context: CanvasRenderingContext2D, { picture, scrollTop }: Sight): void {
+    const { function: id, view } = this.app.state;
+    if (id === null || view === "sandwich") return;
+    context.strokeStyle = themeColors()("--text");
+    context.lineWidth = 1.5;
+    for (const box of picture.rows.flat().filter((one) => one.function === id && one.width >= 3)) {
+      context.strokeRect(box.x + 0.75, box.row * ROW - scrollTop + 0.75, box.width - 2.5, ROW - 2.5);
+    }
   }
 
   private paintBoxes(context: CanvasRenderingContext2D, { picture, height, scrollTop }: Sight): void {
