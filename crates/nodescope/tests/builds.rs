@@ -210,7 +210,7 @@ fn memory_that_may_not_be_read_is_said_to_be() {
     assert_eq!(named(&json(&["report", "--json", "-n", "0", &out])), 0);
 }
 
-/// Generated code that is no function is not said to lack a perf map.
+/// Generated code is not said to lack a perf map where the heap tells what it is.
 #[test]
 fn the_reasons_of_the_reader_are_told() {
     if !can_record() {
@@ -230,9 +230,10 @@ while (spent() < 700) count += line.match(/(\\w+) (\\w+)$/g)?.length ?? 0;
         let losses = &json(&["report", "--json", &out])["losses"];
         println!("Node {release}: {}", losses["unnamed"]);
         let count = |reason: &str| losses["unnamed"][reason].as_u64().unwrap_or(0);
-        assert!(count("generated code that is no function") > 300, "{release}: {losses}");
+        let unknown = count("generated code that is no function");
         let without = count("generated code without a perf map");
-        assert!(without * 100 <= losses["frames"].as_u64().unwrap(), "{release}: {losses}");
+        let all = losses["frames"].as_u64().unwrap();
+        assert!((unknown + without) * 100 <= all, "{release}: {losses}");
         let plain = scratch.path(&format!("{release}.plain.nodescope"));
         record_command_with(&["--no-heap"], &node, &[], &[&script], &plain);
         let losses = &json(&["report", "--json", &plain])["losses"];

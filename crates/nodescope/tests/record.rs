@@ -203,7 +203,9 @@ fn a_killed_recorder_leaves_its_part() {
         "{}",
         damaged["losses"]
     );
-    assert!(damaged["samples"].as_u64().unwrap() > 30, "{}", damaged["samples"]);
+    // How much comes before depends on how large the last chunks are.
+    let kept = damaged["samples"].as_u64().unwrap();
+    assert!(kept > 0 && kept < report["samples"].as_u64().unwrap(), "{kept}");
     assert!(!Path::new(&out).exists());
 }
 
