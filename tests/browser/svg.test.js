@@ -265,7 +265,7 @@ describe("my code", () => {
     const [root] = all;
     const roots = all.filter(({ y }) => y === root.y - 18).map(({ title }) => title);
     assert.ok(roots.some((title) => title.startsWith("HTTP request ▸ ")), roots.join("\n"));
-    assert.ok(!all.some(({ title }) => /^(v8::|uv_|node::)/.test(title)));
+    assert.ok(!all.some(({ title }) => /^(v8::|uv_run|node::Start)/.test(title)));
     assert.match(await page.locator("#facts").textContent(), /^my code/);
     assert.deepEqual(page.trouble, []);
     await page.close();
