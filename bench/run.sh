@@ -99,10 +99,10 @@ bench_text() {
   compare 'fold, 2 threads, against inferno-collapse-perf -n 2' \
     "$nodescope export $text -o - --to folded --threads 2" "$collapse -n 2 $text" 5
   compare 'text to SVG, 2 threads, against inferno'"'"'s two commands' \
-    "$nodescope export $text -o - --to svg --threads 2" "$collapse -n 2 $text | $flames" 1
+    "$nodescope export $text -o - --to svg --lens everything --threads 2" "$collapse -n 2 $text | $flames" 1
   if [ -n "$flamegraph" ] && [ -x "$flamegraph/stackcollapse-perf.pl" ]; then
     compare 'text to SVG, 2 threads, against the Perl scripts' \
-      "$nodescope export $text -o - --to svg --threads 2" \
+      "$nodescope export $text -o - --to svg --lens everything --threads 2" \
       "$flamegraph/stackcollapse-perf.pl $text | $flamegraph/flamegraph.pl" 20
   else
     say 'FlameGraph is not here (FLAMEGRAPH=folder): the Perl scripts are left out'
@@ -136,7 +136,7 @@ bench_data() {
   if [ -n "$flamegraph" ] && [ -x "$flamegraph/stackcollapse-perf.pl" ]; then
     rounds=1
     compare 'perf.data to SVG, against perf script and the Perl scripts' \
-      "$nodescope export $data -o - --to svg" \
+      "$nodescope export $data -o - --to svg --lens everything" \
       "perf script -i $data | $flamegraph/stackcollapse-perf.pl | $flamegraph/flamegraph.pl" 50
   fi
   rm -f "${maps[@]}"

@@ -10,20 +10,23 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** The frames as the page has them now. */
+const everything = ["--lens", "everything"];
+
+/** The boxes as the page has them now; `x` and `samples` are as they were written, in percent. */
 function frames(page) {
   return page.evaluate(() =>
-    [...document.getElementById("frames").children].map((group, index) => {
-      const rect = group.querySelector("rect");
+    [...document.getElementById("boxes").children].map((box, index) => {
+      const title = box.querySelector("title").textContent;
       return {
         index,
-        title: group.querySelector("title").textContent,
-        x: Number(rect.getAttribute("fg:x")),
-        samples: Number(rect.getAttribute("fg:w")),
-        y: Number(rect.getAttribute("y")),
-        width: parseFloat(rect.getAttribute("width")),
-        fill: rect.getAttribute("fill"),
-        hidden: group.classList.contains("hide"),
+        title,
+        samples: Number(title.match(/\(([\d,]+) [^(]*$/)[1].replaceAll(",", "")),
+        x: parseFloat(box.getAttribute("x")),
+        y: Number(box.getAttribute("y")),
+        width: parseFloat(box.getAttribute("width")),
+        fill: getComputedStyle(box.querySelector("rect")).fill,
+        text: box.querySelector("text").textContent,
+        hidden: box.style.display === "none",
       };
     }),
   );
@@ -37,38 +40,39 @@ async function frame(page, name) {
 
 /** A handle for the mouse. */
 function handle(page, { index }) {
-  return page.locator("#frames > *").nth(index);
+  return page.locator("#boxes > svg").nth(index);
 }
 
 const text = (page, id) => page.locator(`#${id}`).textContent();
 
-/** The share of the picture whose stacks have a matching frame: the union of their spans. */
+/** The share of the picture whose stacks have a matching box: the union of their spans. */
 function matchedShare(all, pattern) {
-  const total = Math.max(...all.map(({ samples }) => samples));
-  const spans = all.filter(({ title }) => pattern.test(title)).sort((a, b) => a.x - b.x || b.samples - a.samples);
+  const name = ({ title }) => title.slice(0, title.lastIndexOf(" ("));
+  const spans = all.filter((box) => pattern.test(name(box))).sort((a, b) => a.x - b.x || b.width - a.width);
   let [end, sum] = [0, 0];
-  for (const { x, samples } of spans) {
-    if (x + samples <= end) continue;
-    sum += x + samples - Math.max(x, end);
-    end = x + samples;
+  for (const { x, width } of spans) {
+    if (x + width <= end + 1e-3) continue;
+    sum += x + width - Math.max(x, end);
+    end = x + width;
   }
-  return ((100 * sum) / total).toFixed(1);
+  return sum;
 }
 
-/** Frames whose text is wider than they are. */
+/** Boxes whose text is wider than they are. */
 function textsThatLeave(page) {
   return page.evaluate(() =>
-    [...document.getElementById("frames").children].flatMap((group) => {
-      const [rect, words] = [group.querySelector("rect"), group.querySelector("text")];
+    [...document.getElementById("boxes").children].flatMap((box) => {
+      const [rect, words] = [box.querySelector("rect"), box.querySelector("text")];
       const room = rect.getBoundingClientRect().right - words.getBoundingClientRect().right;
-      return words.textContent && room < 0 ? [group.querySelector("title").textContent] : [];
+      return words.textContent && room < 0 ? [`${words.textContent} ${room}`] : [];
     }),
   );
 }
 
-async function search(page, pattern) {
-  page.answer = pattern;
-  await page.locator("#search").click();
+const search = (page, pattern) => page.locator("#search").fill(pattern);
+
+async function matched(page) {
+  return Number((await text(page, "matched")).match(/^Matched: ([\d.]+)%$/)?.[1] ?? Number.NaN);
 }
 
 /** Every box that the reader sees in the head, and the boxes that it must not touch. */
@@ -78,11 +82,9 @@ function boxes(page) {
       const { left, right, top, bottom } = element.getBoundingClientRect();
       return { what: element.textContent || element.id, left, right, top, bottom };
     };
-    const shown = (element) => element.textContent.trim() && element.getClientRects().length > 0;
-    document.getElementById("unzoom").classList.remove("hide");
-    document.getElementById("search").firstChild.nodeValue = "Reset Search";
-    const texts = [...document.querySelectorAll("#head text, #search, #unzoom")].filter(shown).map(box);
-    const tops = [...document.querySelectorAll("#frames rect")].map((rect) => rect.getBoundingClientRect().top);
+    const shown = (element) => element.id === "search" || (element.textContent.trim() && element.getClientRects().length > 0);
+    const texts = [...document.querySelectorAll("#head text, #controls text, #search")].filter(shown).map(box);
+    const tops = [...document.querySelectorAll("#boxes > svg > rect")].map((rect) => rect.getBoundingClientRect().top);
     return { texts, top: Math.min(...tops), width: window.innerWidth };
   });
 }
@@ -102,17 +104,17 @@ describe("a flame graph", () => {
   let url;
   let page;
   before(() => {
-    url = exportCase("node22-http", ".svg");
+    url = exportCase("node22-http", ".svg", ...everything);
   });
 
-  test("shows the details of the frame under the mouse, with its full path", async () => {
+  test("shows the details of the box under the mouse, with its full path", async () => {
     page = await open(browser, url);
     const found = await frame(page, "renderArticle ");
     await handle(page, found).hover();
-    const details = /^Function: renderArticle \/srv\/shop\/\S+\.js:\d+:\d+ \([\d,]+ samples, [\d.]+%\)$/;
+    const details = /^renderArticle \/srv\/shop\/\S+\.js:\d+:\d+ \([\d,]+ samples, [\d.]+%\)$/;
     await eventually(async () => assert.match(await text(page, "details"), details));
     await page.mouse.move(5, 5);
-    await eventually(async () => assert.equal((await text(page, "details")).trim(), ""));
+    await eventually(async () => assert.match(await text(page, "details"), /^click: zoom/));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });
@@ -123,19 +125,19 @@ describe("a flame graph", () => {
     const target = await frame(page, "parserOnIncoming ");
     assert.ok(target.width < 90);
     await handle(page, target).click();
-    await page.locator("#unzoom").waitFor();
+    await page.locator("#reset").waitFor();
     const zoomed = await frames(page);
-    const same = (all) => all[target.index];
-    assert.equal(same(zoomed).width, 100);
-    for (const { hidden, x, samples } of zoomed) {
-      const outside = x >= target.x + target.samples || x + samples <= target.x;
+    assert.equal(zoomed[target.index].width, 100);
+    for (const [index, { hidden }] of zoomed.entries()) {
+      const { x, width } = first[index];
+      const outside = x >= target.x + target.width - 1e-3 || x + width <= target.x + 1e-3;
       assert.ok(hidden || !outside);
     }
-    assert.match(await addressOf(page), new RegExp(`[?&]x=${target.x}&y=${target.y}$`));
-    await page.locator("#unzoom").click();
-    await page.locator("#unzoom").waitFor({ state: "hidden" });
+    assert.match(await addressOf(page), new RegExp(`#box=${target.index}$`));
+    await page.locator("#reset").click();
+    await page.locator("#reset").waitFor({ state: "hidden" });
     assert.deepEqual(await frames(page), first);
-    assert.ok(!(await addressOf(page)).includes("x="));
+    assert.ok(!(await addressOf(page)).includes("#"));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });
@@ -146,20 +148,23 @@ describe("a flame graph", () => {
     for (const pattern of ["node_modules/(express|router)/", "^v8::internal::", "^uv_"]) {
       await search(page, pattern);
       const expression = new RegExp(pattern);
-      await eventually(async () => assert.equal(await text(page, "matched"), `Matched: ${matchedShare(first, expression)}%`));
-      const now = await frames(page);
-      for (const [index, { title, fill }] of now.entries()) {
-        const expected = expression.test(title) ? "rgb(230,0,230)" : first[index].fill;
+      const share = matchedShare(first, expression);
+      await eventually(async () => assert.ok(Math.abs((await matched(page)) - share) < 0.2, `${pattern}: ${share}`));
+      for (const [index, { title, fill }] of (await frames(page)).entries()) {
+        const expected = expression.test(title) ? "rgb(240, 112, 240)" : first[index].fill;
         assert.equal(fill, expected, title);
       }
-      assert.ok((await addressOf(page)).endsWith(`s=${encodeURIComponent(pattern)}`));
-      await page.locator("#search").click();
+      assert.equal(new URLSearchParams((await addressOf(page)).split("#")[1]).get("search"), pattern);
+      await page.locator("#reset").click();
       await eventually(async () => assert.deepEqual(await frames(page), first));
-      assert.ok(!(await addressOf(page)).includes("s="));
+      assert.ok(!(await addressOf(page)).includes("#"));
     }
-    page.answer = "^all ";
-    await page.keyboard.press("Control+f");
-    await eventually(async () => assert.equal(await text(page, "matched"), "Matched: 100%"));
+    await search(page, "(");
+    await eventually(async () => assert.ok((await matched(page)) >= 0, "half an expression is a text"));
+    await search(page, "^ALL$");
+    await eventually(async () => assert.equal(await matched(page), 0));
+    await search(page, "^all$");
+    await eventually(async () => assert.equal(await matched(page), 100));
     assert.deepEqual(page.trouble, []);
     await page.close();
   });
@@ -169,17 +174,43 @@ describe("a flame graph", () => {
     await handle(page, await frame(page, "parserOnIncoming ")).click();
     await search(page, "node_modules");
     await eventually(async () => assert.match(await text(page, "matched"), /^Matched: /));
-    const [state, matched] = [await frames(page), await text(page, "matched")];
+    await page.mouse.move(5, 5);
+    const [state, share] = [await frames(page), await text(page, "matched")];
     const other = await open(browser, await addressOf(page));
     assert.deepEqual(await frames(other), state);
-    assert.equal(await text(other, "matched"), matched);
-    assert.ok(await other.locator("#unzoom").isVisible());
+    assert.equal(await text(other, "matched"), share);
+    assert.ok(await other.locator("#reset").isVisible());
     assert.deepEqual([...page.trouble, ...other.trouble], []);
     await page.close();
     await other.close();
   });
 
-  test("keeps its texts inside the frames", async () => {
+  test("is walked through with the keyboard", async () => {
+    page = await open(browser, url);
+    const at = () => page.evaluate(() => [...document.getElementById("boxes").children].findIndex((box) => box.classList.contains("at")));
+    await page.keyboard.press("ArrowUp");
+    assert.equal(await at(), 0);
+    await page.keyboard.press("ArrowUp");
+    const inner = await at();
+    assert.ok(inner > 0);
+    assert.equal(await text(page, "details"), (await frames(page))[inner].title);
+    await page.keyboard.press("Enter");
+    await eventually(async () => assert.match(await addressOf(page), new RegExp(`#box=${inner}$`)));
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await at(), 0);
+    await page.keyboard.press("/");
+    await page.keyboard.type("uv_");
+    await eventually(async () => assert.ok((await matched(page)) > 0));
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    await eventually(async () => assert.equal(await text(page, "matched"), ""));
+    await page.keyboard.press("Escape");
+    await eventually(async () => assert.ok(!(await addressOf(page)).includes("#")));
+    assert.deepEqual(page.trouble, []);
+    await page.close();
+  });
+
+  test("keeps its texts inside the boxes", async () => {
     page = await open(browser, url);
     assert.deepEqual(await textsThatLeave(page), []);
     await page.close();
@@ -187,10 +218,11 @@ describe("a flame graph", () => {
 
   test("has a head that fits every window", async () => {
     page = await open(browser, url);
-    for (const width of [1600, 1200, 1000, 600]) {
+    await search(page, "node_modules");
+    for (const width of [1600, 1200, 1000, 600, 420]) {
       await page.setViewportSize({ width, height: 900 });
-      const isPlaced = (x) => document.getElementById("search").x.baseVal[0].value === x;
-      await page.waitForFunction(isPlaced, width - 10);
+      const isPlaced = (room) => Number(document.getElementById("boxes").getAttribute("width")) === room;
+      await page.waitForFunction(isPlaced, width - 20);
       assertNothingOverlaps(await boxes(page), width);
       const legend = (await boxes(page)).texts.map(({ what }) => what).join("\n");
       assert.match(legend, /^dependency [\d.]+ %$/m);
@@ -203,8 +235,8 @@ describe("a flame graph", () => {
   test("says in the legend what its colours mean", async () => {
     page = await open(browser, url);
     const swatches = await page.evaluate(() =>
-      [...document.querySelectorAll("#head .wide rect")].map((rect) => ({
-        fill: rect.getAttribute("fill"),
+      [...document.querySelectorAll("#legend rect")].map((rect) => ({
+        fill: getComputedStyle(rect).fill,
         text: rect.nextElementSibling.textContent,
       })),
     );
@@ -226,17 +258,42 @@ describe("a flame graph", () => {
   });
 });
 
+describe("my code", () => {
+  test("is what a picture opens with", async () => {
+    const page = await open(browser, exportCase("node22-http", ".svg"));
+    const all = await frames(page);
+    const [root] = all;
+    const roots = all.filter(({ y }) => y === root.y - 18).map(({ title }) => title);
+    assert.ok(roots.some((title) => title.startsWith("HTTP request ▸ ")), roots.join("\n"));
+    assert.ok(!all.some(({ title }) => /^(v8::|uv_run|node::Start)/.test(title)));
+    assert.match(await page.locator("#facts").textContent(), /^my code/);
+    assert.deepEqual(page.trouble, []);
+    await page.close();
+  });
+
+  test("is a readable still where scripts do not run, light and dark", async () => {
+    const url = exportCase("node22-http", ".svg");
+    for (const [colorScheme, paper] of [["light", "rgb(250, 250, 248)"], ["dark", "rgb(22, 23, 24)"]]) {
+      const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport: { width: 1000, height: 700 } });
+      const page = await context.newPage();
+      await page.goto(url);
+      const fill = await page.locator("#paper").evaluate((rect) => getComputedStyle(rect).fill);
+      assert.equal(fill, paper);
+      assertNothingOverlaps(await boxes(page), 1000);
+      assert.deepEqual(await textsThatLeave(page), []);
+      assert.ok((await frames(page)).some(({ text: words }) => words.startsWith("HTTP request ▸ ")));
+      await context.close();
+    }
+  });
+});
+
 describe("other shapes", () => {
-  test("an icicle has its root and the details on top", async () => {
-    const page = await open(browser, exportCase("node22-http", ".svg", "--inverted"));
+  test("an icicle has its root on top", async () => {
+    const page = await open(browser, exportCase("node22-http", ".svg", "--inverted", ...everything));
     const [root, leaf] = [await frame(page, "all ("), await frame(page, "parserOnIncoming ")];
     assert.ok(root.y < leaf.y);
     await handle(page, leaf).hover();
-    await eventually(async () => assert.match(await text(page, "details"), /^Function: parserOnIncoming /));
-    const details = await page.locator("#details").boundingBox();
-    const legend = await page.locator("#head").boundingBox();
-    assert.ok(details.y + details.height <= root.y + 1);
-    assert.ok(details.y + 4 >= legend.y + legend.height, "the legend covers the details");
+    await eventually(async () => assert.match(await text(page, "details"), /^parserOnIncoming /));
     await handle(page, leaf).click();
     await eventually(async () => assert.equal((await frame(page, "parserOnIncoming ")).width, 100));
     assert.deepEqual(page.trouble, []);
@@ -244,7 +301,7 @@ describe("other shapes", () => {
   });
 
   test("a fixed width stays", async () => {
-    const page = await open(browser, exportCase("node22-http", ".svg", "--width", "600"));
+    const page = await open(browser, exportCase("node22-http", ".svg", "--width", "600", ...everything));
     assert.equal(await page.evaluate(() => document.documentElement.width.baseVal.value), 600);
     assertNothingOverlaps(await boxes(page), 600);
     assert.deepEqual(await textsThatLeave(page), []);
@@ -255,9 +312,9 @@ describe("other shapes", () => {
   });
 
   test("merged from the leaves, the functions that ran stand next to the root", async () => {
-    const page = await open(browser, exportCase("node22-known-shares", ".svg", "--reverse"));
+    const page = await open(browser, exportCase("node22-known-shares", ".svg", "--reverse", ...everything));
     const root = await frame(page, "all (");
-    const first = (await frames(page)).filter(({ y }) => y === root.y - 16);
+    const first = (await frames(page)).filter(({ y }) => y === root.y - 18);
     const total = first.reduce((sum, { samples }) => sum + samples, 0);
     assert.ok(total > 0.9 * root.samples);
     assert.deepEqual(page.trouble, []);
@@ -266,7 +323,7 @@ describe("other shapes", () => {
 
   test("hostile names are only names", async () => {
     for (const options of [[], ["--colors", "js", "--title", "</text><script>alert(1)</script>]]>--"]]) {
-      const page = await open(browser, exportCase("node22-hostile-names", ".svg", ...options));
+      const page = await open(browser, exportCase("node22-hostile-names", ".svg", ...everything, ...options));
       assert.equal(await page.evaluate(() => document.querySelectorAll("script").length), 1);
       assert.equal(await page.evaluate(() => document.querySelectorAll("parsererror").length), 0);
       await search(page, "<|&");
@@ -275,7 +332,7 @@ describe("other shapes", () => {
     }
   });
 
-  test("Chinese, Japanese and emoji names stay whole and inside their frames", async () => {
+  test("Chinese, Japanese and emoji names stay whole and inside their boxes", async () => {
     const page = await open(browser, exportCase("node22-unicode", ".svg"));
     const names = (await frames(page)).map(({ title }) => title).join("\n");
     assert.match(names, /[\u4e00-\u9fff\u3040-\u30ff]/);

@@ -6,4 +6,4 @@ mod rules;
 mod write;
 
 pub use read::{looks_like, read};
-pub use write::{Options, write};
+pub use write::{Options, write, write_tree};

@@ -1,71 +1,76 @@
-//! Profile → the well-known interactive SVG flame graph: hover, zoom, search, a link that keeps
-//! both. The drawing and its script are inferno's; this module prepares what inferno is given (names that it
-//! cannot misread, colours that never change, weights that it can add up) and puts a head with facts and a
-//! legend into what it gives back.
+//! Profile → a flame graph as SVG. As a still it can be read by itself: title, facts, legend, and names that end where
+//! their boxes do. In a browser a small script adds zoom, search and the keyboard. Positions are shares of the width,
+//! and a box is an `<svg>` of its own, which cuts off its text without any script.
 
 mod colors;
 mod facts;
 mod head;
+mod layout;
 mod legend;
-mod lines;
 mod measure;
 mod names;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 use std::io::{self, Write};
 
-use inferno::flamegraph::{self, Direction as Growth, TextTruncateDirection};
 use profile::Profile;
 use thiserror::Error;
-use views::{Direction, Grouping, Selection, Weights, call_tree};
+use views::{
+    CallTree, Direction, Lens, Selection, Weights, entries, lens_tree, opening_lens, palette,
+};
 
 pub use colors::Colors;
-use head::Head;
+use head::{Head, MARGIN};
+use layout::{Layout, Placed};
 use legend::Legend;
-use lines::{Cut, Lines};
 use measure::Measure;
-use names::Names;
+use names::{Look, Names, columns_of, shortened};
+use xml::{escape, number};
 
-/// A narrower picture has no room for its own buttons.
+const STYLE: &str = include_str!("svg/style.css");
+const SCRIPT: &str = include_str!("svg/script.js");
+
+/// A narrower picture has no room for its own words.
 const NARROWEST: usize = 200;
-/// What a picture without a width is drawn for, until a browser stretches it.
-const FLUID_WIDTH: usize = 1200;
-/// Of a character, in its height, with the padding of a frame shared out: until a script runs, texts are cut by
-/// counting.
-const CHARACTER_WIDTH: f64 = 0.65;
-const WIDE_CHARACTER_WIDTH: f64 = 1.0;
-/// Above this share of the whole, in percent, rounding could leave out even the root.
-const WIDEST_OMITTED: f64 = 99.0;
+/// Of a picture that follows its window, where nothing tells how wide that is: a comment or a document scales it down, and
+/// must leave the text readable.
+const STILL_WIDTH: usize = 1000;
+/// Boxes narrower than one of these cannot be seen.
+const NARROWEST_SHARE: f64 = 0.001;
+const NARROWEST_PIXELS: f64 = 0.3;
+/// Above this share of the whole, rounding could leave out even the root.
+const WIDEST_OMITTED: f64 = 0.99;
+
+/// From one level to the next; the script knows it, too.
+const LEVEL: usize = 18;
+/// What a character takes in the font of the boxes, and what stands left and right of it.
+const CHARACTER: f64 = 7.25;
+const PADDING: f64 = 3.0;
+/// With fewer characters a text says nothing.
+const FEWEST_CHARACTERS: usize = 3;
+/// For the details of a box.
+const FOOT: f64 = 28.0;
+const WITHOUT_SCRIPT: &str = "nodescope · open this file in a browser to zoom and search";
 
 /// What the picture looks like.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The title; by default the process, the time and the number of samples.
     pub title: Option<String>,
     /// In pixels, at least 200; by default as wide as the window.
     pub width: Option<usize>,
-    /// Frames narrower than this share of the whole, in percent, are left out.
-    pub min_width: f64,
+    /// Boxes narrower than this share of the whole, in percent, are left out; by default those that cannot be seen.
+    pub min_width: Option<f64>,
     /// Whether the root stands on top.
     pub inverted: bool,
     /// Whether stacks are merged from their leaves.
     pub reverse: bool,
     /// How frames are coloured.
     pub colors: Colors,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            title: None,
-            width: None,
-            min_width: flamegraph::defaults::MIN_WIDTH,
-            inverted: false,
-            reverse: false,
-            colors: Colors::Category,
-        }
-    }
+    /// How much of a stack is shown; by default what the recording should open with.
+    pub lens: Option<Lens>,
 }
 
 /// Why there is no picture.
@@ -87,65 +92,142 @@ pub fn write(
     options: &Options,
     mut out: impl Write,
 ) -> Result<(), SvgError> {
+    let entries = entries(profile);
+    let lens = options.lens.unwrap_or_else(|| opening_lens(profile, &entries));
     let direction = if options.reverse { Direction::FromLeaves } else { Direction::FromRoots };
-    let tree = call_tree(profile, weights, selection, direction, Grouping::ThreadName);
+    let tree = lens_tree(profile, weights, selection, &entries, lens, direction);
     let measure = Measure::of(profile, weights);
-    let mut names = Names::of(profile, &tree, options.colors);
-    let cut = Cut::of(&tree, &measure, options.min_width);
-    let lines = Lines::of(&tree, &cut, &names);
-    if lines.is_empty() {
+    let names = Names::of(profile, &tree, options.colors);
+    let width = options.width.unwrap_or(STILL_WIDTH).max(NARROWEST) as f64;
+    let layout = Layout::of(&tree, &names, &measure, narrowest(options, width));
+    if layout.boxes.iter().all(|placed| placed.total == 0) {
         return Err(SvgError::Empty);
+    }
+    let mut facts = facts::facts(profile, weights, selection, options, lens);
+    if layout.is_cut {
+        let share = number(narrowest(options, width) * 100.0, 2);
+        facts.push(format!("boxes below {share} % are left out"));
     }
     let head = Head {
         title: options.title.clone().unwrap_or_else(|| facts::title(profile, weights, selection)),
-        facts: facts::facts(profile, weights, selection, options, lines.depth()),
+        facts,
         legend: (options.colors == Colors::Category).then(|| {
-            Legend::of(profile, weights, selection, &cut.drawn_categories(&tree), &measure)
+            let drawn = layout.drawn_categories(&tree);
+            Legend::of(profile, weights, selection, &drawn, &measure)
         }),
-        width: options.width.map(|width| width.max(NARROWEST)),
     };
-    let mut drawing = drawing(options, &measure, &names, lines.scale());
-    drawing.palette_map = (options.colors == Colors::Category).then_some(&mut names.palette);
-    let mut picture = Vec::new();
-    flamegraph::from_lines(&mut drawing, lines.last_first(), &mut picture)?;
-    head.put_into(&picture, &mut out)?;
+    let picture = Picture { tree: &tree, names: &names, measure: &measure, options, width };
+    picture.write(&head, &layout, &mut io::BufWriter::new(&mut out))?;
     Ok(out.flush()?)
 }
 
-/// The part of inferno's options that does not borrow.
-fn drawing<'a>(
-    options: &Options,
-    measure: &Measure,
-    names: &Names,
-    scale: f64,
-) -> flamegraph::Options<'a> {
-    let mut drawing = flamegraph::Options::default();
-    drawing.colors = options.colors.palette();
-    drawing.bgcolors = Some(options.colors.background());
-    drawing.deterministic = true;
-    drawing.direction = if options.inverted { Growth::Inverted } else { Growth::Straight };
-    drawing.subtitle = Some(head::PLACE.into());
-    drawing.image_width = options.width.map(|width| width.max(NARROWEST));
-    drawing.min_width = drawn_width(options.min_width);
-    drawing.text_truncate_direction = TextTruncateDirection::Right;
-    drawing.count_name = names::legal(&measure.name).replace(['(', ')'], "");
-    drawing.factor = scale / measure.size as f64;
-    // The only mode in which inferno accepts lines in an order of our own; it draws the last line first.
-    drawing.flame_chart = true;
-    drawing.font_width = CHARACTER_WIDTH;
-    if names.has_wide_characters {
-        // With a proportional font the script measures texts instead of counting characters.
-        drawing.font_type = "sans-serif".into();
-        drawing.font_width = WIDE_CHARACTER_WIDTH;
-    }
-    drawing
+/// The part of the whole below which a box is left out; the root always stays.
+fn narrowest(options: &Options, width: f64) -> f64 {
+    let visible = NARROWEST_SHARE.max(NARROWEST_PIXELS / (width - 2.0 * MARGIN));
+    let typed = options.min_width.filter(|percent| !percent.is_nan());
+    typed.map_or(visible, |percent| (percent / 100.0).clamp(0.0, WIDEST_OMITTED))
 }
 
-/// A width that always leaves the root.
-fn drawn_width(percent: f64) -> f64 {
-    if percent.is_nan() {
-        flamegraph::defaults::MIN_WIDTH
-    } else {
-        percent.clamp(0.0, WIDEST_OMITTED)
+/// What the boxes are drawn from.
+struct Picture<'a> {
+    tree: &'a CallTree,
+    names: &'a Names,
+    measure: &'a Measure,
+    options: &'a Options,
+    width: f64,
+}
+
+impl Picture<'_> {
+    fn write(&self, head: &Head, layout: &Layout, out: &mut impl Write) -> io::Result<()> {
+        let (words, top) = head.draw(self.width);
+        let boxes_height = layout.levels * LEVEL;
+        let height = number(top + boxes_height as f64 + FOOT, 1);
+        let (width, title) = (number(self.width, 0), escape(&head.title));
+        let fluid = if self.options.width.is_none() { r#" data-fluid="""# } else { "" };
+        write!(
+            out,
+            r#"<?xml version="1.0" encoding="UTF-8"?>
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"{fluid}>
+<title>{title}</title>
+<style>
+{STYLE}</style>
+<rect id="paper" width="100%" height="100%" fill="{}"/>
+<g id="head">{words}</g>
+"#,
+            "#fafaf8"
+        )?;
+        let inner = number(self.width - 2.0 * MARGIN, 0);
+        let grows = if self.options.inverted { "down" } else { "up" };
+        writeln!(
+            out,
+            r#"<svg id="boxes" data-grows="{grows}" x="{MARGIN}" y="{}" width="{inner}" height="{boxes_height}">"#,
+            number(top, 1)
+        )?;
+        for placed in &layout.boxes {
+            self.write_box(placed, layout.levels, out)?;
+        }
+        let foot = number(top + boxes_height as f64 + FOOT - 9.0, 1);
+        write!(
+            out,
+            r#"</svg>
+<text id="details" x="{MARGIN}" y="{foot}">{WITHOUT_SCRIPT}</text>
+<script><![CDATA[
+{SCRIPT}]]></script>
+</svg>
+"#
+        )?;
+        out.flush()
     }
+
+    fn write_box(&self, placed: &Placed, levels: usize, out: &mut impl Write) -> io::Result<()> {
+        let other = other();
+        let look = placed.node.map_or(&other, |row| self.names.get(&self.tree.nodes[row]));
+        let level = if self.options.inverted { placed.level } else { levels - 1 - placed.level };
+        let name = &look.text.name;
+        let (whole, split) = match look.text.place.as_str() {
+            "" => (name.clone(), String::new()),
+            place => {
+                let split = format!(r#" data-name="{}""#, name.encode_utf16().count());
+                (format!("{name} {place}"), split)
+            }
+        };
+        let share = match placed.level {
+            0 => "100%".into(),
+            _ => format!("{:.2}%", placed.width * 100.0),
+        };
+        let group = if look.fill == palette::GROUP { r#" class="group""# } else { "" };
+        let pixels = placed.width * (self.width - 2.0 * MARGIN) - 2.0 * PADDING;
+        let text = escape(&text_in(&whole, name, (pixels / CHARACTER).max(0.0) as usize));
+        writeln!(
+            out,
+            r#"<svg x="{}%" y="{}" width="{}%" height="{}"{split}><title>{} ({}, {share})</title><rect width="100%" height="100%" fill="{}"{group}/><text x="{PADDING}" y="12.5">{text}</text></svg>"#,
+            number(placed.x * 100.0, 5),
+            level * LEVEL,
+            number(placed.width * 100.0, 5),
+            LEVEL - 1,
+            escape(&whole),
+            escape(&self.measure.words(placed.total)),
+            hex(look.fill),
+        )
+    }
+}
+
+/// Weight right above the root: of no stack and no thread.
+fn other() -> Look {
+    let text = views::BoxName { name: "(other)".into(), place: String::new() };
+    Look { text, fill: palette::GROUP }
+}
+
+/// As much as fits: the name with its place, the name, or a part of it.
+fn text_in(whole: &str, name: &str, columns: usize) -> String {
+    match () {
+        () if columns < FEWEST_CHARACTERS => String::new(),
+        () if columns_of(whole) <= columns => whole.to_owned(),
+        () => shortened(name, columns),
+    }
+}
+
+/// `#62c454`
+fn hex([red, green, blue]: [u8; 3]) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
 }

@@ -9,7 +9,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress};
 use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg};
 use profile::{Profile, file};
-use views::{Direction, Grouping, Selection, TopBy, call_tree, top, weigh};
+use views::{Direction, Grouping, Lens, Selection, TopBy, call_tree, lens_tree, top, weigh};
 
 use crate::cases::{self, Case, cases, import};
 
@@ -183,20 +183,33 @@ fn examine(profile: &Profile) {
     speedscope::write(profile, &selection, std::io::sink()).unwrap();
     pprof::write(profile, &selection, std::io::sink()).unwrap();
     firefox::write(profile, &selection, std::io::sink()).unwrap();
-    let mut picture = Vec::new();
-    match svg::write(profile, &weights, &selection, &svg::Options::default(), &mut picture) {
-        Ok(()) => {
-            let text = String::from_utf8(picture).unwrap();
-            let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
-            roxmltree::Document::parse_with_options(&text, options).unwrap();
-        }
-        Err(error) => assert_eq!(weights.total, 0, "{error}"),
-    }
+    examine_pictures(profile);
     assert_eq!(
         file::read(&recording(profile)).as_ref().ok(),
         Some(profile),
         "as a recording of our own"
     );
+}
+
+/// Every lens keeps the whole weight, and each picture is XML.
+fn examine_pictures(profile: &Profile) {
+    let selection = Selection::of_logical();
+    let (weights, entries) = (weigh(profile, &selection), views::entries(profile));
+    for lens in Lens::ALL {
+        let direction = Direction::FromRoots;
+        let tree = lens_tree(profile, &weights, &selection, &entries, lens, direction);
+        assert_eq!(tree.nodes[0].total_weight, weights.total);
+        folded::write_tree(profile, &tree, std::io::sink()).unwrap();
+        let options = svg::Options { lens: Some(lens), ..svg::Options::default() };
+        let mut picture = Vec::new();
+        match svg::write(profile, &weights, &selection, &options, &mut picture) {
+            Ok(()) => {
+                let text = String::from_utf8(picture).unwrap();
+                roxmltree::Document::parse(&text).unwrap();
+            }
+            Err(error) => assert_eq!(weights.total, 0, "{error}"),
+        }
+    }
 }
 
 /// A compressed input that is small as it is, or else the start of one, compressed again.

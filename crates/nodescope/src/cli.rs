@@ -249,6 +249,7 @@ pub(crate) struct Report {
   nodescope export perf.data -o page.html
   nodescope export perf.data -o page.html --with-source
   nodescope export perf.data -o flame.svg
+  nodescope export perf.data -o all-frames.svg --lens everything
   nodescope export recording.nodescope -o for-others.html --redact
   nodescope export perf.txt.gz -o - --to folded --all
   perf script | nodescope export - -o recording.nodescope
@@ -278,6 +279,10 @@ pub(crate) struct Export {
     /// were
     #[arg(long = "async", conflicts_with = "physical")]
     pub(crate) with_awaits: bool,
+    /// svg, folded: how much of a stack is shown: code, packages, node or everything [default: svg: code, or packages where
+    /// there is next to none of yours; folded: everything]
+    #[arg(long, value_name = "LENS")]
+    pub(crate) lens: Option<String>,
     #[command(flatten)]
     pub(crate) folded: Folded,
     #[command(flatten)]
@@ -436,10 +441,10 @@ pub(crate) struct Svg {
     /// Width in pixels [default: as wide as the window]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(200..=20_000))]
     pub(crate) width: Option<u32>,
-    /// Leave out frames narrower than this many percent
+    /// Leave out boxes narrower than this many percent [default: 0.1]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) min_width: Option<f64>,
-    /// category, or a palette of flamegraph.pl: js, hot, mem, io, java, red, green, blue …
+    /// category, or a palette that is known from flamegraph.pl: js, hot, mem, io, java, red, green, blue …
     #[arg(long, value_name = "PALETTE")]
     pub(crate) colors: Option<String>,
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use formats::svg::{self, Colors, SvgError};
 use formats::{cpuprofile, firefox, folded, pprof, speedscope, svg::Options as SvgOptions};
 use profile::Profile;
-use views::{Report, Selection, Weights, identity, weigh};
+use views::{Direction, Lens, Report, Selection, Weights, identity, weigh};
 
 use crate::cli::{Export, Folded, Narrow, SourceTexts, Svg};
 use crate::failure::{Failure, warn};
@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     let form = form(arguments)?;
     let (label_pid, pids) = pids(arguments.pid.as_deref())?;
     refuse_foreign_options(form, arguments, label_pid)?;
-    let svg_options = svg_options(&arguments.svg)?;
+    let lens = lens(form, arguments, label_pid)?;
+    let svg_options = SvgOptions { lens, ..svg_options(&arguments.svg)? };
     for file in &arguments.input.files {
         refuse_own_input(file, &arguments.output)?;
     }
@@ -59,12 +60,13 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
         say_where(&arguments.output, form);
         return Ok(());
     }
-    let physical = arguments.narrow.physical || !(is_ours(form) || arguments.with_awaits);
+    let folds = lens.is_some_and(|lens| lens != Lens::Everything);
+    let physical = arguments.narrow.physical || !(is_ours(form) || folds || arguments.with_awaits);
     let narrow = Narrow { physical, ..arguments.narrow.clone() };
     let (selection, weights) = select::select(&profile, &narrow, &pids, form == Form::Json)?;
     note_other_events(&profile, &selection, form);
-    let options =
-        Options { folded: folded_options(&arguments.folded, label_pid), svg: svg_options };
+    let folded = folded_options(&arguments.folded, label_pid);
+    let options = Options { folded, svg: svg_options, lens: lens.unwrap_or(Lens::Everything) };
     write_form(&profile, (&selection, &weights), form, &options, &arguments.output)?;
     say_where(&arguments.output, form);
     Ok(())
@@ -74,6 +76,8 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
 struct Options {
     folded: folded::Options,
     svg: SvgOptions,
+    /// Of folded stacks.
+    lens: Lens,
 }
 
 fn write_form(
@@ -88,7 +92,7 @@ fn write_form(
         match form {
             Form::Nodescope => profile::file::write(profile, out)?,
             Form::Html => write_page(profile, out)?,
-            Form::Folded => folded::write(profile, weights, selection, &options.folded, out)?,
+            Form::Folded => write_folded(profile, weights, selection, options, out)?,
             Form::Svg => write_svg(profile, weights, selection, &options.svg, out)?,
             Form::Cpuprofile => notes = cpuprofile::write(profile, selection, out)?,
             Form::Speedscope => notes = speedscope::write(profile, selection, out)?,
@@ -168,7 +172,8 @@ pub(crate) fn form_of(out: &Path) -> Result<Form, Failure> {
 /// Writes all of a profile in a form, with the options that it has by itself. Notes go to stderr.
 pub(crate) fn write_whole(profile: &Profile, form: Form, out: &Path) -> Result<(), Failure> {
     let selection = Selection { logical: is_ours(form), ..Selection::default() };
-    let options = Options { folded: folded::Options::default(), svg: SvgOptions::default() };
+    let (folded, svg) = (folded::Options::default(), SvgOptions::default());
+    let options = Options { folded, svg, lens: Lens::Everything };
     write_form(profile, (&selection, &weigh(profile, &selection)), form, &options, out)
 }
 
@@ -244,6 +249,25 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
     Ok(())
 }
 
+/// What was typed behind --lens, for the forms that have one. Marks and thread ids are those of stacks as they were.
+fn lens(form: Form, arguments: &Export, label_pid: bool) -> Result<Option<Lens>, Failure> {
+    let Some(word) = arguments.lens.as_deref() else { return Ok(None) };
+    let words = Lens::ALL.map(Lens::word).join(", ");
+    let lens = Lens::from_word(word).ok_or_else(|| {
+        Failure::usage(format!("there is no lens {word}")).hint(format!("--lens takes {words}"))
+    })?;
+    if !matches!(form, Form::Svg | Form::Folded) {
+        let message = "--lens is for the flame graph and for folded stacks";
+        return Err(Failure::usage(message).hint("add --to svg or --to folded, or leave it out"));
+    }
+    let Folded { tid, kernel, jit, all, addrs } = arguments.folded;
+    if lens != Lens::Everything && (label_pid || tid || kernel || jit || all || addrs) {
+        let message = format!("--lens {word} leaves no frames to mark, and no threads to name");
+        return Err(Failure::usage(message).hint("add --lens everything, or leave out the marks"));
+    }
+    Ok(Some(lens))
+}
+
 /// Text has a place in forms that hold everything.
 pub(crate) fn refuse_texts(form: Form, texts: SourceTexts) -> Result<(), Failure> {
     if texts.with_source && !is_whole(form) {
@@ -281,7 +305,7 @@ fn svg_options(typed: &Svg) -> Result<SvgOptions, Failure> {
             return Err(Failure::usage(format!("--min-width {percent} is not a share in percent"))
                 .hint("--min-width 0.1"));
         }
-        options.min_width = percent;
+        options.min_width = Some(percent);
     }
     if let Some(word) = &typed.colors {
         options.colors = Colors::from_word(word).ok_or_else(|| {
@@ -319,6 +343,22 @@ fn note_other_events(profile: &Profile, selection: &Selection, form: Form) {
     {
         warn(&format!("showing {first}; left out: {}; choose with --event", others.join(", ")));
     }
+}
+
+fn write_folded(
+    profile: &Profile,
+    weights: &Weights,
+    selection: &Selection,
+    options: &Options,
+    out: impl Write,
+) -> io::Result<()> {
+    if options.lens == Lens::Everything {
+        return folded::write(profile, weights, selection, &options.folded, out);
+    }
+    let entries = views::entries(profile);
+    let direction = Direction::FromRoots;
+    let tree = views::lens_tree(profile, weights, selection, &entries, options.lens, direction);
+    folded::write_tree(profile, &tree, out)
 }
 
 fn write_svg(

@@ -243,6 +243,9 @@ fn options_of_another_form_are_refused() {
         (&["--to", "svg", "--min-width", "100"], "--min-width 100", "0.1"),
         (&["--to", "svg", "--min-width", "-1"], "-1", ""),
         (&["--to", "svg", "--width", "7"], "7", ""),
+        (&["--to", "svg", "--lens", "mine"], "no lens mine", "code, packages, node, everything"),
+        (&["--to", "json", "--lens", "code"], "--lens is for the flame graph", "--to svg"),
+        (&["--to", "folded", "--lens", "code", "--all"], "no frames to mark", "--lens everything"),
         (&["--to", "png"], "cannot write png", "svg"),
         (&[], "stdout has no ending", "--to"),
     ];
@@ -264,8 +267,10 @@ fn options_of_another_form_are_refused() {
 #[test]
 fn flame_graph_options_show_in_the_picture() {
     let path = input("node22-gc");
-    let draw =
-        |flags: &[&str]| succeeds(&[&["export", &path, "-o", "-", "--to", "svg"], flags].concat());
+    let draw = |flags: &[&str]| {
+        let words = ["export", &path, "-o", "-", "--to", "svg", "--lens", "everything"];
+        succeeds(&[&words, flags].concat())
+    };
     let plain = draw(&[]);
     assert!(draw(&["--title", "Black Friday <b>"]).contains("Black Friday &lt;b&gt;"));
     assert!(draw(&["--width", "777"]).contains("width=\"777\""));
@@ -275,6 +280,35 @@ fn flame_graph_options_show_in_the_picture() {
     {
         assert_ne!(draw(flags), plain, "{flags:?}");
     }
+}
+
+/// A lens folds stacks and keeps their weight; folded stacks are whole where none is asked for.
+#[test]
+fn a_lens_shows_less_of_a_stack() {
+    let path = input("node22-http");
+    let fold = |flags: &[&str]| {
+        let words = [&["export", &path, "-o", "-", "--to", "folded"], flags].concat();
+        succeeds(&words)
+    };
+    let weight = |text: &str| -> u64 {
+        let count = |line: &str| line.rsplit_once(' ').and_then(|(_, count)| count.parse().ok());
+        text.lines().map(|line| count(line).unwrap_or(0u64)).sum()
+    };
+    let depth = |text: &str| text.lines().map(|line| line.matches(';').count()).max();
+    let whole = fold(&["--physical"]);
+    assert_eq!(fold(&["--lens", "everything"]), whole);
+    let texts = ["code", "packages", "node"].map(|lens| fold(&["--lens", lens]));
+    for text in &texts {
+        assert_eq!(weight(text), weight(&whole));
+    }
+    assert!(depth(&texts[0]) < depth(&texts[1]) && depth(&texts[1]) < depth(&texts[2]));
+    assert!(texts[0].lines().any(|line| line.starts_with("HTTP request ▸ ")), "{}", texts[0]);
+    assert!(texts[0].contains(" frames"), "{}", texts[0]);
+    let draw =
+        |flags: &[&str]| succeeds(&[&["export", &path, "-o", "-", "--to", "svg"], flags].concat());
+    assert_eq!(draw(&[]), draw(&["--lens", "code"]));
+    assert!(draw(&[]).contains(">HTTP request ▸ ") && !draw(&[]).contains("uv_run"));
+    assert!(draw(&["--lens", "everything"]).contains("uv_run"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod findings;
 mod gc;
 mod host;
 pub mod identity;
+mod lens;
 mod packages;
 pub mod palette;
 mod pool;
@@ -41,6 +42,7 @@ pub use host::{
     CoresBusy, HostTimes, busy, cores_busy, host_times, is_fast, selected_duration_ns,
     shortest_interval_ns,
 };
+pub use lens::{Beside, BoxName, Lens, box_name, lens_tree, opening_lens};
 pub use packages::package_words;
 pub use pool::{PoolUse, PoolWork, pools};
 pub use report::Report;

@@ -3,6 +3,8 @@
 use profile::{CallKind, Category, FunctionId, Profile, StackId, StringId};
 use rustc_hash::FxHashMap;
 
+use crate::entries::EntryKind;
+use crate::lens::Beside;
 use crate::selection::Selection;
 use crate::weights::{Entry, Weights};
 
@@ -49,14 +51,30 @@ pub enum Label {
     Function(FunctionId),
     /// A function that the one above it awaits, or may await.
     Awaited(FunctionId, CallKind),
+    /// What asked for the work, with the function that it called, or else the package.
+    Entry(EntryKind, FunctionId, StringId),
+    /// Work that no JavaScript of the user asked for.
+    Beside(Beside),
+    /// Frames of packages that follow each other; the outermost one's package.
+    Packages(StringId),
+    /// Garbage collection or the kernel, with what it calls.
+    Engine(Category),
 }
 
 impl Label {
+    /// A function, with a mark where its caller waits.
+    pub(crate) fn of_call(function: FunctionId, call: CallKind) -> Self {
+        match call {
+            CallKind::Call => Label::Function(function),
+            call => Label::Awaited(function, call),
+        }
+    }
+
     /// The function, if it stands for one.
     pub fn function(self) -> Option<FunctionId> {
         match self {
-            Label::Root | Label::Thread(_) => None,
             Label::Function(id) | Label::Awaited(id, _) => Some(id),
+            _ => None,
         }
     }
 }
@@ -78,6 +96,8 @@ pub struct Node {
     pub self_samples: u64,
     /// The samples here and below.
     pub total_samples: u64,
+    /// The most frames that it stands for in one stack: more than one for packages alone.
+    pub frames: u32,
 }
 
 /// Nodes, a parent always before its children.
@@ -123,40 +143,83 @@ pub fn call_tree(
             Direction::FromRoots => grower.node_of_stack(entry),
             Direction::FromLeaves => grower.node_from_leaf(entry),
         };
-        let node = &mut grower.nodes[node.index()];
+        grower.nodes.add(node, entry);
+    }
+    grower.nodes.finish(direction)
+}
+
+/// The nodes of a tree that grows.
+pub(crate) struct Nodes {
+    list: Vec<Node>,
+    children: FxHashMap<(NodeId, Label), NodeId>,
+}
+
+impl Nodes {
+    pub(crate) fn new() -> Self {
+        let root = empty_node(NodeId::ROOT, Label::Root, Category::Unknown);
+        Self { list: vec![root], children: FxHashMap::default() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The node of that label under another, found or made.
+    pub(crate) fn child(&mut self, parent: NodeId, label: Label, category: Category) -> NodeId {
+        let list = &mut self.list;
+        *self.children.entry((parent, label)).or_insert_with(|| {
+            list.push(empty_node(parent, label, category));
+            node_id(list.len() - 1)
+        })
+    }
+
+    /// Counts samples that ended in a node.
+    pub(crate) fn add(&mut self, node: NodeId, entry: &Entry) {
+        let node = &mut self.list[node.index()];
         node.self_weight = node.self_weight.saturating_add(entry.weight);
         node.self_samples = node.self_samples.saturating_add(entry.samples);
     }
-    let mut nodes = grower.nodes;
-    sum_up(&mut nodes);
-    if direction == Direction::FromLeaves {
-        move_self_to_leaves(&mut nodes);
+
+    /// Notes how many frames a node stands for in some stack.
+    pub(crate) fn stands_for(&mut self, node: NodeId, frames: u32) {
+        let most = &mut self.list[node.index()].frames;
+        *most = frames.max(*most);
     }
-    CallTree { nodes }
+
+    pub(crate) fn finish(mut self, direction: Direction) -> CallTree {
+        sum_up(&mut self.list);
+        if direction == Direction::FromLeaves {
+            move_self_to_leaves(&mut self.list);
+        }
+        CallTree { nodes: self.list }
+    }
+}
+
+fn empty_node(parent: NodeId, label: Label, category: Category) -> Node {
+    let (self_weight, total_weight, self_samples, total_samples) = (0, 0, 0, 0);
+    Node {
+        parent,
+        label,
+        category,
+        self_weight,
+        total_weight,
+        self_samples,
+        total_samples,
+        frames: 1,
+    }
 }
 
 struct Grower<'a> {
     profile: &'a Profile,
     selection: &'a Selection,
     grouping: Grouping,
-    nodes: Vec<Node>,
-    children: FxHashMap<(NodeId, Label), NodeId>,
+    nodes: Nodes,
     stacks: FxHashMap<(StringId, StackId), NodeId>,
 }
 
 impl<'a> Grower<'a> {
     fn new(profile: &'a Profile, selection: &'a Selection, grouping: Grouping) -> Self {
-        let root = Node {
-            parent: NodeId::ROOT,
-            label: Label::Root,
-            category: Category::Unknown,
-            self_weight: 0,
-            total_weight: 0,
-            self_samples: 0,
-            total_samples: 0,
-        };
-        let (children, stacks) = (FxHashMap::default(), FxHashMap::default());
-        Self { profile, selection, grouping, nodes: vec![root], children, stacks }
+        Self { profile, selection, grouping, nodes: Nodes::new(), stacks: FxHashMap::default() }
     }
 
     fn group(&self, entry: &Entry) -> StringId {
@@ -170,7 +233,9 @@ impl<'a> Grower<'a> {
         match self.grouping {
             Grouping::None => parent,
             Grouping::ThreadName if self.profile.text(group).is_empty() => parent,
-            Grouping::ThreadName => self.child(parent, Label::Thread(group), Category::Unknown),
+            Grouping::ThreadName => {
+                self.nodes.child(parent, Label::Thread(group), Category::Unknown)
+            }
         }
     }
 
@@ -212,34 +277,13 @@ impl<'a> Grower<'a> {
     fn called_child(&mut self, parent: NodeId, stack: StackId) -> NodeId {
         let stack = self.profile.stacks().row(stack);
         let function = self.profile.frames().function[stack.frame.index()];
-        let label = match stack.call {
-            CallKind::Call => Label::Function(function),
-            call => Label::Awaited(function, call),
-        };
-        self.child(parent, label, stack.category)
+        self.nodes.child(parent, Label::of_call(function, stack.call), stack.category)
     }
 
     fn function_child(&mut self, parent: NodeId, stack: StackId) -> NodeId {
         let stack = self.profile.stacks().row(stack);
         let function = self.profile.frames().function[stack.frame.index()];
-        self.child(parent, Label::Function(function), stack.category)
-    }
-
-    fn child(&mut self, parent: NodeId, label: Label, category: Category) -> NodeId {
-        let nodes = &mut self.nodes;
-        *self.children.entry((parent, label)).or_insert_with(|| {
-            let (self_weight, total_weight, self_samples, total_samples) = (0, 0, 0, 0);
-            nodes.push(Node {
-                parent,
-                label,
-                category,
-                self_weight,
-                total_weight,
-                self_samples,
-                total_samples,
-            });
-            node_id(nodes.len() - 1)
-        })
+        self.nodes.child(parent, Label::Function(function), stack.category)
     }
 }
 

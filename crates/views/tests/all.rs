@@ -12,6 +12,7 @@ mod delays;
 mod entries;
 mod finding_rules;
 mod findings;
+mod lens;
 mod recorded_entries;
 mod selection;
 mod service;

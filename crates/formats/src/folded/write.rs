@@ -10,7 +10,7 @@ use profile::{
     FrameId, LaneId, ModuleId, NO_ADDRESS, Profile, StackId, StringId, ThreadId, Unclosed,
 };
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use views::{Entry, Selection, Weights};
+use views::{BoxName, CallTree, Entry, Selection, Weights, box_name};
 
 pub use super::rules::Options;
 use super::rules::{Spelling, names, without_control};
@@ -26,6 +26,24 @@ pub fn write(
     let mut speller = Speller::new(profile, selection, options);
     speller.add(&weights.entries);
     speller.tree.write(&mut out)?;
+    out.flush()
+}
+
+/// Writes the boxes of a tree, such as one that a lens left.
+pub fn write_tree(profile: &Profile, tree: &CallTree, mut out: impl Write) -> io::Result<()> {
+    let mut lines = Tree::with_capacity(tree.nodes.len());
+    let mut rows = vec![ROOT];
+    for node in tree.nodes.iter().skip(1) {
+        let BoxName { name, place } = box_name(profile, node);
+        let is_placed = node.label.function().is_some() && !place.is_empty();
+        let name = if is_placed { format!("{name} {place}") } else { name };
+        let name = without_control(name.replace(';', ":"));
+        let line = lines.child_named(rows[node.parent.index()], &name);
+        let sum = &mut lines.nodes[line as usize].weight;
+        *sum = sum.saturating_add(node.self_weight);
+        rows.push(line);
+    }
+    lines.write(&mut out)?;
     out.flush()
 }
 

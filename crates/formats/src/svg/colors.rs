@@ -1,6 +1,7 @@
-//! The words of `--colors`: our own colours by category, and flamegraph.pl's palettes as inferno has them.
+//! The words of `--colors`: our own colours by category, and palettes with the names that flame graphs are known by.
+//! The shades are our own; black text can be read on each of them.
 
-use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Color, MultiPalette, Palette};
+use profile::Category;
 
 /// How frames are coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,9 +19,9 @@ pub enum Colors {
     Io,
     /// As [`Colors::Js`], with inlined functions apart.
     Java,
-    /// Aqua on blue.
+    /// Aquas.
     Wakeup,
-    /// Blue on blue.
+    /// Blues.
     Chain,
     /// Reds.
     Red,
@@ -38,71 +39,93 @@ pub enum Colors {
     Orange,
 }
 
-struct Row {
-    colors: Colors,
-    word: &'static str,
-    palette: Palette,
-    background: BackgroundColor,
+/// Two colours; a name is somewhere between them.
+type Shades = [[u8; 3]; 2];
+
+const HOT: Shades = [[230, 84, 50], [250, 214, 96]];
+const MEM: Shades = [[96, 200, 112], [104, 190, 214]];
+const RED: Shades = [[228, 100, 92], [250, 164, 152]];
+const GREEN: Shades = [[98, 190, 92], [176, 226, 150]];
+const BLUE: Shades = [[118, 156, 230], [174, 206, 244]];
+const AQUA: Shades = [[84, 190, 186], [164, 228, 222]];
+const YELLOW: Shades = [[220, 190, 74], [246, 230, 136]];
+const PURPLE: Shades = [[180, 126, 228], [218, 184, 246]];
+const ORANGE: Shades = [[238, 144, 60], [252, 194, 116]];
+
+/// How a palette chooses its shades.
+#[derive(Clone, Copy)]
+enum Palette {
+    One(Shades),
+    ByCode,
 }
 
-const fn row(
-    colors: Colors,
-    word: &'static str,
-    palette: Palette,
-    background: BackgroundColor,
-) -> Row {
-    Row { colors, word, palette, background }
-}
-
-const PAPER: BackgroundColor = BackgroundColor::Flat(Color { r: 250, g: 250, b: 248 });
-
-/// Words, palettes and backgrounds as in flamegraph.pl.
+/// The rows that [`Colors`] reads, the default first.
 #[rustfmt::skip]
-const ROWS: &[Row] = &[
-    row(Colors::Category, "category", Palette::Basic(BasicPalette::Red),    PAPER),
-    row(Colors::Js,       "js",       Palette::Multi(MultiPalette::Js),     BackgroundColor::Yellow),
-    row(Colors::Hot,      "hot",      Palette::Basic(BasicPalette::Hot),    BackgroundColor::Yellow),
-    row(Colors::Mem,      "mem",      Palette::Basic(BasicPalette::Mem),    BackgroundColor::Green),
-    row(Colors::Io,       "io",       Palette::Basic(BasicPalette::Io),     BackgroundColor::Blue),
-    row(Colors::Java,     "java",     Palette::Multi(MultiPalette::Java),   BackgroundColor::Yellow),
-    row(Colors::Wakeup,   "wakeup",   Palette::Multi(MultiPalette::Wakeup), BackgroundColor::Blue),
-    row(Colors::Chain,    "chain",    Palette::Basic(BasicPalette::Blue),   BackgroundColor::Blue),
-    row(Colors::Red,      "red",      Palette::Basic(BasicPalette::Red),    BackgroundColor::Grey),
-    row(Colors::Green,    "green",    Palette::Basic(BasicPalette::Green),  BackgroundColor::Grey),
-    row(Colors::Blue,     "blue",     Palette::Basic(BasicPalette::Blue),   BackgroundColor::Grey),
-    row(Colors::Aqua,     "aqua",     Palette::Basic(BasicPalette::Aqua),   BackgroundColor::Grey),
-    row(Colors::Yellow,   "yellow",   Palette::Basic(BasicPalette::Yellow), BackgroundColor::Grey),
-    row(Colors::Purple,   "purple",   Palette::Basic(BasicPalette::Purple), BackgroundColor::Grey),
-    row(Colors::Orange,   "orange",   Palette::Basic(BasicPalette::Orange), BackgroundColor::Grey),
+const ROWS: &[(Colors, &str, Palette)] = &[
+    (Colors::Category, "category", Palette::ByCode),
+    (Colors::Js,       "js",       Palette::ByCode),
+    (Colors::Hot,      "hot",      Palette::One(HOT)),
+    (Colors::Mem,      "mem",      Palette::One(MEM)),
+    (Colors::Io,       "io",       Palette::One(BLUE)),
+    (Colors::Java,     "java",     Palette::ByCode),
+    (Colors::Wakeup,   "wakeup",   Palette::One(AQUA)),
+    (Colors::Chain,    "chain",    Palette::One(BLUE)),
+    (Colors::Red,      "red",      Palette::One(RED)),
+    (Colors::Green,    "green",    Palette::One(GREEN)),
+    (Colors::Blue,     "blue",     Palette::One(BLUE)),
+    (Colors::Aqua,     "aqua",     Palette::One(AQUA)),
+    (Colors::Yellow,   "yellow",   Palette::One(YELLOW)),
+    (Colors::Purple,   "purple",   Palette::One(PURPLE)),
+    (Colors::Orange,   "orange",   Palette::One(ORANGE)),
 ];
 
 impl Colors {
     /// The words that [`Colors::from_word`] knows, the default first.
     pub fn words() -> impl Iterator<Item = &'static str> {
-        ROWS.iter().map(|row| row.word)
+        ROWS.iter().map(|row| row.1)
     }
 
     /// The value of a word, as typed.
     pub fn from_word(word: &str) -> Option<Self> {
-        ROWS.iter().find(|row| row.word == word).map(|row| row.colors)
+        ROWS.iter().find(|row| row.1 == word).map(|row| row.0)
     }
 
     /// The word for it.
     pub fn word(self) -> &'static str {
-        self.row().word
+        ROWS[self as usize].1
     }
 
-    pub(super) fn palette(self) -> Palette {
-        self.row().palette
+    /// The colour of a box, where it is not simply that of its category.
+    pub(super) fn fill(self, category: Category, name: &str, is_inlined: bool) -> [u8; 3] {
+        let shades = match ROWS[self as usize].2 {
+            Palette::One(shades) => shades,
+            Palette::ByCode if is_inlined => AQUA,
+            Palette::ByCode => shades_of_code(category, name),
+        };
+        shade(shades, name)
     }
+}
 
-    pub(super) fn background(self) -> BackgroundColor {
-        self.row().background
+fn shades_of_code(category: Category, name: &str) -> Shades {
+    match category {
+        Category::Kernel => ORANGE,
+        Category::Builtin => AQUA,
+        _ if name.contains("::") => YELLOW,
+        Category::App | Category::Dependency | Category::NodeCore | Category::Wasm => GREEN,
+        _ => RED,
     }
+}
 
-    fn row(self) -> &'static Row {
-        &ROWS[self as usize]
-    }
+/// The same name has the same shade in every picture.
+fn shade([from, to]: Shades, name: &str) -> [u8; 3] {
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let hash = name.bytes().fold(0x811c_9dc5_u32, step);
+    let place = (hash >> 16) % 256;
+    let mix = |row: usize| {
+        let (from, to) = (u32::from(from[row]), u32::from(to[row]));
+        u8::try_from((from * (255 - place) + to * place) / 255).unwrap_or(u8::MAX)
+    };
+    [mix(0), mix(1), mix(2)]
 }
 
 #[cfg(test)]
@@ -112,11 +135,29 @@ mod tests {
     #[test]
     fn rows_stand_in_the_order_of_the_enum() {
         for (index, row) in ROWS.iter().enumerate() {
-            assert_eq!(row.colors as usize, index);
-            assert_eq!(Colors::from_word(row.word), Some(row.colors));
-            assert_eq!(row.colors.word(), row.word);
+            assert_eq!(row.0 as usize, index);
+            assert_eq!(Colors::from_word(row.1), Some(row.0));
+            assert_eq!(row.0.word(), row.1);
         }
         assert_eq!(Colors::words().next(), Some(Colors::default().word()));
         assert_eq!(Colors::from_word("Hot"), None);
+    }
+
+    #[test]
+    fn code_is_told_by_its_colour() {
+        let fill = |category, name| Colors::Js.fill(category, name, false);
+        let is_between = |color: [u8; 3], [from, to]: Shades| {
+            (0..3)
+                .all(|row| (from[row].min(to[row])..=from[row].max(to[row])).contains(&color[row]))
+        };
+        assert!(is_between(fill(Category::Kernel, "tcp_sendmsg"), ORANGE));
+        assert!(is_between(fill(Category::Runtime, "v8::internal::Heap"), YELLOW));
+        assert!(is_between(fill(Category::App, "list"), GREEN));
+        assert!(is_between(fill(Category::System, "memset"), RED));
+        assert!(is_between(Colors::Java.fill(Category::App, "list", true), AQUA));
+        assert_ne!(
+            Colors::Hot.fill(Category::App, "a", false),
+            Colors::Hot.fill(Category::App, "b", false)
+        );
     }
 }

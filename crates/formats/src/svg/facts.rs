@@ -1,11 +1,9 @@
-//! What a picture is of, in words: its title, and the facts that a reader needs to trust it. Most important
-//! first, because a narrow picture has no room for all of them.
+//! What a picture is of, in words: its title, and the facts that a reader needs to trust it, the most important first.
 
 use profile::{Category, ProcessId, Profile, Role};
-use views::{Entry, Selection, Weights};
+use views::{Entry, Lens, Selection, Weights};
 
 use super::Options;
-use super::lines::Depth;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -28,19 +26,18 @@ pub(super) fn facts(
     weights: &Weights,
     selection: &Selection,
     options: &Options,
-    depth: Depth,
+    lens: Lens,
 ) -> Vec<String> {
     let mut facts = of_selection(profile, selection);
+    if lens != Lens::Everything {
+        facts.insert(0, lens.label().to_owned());
+    }
     if options.reverse {
         facts.push("merged from the leaves".into());
     }
     let lane = weights.lane.map_or("", |id| profile.text(profile.lane(id).name));
     if lane != "samples" {
         facts.push(lane.to_owned());
-    }
-    if depth.drawn < depth.whole {
-        let (drawn, whole) = (grouped(depth.drawn as u64), grouped(depth.whole as u64));
-        facts.push(format!("the lowest {drawn} of {whole} levels"));
     }
     facts.extend(of_quality(profile));
     facts.extend(started(profile, selection));
@@ -221,8 +218,8 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// `2,970`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+pub(super) fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -242,9 +239,9 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(0u64), "0");
+        assert_eq!(grouped(999u64), "999");
+        assert_eq!(grouped(1_234_567u64), "1,234,567");
         assert_eq!(counted(1, "process"), "1 process");
         assert_eq!(counted(2, "process"), "2 processes");
         assert_eq!(duration(29_600_000_000), "29.6 s");
@@ -285,21 +282,20 @@ mod tests {
             ..Selection::default()
         };
         let weights = weigh(&profile, &selection);
-        let depth = Depth { drawn: 2000, whole: 10_000 };
         let facts = facts(
             &profile,
             &weights,
             &selection,
             &Options { reverse: true, ..Options::default() },
-            depth,
+            Lens::Code,
         );
         let expected = [
+            "my code",
             "5.00–20.00 s of 20.0 s",
             "without kernel",
             "only thread node (main loop)",
             "merged from the leaves",
             "cpu-clock",
-            "the lowest 2,000 of 10,000 levels",
             "0 lost",
             "from 2025-06-01 03:15:07 UTC",
             "Node v22.1.0",

@@ -1,21 +1,20 @@
 //! The legend of the category colours: a swatch, the label and the share of self time, for each category in
-//! the picture. What does not fit on two lines is folded into "other", the smallest first.
+//! the picture. What does not fit on three lines is folded into "other", the smallest first.
 
 use std::cmp::Reverse;
-use std::fmt::Write;
 
 use profile::{Category, Profile};
 use views::{Selection, Weights, palette};
 
 use super::facts::percent;
-use super::head::{CHARACTER, escape};
+use super::head::{flow, lines_of, text_width};
+use super::hex;
 use super::measure::Measure;
+use super::xml::escape;
 
-const LINES: usize = 2;
-const LINE_HEIGHT: f64 = 11.0;
-const SWATCH: f64 = 8.0;
-const AFTER_SWATCH: f64 = 4.0;
-const BETWEEN_ITEMS: f64 = 11.0;
+const LINES: usize = 3;
+/// Behind the swatch.
+const TEXT_X: f64 = 15.0;
 
 /// The categories in the picture.
 pub(super) struct Legend {
@@ -30,7 +29,7 @@ struct Row {
 
 /// A swatch and its text.
 #[derive(Debug, PartialEq)]
-struct Item {
+pub(super) struct Item {
     /// `None` for the rest.
     category: Option<Category>,
     text: String,
@@ -63,32 +62,15 @@ impl Legend {
         Self { rows, total: measure.choose(weights.total, weights.samples) }
     }
 
-    /// The legend as SVG, at most `width` wide; `y` is the first line's.
-    pub(super) fn draw(&self, left: f64, y: f64, width: f64) -> String {
-        let items = self.items(width);
-        let mut svg = String::new();
-        for (item, (line, offset)) in items.iter().zip(placed(&items, width)) {
-            let (x, y) = (left + offset, y + line as f64 * LINE_HEIGHT);
-            let (top, text_x) = (y - SWATCH + 1.0, x + SWATCH + AFTER_SWATCH);
-            let (fill, text) = (item.fill(), escape(&item.text));
-            // Writing to a String cannot fail.
-            let _ = write!(
-                svg,
-                r#"<rect x="{x:.1}" y="{top:.1}" width="{SWATCH}" height="{SWATCH}" fill="{fill}" stroke="gray" stroke-width="0.5"/><text x="{text_x:.1}" y="{y:.1}">{text}</text>"#
-            );
-        }
-        svg
-    }
-
     /// The items that fit on the lines, in the order of categories.
-    fn items(&self, width: f64) -> Vec<Item> {
+    pub(super) fn items(&self, width: f64) -> Vec<Item> {
         let mut by_rank: Vec<usize> = (0..self.rows.len()).collect();
         by_rank.sort_by_key(|row| Reverse(self.rows[*row].rank()));
         let mut kept = self.rows.len();
         loop {
             let items = self.items_of(&by_rank[..kept]);
-            let lines = placed(&items, width).last().map_or(0, |(line, _)| line + 1);
-            if lines <= LINES || kept == 0 {
+            let widths: Vec<f64> = items.iter().map(Item::width).collect();
+            if lines_of(&flow(&widths, width)) <= LINES || kept == 0 {
                 return items;
             }
             kept -= 1;
@@ -129,29 +111,17 @@ impl Row {
 }
 
 impl Item {
-    fn width(&self) -> f64 {
-        SWATCH + AFTER_SWATCH + self.text.chars().count() as f64 * CHARACTER
+    pub(super) fn width(&self) -> f64 {
+        TEXT_X + text_width(&self.text)
     }
 
-    fn fill(&self) -> String {
-        let Some(category) = self.category else { return "none".into() };
-        let [red, green, blue] = palette::color(category);
-        format!("rgb({red},{green},{blue})")
+    pub(super) fn draw(&self) -> String {
+        let fill = self.category.map_or_else(|| "none".into(), |it| hex(palette::color(it)));
+        format!(
+            r#"<rect y="-9" width="10" height="10" fill="{fill}"/><text x="{TEXT_X}">{}</text>"#,
+            escape(&self.text)
+        )
     }
-}
-
-/// The line of each item, and where on it.
-fn placed(items: &[Item], width: f64) -> Vec<(usize, f64)> {
-    let (mut line, mut x) = (0, 0.0);
-    let mut places = Vec::with_capacity(items.len());
-    for item in items {
-        if x > 0.0 && x + item.width() > width {
-            (line, x) = (line + 1, 0.0);
-        }
-        places.push((line, x));
-        x += item.width() + BETWEEN_ITEMS;
-    }
-    places
 }
 
 #[cfg(test)]
@@ -171,7 +141,8 @@ mod tests {
     fn a_legend_never_exceeds_its_lines() {
         for width in [300.0, 580.0, 1180.0] {
             let items = legend().items(width);
-            for (item, (line, x)) in items.iter().zip(placed(&items, width)) {
+            let widths: Vec<f64> = items.iter().map(Item::width).collect();
+            for (item, (line, x)) in items.iter().zip(flow(&widths, width)) {
                 assert!(
                     line < LINES && x + item.width() <= width,
                     "{item:?} stands on line {line} at {x}"

@@ -3,7 +3,9 @@
 use profile::{Profile, Unit};
 use views::{Node, Weights};
 
-/// With this many units in the total, shares are exact to 0.01 %: inferno computes them from rounded numbers.
+use super::facts::grouped;
+
+/// A unit is as large as it can be with this many of them in the total: boxes of 0.01 % then are one of them.
 const ENOUGH_UNITS: u64 = 10_000;
 
 type Sizes = &'static [(u64, &'static str)];
@@ -51,6 +53,17 @@ impl Measure {
     /// How wide a node is.
     pub(super) fn total_of(&self, node: &Node) -> u64 {
         self.choose(node.total_weight, node.total_samples)
+    }
+
+    /// How much of that is its own.
+    pub(super) fn own_of(&self, node: &Node) -> u64 {
+        self.choose(node.self_weight, node.self_samples)
+    }
+
+    /// `1,204 samples`
+    pub(super) fn words(&self, weight: u128) -> String {
+        let size = u128::from(self.size.max(1));
+        format!("{} {}", grouped((weight + size / 2) / size), self.name)
     }
 
     /// The one of the two that is counted.

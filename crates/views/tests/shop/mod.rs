@@ -118,6 +118,7 @@ pub fn outline(profile: &Profile, tree: &CallTree) -> Vec<String> {
             Label::Function(id) | Label::Awaited(id, _) => {
                 profile.text(profile.functions().row(id).name).to_owned()
             }
+            _ => views::box_name(profile, node).name,
         };
         assert!(row == 0 || node.parent.index() < row, "a parent stands before its children");
         let path = if row == 0 { name } else { format!("{};{name}", paths[node.parent.index()]) };
