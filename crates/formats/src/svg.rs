@@ -52,6 +52,8 @@ const PADDING: f64 = 3.0;
 const FEWEST_CHARACTERS: usize = 3;
 /// For the details of a box.
 const FOOT: f64 = 28.0;
+/// For viewers without CSS.
+const PAPER: &str = "#fafaf8";
 const WITHOUT_SCRIPT: &str = "nodescope · open this file in a browser to zoom and search";
 
 /// What the picture looks like.
@@ -151,10 +153,9 @@ impl Picture<'_> {
 <title>{title}</title>
 <style>
 {STYLE}</style>
-<rect id="paper" width="100%" height="100%" fill="{}"/>
+<rect id="paper" width="100%" height="100%" fill="{PAPER}"/>
 <g id="head">{words}</g>
-"#,
-            "#fafaf8"
+"#
         )?;
         let inner = number(self.width - 2.0 * MARGIN, 0);
         let grows = if self.options.inverted { "down" } else { "up" };

@@ -120,7 +120,8 @@ fn shades_of_code(category: Category, name: &str) -> Shades {
 fn shade([from, to]: Shades, name: &str) -> [u8; 3] {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let hash = name.bytes().fold(0x811c_9dc5_u32, step);
-    let place = (hash >> 16) % 256;
+    // Names that differ in their last letter alone should not look the same.
+    let place = hash.wrapping_mul(0x9e37_79b9) >> 24;
     let mix = |row: usize| {
         let (from, to) = (u32::from(from[row]), u32::from(to[row]));
         u8::try_from((from * (255 - place) + to * place) / 255).unwrap_or(u8::MAX)
