@@ -1,7 +1,7 @@
 // From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag
 // sums samples and nodes and nothing else.
 
-import { NONE, type Other, type Profile } from "../data/model.ts";
+import { NONE, type Other, type Profile, rawOf } from "../data/model.ts";
 import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
 import type { State, TopBy } from "../select/state.ts";
 import { basePieces, type Change, changesOf, type Side, sumPieces, type Things } from "./diff.ts";
@@ -64,14 +64,14 @@ export class Derived {
     const threads = this.shownThreads(state);
     const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
     const stacks = this.once("stacks", keyOf(state, "categories", "focus", "entry"), () =>
-      keptStacks(this.profile, state.categories, state.focus, this.asked(state)),
+      keptStacks(rawOf(this.profile), state.categories, state.focus, this.asked(state)),
     );
     return { lane: this.lane(state), range: state.range, threads: mask, stacks };
   }
 
   /** The stacks whose work the chosen entry asked for; null for all. */
   private asked(state: State): Uint8Array | null {
-    return this.once("asked", state.entry, () => askedBy(this.profile, state.entry));
+    return this.once("asked", state.entry, () => askedBy(rawOf(this.profile), state.entry));
   }
 
   private selectionKey(state: State): string {
@@ -91,7 +91,7 @@ export class Derived {
     return state.categories.length === 0
       ? this.sums(state)
       : this.once("sums-all", this.selectionKey(state), () => {
-          const stacks = keptStacks(this.profile, [], state.focus, this.asked(state));
+          const stacks = keptStacks(rawOf(this.profile), [], state.focus, this.asked(state));
           return sumStacks(this.profile, { ...this.selection(state), stacks });
         });
   }
@@ -105,7 +105,7 @@ export class Derived {
   }
 
   private sumsOfAllEntries(state: State): StackSums {
-    const stacks = keptStacks(this.profile, state.categories, state.focus);
+    const stacks = keptStacks(rawOf(this.profile), state.categories, state.focus);
     return sumStacks(this.profile, { ...this.selection(state), stacks });
   }
 
@@ -121,10 +121,13 @@ export class Derived {
     return this.once("hidden", keyOf(state, "hidden"), () => hiddenStacks(this.profile, state.hidden));
   }
 
+  /** By the functions of boxes; where it is about functions, not about what asked for the work, by those of lists. */
   tree(state: State): Tree {
-    return this.once("tree", keyOf(state, "lane", "hidden"), () =>
-      buildTree(this.profile, this.hidden(state), this.whole(state)),
-    );
+    const isListed = byFunction(state);
+    return this.once("tree", keyOf(state, "lane", "hidden") + isListed, () => {
+      const { listed, function: boxes } = this.profile.stacks;
+      return buildTree(this.profile, this.hidden(state), this.whole(state), isListed ? listed : boxes);
+    });
   }
 
   /** What boxes are made from. */
@@ -132,6 +135,7 @@ export class Derived {
     return (
       this.selectionKey(state) +
       keyOf(state, "hidden", "isBefore") +
+      byFunction(state) +
       (state.isBefore ? keyOf(state, "base", "against") : "")
     );
   }
@@ -305,6 +309,11 @@ function mainLaneOf({ lanes, other }: Profile): number {
     0,
     lanes.slice(0, other?.lane).findIndex(({ time }) => time.length > 0),
   );
+}
+
+/** Callers under what they called, and callers and callees: a root that stands for a function is that function. */
+function byFunction({ view }: State): boolean {
+  return view === "inverted" || view === "sandwich";
 }
 
 /** A text that changes with these parts of the state. */

@@ -11,6 +11,8 @@ export interface FlameNode {
   category: number;
   /** How it came to be under its caller. */
   call: number;
+  /** Of a run of package frames, the most of them on a stack; else 0. */
+  run: number;
   tier: number;
   tiers: number;
   self: number;
@@ -234,6 +236,7 @@ function emptyNode(id: number, parent: FlameNode | null): FlameNode {
     function: id,
     category: UNKNOWN,
     call: 0,
+    run: 0,
     tier: 0,
     tiers: 0,
     self: 0,
@@ -250,6 +253,7 @@ function emptyNode(id: number, parent: FlameNode | null): FlameNode {
 
 function addLooks(tree: Tree, node: FlameNode, member: number, weight: number, most: number): number {
   node.tiers |= tree.tiers[member];
+  if (tree.run[member] > node.run) node.run = tree.run[member];
   if (weight <= most) return most;
   node.category = tree.category[member];
   node.tier = tree.tier[member];

@@ -1,5 +1,6 @@
 // What the big picture shows, whatever the view: boxes in rows. Pure: recording, state and width in, boxes out.
 
+import { rawOf } from "../data/model.ts";
 import type { Range } from "../select/selection.ts";
 import type { State } from "../select/state.ts";
 import { thingsDown, thingsOfCallers, thingsUp } from "./boxes.ts";
@@ -63,6 +64,14 @@ export function pictureOf(derived: Derived, state: State, width: number): Pictur
   return stacked(boxes, root, state.isUpward, note);
 }
 
+const LEFT_OUT = "The frames of this function have no box here: press e for everything, as it was sampled.";
+
+/** Whether a function is in the recording and a lens shows no frame of it. */
+function isLeftOut({ profile }: Derived, id: number): boolean {
+  const isIn = rawOf(profile).stacks.function.includes(id);
+  return isIn && !profile.stacks.listed.includes(id);
+}
+
 /** Callers above, the function, callees below. */
 function sandwich(derived: Derived, state: State, width: number): Picture {
   const id = state.function;
@@ -76,8 +85,10 @@ function sandwich(derived: Derived, state: State, width: number): Picture {
   }
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
   const callees = calleesOf(tree, sums, id);
-  if (callees.root.totalSamples === 0)
-    return { rows: [], root: callees.root, home: 0, note: "This function is not in the selection." };
+  if (callees.root.totalSamples === 0) {
+    const note = isLeftOut(derived, id) ? LEFT_OUT : "This function is not in the selection.";
+    return { rows: [], root: callees.root, home: 0, note };
+  }
   const lay = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
   const [above, below] = [lay(callersOf(tree, sums, id)), lay(callees)];
   const deepest = above[above.length - 1].depth;

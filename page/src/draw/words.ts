@@ -4,7 +4,7 @@ import type { Verdict } from "../compute/diff.ts";
 import type { ShownBox } from "../compute/picture.ts";
 import { AWAITS, CATEGORIES, functionName, NONE, type Profile } from "../data/model.ts";
 import type { Item, Range } from "../select/selection.ts";
-import { seconds, shown } from "./text.ts";
+import { plural, seconds, shown } from "./text.ts";
 
 export const VERDICTS: Record<Verdict, string> = {
   more: "more",
@@ -21,8 +21,14 @@ export function nameOf(profile: Profile, id: number): string {
 }
 
 /** With a mark where the box above awaits it. */
-export function nameOfBox(profile: Profile, { function: id, node }: ShownBox): string {
-  return (AWAITS[node?.call ?? 0] ?? "") + nameOf(profile, id);
+export function nameOfBox(profile: Profile, { function: id, node, span }: ShownBox): string {
+  return (AWAITS[node?.call ?? 0] ?? "") + nameOfRun(profile, id, node?.run ?? span?.run ?? 0);
+}
+
+/** Of a run of package frames, with how many there are: `express ▸ 18 frames`. */
+export function nameOfRun(profile: Profile, id: number, run: number): string {
+  const name = nameOf(profile, id);
+  return run > 0 ? `${name} ▸ ${plural(run, "frame")}` : name;
 }
 
 export function itemName(profile: Profile, { kind, id }: Item): string {

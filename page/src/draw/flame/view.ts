@@ -2,6 +2,7 @@
 // which box the keyboard is at and which one the mouse is over.
 
 import { pathOf } from "../../compute/flame.ts";
+import { kindOfBox } from "../../compute/lens/virtual.ts";
 import { type Picture, pictureOf, type ShownBox } from "../../compute/picture.ts";
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
@@ -40,7 +41,7 @@ class FlameView {
     tabindex: "0",
     role: "application",
     id: "flame",
-    "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu",
+    "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms or opens a package, o opens a menu",
     "aria-describedby": "current",
   });
   /** As high as the rows that are not in sight, so that there is something to scroll. */
@@ -191,12 +192,17 @@ class FlameView {
     this.tell(this.cursor);
   }
 
-  /** What fills the picture already is left again; in the order of time a box is a range. */
+  /**
+   * What fills the picture already is left again; in the order of time a box is a range. A run of package frames opens:
+   * there is nothing in it to zoom to.
+   */
   private zoomTo(box: ShownBox): void {
     const { app } = this;
     this.cursor = box;
     this.tip.hide();
-    if (box.span) {
+    if (!box.span && kindOfBox(app.profile, box.function) === "package") {
+      app.openPackage(app.profile.functions.package[box.function]);
+    } else if (box.span) {
       const start = Math.floor(box.span.start);
       app.update({ range: [start, Math.max(start + 1, Math.ceil(box.span.end))] });
     } else if (app.state.view === "sandwich") {
@@ -243,7 +249,7 @@ class FlameView {
       " ": () => this.zoomTo(box),
       Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
       s: () => this.openSource(box),
-      m: () => this.openMenuUnder(box),
+      o: () => this.openMenuUnder(box),
       ContextMenu: () => this.openMenuUnder(box),
     };
     return actions[key];
