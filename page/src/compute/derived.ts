@@ -9,7 +9,7 @@ import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
 import { autoRows, columnStep, gridOf, type Heat, heatOf } from "./heat.ts";
 import { type Loops, loopsOf } from "./loops.ts";
-import { matching } from "./search.ts";
+import { type Search, searchFor } from "./search.ts";
 import { type Band, bandOfThreads, bandsOf, busiestLoop, weightsOfThreads } from "./threads.ts";
 import { type Kinds, kindsOf, ownKinds, type TopRow, topOf, topOfThreads } from "./top.ts";
 import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
@@ -219,8 +219,29 @@ export class Derived {
     return this.once("graph", this.nodeKey(state) + state.view, () => make(this.tree(state), sums));
   }
 
-  matches(state: State): Uint8Array | string | null {
-    return this.once("matches", state.search, () => matching(this.profile, state.search));
+  /** What is searched for; null for nothing, words for a pattern that is none. */
+  search(state: State): Search | string | null {
+    return this.once("search", state.search, () => searchFor(this.profile, state.search));
+  }
+
+  /** The selection without the samples that do not match. */
+  private matchedSelection(state: State): Selection | null {
+    const search = this.search(state);
+    if (search === null || typeof search === "string") return null;
+    const selection = this.selection(state);
+    const stacks = this.once("matched-stacks", keyOf(state, "categories", "focus", "entry", "search"), () => {
+      const { stacks: kept } = selection;
+      return kept ? search.stacks.map((own, stack) => own & kept[stack]) : search.stacks;
+    });
+    return { ...selection, stacks };
+  }
+
+  /** The sums of what matches, by box; null where nothing is searched for. */
+  matchedSums(state: State): NodeSums | null {
+    const selection = this.matchedSelection(state);
+    if (!selection) return null;
+    const key = this.nodeKey(state) + keyOf(state, "search");
+    return this.once("matched", key, () => sumNodes(this.tree(state), sumStacks(this.profile, selection)));
   }
 
   private kinds(state: State, by: TopBy): Kinds {
@@ -267,12 +288,13 @@ export class Derived {
     const bands = this.bands(state);
     return this.once(
       "heat",
-      columnNs + keyOf(state, "lane", "threads", "categories", "focus", "entry", "rows", "bands"),
+      columnNs + keyOf(state, "lane", "threads", "categories", "focus", "entry", "rows", "bands", "search"),
       () => {
         const auto = autoRows(columnNs, interval);
         const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
         const bandOf = bands.length > 1 ? bandOfThreads(bands, this.profile.threads.length) : null;
-        return heatOf(this.profile, this.selection(state), { ...grid, bands: bands.length || 1, bandOf });
+        const selection = this.matchedSelection(state) ?? this.selection(state);
+        return heatOf(this.profile, selection, { ...grid, bands: bands.length || 1, bandOf });
       },
     );
   }

@@ -17,8 +17,9 @@ import {
   outermost,
   pathOf,
 } from "./flame.ts";
-import { matchedWeight } from "./search.ts";
+import { isMatch } from "./search.ts";
 import { type Span, timeOrder } from "./time-order.ts";
+import type { NodeSums } from "./tree.ts";
 
 /** Narrower boxes are left out. */
 const LEAST_WIDTH = 0.5;
@@ -160,12 +161,44 @@ function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, n
   return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
 }
 
-/** The part of what is shown whose stacks have a match; null when nothing is searched for. */
-export function matchedShare(derived: Derived, state: State): number | null {
-  const matches = derived.matches(state);
-  if (!(matches instanceof Uint8Array)) return null;
+export interface Matched {
+  /** Boxes, of what fills the picture and under it. */
+  boxes: number;
+  /** The part of what is shown whose stacks have a match. */
+  share: number;
+}
+
+/** What of the picture matches; null when nothing is searched for. */
+export function matchedOf(derived: Derived, state: State): Matched | null {
+  const [search, matched] = [derived.search(state), derived.matchedSums(state)];
+  if (!matched || search === null || typeof search === "string") return null;
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
   const zoomed = state.view === "flame" ? follow(derived.graph(state), state.zoom) : null;
-  const from = zoomed?.members[0] ?? 0;
-  return sums.total[from] > 0 ? matchedWeight(tree, sums, matches, from) / sums.total[from] : 0;
+  const from = new Set(Array.from(zoomed?.members ?? [0]));
+  const sumOf = ({ total }: NodeSums) => [...from].reduce((all, node) => all + total[node], 0);
+  const isUnder = new Uint8Array(tree.parent.length);
+  let boxes = 0;
+  for (let node = 0; node < isUnder.length; node++) {
+    isUnder[node] = from.has(node) || (node > 0 && isUnder[tree.parent[node]]) ? 1 : 0;
+    if (!isUnder[node] || sums.totalSamples[node] === 0) continue;
+    if (isMatch(search, { function: tree.function[node], category: tree.category[node] })) boxes++;
+  }
+  const all = sumOf(sums);
+  return { boxes, share: all > 0 ? sumOf(matched) / all : 0 };
+}
+
+/** The way to the heaviest box that matches; null where there is none. */
+export function pathToMatch(derived: Derived, state: State): number[] | null {
+  const search = derived.search(state);
+  if (search === null || typeof search === "string") return null;
+  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  let best = 0;
+  for (let node = 1; node < tree.parent.length; node++) {
+    const isBetter = best === 0 || sums.total[node] > sums.total[best];
+    if (!isBetter || sums.totalSamples[node] === 0) continue;
+    if (isMatch(search, { function: tree.function[node], category: tree.category[node] })) best = node;
+  }
+  const path: number[] = [];
+  for (let at = best; at !== 0; at = tree.parent[at]) path.push(tree.function[at]);
+  return best === 0 ? null : path.reverse();
 }

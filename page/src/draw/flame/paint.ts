@@ -13,6 +13,8 @@ const PADDING = 3;
 /** A narrower box has no name. */
 const NARROWEST_NAME = 22;
 const LONGEST_NAME = 400;
+/** How much is left of the colour of what was not searched for. */
+export const FAINT = 0.3;
 
 /** What of a picture is in sight, and which of its boxes have a frame. */
 export interface Sight {
@@ -45,22 +47,27 @@ export class BoxPainter {
     const { profile, derived, state } = this.app;
     const matches = matchesOf(derived, state);
     const fillOf = this.fills();
+    const quiet = themeColors()("--quiet");
     const first = Math.floor(scrollTop / ROW);
     const end = Math.min(picture.rows.length, Math.ceil((scrollTop + height) / ROW));
     for (let row = first; row < end; row++) {
       const y = row * ROW - scrollTop;
       for (const box of picture.rows[row]) {
-        context.fillStyle = fillOf(colorOf(profile, state, box, matches));
+        const isFound = matches?.(box) ?? false;
+        const isFaint = matches !== null && !isFound;
+        context.fillStyle = fillOf(colorOf(profile, state, box, isFound));
+        context.globalAlpha = isFaint ? FAINT : 1;
         context.fillRect(box.x, y, Math.max(0.5, box.width - (box.width > 2 ? 1 : 0)), ROW - 1);
-        if (box.width >= NARROWEST_NAME) this.paintName(context, box, y);
+        context.globalAlpha = 1;
+        if (box.width >= NARROWEST_NAME) this.paintName(context, box, y, isFaint ? quiet : "#000");
       }
     }
   }
 
-  private paintName(context: CanvasRenderingContext2D, box: ShownBox, y: number): void {
+  private paintName(context: CanvasRenderingContext2D, box: ShownBox, y: number, color: string): void {
     const text = this.fit(context, box, box.width - 2 * PADDING);
     if (!text) return;
-    context.fillStyle = "#000";
+    context.fillStyle = color;
     context.fillText(text, box.x + PADDING, y + ROW / 2);
   }
 

@@ -3,7 +3,7 @@
 
 import { pathOf } from "../../compute/flame.ts";
 import { kindOfBox } from "../../compute/lens/virtual.ts";
-import { type Picture, pictureOf, type ShownBox } from "../../compute/picture.ts";
+import { type Picture, pathToMatch, pictureOf, type ShownBox } from "../../compute/picture.ts";
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h } from "../dom.ts";
@@ -62,6 +62,7 @@ class FlameView {
   private hovered: ShownBox | null = null;
   private width = 0;
   private lastHome = "";
+  private lastSearch = "";
   private tableTimer = 0;
 
   constructor(app: App) {
@@ -129,6 +130,7 @@ class FlameView {
     this.cursor = this.cursor && sameBox(this.picture, this.cursor);
     this.paint();
     this.tell(this.cursor);
+    this.showMatch();
     renderLegend(app, this.picture, this.legend);
     clearTimeout(this.tableTimer);
     const fill = () => {
@@ -266,9 +268,22 @@ class FlameView {
     this.openMenu(box, area.left + Math.max(0, box.x) + 10, y);
   }
 
+  /** Where the picture has no match and the recording has one, the picture goes there. */
   step(direction: number): void {
-    const matches = matchesOf(this.app.derived, this.app.state);
-    if (matches) this.moveTo(nextMatch(this.picture, matches, this.cursor, direction));
+    const { derived, state } = this.app;
+    const isFound = matchesOf(derived, state);
+    const next = isFound && nextMatch(this.picture, isFound, this.cursor, direction);
+    if (next) this.moveTo(next);
+    else if (isFound && state.view === "flame") this.app.update({ zoom: pathToMatch(derived, state) ?? state.zoom });
+  }
+
+  /** What was just typed comes into sight. */
+  private showMatch(): void {
+    const { derived, state } = this.app;
+    if (state.search === this.lastSearch) return;
+    this.lastSearch = state.search;
+    const isFound = matchesOf(derived, state);
+    if (isFound) this.moveTo(nextMatch(this.picture, isFound, null, 1));
   }
 
   svg(): string {
