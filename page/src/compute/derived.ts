@@ -8,14 +8,28 @@ import { basePieces, type Change, changesOf, type Side, sumPieces, type Things }
 import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
 import { autoRows, columnStep, gridOf, type Heat, heatOf } from "./heat.ts";
+import { otherBox } from "./lens/virtual.ts";
 import { type Loops, loopsOf } from "./loops.ts";
 import { type Search, searchFor } from "./search.ts";
 import { type Band, bandOfThreads, bandsOf, busiestLoop, weightsOfThreads } from "./threads.ts";
-import { type Kinds, kindsOf, ownKinds, type TopRow, topOf, topOfThreads } from "./top.ts";
+import {
+  causedBy,
+  hasOwnTime,
+  hottest,
+  type Kinds,
+  kindsOf,
+  ownKinds,
+  type TopRow,
+  topOf,
+  topOfEntries,
+  topOfThreads,
+} from "./top.ts";
 import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
 
 /** Bands are low: they have at most so many rows. */
 const BAND_ROWS = 10;
+/** Functions that ran for less are one box of the inverted graph. */
+const SMALL_PART = 0.005;
 const USUAL_INTERVAL_NS = 1e7;
 
 export class Derived {
@@ -203,7 +217,7 @@ export class Derived {
   /** The rows of a list by their own weight; `of` finds the place of a row. */
   topChanges(state: State, by: TopBy): { changes: Change[]; of: Map<string, number>; kinds: Kinds } | null {
     const base = this.base(state);
-    if (by === "thread" || by === "process" || !base) return null;
+    if (!hasOwnTime(by) || !base) return null;
     return this.once(`top-changes-${by}`, this.selectionKey(state) + keyOf(state, "hidden", "base", "against"), () => {
       const kinds = this.kinds(state, by);
       const things = ownKinds(this.profile, this.hidden(state), kinds);
@@ -213,10 +227,14 @@ export class Derived {
   }
 
   graph(state: State): Graph {
-    const make = state.view === "inverted" ? fromLeaves : fromRoots;
+    // What is compared is compared box by box.
+    const other = this.base(state) ? null : otherBox(this.profile);
+    const small = other === null ? null : { id: other, part: SMALL_PART };
     // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
     const sums = this.nodeSums(state);
-    return this.once("graph", this.nodeKey(state) + state.view, () => make(this.tree(state), sums));
+    return this.once("graph", `${this.nodeKey(state)}${state.view}${other}`, () =>
+      state.view === "inverted" ? fromLeaves(this.tree(state), sums, small) : fromRoots(this.tree(state), sums),
+    );
   }
 
   /** What is searched for; null for nothing, words for a pattern that is none. */
@@ -250,9 +268,22 @@ export class Derived {
 
   top(state: State, by: TopBy): TopRow[] {
     return this.once(`top-${by}`, this.selectionKey(state) + keyOf(state, "hidden"), () => {
+      if (by === "entry") return topOfEntries(this.profile, entriesOf(this.profile, this.sums(state)));
       if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
       return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
     });
+  }
+
+  /** What each function of the application caused, with what it called up to the next one. */
+  caused(state: State): Map<number, number> {
+    return this.once("caused", this.selectionKey(state), () => causedBy(this.profile, this.sums(state)));
+  }
+
+  /** The function that callers and callees open on: the chosen one, or the one that caused or took most. */
+  chosenFunction(state: State): number | null {
+    if (state.function !== null) return state.function;
+    const most = hottest(this.caused(state))?.[0] ?? this.top(state, "function")[0]?.key;
+    return most ?? null;
   }
 
   /** The lines of a source. Where the recording knows none, the functions at the lines where they start. */
@@ -271,7 +302,7 @@ export class Derived {
   /** Rows that were there before and are gone. */
   gone(state: State, by: TopBy): TopRow[] {
     const base = this.baseSums(state);
-    if (!base || by === "thread" || by === "process") return [];
+    if (!base || !hasOwnTime(by)) return [];
     const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
     const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
     const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };

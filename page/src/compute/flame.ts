@@ -38,13 +38,21 @@ export function fromRoots(tree: Tree, sums: NodeSums): Graph {
   return downwards(tree, sums, nodeOf(tree, null, [0], sums));
 }
 
+/** Functions that ran for less than this part of all are one box, with this function. */
+export interface Small {
+  id: number;
+  part: number;
+}
+
 /** The functions that ran under the root, and their callers under them. */
-export function fromLeaves(tree: Tree, sums: NodeSums): Graph {
+export function fromLeaves(tree: Tree, sums: NodeSums, small: Small | null = null): Graph {
   const root = nodeOf(tree, null, [0], sums);
   const fill = addRan(tree, sums, root);
+  const other = small && gather(root, small);
   const { open } = upwards(tree, root);
   const fillAndOpen = (node: FlameNode) => {
-    if (node.parent === root && node.weights === null) fill(node);
+    const isRan = node.parent !== null && node !== other && (node.parent === root || node.parent === other);
+    if (isRan && node.weights === null) fill(node);
     return open(node);
   };
   return { root, open: fillAndOpen };
@@ -90,6 +98,22 @@ function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) =
       Float64Array.from(box.members, (node) => selfSamples[node]),
     ];
   };
+}
+
+/** Puts what ran for less than a part of all into one box, whose children are these functions. */
+function gather(root: FlameNode, { id, part }: Small): FlameNode | null {
+  const all = root.children ?? [];
+  const small = all.filter(({ total }) => total < part * root.total);
+  if (small.length < 2) return null;
+  const other = emptyNode(id, root);
+  for (const node of small) {
+    node.parent = other;
+    other.total += node.total;
+    other.totalSamples += node.totalSamples;
+  }
+  [other.self, other.selfSamples, other.children] = [other.total, other.totalSamples, small];
+  root.children = [...all.filter(({ parent }) => parent === root), other];
+  return other;
 }
 
 /** What one function called, wherever it was called from; each sample counts once, by the outermost call. */

@@ -23,6 +23,8 @@ import type { NodeSums } from "./tree.ts";
 
 /** Narrower boxes are left out. */
 const LEAST_WIDTH = 0.5;
+/** Time order shows no less: two samples of a thousand a second. */
+const LEAST_TIME_NS = 2e6;
 
 export interface ShownBox {
   x: number;
@@ -75,13 +77,13 @@ function isLeftOut({ profile }: Derived, id: number): boolean {
 
 /** Callers above, the function, callees below. */
 function sandwich(derived: Derived, state: State, width: number): Picture {
-  const id = state.function;
+  const id = derived.chosenFunction(state);
   if (id === null || !derived.isKnownFunction(id)) {
     return {
       rows: [],
       root: null,
       home: 0,
-      note: "Choose a function: press Enter on a row of the top table, or take it from the menu of a box.",
+      note: "No sample is selected.",
     };
   }
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
@@ -132,6 +134,15 @@ function timePicture(derived: Derived, state: State, width: number): Picture {
 
 export function timeRange({ profile }: Derived, state: State): Range {
   return state.range ?? [0, Math.max(1, profile.durationNs)];
+}
+
+/** The range that is `factor` times as long, with the same time at a part of its width; null for all of it. */
+export function timeZoomed(derived: Derived, state: State, factor: number, part: number): Range | null {
+  const [from, to] = timeRange(derived, state);
+  const end = derived.profile.durationNs;
+  const length = Math.max(LEAST_TIME_NS, (to - from) * factor);
+  const start = Math.max(0, Math.min(from + (to - from - length) * part, end - length));
+  return length >= end ? null : [Math.round(start), Math.round(start + length)];
 }
 
 /** Time order shows one thread: the busiest of those that are shown. */

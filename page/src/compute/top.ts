@@ -5,11 +5,12 @@ import { APP, NONE, type Profile, samplesIn, UNKNOWN } from "../data/model.ts";
 import { forEachRow, type Selection, type StackSums } from "../select/selection.ts";
 import type { TopBy } from "../select/state.ts";
 import type { Things } from "./diff.ts";
+import { type EntryGroup, keyOfEntry } from "./entries.ts";
 import { kindOfBox } from "./lens/virtual.ts";
 import { versionsOf } from "./packages.ts";
 
 export interface TopRow {
-  /** A row of the table that the list is by; of a file 2 × source, or 2 × module + 1; of a line the source. */
+  /** A row of the table that the list is by; of an entry one of the list that was said; of a file 2 × source, or 2 × module + 1; of a line the source. */
   key: number;
   /** Of a line its number; of a package the string of its version + 1, or 0. */
   line: number;
@@ -28,6 +29,11 @@ export interface Kinds {
   isOutermost: Uint8Array;
   keys: number[];
   lines: number[];
+}
+
+/** Whether a list is of what stands on stacks, with time of its own and in all. */
+export function hasOwnTime(by: TopBy): boolean {
+  return by !== "thread" && by !== "process" && by !== "entry";
 }
 
 export function kindsOf(profile: Profile, by: TopBy, hidden: Uint8Array | null): Kinds {
@@ -169,6 +175,19 @@ export function topOfThreads(profile: Profile, selection: Selection, by: TopBy):
     addWhole(row, lane.weight[at], samplesIn(lane, at));
   });
   return sortRows([...rows.values()]);
+}
+
+/** As rows of a list: the first entry of each kind and function, with the weight of all. */
+export function topOfEntries({ said }: Profile, groups: readonly EntryGroup[]): TopRow[] {
+  const keys = said?.entries.list.map(keyOfEntry) ?? [];
+  return groups.flatMap(({ rows }) =>
+    rows.map(({ key, weight, samples }) => ({
+      key: keys.indexOf(key),
+      line: 0,
+      category: UNKNOWN,
+      ...{ self: weight, total: weight, selfSamples: samples, totalSamples: samples },
+    })),
+  );
 }
 
 /** Ticks have no time and no thread: they share out the weight of their stack. */

@@ -5,13 +5,13 @@ import { NONE } from "../data/model.ts";
 import type { State } from "../select/state.ts";
 import type { App } from "./app.ts";
 import { h } from "./dom.ts";
-import { nameOfRun } from "./words.ts";
+import { nameOf, nameOfRun } from "./words.ts";
 
 /** The selected stacks, without what is hidden, each with its weight. */
 export function foldedOf({ profile, derived, state }: Pick<App, "profile" | "derived" | "state">): string {
   const flame: State = { ...state, view: "flame" };
   const [tree, sums] = [derived.tree(flame), derived.nodeSums(flame)];
-  const wordsOf = (id: number, node: number) => nameOfRun(profile, id, tree.run[node]).replaceAll(";", ":");
+  const wordsOf = (id: number, node: number) => nameOfRun(nameOf(profile, id), tree.run[node]).replaceAll(";", ":");
   const names = Array.from(tree.function, (id, node) => (id === NONE ? "" : wordsOf(id, node)));
   const lines: string[] = [];
   for (let node = 1; node < names.length; node++) {

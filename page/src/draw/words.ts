@@ -2,6 +2,7 @@
 
 import type { Verdict } from "../compute/diff.ts";
 import type { ShownBox } from "../compute/picture.ts";
+import { shortName } from "../compute/shorten.ts";
 import { AWAITS, CATEGORIES, functionName, NONE, type Profile } from "../data/model.ts";
 import type { Item, Range } from "../select/selection.ts";
 import { plural, seconds, shown } from "./text.ts";
@@ -20,14 +21,18 @@ export function nameOf(profile: Profile, id: number): string {
   return id === NONE ? "all" : shown(functionName(profile, id)) || "(anonymous)";
 }
 
+/** As boxes and tables have it: of native code without its parameters. */
+export function shortNameOf(profile: Profile, id: number): string {
+  return id === NONE ? "all" : shown(shortName(profile, id)) || "(anonymous)";
+}
+
 /** With a mark where the box above awaits it. */
-export function nameOfBox(profile: Profile, { function: id, node, span }: ShownBox): string {
-  return (AWAITS[node?.call ?? 0] ?? "") + nameOfRun(profile, id, node?.run ?? span?.run ?? 0);
+export function nameOfBox(profile: Profile, { function: id, node, span }: ShownBox, name = nameOf): string {
+  return (AWAITS[node?.call ?? 0] ?? "") + nameOfRun(name(profile, id), node?.run ?? span?.run ?? 0);
 }
 
 /** Of a run of package frames, with how many there are: `express ▸ 18 frames`. */
-export function nameOfRun(profile: Profile, id: number, run: number): string {
-  const name = nameOf(profile, id);
+export function nameOfRun(name: string, run: number): string {
   return run > 0 ? `${name} ▸ ${plural(run, "frame")}` : name;
 }
 

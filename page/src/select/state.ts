@@ -11,9 +11,9 @@ export const LENSES = ["code", "packages", "node", "everything"] as const;
 export type Lens = (typeof LENSES)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
-export const TOP_BY = ["function", "file", "package", "category", "line", "thread", "process"] as const;
+export const TOP_BY = ["function", "entry", "file", "package", "category", "line", "thread", "process"] as const;
 export type TopBy = (typeof TOP_BY)[number];
-export const SORTS = ["self", "total", "name", "change"] as const;
+export const SORTS = ["caused", "self", "total", "name", "change"] as const;
 
 export interface State {
   view: View;
@@ -80,7 +80,7 @@ export const START: State = {
   isUpward: false,
   isPhysical: false,
   by: "function",
-  sort: "self",
+  sort: "caused",
   filter: "",
   rows: 0,
   bands: "all",

@@ -27,9 +27,15 @@ export const ROOTS: readonly (readonly [name: string, category: number])[] = [
   ["Node.js", NODE],
   ["thread pool", NODE],
   ["V8's threads", NODE],
+  ["other", UNKNOWN],
 ];
 const OF_CATEGORY = 5;
-const [REST, POOL, V8] = [5, 6, 7];
+const [REST, POOL, V8, SMALL] = [5, 6, 7, 8];
+
+/** The box of all that is too small to be seen; null where there are no such functions. */
+export function otherBox({ virtual }: Profile): number | null {
+  return virtual && virtual.roots + SMALL;
+}
 
 /** A root, counted from the first; by the thread's role, else by the category of the stack. */
 export function rootBeside(role: string, category: number): number {

@@ -4,7 +4,7 @@ import type { Picture, ShownBox } from "../../compute/picture.ts";
 import type { App } from "../app.ts";
 import { fontOf, sized, themeColors } from "../canvas.ts";
 import { css, type Rgb, themed } from "../colors.ts";
-import { nameOfBox } from "../words.ts";
+import { nameOfBox, shortNameOf } from "../words.ts";
 import { colorOf, matchesOf } from "./color.ts";
 
 /** The height of a row of boxes, with the line between two rows. */
@@ -85,7 +85,7 @@ export class BoxPainter {
 
   /** As much of a name as there is room for; whole characters only. */
   private fit(context: CanvasRenderingContext2D, box: ShownBox, room: number): string {
-    const name = nameOfBox(this.app.profile, box).slice(0, LONGEST_NAME);
+    const name = nameOfBox(this.app.profile, box, shortNameOf).slice(0, LONGEST_NAME);
     const full = this.nameWidths.get(name) ?? context.measureText(name).width;
     this.nameWidths.set(name, full);
     if (full <= room) return name;

@@ -5,7 +5,7 @@ import { functionPlace, NONE } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { css } from "../colors.ts";
 import { shown } from "../text.ts";
-import { nameOfBox } from "../words.ts";
+import { nameOfBox, shortNameOf } from "../words.ts";
 import { colorOf, matchesOf } from "./color.ts";
 import { FAINT, ROW } from "./paint.ts";
 
@@ -36,7 +36,7 @@ function boxOf({ profile, state }: App, box: ShownBox, matches: ReturnType<typeo
   const fill = css(colorOf(profile, state, box, isFound));
   const faint = matches && !isFound ? ` fill-opacity="${FAINT}"` : "";
   const rect = `<rect x="${x}" y="${y}" width="${width}" height="${ROW - 1}" fill="${fill}"${faint}/>`;
-  const short = shortened(name, Math.floor((box.width - 6) / LETTER));
+  const short = shortened(nameOfBox(profile, box, shortNameOf), Math.floor((box.width - 6) / LETTER));
   const text = short ? `<text x="${(box.x + 3).toFixed(1)}" y="${y + 13}">${escapeXml(short)}</text>` : "";
   return `<g><title>${escapeXml(name + place + samples)}</title>${rect}${text}</g>`;
 }

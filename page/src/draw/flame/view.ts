@@ -3,7 +3,7 @@
 
 import { pathOf } from "../../compute/flame.ts";
 import { kindOfBox } from "../../compute/lens/virtual.ts";
-import { type Picture, pathToMatch, pictureOf, type ShownBox } from "../../compute/picture.ts";
+import { type Picture, pathToMatch, pictureOf, type ShownBox, timeZoomed } from "../../compute/picture.ts";
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h } from "../dom.ts";
@@ -22,6 +22,8 @@ import { linesOfBox, tableOfBoxes } from "./words.ts";
 const NOTHING: Picture = { rows: [], root: null, home: 0, note: "" };
 /** The table beside the picture is made when the reader has stopped moving. */
 const SETTLED_MS = 250;
+/** A step of the wheel makes the time that is shown so many times as long. */
+const WHEEL = 1.25;
 
 export function flameParts(app: App): Part[] {
   const view = new FlameView(app);
@@ -92,6 +94,7 @@ class FlameView {
       event.preventDefault();
       this.openMenu(box, event.clientX, event.clientY);
     });
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("focus", () => {
       if (!this.cursor && canvas.matches(":focus-visible")) this.moveTo(homeBox(this.picture));
     });
@@ -266,6 +269,16 @@ class FlameView {
     const area = this.canvas.getBoundingClientRect();
     const y = area.top + (box.row + 1) * ROW - this.scroll.scrollTop;
     this.openMenu(box, area.left + Math.max(0, box.x) + 10, y);
+  }
+
+  /** In the order of time the wheel zooms, around the mouse; with Shift it scrolls. */
+  private wheel(event: WheelEvent): void {
+    const { app } = this;
+    if (app.state.view !== "time" || event.deltaY === 0 || event.shiftKey || event.ctrlKey) return;
+    event.preventDefault();
+    const part = (event.clientX - this.canvas.getBoundingClientRect().left) / this.width;
+    const range = timeZoomed(app.derived, app.state, event.deltaY > 0 ? WHEEL : 1 / WHEEL, part);
+    app.update({ range }, false);
   }
 
   /** Where the picture has no match and the recording has one, the picture goes there. */

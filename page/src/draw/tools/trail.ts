@@ -23,7 +23,7 @@ export function crumbs(app: App): HTMLElement {
   const { state, derived, profile } = app;
   if (isTable(state)) return h("span", { class: "crumbs" });
   if (state.view === "sandwich") {
-    const id = state.function;
+    const id = derived.chosenFunction(state);
     const isKnown = id !== null && derived.isKnownFunction(id);
     return h("span", { class: "crumbs" }, isKnown && h("b", {}, nameOf(profile, id)));
   }
