@@ -31,6 +31,8 @@ export interface Graph {
   root: FlameNode;
   /** The children, the heaviest first; kept once made. */
   open(node: FlameNode): FlameNode[];
+  /** A box whose children are shown only where it fills the picture. */
+  closed?: FlameNode | null;
 }
 
 /** Callers above their callees. */
@@ -55,7 +57,7 @@ export function fromLeaves(tree: Tree, sums: NodeSums, small: Small | null = nul
     if (isRan && node.weights === null) fill(node);
     return open(node);
   };
-  return { root, open: fillAndOpen };
+  return { root, open: fillAndOpen, closed: other };
 }
 
 /**
@@ -323,7 +325,7 @@ export function layout(graph: Graph, from: FlameNode, width: number, least: numb
   const scale = from.total > 0 ? width / from.total : 0;
   for (let at = 0; at < boxes.length; at++) {
     const { node, x, depth, width: own } = boxes[at];
-    if (own < OPENED * least) continue;
+    if (own < OPENED * least || (node === graph.closed && at > 0)) continue;
     let left = x;
     for (const child of graph.open(node)) {
       const childWidth = child.total * scale;

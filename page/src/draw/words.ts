@@ -3,7 +3,7 @@
 import type { Verdict } from "../compute/diff.ts";
 import type { ShownBox } from "../compute/picture.ts";
 import { shortName } from "../compute/shorten.ts";
-import { AWAITS, CATEGORIES, functionName, NONE, type Profile } from "../data/model.ts";
+import { AWAITS, CATEGORIES, functionName, functionWords, NONE, type Profile } from "../data/model.ts";
 import type { Item, Range } from "../select/selection.ts";
 import { plural, seconds, shown } from "./text.ts";
 
@@ -21,9 +21,11 @@ export function nameOf(profile: Profile, id: number): string {
   return id === NONE ? "all" : shown(functionName(profile, id)) || "(anonymous)";
 }
 
-/** As boxes and tables have it: of native code without its parameters. */
+/** As boxes have it: of native code without its parameters, and without a name by its place. */
 export function shortNameOf(profile: Profile, id: number): string {
-  return id === NONE ? "all" : shown(shortName(profile, id)) || "(anonymous)";
+  if (id === NONE) return "all";
+  const name = functionName(profile, id);
+  return shown(name === "" || name === "(anonymous)" ? functionWords(profile, id) : shortName(profile, id));
 }
 
 /** With a mark where the box above awaits it. */

@@ -179,9 +179,15 @@ export function hiddenStacks(profile: Profile, hidden: readonly Item[]): Uint8Ar
   const all = new Uint8Array(profile.stacks.parent.length);
   for (const item of hidden) {
     const has = topmost(profile, item);
-    for (let stack = 0; stack < all.length; stack++) all[stack] |= has[stack];
+    const isRoot = (stack: number) => item.kind === "category" && isLensRoot(profile, stack);
+    for (let stack = 0; stack < all.length; stack++) if (has[stack] && !isRoot(stack)) all[stack] = 1;
   }
   return all;
+}
+
+/** What a lens puts everything under has no caller to give its time to. */
+function isLensRoot({ stacks, virtual }: Profile, stack: number): boolean {
+  return stacks.parent[stack] === NONE && virtual !== null && stacks.function[stack] >= virtual.roots;
 }
 
 /** For each stack, whether its topmost frame is of the item. */
