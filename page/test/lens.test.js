@@ -229,3 +229,39 @@ test("the lens that suits a recording", async () => {
   const strangers = { ...raw, stacks: { ...raw.stacks, category: raw.stacks.category.map((byte) => byte || 2) } };
   assert.equal(lensFor(strangers), "packages");
 });
+
+test("hiding moves weight to callers, and leaves the roots", async () => {
+  const profile = throughLens(await openPage(DEMO), "code", []);
+  const whole = folded(profile);
+  const hidden = folded(profile, { ...STATE, hidden: [{ kind: "category", id: 12 }] });
+  assert.equal(sum(hidden), sum(whole));
+  assert.ok(whole.some(([path]) => path.length > 1 && path.at(-1) === "kernel"));
+  assert.ok(!hidden.some(([path]) => path.length > 1 && path.at(-1) === "kernel"));
+});
+
+test("inverted, what ran for less than half a percent is one box that opens", async () => {
+  const derived = new Derived(throughLens(await openPage(DEMO), "everything", []));
+  const state = { ...STATE, view: "inverted" };
+  const { rows, root } = pictureOf(derived, state, 1200);
+  const other = rows[1].at(-1);
+  assert.equal(functionName(derived.profile, other.function), "other");
+  for (const box of rows[1].slice(0, -1)) assert.ok(box.node.total >= 0.005 * root.total);
+  assert.equal(
+    rows[1].reduce((all, box) => all + box.node.total, 0),
+    root.total,
+  );
+  assert.ok(!rows.slice(2).some((row) => row.some((box) => box.x >= other.x)), "nothing is under it");
+  const zoomed = pictureOf(derived, { ...state, zoom: [other.function] }, 1200);
+  assert.ok(zoomed.rows[1].length > 20 && zoomed.rows.length > 3);
+  assert.equal(zoomed.root.total, other.node.total);
+});
+
+test("callers and callees open on the function that caused most", async () => {
+  const derived = new Derived(throughLens(await openPage(DEMO), "code", []));
+  const state = { ...STATE, view: "sandwich" };
+  const { rows, home } = pictureOf(derived, state, 1200);
+  assert.equal(functionName(derived.profile, rows[home][0].function), "exportReport");
+  // A function of Node has no box here, and the page says why.
+  const id = derived.profile.raw.stacks.function.find((row) => functionName(derived.profile, row) === "processTimers");
+  assert.match(pictureOf(derived, { ...state, function: id }, 1200).note, /press e for everything/);
+});

@@ -78,9 +78,12 @@ interface Added {
   name: string;
   category: number;
   package: number;
+  version: number;
   /** The function that it stands for. */
   like: number;
 }
+
+const NOTHING: Omit<Added, "name"> = { category: DEPENDENCY, package: NONE, version: NONE, like: NONE };
 
 export function namesOf(profile: Profile): Names {
   const { functions, frames } = profile;
@@ -90,11 +93,16 @@ export function namesOf(profile: Profile): Names {
   const entries = roots + ROOTS.length;
   const first = entries + list.length;
   const added: Added[] = [
-    ...ROOTS.map(([name, category]) => ({ name, category, package: NONE, like: NONE })),
-    ...list.map((entry) => ({ name: entry.text, category: categoryOf(entry), package: NONE, like: likeOf(entry) })),
-    ...packages.map((id) => ({ name: profile.strings[id], category: DEPENDENCY, package: id, like: NONE })),
+    ...ROOTS.map(([name, category]) => ({ ...NOTHING, name, category })),
+    ...list.map((entry) => ({ ...NOTHING, name: entry.text, category: categoryOf(entry), like: likeOf(entry) })),
+    ...packages.map((id) => ({
+      ...NOTHING,
+      name: profile.strings[id],
+      package: id,
+      version: soleVersion(profile, id),
+    })),
     // Code of packages whose names are not known.
-    { name: "packages", category: DEPENDENCY, package: NONE, like: NONE },
+    { ...NOTHING, name: "packages" },
   ];
   const boxOf = new Map([...packages, NONE].map((id, at) => [id, first + at]));
   return {
@@ -108,6 +116,16 @@ export function namesOf(profile: Profile): Names {
     boxOf,
     frameOf: (id) => frames.function.length + id - roots,
   };
+}
+
+/** The version of a package, where the recording has no two. */
+function soleVersion({ functions }: Profile, id: number): number {
+  const versions = new Set<number>();
+  functions.package.forEach((name, row) => {
+    if (name === id && functions.version[row] !== NONE) versions.add(functions.version[row]);
+  });
+  const [first = NONE] = versions;
+  return versions.size === 1 ? first : NONE;
 }
 
 function likeOf(entry: SaidEntry): number {
@@ -142,7 +160,7 @@ function withFunctions(own: Profile["functions"], firstString: number, added: re
     column: like(own.column, 0),
     module: like(own.module, NONE),
     package: put(own.package, (row) => row.package),
-    version: put(own.version, () => NONE),
+    version: put(own.version, (row) => row.version),
   };
 }
 
