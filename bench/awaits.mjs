@@ -20,6 +20,15 @@ const soon = () => new Promise((resolve) => setImmediate(resolve));
 async function f0() { await soon(); return work(${ms}) + 1; }
 ${Array.from({ length: depth }, (_, at) => `async function f${at + 1}() { return 1 + (await f${at}()); }`).join("\n")}
 (async () => { for (;;) await f${depth}(); })();`;
+/** One function with two callers that let it work for the same time in all: one in long runs, one in short ones. */
+const callers = (long, short) => `
+const now = () => performance.now();
+function work(ms) { const end = now() + ms; let sum = 0; while (now() < end) for (let i = 0; i < 500; i++) sum += Math.sqrt(i); return sum; }
+const soon = () => new Promise((resolve) => setImmediate(resolve));
+async function load(ms) { await soon(); return work(ms) + 1; }
+async function inLong() { return 1 + (await load(${long})); }
+async function inShort() { return 1 + (await load(${short})); }
+(async () => { for (let ahead = 0; ; ) { if (ahead > 0) { ahead -= ${short}; await inShort(); } else { ahead += ${long}; await inLong(); } } })();`;
 const PLAIN = "for (;;) for (let i = 0; i < 1e5; i++) Math.sqrt(i);";
 
 /** The CPU time of all threads of a process and of those that it started, in ns. */
@@ -51,9 +60,23 @@ async function measure(text) {
   recorder.kill("SIGINT");
   await ended;
   target.kill();
-  const report = JSON.parse(execFileSync(program, ["report", "--json", out], { maxBuffer: 1 << 28 }));
+  const printed = (...words) => execFileSync(program, words, { maxBuffer: 1 << 28, encoding: "utf8" });
+  const report = JSON.parse(printed("report", "--json", out));
+  const stacks = printed("export", out, "--to", "folded", "--async", "-o", "-").trim().split("\n");
   rmSync(out);
-  return { percent: used / seconds / 1e7, micros: used / 1e3 / (99 * seconds), awaits: report.losses.awaits ?? {} };
+  const cost = { percent: used / seconds / 1e7, micros: used / 1e3 / (99 * seconds) };
+  return { ...cost, awaits: report.losses.awaits ?? {}, stacks };
+}
+
+/** The part of the work that stands under a function. */
+function partUnder(name, stacks) {
+  let [all, under] = [0, 0];
+  for (const stack of stacks.filter((text) => text.includes("work "))) {
+    const weight = Number(stack.slice(stack.lastIndexOf(" ")));
+    all += weight;
+    if (stack.includes(`${name} `)) under += weight;
+  }
+  return under / all;
 }
 
 function show(what, { percent, micros, awaits }) {
@@ -69,6 +92,12 @@ try {
   show("no await", await measure(PLAIN));
   for (const depth of [1, 5, 20]) show(`${depth} callers, 5 ms`, await measure(chain(depth, 5)));
   for (const ms of [0.1, 0.3, 1, 3, 30]) show(`3 callers, ${ms} ms`, await measure(chain(3, ms)));
+  for (const [long, short] of [[10, 1], [3, 0.3], [3, 0.1]]) {
+    const found = await measure(callers(long, short));
+    show(`runs of ${long} and ${short} ms`, found);
+    const [inLong, inShort] = ["inLong", "inShort"].map((name) => 100 * partUnder(name, found.stacks));
+    console.log(`    under the caller with long runs ${inLong.toFixed(0)} %, short ${inShort.toFixed(0)} %; each has half of the work`);
+  }
 } finally {
   rmSync(folder, { recursive: true });
 }

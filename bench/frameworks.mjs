@@ -1,7 +1,7 @@
 // Whether work behind an await is found under the route that awaits it, on real frameworks under load: how many samples
 // reach their handler, and whether two routes of different cost have the shares that the service's own clock says.
 //
-//   node bench/frameworks.mjs [SECONDS]    (default: 10 for each; npm installs the frameworks into the cache once)
+//   node bench/frameworks.mjs [SECONDS [NAME...]]    (default: 10 for each; npm installs the frameworks into the cache once)
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
@@ -10,16 +10,17 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 const program = process.env.NODESCOPE_BIN ?? resolve(import.meta.dirname, "../target/release/nodescope");
-const seconds = Number(process.argv[2] ?? 10);
+const [seconds, names] = [Number(process.argv[2] ?? 10), process.argv.slice(3)];
 const cache = join(process.env.NODESCOPE_CACHE ?? join(homedir(), ".cache/nodescope"), "frameworks");
 const PACKAGES = [
   ...["express@5.3.0", "fastify@5.12.8", "koa@3.2.1", "@hapi/hapi@21.4.10", "reflect-metadata@0.2.2", "rxjs@7.8.2"],
   ...["@nestjs/core@11.1.6", "@nestjs/common@11.1.6", "@nestjs/platform-express@11.1.6"],
+  ...["next@15.5.29", "react@19", "react-dom@19"],
 ];
 
 /** Two routes: handler, service and repository, with an await between each. The costly one works three times as long. */
 const SERVICE = `
-const used = { cheap: 0, costly: 0 };
+const used = (globalThis.used ??= { cheap: 0, costly: 0 });
 const cpu = () => { const { user, system } = process.cpuUsage(); return user + system; };
 const soon = () => new Promise((resolve) => setTimeout(resolve, 1));
 function spin(ms) { const end = performance.now() + ms; let sum = 0; while (performance.now() < end) sum += JSON.stringify(process.versions).length; return sum; }
@@ -56,6 +57,35 @@ const APPS = {
     class App {} Module({ controllers: [Shop] })(App);
     require("@nestjs/core").NestFactory.create(App, { logger: false }).then(async (app) => { await app.listen(0); ready(app.getHttpServer().address().port); });`,
 };
+
+/** Next builds its routes, each with a copy of the service, and serves them by a server of ours. */
+const NEXT = {
+  "next.config.js": `module.exports = { experimental: { serverMinification: false }, eslint: { ignoreDuringBuilds: true } };`,
+  "app/layout.js": "export default ({ children }) => <html><body>{children}</body></html>;",
+  "service.js": `${SERVICE.replace(/process\.on.*/, "")}; export { handleCheap, handleCostly };`,
+  ...Object.fromEntries(
+    ["Cheap", "Costly"].map((kind) => [
+      `app/${kind.toLowerCase()}/route.js`,
+      `import { handle${kind} } from "../../service.js"; export const dynamic = "force-dynamic";
+       export async function GET() { return Response.json(await handle${kind}()); }`,
+    ]),
+  ),
+};
+APPS.next = `process.env.NEXT_TELEMETRY_DISABLED = "1";
+    const app = require("next")({ dev: false, dir: __dirname + "/next-app" });
+    app.prepare().then(() => { const server = require("http").createServer(app.getRequestHandler()).listen(0, () => ready(server.address().port)); });`;
+
+function buildNext() {
+  const folder = join(cache, "next-app");
+  if (existsSync(join(folder, "built"))) return;
+  for (const [name, text] of Object.entries(NEXT)) {
+    mkdirSync(join(folder, name, ".."), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const words = [join(cache, "node_modules/next/dist/bin/next"), "build"];
+  execFileSync(process.execPath, words, { cwd: folder, stdio: "ignore", env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" } });
+  writeFileSync(join(folder, "built"), "");
+}
 
 function install() {
   if (existsSync(join(cache, "installed"))) return;
@@ -127,7 +157,8 @@ function show(name, { used, awaits, stacks }) {
 const folder = mkdtempSync(join(tmpdir(), "nodescope-frameworks-"));
 try {
   install();
-  for (const name of Object.keys(APPS)) show(name, await measure(name, folder));
+  buildNext();
+  for (const name of names.length > 0 ? names : Object.keys(APPS)) show(name, await measure(name, folder));
 } finally {
   rmSync(folder, { recursive: true });
 }

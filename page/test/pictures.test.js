@@ -4,12 +4,16 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join as pathTo } from "node:path";
 import { test } from "node:test";
+import { ownersOf } from "../src/compute/cell.ts";
+import { Derived } from "../src/compute/derived.ts";
 import { fromRoots, layout, pathOf } from "../src/compute/flame.ts";
-import { autoRows, columnStep, gridOf, heatOf } from "../src/compute/heat.ts";
+import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "../src/compute/heat.ts";
 import { timeOrder } from "../src/compute/time-order.ts";
 import { kindsOf, topOf } from "../src/compute/top.ts";
 import { buildTree, sumNodes } from "../src/compute/tree.ts";
+import { APP, CATEGORIES } from "../src/data/model.ts";
 import { hiddenStacks, keptStacks, sumStacks } from "../src/select/selection.ts";
+import { START } from "../src/select/state.ts";
 import { ALL, DEMO, folder, NONE, open, report, run } from "./recordings.js";
 
 test("in the order of time every sample is in a box, where it was taken", async () => {
@@ -71,14 +75,53 @@ test("columns are finer in short recordings and coarser in long ones", () => {
   const step = (seconds, width = 1000) => columnStep(seconds * 1e9, width, 3, 10_101_010) / 1e9;
   assert.deepEqual(
     [0.01, 1, 2.56, 3, 6, 10, 30, 44.5, 60, 120, 600, 18_000, 86_400].map((seconds) => step(seconds)),
-    [0.05, 0.05, 0.05, 0.05, 0.1, 0.2, 0.5, 1, 1, 1, 2, 60, 300],
+    [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1, 2, 60, 300],
   );
-  for (const seconds of [2.5, 3, 7, 29.9, 45, 61, 300])
-    assert.ok(seconds / step(seconds) > 44 && seconds / step(seconds) <= 333, `${seconds} s`);
+  for (const seconds of [19.9, 20, 29.9, 45, 61, 300]) assert.equal(step(seconds), 1, "as FlameScope has it");
+  const fast = (seconds) => columnStep(seconds * 1e9, 1000, 3, 1_001_001) / 1e9;
+  assert.deepEqual([0.1, 1, 3, 10].map(fast), [0.05, 0.05, 0.1, 0.5], "where samples are many");
+});
+
+test("a cell that is full has at least five samples", () => {
+  const rows = (columnNs, hertz, most = 50) => autoRows(columnNs, 1e9 / hertz, most);
   assert.deepEqual(
-    [1e9, 5e8, 1e8, 5e7, 1e6].map((column) => autoRows(column, 10_101_010)),
-    [50, 25, 5, 5, 5],
+    [1e9, 5e8, 1e8, 5e7].map((column) => rows(column, 99)),
+    [10, 8, 1, 1],
   );
+  assert.deepEqual([rows(1e9, 999), rows(1e9, 999, 20), rows(60e9, 99)], [50, 20, 50]);
+  for (const hertz of [19, 49, 99, 199, 999])
+    for (const seconds of [0.3, 2, 7, 15, 25, 100]) {
+      const column = columnStep(seconds * 1e9, 1000, 3, 1e9 / hertz);
+      const count = autoRows(column, 1e9 / hertz, 50);
+      assert.ok(count === 1 || (column / count / 1e9) * hertz >= 5, `${hertz} Hz, ${seconds} s: ${count} rows`);
+    }
+});
+
+test("a cell has the category of most of its time, and tells the functions of the application", async () => {
+  const profile = await open("node22-http");
+  const derived = new Derived(profile);
+  const state = { ...START, threads: [] };
+  const heat = derived.heat(state, 1000, 20);
+  const categories = derived.heatCategories(state, heat);
+  const { category } = profile.stacks;
+  const [lane] = profile.lanes;
+  for (const cell of [0, 7, 40]) {
+    const [from, to] = rangeOfCells(heat, cell, cell);
+    const rows = [...lane.time.keys()].filter((row) => lane.time[row] >= from && lane.time[row] < to);
+    const of = (byte) =>
+      rows.reduce((sum, row) => sum + (category[lane.stack[row]] === byte ? lane.weight[row] : 0), 0);
+    const most = Math.max(...CATEGORIES.map((_, byte) => of(byte)));
+    assert.equal(of(categories[cell]), most);
+    const facts = derived.cell(state, heat, cell, null);
+    assert.deepEqual([facts.weight, facts.samples], [heat.cells[cell], rows.length]);
+    assert.ok(facts.functions.length <= 3 && facts.functions.every(({ weight }) => weight > 0));
+  }
+  const owners = ownersOf(profile);
+  for (const stack of [...lane.stack].slice(0, 200)) {
+    let at = stack;
+    while (at !== NONE && category[at] !== APP) at = profile.stacks.parent[at];
+    assert.equal(owners[stack], profile.stacks.function[at === NONE ? stack : at]);
+  }
 });
 
 test("folded stacks are the paths of the tree", async () => {

@@ -40,17 +40,19 @@ import {
 
 const STALLS = "tests/browser/stalls.nodescope";
 
+/** So many findings are in the report unless all are asked for; the page has all of them. */
+const REPORTED = 5;
+
 /** The report's first lines, from what the page was told. */
 function headOf({ headline, sentences, findings, closing }) {
-  const numbered = findings.flatMap(([first, ...rest], at) => [
-    "",
-    first.startsWith("… and ") ? `   ${first}` : `${`${at + 1}`.padEnd(3)}${first}`,
-    ...rest.map((text) => `   ${text}`),
-  ]);
-  const lines = [headline.join(" · "), ...sentences.map(({ text }) => text), ...numbered];
-  return [...lines, ...(closing.length > 0 ? ["", ...closing] : []), ""]
-    .join("\n")
-    .replace(/\n\n {3}… and/, "\n   … and");
+  const numbered = findings.slice(0, REPORTED).flatMap(({ text: [first, ...rest] }, at) => {
+    const number = `${at + 1}`.padEnd(3);
+    return ["", `${number}${first}`, ...rest.map((text) => `   ${text}`)];
+  });
+  const left = findings.length - REPORTED;
+  const more = left > 0 ? [`   … and ${left} more; report -n 0 shows all`] : [];
+  const lines = [headline.join(" · "), ...sentences.map(({ text }) => text), ...numbered, ...more];
+  return [...lines, ...(closing.length > 0 ? ["", ...closing] : []), ""].join("\n");
 }
 
 /** A second of a program that stalls and allocates. Null where this machine has no perf events. */

@@ -54,6 +54,8 @@ test("the address keeps everything, and nonsense in it is ignored", () => {
     filter: "x y",
     rows: 25,
     bands: "thread",
+    mapBy: "category",
+    isMapFolded: true,
     theme: "dark",
   };
   assert.deepEqual(fromHash(`#${toHash(full)}`), full);

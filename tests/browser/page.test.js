@@ -18,6 +18,8 @@ const HTTP = join(root, "corpus/node22-http/input.txt.gz");
 const DEMO = join(root, "crates/nodescope/src/demo/recording.nodescope");
 const STALLS = join(root, "tests/browser/stalls.nodescope");
 const ROW = 18;
+/** The height of the heat map's cells in a window of 900 pixels, at least. */
+const MAP = 50;
 const HOSTILE = [
   "<img src=x onerror=alert(1)>",
   "</script><script>alert(2)</script>",
@@ -87,7 +89,21 @@ async function tableRows(page) {
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
 /** What the page says of the box under the mouse, which comes after the mouse. */
-const tips = (page, words) => eventually(async () => assert.match(await page.locator(".tip").textContent(), words));
+const tips = (page, words) => eventually(async () => assert.match(await page.locator(".picture .tip").textContent(), words));
+
+/** Opens the list of stalls, and selects the longest. */
+async function firstStall(page) {
+  await page.locator('[data-key="stalls"]').click();
+  await page.locator("#stalls button").first().click();
+  await drawn(page);
+}
+
+/** What the page has to save. */
+async function saved(page, key) {
+  await page.locator('[data-key="export"]').click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`[data-key="${key}"]`).click()]);
+  return download;
+}
 
 async function close(page) {
   assert.deepEqual(page.trouble, []);
@@ -97,7 +113,7 @@ async function close(page) {
 /** A drag in parts of the heat map's width and height; `between` runs before the button is let go. */
 async function drag(page, from, to, between = async () => {}) {
   const area = await page.locator("#heat").boundingBox();
-  const at = ([x, y]) => [area.x + 52 + x * (area.width - 60), area.y + y * 150];
+  const at = ([x, y]) => [area.x + 64 + x * (area.width - 72), area.y + y * MAP];
   await page.mouse.move(...at(from));
   await page.mouse.down();
   await page.mouse.move(...at([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2]), { steps: 3 });
@@ -121,14 +137,16 @@ describe("the page of a recording", () => {
     const page = await show(HTTP);
     const env = { ...process.env, COLUMNS: "100000", NO_COLOR: "1" };
     const text = execFileSync(program, ["report", HTTP], { env, encoding: "utf8" });
-    const [headline, ...sentences] = text.slice(0, text.indexOf("\nWhere the time went")).replaceAll(" %", "\u00a0%").trimEnd().split("\n");
+    const [headline, quality, ...closing] = text.slice(0, text.indexOf("\nWhere the time went")).replaceAll(" %", "\u00a0%").trimEnd().split("\n").filter(Boolean);
     const facts = await page.locator(".facts > span").allTextContents();
-    assert.equal(facts.join(" · "), headline);
-    const said = await page.locator("#said > span").allTextContents();
-    assert.deepEqual(said, sentences.filter(Boolean), "word for word");
-    await page.locator("#said button").first().click();
-    await drawn(page);
-    assert.equal((await hashOf(page)).view, "sandwich", "a function that is named opens");
+    assert.equal(facts.join(" · "), `${headline} · ${quality}`);
+    assert.equal((await page.locator(".card").count()), 1, "nothing stands out: one calm card");
+    assert.equal(await page.locator(".card.closing").textContent(), closing.join(" "), "word for word");
+    assert.match(await page.locator("#said").textContent(), /^whole recording/);
+    const { threads } = await hashOf(page);
+    await page.locator("#said .card a").first().click();
+    await eventually(async () => assert.equal((await hashOf(page)).view, "sandwich", "a function that is named opens"));
+    assert.equal((await hashOf(page)).threads, threads, "of the threads that were shown");
     await close(page);
   });
 
@@ -157,13 +175,13 @@ describe("the page of a recording", () => {
   test("two clicks select, in any order, the last cell included; Escape clears", async () => {
     const page = await show(HTTP, "#threads=all");
     const area = await page.locator("#heat").boundingBox();
-    await page.mouse.click(area.x + 52 + 200, area.y + 30);
-    await page.mouse.move(area.x + 52 + 120, area.y + 80);
-    await page.mouse.click(area.x + 52 + 20, area.y + 100);
+    await page.mouse.click(area.x + 64 + 200, area.y + 10);
+    await page.mouse.move(area.x + 64 + 120, area.y + 30);
+    await page.mouse.click(area.x + 64 + 20, area.y + 40);
     const { range } = await hashOf(page);
     const [from, to] = range.split("-").map(Number);
-    assert.ok(from < 0.1 && to > 0.5, range);
-    assert.ok(Math.abs((to - from) / 0.01 - Math.round((to - from) / 0.01)) < 1e-6, "whole cells");
+    assert.ok(from < 0.2 && to > 0.5, range);
+    assert.ok(Math.abs((to - from) / 0.04 - Math.round((to - from) / 0.04)) < 1e-6, "whole cells");
     const told = report(HTTP, "--range", `${from}s..${to}s`);
     assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
     await page.keyboard.press("Escape");
@@ -291,8 +309,8 @@ describe("the page of a recording", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Shift+ArrowUp");
     await drawn(page);
-    assert.equal((await hashOf(page)).range, "0.05-0.11", "the second column of 50 ms, and a cell of 10 ms");
-    const told = report(HTTP, "--thread", "main", "--range", "0.05s..0.11s");
+    assert.equal((await hashOf(page)).range, "0.2-0.44", "the second column of 200 ms, and a cell of 40 ms");
+    const told = report(HTTP, "--thread", "main", "--range", "0.2s..0.44s");
     assert.equal((await selected(page)).samples, told.samples);
     await page.keyboard.press("Escape");
     for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement.id)) !== "flame"; presses++) await page.keyboard.press("Tab");
@@ -492,7 +510,7 @@ test("in time order the wheel zooms around the mouse", async () => {
 
 test("a range is compared with the rest, or with another", async () => {
   const page = await show(DEMO);
-  await page.locator("#stalls button").first().click();
+  await firstStall(page);
   await page.locator('[data-key="compare-rest"]').click();
   await drawn(page);
   assert.equal((await hashOf(page)).against, "rest");
@@ -663,7 +681,7 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
   const file = join(folder, "saved.folded");
   writeFileSync(file, HOSTILE.map((name, at) => `${name.replaceAll(";", ":")} ${10 + at}\n`).join(""));
   const page = await show(file, "#lens=everything");
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="svg"]').click()]);
+  const download = await saved(page, "svg");
   const text = readFileSync(await download.path(), "utf8");
   const found = await page.evaluate((svg) => {
     const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
@@ -679,10 +697,9 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
 
 test("the selection can be saved as folded stacks", async () => {
   const page = await show(HTTP, "#range=1-2&hide=c12");
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="folded"]').click()]);
-  const saved = await download.path();
+  const download = await saved(page, "folded");
   const told = report(HTTP, "--thread", "main", "--range", "1s..2s", "--hide", "kernel");
-  assert.equal(report(saved).weight, told.weight);
+  assert.equal(report(await download.path()).weight, told.weight);
   page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
   await close(page);
 });
@@ -700,10 +717,10 @@ test("the selection can be saved as a recording", async () => {
     [join(root, "corpus/perf-multi-event/input.txt.gz"), "#threads=all"],
   ]) {
     const page = await show(input, hash);
-    const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="nodescope"]').click()]);
-    const saved = join(folder, `saved-${++files}.nodescope`);
-    await download.saveAs(saved);
-    const [told, now] = [report(input, ...options), report(saved)];
+    const download = await saved(page, "nodescope");
+    const file = join(folder, `saved-${++files}.nodescope`);
+    await download.saveAs(file);
+    const [told, now] = [report(input, ...options), report(file)];
     assert.deepEqual([now.samples, now.weight, now.unit, now.host, now.command], [told.samples, told.weight, told.unit, told.host, told.command], hash);
     assert.deepEqual(names(now), names(told), hash);
     const texts = (rows) => rows.map((row) => JSON.stringify(row)).sort();
@@ -717,7 +734,7 @@ test("the selection can be saved as a recording", async () => {
     assert.ok(who(now.processes).every((row) => who(told.processes).includes(row)), hash);
     assert.deepEqual([now.stalls.length, now.loops_watched], [told.stalls.length, told.loops_watched], hash);
     // Names that the part does not need stay behind.
-    const [{ tables, lanes }] = JSON.parse(execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), saved]));
+    const [{ tables, lanes }] = JSON.parse(execFileSync(process.execPath, [join(root, "docs/read-nodescope.mjs"), file]));
     if (lanes.length === 1) assert.equal(tables.functions, now.functions.length);
     page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
     await close(page);
@@ -729,12 +746,11 @@ describe("the event loop", () => {
     const page = await show(DEMO);
     const told = report(DEMO).stalls;
     const words = await page.locator("#stalls button").allTextContents();
-    assert.equal(words.length, Math.min(10, told.length));
+    assert.equal(words.length, told.length);
     assert.ok(words[0].includes(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
     const blocked = "the loop was blocked " + (told.length === 1 ? "1 time" : `${told.length} times`);
     assert.ok((await page.locator("#stalls").textContent()).startsWith(blocked));
-    await page.locator("#stalls button").first().click();
-    await drawn(page);
+    await firstStall(page);
     const [from, to] = (await hashOf(page)).range.split("-").map(Number);
     assert.ok(Math.abs(from - told[0].start_s) < 1e-6 && Math.abs(to - from - told[0].duration_s) < 1e-6);
     await close(page);
@@ -755,6 +771,112 @@ describe("the event loop", () => {
   });
 });
 
+describe("the verdict", () => {
+  test("is the report's, and a card leads to what it speaks of, then against the rest, then back", async () => {
+    const page = await show(DEMO);
+    const { findings, stalls } = report(DEMO);
+    const [card, closing] = [page.locator(".card").first(), page.locator(".card.closing")];
+    assert.equal((await card.textContent()).replaceAll("\u00a0", " "), findings[0].text.join(" "));
+    assert.match(await closing.textContent(), /^Nothing else stands out\. Garbage collection took /);
+    await card.locator(".card-open").click();
+    await eventually(async () => assert.ok((await hashOf(page)).range));
+    const [from, to] = (await hashOf(page)).range.split("-").map(Number);
+    assert.deepEqual([from, to], [stalls[0].start_s, stalls[0].end_s]);
+    const hash = await hashOf(page);
+    assert.ok(hash.threads && hash.function);
+    assert.match(await card.locator(".card-actions").textContent(), /1 of 3.*against the rest/);
+    await page.screenshot({ path: join(pictures, "verdict.png") });
+    await card.locator('[data-key="finding-0-next"]').click();
+    await eventually(async () => assert.equal(Number((await hashOf(page)).range.split("-")[0]), stalls[1].start_s));
+    await card.locator(".card-open").click();
+    await eventually(async () => assert.equal((await hashOf(page)).against, "rest"));
+    await card.locator(".card-open").press("Enter");
+    await eventually(async () => assert.equal((await hashOf(page)).range, undefined));
+    await back(page);
+    await eventually(async () => assert.equal((await hashOf(page)).against, "rest"));
+    await close(page);
+  });
+
+  test("has three cards, and the rest with all words behind a button", async () => {
+    const page = await show(STALLS);
+    const told = report(STALLS).findings;
+    assert.equal(await page.locator(".card").count(), 3);
+    await page.locator('[data-key="verdict-all"]').click();
+    const cards = (await page.locator(".card").allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
+    assert.deepEqual(cards.slice(0, told.length), told.map(({ text }) => text.join(" ")));
+    assert.equal(cards.length, told.length + 1, "and what is said behind them");
+    await close(page);
+  });
+
+  test("and the map leave two thirds of the window to the flame graph", async () => {
+    const CAUTION = join(root, "corpus/entries-loop/input.nodescope");
+    for (const input of [DEMO, STALLS, HTTP, CAUTION]) {
+      const page = await show(input, "", 1440);
+      assert.equal(await page.locator(".drop.cautions").count(), Number(input === CAUTION));
+      const { y } = await page.locator("#flame").boundingBox();
+      assert.ok(y <= 300, `${input}: ${y}`);
+      await page.emulateMedia({ colorScheme: "dark" });
+      await drawn(page);
+      await page.screenshot({ path: join(pictures, `head-dark-${files}.png`) });
+      await page.keyboard.press("h");
+      await drawn(page);
+      assert.equal((await hashOf(page)).map, "folded");
+      assert.ok(!(await page.locator("#heat").isVisible()));
+      assert.ok((await page.locator("#flame").boundingBox()).y < y - 80);
+      await page.locator('[data-key="map-fold"]').click();
+      await drawn(page);
+      assert.ok(await page.locator("#heat").isVisible());
+      await close(page);
+    }
+  });
+});
+
+test("the list of categories says whose time it shares out: of a loop, what the report says of its garbage collection", async () => {
+  const page = await show(DEMO);
+  const [{ of_cpu }] = report(DEMO).gc.loops;
+  assert.match(await page.locator(".side").textContent(), /self time, main loop/);
+  const words = await page.locator('[data-key="category-5"] .part').textContent();
+  assert.equal(words, `${(100 * of_cpu).toFixed(1)}\u00a0%`);
+  await page.locator('[data-key="role-all"]').click();
+  await drawn(page);
+  assert.match(await page.locator(".side").textContent(), /self time, all threads/);
+  await close(page);
+});
+
+test("a cell tells when, how much and for which functions; colours may be those of categories", async () => {
+  const page = await show(DEMO);
+  const [stall] = report(DEMO).stalls;
+  const area = await page.locator("#heat").boundingBox();
+  const columns = Math.ceil(report(DEMO).duration_s / 0.5);
+  const x = 64 + (Math.floor(stall.start_s / 0.5) + 0.5) * Math.floor((area.width - 66) / columns);
+  await page.mouse.move(area.x + x, area.y + 2);
+  const tip = page.locator(".heat .tip");
+  await eventually(async () => assert.match(await tip.textContent(), /^\d\.\d+–\d\.\d+ s · \d\d:\d\d:\d\d UTC\d.* of 62\.5 ms: \d\.\d\d cores · \d+ samples/));
+  assert.match(await tip.textContent(), /\d\.\d\s% summarise.*stall: \d+ ms at /);
+  await settled(page);
+  const table = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
+  const stalls = report(DEMO).stalls;
+  const isStalled = (column) => stalls.some(({ start_s, end_s }) => start_s < (column + 1) / 2 && column / 2 < end_s);
+  assert.deepEqual(table.map((text) => text.includes("stall: ")), table.map((_, column) => isStalled(column)));
+  await page.mouse.move(5, 5);
+  const pixels = () => page.locator("#heat").evaluate((canvas) => canvas.toDataURL());
+  const before = await pixels();
+  await page.locator('[data-key="map by-category"]').click();
+  await drawn(page);
+  assert.equal((await hashOf(page))["map-by"], "category");
+  assert.notEqual(await pixels(), before);
+  await page.screenshot({ path: join(pictures, "map-by-category.png") });
+  await page.locator('[data-key^="entry-timer"]').first().click();
+  await drawn(page);
+  const timers = report(DEMO, "--thread", "main", "--entry", "timer");
+  assert.equal((await selected(page)).weight, timers.weight);
+  await settled(page);
+  const sums = await page.locator("#heat-table tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[1].textContent));
+  const sum = sums.reduce((all, text) => all + parseFloat(text) * { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 }[text.split(" ")[1]], 0);
+  assert.ok(Math.abs(sum / timers.weight - 1) < 0.02, "the map is of what is selected");
+  await close(page);
+});
+
 test("threads, roles and packages can be picked; the heat map has a band for each", async () => {
   const WORKERS = join(root, "corpus/node24-workers/input.txt.gz");
   const page = await show(WORKERS);
@@ -766,7 +888,7 @@ test("threads, roles and packages can be picked; the heat map has a band for eac
   assert.equal((await selected(page)).samples, told.samples);
   const high = async () => (await page.locator("#heat").boundingBox()).height;
   const one = await high();
-  await page.locator('[data-key="heat map for-thread"]').click();
+  await page.locator('select[aria-label="bands"]').selectOption("thread");
   await drawn(page);
   assert.equal((await hashOf(page)).bands, "thread");
   assert.notEqual(await high(), one);
@@ -801,14 +923,15 @@ test("idle time is in the heat map only when it is asked for", async () => {
 
 test("a short recording has finer columns, and rows that can be chosen", async () => {
   const page = await show(HTTP, "#threads=all");
-  assert.match(await page.locator("#heat-hover").textContent(), /^10 ms a cell, 50 ms a column/);
+  const size = () => page.locator("#heat-legend").getAttribute("title");
+  assert.equal(await size(), "40 ms a cell, 200 ms a column");
   await page.locator('select[aria-label="rows"]').selectOption("100");
   await drawn(page);
-  assert.match(await page.locator("#heat-hover").textContent(), /^500 µs a cell, 50 ms a column/);
+  assert.equal(await size(), "2 ms a cell, 200 ms a column");
   await page.locator("#heat").focus();
   await page.keyboard.press("ArrowRight");
-  assert.equal((await hashOf(page)).range, "0-0.05");
-  const told = report(HTTP, "--range", "0s..0.05s");
+  assert.equal((await hashOf(page)).range, "0-0.2");
+  const told = report(HTTP, "--range", "0s..0.2s");
   assert.deepEqual(await selected(page), { samples: told.samples, weight: told.weight });
   await close(page);
 });
@@ -818,7 +941,7 @@ test("hours have coarser columns, and every sample", async () => {
   const file = join(folder, "hours.txt");
   writeFileSync(file, `${lines.join("\n")}\n`);
   const page = await show(file, "#threads=all");
-  assert.match(await page.locator("#heat-hover").textContent(), /, 60 s a column/);
+  assert.match(await page.locator("#heat-legend").getAttribute("title"), /, 60 s a column$/);
   assert.match(await page.locator(".facts").textContent(), /5 h/);
   await page.locator("#heat").focus();
   await page.keyboard.press("ArrowRight");
@@ -851,7 +974,7 @@ test("hostile names are only names, and stay what they are", async () => {
 
 test("a recording without times has everything but the heat map", async () => {
   const page = await show(join(root, "corpus/folded-simple/input.txt"));
-  assert.match(await page.locator("#heat-hover").textContent(), /no times/);
+  assert.match(await page.locator(".heat .note").textContent(), /no times/);
   assert.equal((await selected(page)).weight, report(join(root, "corpus/folded-simple/input.txt")).weight);
   await page.screenshot({ path: join(pictures, "no-times.png") });
   await close(page);

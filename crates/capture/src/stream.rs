@@ -280,7 +280,9 @@ pub mod own {
     fn add_awaits(sample: &Sample<'_>, words: &mut Vec<u64>) {
         let Some(awaits) = sample.awaits else { return };
         if words.len().saturating_add(awaits.awaiters.len()) <= MOST_WORDS {
-            words.extend([AWAITS, u64::from(awaits.resumed), awaits.end as u64]);
+            let stands_for = awaits.stands_for.map_or(0, |count| u64::from(count) + 1);
+            let end = awaits.end as u64 | stands_for << 32;
+            words.extend([AWAITS, u64::from(awaits.resumed), end]);
             words.extend(awaits.awaiters.iter().map(|row| u64::from(*row)));
         }
     }

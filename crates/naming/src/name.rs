@@ -179,14 +179,17 @@ fn name_generated<'a>(symbol: &'a str, parts: &CodeName<'a>) -> Named<'a> {
             classified(CodeKind::Builtin, whole, "", None)
         }
         v8_name::CodeKind::Callback => classified(CodeKind::Binding, function, name, None),
-        v8_name::CodeKind::Regexp => {
-            classified(CodeKind::Regexp, Cow::Owned(format!("/{name}/")), name, None)
-        }
+        v8_name::CodeKind::Regexp => name_regexp(name),
         v8_name::CodeKind::Wasm => Named {
             tier: tier_of(parts.tier, Tier::None),
             ..classified(CodeKind::Wasm, function, name, parts.script)
         },
     }
+}
+
+/// A regular expression, as it stands in a program.
+fn name_regexp(pattern: &str) -> Named<'_> {
+    classified(CodeKind::Regexp, Cow::Owned(format!("/{pattern}/")), pattern, None)
 }
 
 fn name_function<'a>(parts: &CodeName<'a>) -> Named<'a> {

@@ -331,6 +331,7 @@ fn name_threads(pid: u32, look: &Look, mut namer: Namer) -> Profile {
             resumed: *resumed,
             awaiters,
             end: *end,
+            stands_for: None,
         });
         namer.sample(&Sample {
             event: 0,

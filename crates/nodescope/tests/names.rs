@@ -112,6 +112,43 @@ fn every_kind_of_function_has_its_name() {
     }
 }
 
+/// Two patterns; the first works for three times as long by the program's own clock.
+const PATTERNS: &str = r"
+const spent = () => process.cpuUsage().user;
+const nested = /^(\w+\s?)*$/, bracket = /[/]?(x+x+)+é/u;
+const texts = ['a'.repeat(18) + '!', 'x'.repeat(16)];
+let [first, second] = [0, 0];
+while (first + second < 800000) {
+  const start = spent(), isFirst = first < 3 * second;
+  if (isFirst) nested.test(texts[0]); else bracket.test(texts[1]);
+  if (isFirst) first += spent() - start; else second += spent() - start;
+}
+";
+
+#[test]
+fn regular_expressions_have_their_patterns() {
+    if !can_record() {
+        return;
+    }
+    for (release, node) in nodes() {
+        let scratch = Scratch::new(&format!("patterns-{release}"));
+        let path = scratch.file("patterns.js", PATTERNS.as_bytes());
+        let out = scratch.path("a.nodescope");
+        record_command(&node, &[], &[&path], &out);
+        let report = json(&["report", "--json", "-n", "0", &out]);
+        let share = |name: &str| {
+            let rows = report["functions"].as_array().unwrap().iter();
+            let row = rows.filter(|row| row["name"] == name && row["category"] == "regexp");
+            row.map(|row| row["self"].as_f64().unwrap()).sum::<f64>()
+        };
+        let [first, second] = [r"/^(\w+\s?)*$/", "/[/]?(x+x+)+é/"].map(share);
+        println!("Node {release}: {first:.3} and {second:.3}");
+        let part = first / (first + second);
+        assert!(first + second > 0.5, "Node {release}: {:#}", report["functions"]);
+        assert!((0.65..0.85).contains(&part), "Node {release}: {part}");
+    }
+}
+
 /// Each worker has a heap of its own.
 #[test]
 fn workers_have_the_names_of_their_own_functions() {

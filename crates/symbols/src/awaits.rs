@@ -26,6 +26,9 @@ struct Awaited {
     /// How often one was read, and how often one was inferred.
     read: u64,
     inferred: u64,
+    /// How often one that was read was looked at again, and how often it was gone.
+    checked: u64,
+    gone: u64,
 }
 
 /// A chain of callers.
@@ -34,10 +37,19 @@ struct Chain {
     parent: u32,
     read: u64,
     inferred: u64,
+    /// The samples without callers that those of this chain stand for, in thousandths.
+    stands_for: u64,
 }
 
-/// Callers are inferred from so many chains or more.
+/// Callers are inferred from so many chains or more; in proportion to what they stand for, where so many tell that.
 const FEWEST_CHAINS: u64 = 5;
+
+/// What was looked at again so often tells how many may be inferred: so many times what it stands for, because those that
+/// were lost are mostly the ones that waited longer to be read, and so many more. The rest has callers of which not one
+/// was read.
+const ENOUGH_CHECKED: u64 = 20;
+const AT_MOST_TIMES: u64 = 4;
+const MORE: u64 = 20;
 
 /// More functions that await, and more chains of one, than programs have.
 const MOST_FUNCTIONS: usize = 1 << 16;
@@ -52,6 +64,8 @@ pub(crate) struct Resumed<'a> {
     /// The frames of what awaits them, the innermost first.
     pub(crate) awaiters: &'a [u32],
     pub(crate) end: AwaitEnd,
+    /// How many samples without callers it stands for, in thousandths, where that is known.
+    pub(crate) stands_for: Option<u32>,
 }
 
 impl SeenAwaits {
@@ -88,7 +102,7 @@ impl SeenAwaits {
             call = CallKind::Await;
         }
         if let Some(function) = resumed.function {
-            self.learn(function, parent);
+            self.learn(function, parent, resumed.stands_for);
         }
         (parent, call)
     }
@@ -103,32 +117,51 @@ impl SeenAwaits {
         *sum += 1;
     }
 
-    fn learn(&mut self, function: u32, parent: u32) {
+    fn learn(&mut self, function: u32, parent: u32, stands_for: Option<u32>) {
         if self.functions.len() >= MOST_FUNCTIONS && !self.functions.contains_key(&function) {
             return;
         }
         let awaited = self.functions.entry(function).or_default();
         awaited.read += 1;
+        awaited.checked += u64::from(stands_for.is_some());
+        let stands_for = u64::from(stands_for.unwrap_or(0));
+        awaited.gone += u64::from(stands_for > 0);
         if let Some(chain) = awaited.chains.iter_mut().find(|chain| chain.parent == parent) {
             chain.read += 1;
+            chain.stands_for += stands_for;
         } else if awaited.chains.len() < MOST_CHAINS {
-            awaited.chains.push(Chain { parent, read: 1, inferred: 0 });
+            awaited.chains.push(Chain { parent, read: 1, inferred: 0, stands_for });
         }
     }
 
-    /// The chain that lacks most of its share: in the end each has its share of what was read.
+    /// The chain that lacks most of its share: in the end each has its share of what was lost, as far as that is known,
+    /// else of what was read.
     fn infer(&mut self, function: u32) -> Option<u32> {
         let awaited = self.functions.get_mut(&function)?;
-        if awaited.read < FEWEST_CHAINS {
+        if awaited.read < FEWEST_CHAINS || awaited.has_inferred_enough() {
             return None;
         }
-        let (read, next) = (i128::from(awaited.read), i128::from(awaited.inferred) + 1);
-        let lacks =
-            |chain: &&mut Chain| i128::from(chain.read) * next - i128::from(chain.inferred) * read;
+        let tells_losses = awaited.gone >= FEWEST_CHAINS;
+        let part =
+            |chain: &Chain| i128::from(if tells_losses { chain.stands_for } else { chain.read });
+        let all: i128 = awaited.chains.iter().map(part).sum();
+        let next = i128::from(awaited.inferred) + 1;
+        let lacks = |chain: &&mut Chain| part(chain) * next - i128::from(chain.inferred) * all;
         let chain = awaited.chains.iter_mut().max_by_key(lacks)?;
         chain.inferred += 1;
         awaited.inferred += 1;
         Some(chain.parent)
+    }
+}
+
+impl Awaited {
+    /// Whether more was lost than the chains that are known can have lost.
+    fn has_inferred_enough(&self) -> bool {
+        let thousandths: u64 = self.chains.iter().map(|chain| chain.stands_for).sum();
+        let most = (AT_MOST_TIMES * thousandths / 1000).saturating_add(MORE);
+        // Runs that are nearly all gone at the second look may be so short that any number was lost.
+        let tells = self.checked >= ENOUGH_CHECKED && self.gone * 5 < self.checked * 4;
+        tells && self.inferred >= most
     }
 }
 
@@ -160,7 +193,13 @@ impl Namer {
             Some(NameOfFrame::Function(row, _)) if outermost.place == place => Some(*row),
             _ => None,
         };
-        let resumed = Resumed { frames: &resumed, function, awaiters: &awaiters, end: awaits.end };
+        let resumed = Resumed {
+            frames: &resumed,
+            function,
+            awaiters: &awaiters,
+            end: awaits.end,
+            stands_for: awaits.stands_for,
+        };
         let logical = self.awaits.logical(&resumed, &mut self.stacks);
         self.stacks.id(RawStack { logical, ..row })
     }
@@ -171,7 +210,7 @@ mod tests {
     use super::*;
 
     fn resumed(awaiters: &[u32], end: AwaitEnd) -> Resumed<'_> {
-        Resumed { frames: &[1, 2], function: Some(7), awaiters, end }
+        Resumed { frames: &[1, 2], function: Some(7), awaiters, end, stands_for: None }
     }
 
     /// The frames of a stack, the innermost first, and how each came to be under the next.
@@ -222,5 +261,32 @@ mod tests {
         let other = Resumed { function: Some(8), ..resumed(&[], AwaitEnd::Unread) };
         seen.logical(&other, &mut stacks);
         assert_eq!(seen.counts.unread, 1, "another function");
+    }
+
+    #[test]
+    fn what_was_lost_goes_to_those_that_stand_for_it() {
+        let (mut seen, mut stacks) = (SeenAwaits::default(), Stacks::default());
+        // Caller 3 has long runs and is read nearly always, caller 4 short ones that end soon after they were read.
+        for _ in 0..20 {
+            let there = Resumed { stands_for: Some(0), ..resumed(&[3], AwaitEnd::Root) };
+            seen.logical(&there, &mut stacks);
+        }
+        for caller in [4, 4, 4, 4, 3] {
+            let callers = [caller];
+            let gone = Resumed { stands_for: Some(1000), ..resumed(&callers, AwaitEnd::Root) };
+            seen.logical(&gone, &mut stacks);
+        }
+        let mut callers = Vec::new();
+        for _ in 0..10 {
+            let stack = seen.logical(&resumed(&[], AwaitEnd::Late), &mut stacks);
+            callers.push(frames(&stacks, stack)[2].0);
+        }
+        let count = |caller: u32| callers.iter().filter(|found| **found == caller).count();
+        assert_eq!((count(3), count(4)), (2, 8));
+        for _ in 0..100 {
+            seen.logical(&resumed(&[], AwaitEnd::Late), &mut stacks);
+        }
+        // The others were lost of callers that are not known.
+        assert_eq!((seen.counts.inferred, seen.counts.late), (5 * 4 + 20, 70));
     }
 }

@@ -150,6 +150,7 @@ pub(crate) fn told_function(function: &v8::Function) -> trace::Function<'_> {
             FunctionKind::Wasm { index } => trace::FunctionKind::Wasm { index },
             FunctionKind::WasmToJs => trace::FunctionKind::WasmToJs,
             FunctionKind::JsToWasm => trace::FunctionKind::JsToWasm,
+            FunctionKind::Regexp => trace::FunctionKind::Regexp,
         },
     }
 }
@@ -160,6 +161,7 @@ fn known_kind(kind: trace::FunctionKind) -> FunctionKind {
         trace::FunctionKind::Wasm { index } => FunctionKind::Wasm { index },
         trace::FunctionKind::WasmToJs => FunctionKind::WasmToJs,
         trace::FunctionKind::JsToWasm => FunctionKind::JsToWasm,
+        trace::FunctionKind::Regexp => FunctionKind::Regexp,
     }
 }
 

@@ -69,6 +69,8 @@ pub enum FunctionKind {
     WasmToJs,
     /// V8's wrapper around a WebAssembly function that JavaScript calls.
     JsToWasm,
+    /// A regular expression; its name is the pattern.
+    Regexp,
 }
 
 /// What runs a function.
@@ -107,6 +109,7 @@ mod kind {
     pub(super) const WASM: u8 = 1;
     pub(super) const WASM_TO_JS: u8 = 2;
     pub(super) const JS_TO_WASM: u8 = 3;
+    pub(super) const REGEXP: u8 = 4;
 }
 
 /// Bits of a frame.
@@ -141,6 +144,7 @@ fn encode_function(function: &Function<'_>, out: &mut Vec<u8>) {
         FunctionKind::Wasm { index } => (kind::WASM, index),
         FunctionKind::WasmToJs => (kind::WASM_TO_JS, None),
         FunctionKind::JsToWasm => (kind::JS_TO_WASM, None),
+        FunctionKind::Regexp => (kind::REGEXP, None),
     };
     out.push(kind);
     for number in [index.unwrap_or(NONE), function.line, function.column] {
@@ -173,6 +177,7 @@ fn decode_function<'a>(bytes: &mut Bytes<'a>) -> Option<Function<'a>> {
         kind::WASM => FunctionKind::Wasm { index: (index != NONE).then_some(index) },
         kind::WASM_TO_JS => FunctionKind::WasmToJs,
         kind::JS_TO_WASM => FunctionKind::JsToWasm,
+        kind::REGEXP => FunctionKind::Regexp,
         _ => return None,
     };
     let (line, column) = (bytes.number()?, bytes.number()?);

@@ -50,6 +50,9 @@ pub struct AwaitChain {
     pub awaiters: Vec<Awaiter>,
     /// Why there are no more.
     pub end: ChainEnd,
+    /// What shows whether the resumed function still runs: an address, and the word that was there. It changes when the
+    /// function has ended.
+    pub runs: Option<(u64, u64)>,
 }
 
 /// Why a chain ends.
@@ -119,6 +122,7 @@ impl Reader {
         let mut chain = Chain { reader: self, memory, layout, links: Vec::new() };
         let mut suspended = Vec::new();
         let (resumed, first) = chain.start(stack, frames, is_job)?;
+        let runs = first.as_ref().ok().and_then(|first| chain.reactions_of(*first));
         let mut end = match first.and_then(|first| chain.follow(first, &mut suspended)) {
             Ok(end) | Err(end) => end,
         };
@@ -137,7 +141,7 @@ impl Reader {
                 }
             }
         }
-        Some(AwaitChain { resumed, awaiters, end })
+        Some(AwaitChain { resumed, awaiters, end, runs })
     }
 }
 

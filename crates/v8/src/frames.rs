@@ -135,7 +135,7 @@ impl Attempt<'_> {
         }
     }
 
-    fn heap(&mut self) -> Heap<'_> {
+    pub(crate) fn heap(&mut self) -> Heap<'_> {
         Heap { memory: self.memory, layout: &self.reader.layout, kept: &mut self.reader.state.kept }
     }
 
@@ -190,7 +190,7 @@ impl Attempt<'_> {
         let code = state.codes.at(&mut heap, pc, state.batch)?;
         match code.tier {
             None if code.is_js_to_wasm => self.wrapper(FunctionKind::JsToWasm),
-            None => Err(Reason::OtherCode),
+            None => self.name_regexp().map_err(|_| Reason::OtherCode),
             Some(Tier::Ignition) => self.name_interpreted(),
             Some(Tier::Sparkplug) => self.name_baseline(pc),
             Some(tier) => self.name_optimised(pc, tier),

@@ -19,6 +19,8 @@ pub enum FunctionKind {
     WasmToJs,
     /// V8's wrapper around a WebAssembly function that JavaScript calls.
     JsToWasm,
+    /// A regular expression; its name is the pattern.
+    Regexp,
 }
 
 /// A function of a script.

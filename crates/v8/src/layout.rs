@@ -3,12 +3,14 @@
 //! wrong names are worse than none.
 
 pub(crate) mod awaits;
+pub(crate) mod regexp;
 mod table;
 pub(crate) mod wasm;
 
 use std::ops::RangeInclusive;
 
 use awaits::AwaitLayout;
+use regexp::RegexpLayout;
 use table::Field;
 use wasm::WasmLayout;
 
@@ -162,6 +164,7 @@ pub struct Layout {
     pub(crate) scope: ScopeLayout,
     /// Absent where nothing is known of WebAssembly.
     pub(crate) wasm: Option<WasmLayout>,
+    pub(crate) regexp: RegexpLayout,
     /// Absent where nothing is known of suspended functions.
     pub(crate) awaits: Option<AwaitLayout>,
     pub(crate) unsigned_positions: bool,
@@ -195,6 +198,7 @@ impl Layout {
             frame: frame(&numbers)?,
             scope,
             wasm: wasm::wasm(&numbers),
+            regexp: regexp::regexp(&numbers),
             awaits: awaits::awaits(&numbers),
             unsigned_positions: numbers.of_table(Field::UnsignedPositions)? == 1,
             bytecode_sizes: Vec::new(),

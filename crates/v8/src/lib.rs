@@ -16,6 +16,7 @@ pub mod name;
 mod positions;
 mod reader;
 mod reason;
+mod regexp;
 mod script;
 mod script_text;
 mod strings;

@@ -21,7 +21,7 @@ use crate::gc::Gc;
 use crate::host::HostTimes;
 use crate::pool::PoolUse;
 use crate::selection::Selection;
-use crate::stalls::Turns;
+use crate::stalls::{Span, Stall, StallKind, Turns};
 pub use busy::Busy;
 pub use called::{Called, Caller};
 pub use collected::Collected;
@@ -158,6 +158,42 @@ impl Finding {
         }
     }
 
+    /// When loops stood still for it, the longest first; empty where no single time stands out.
+    pub fn spans(&self, turns: &Turns) -> Vec<Span> {
+        let of_kind = |kind: StallKind| {
+            turns.stalls.iter().filter(|stall| stall.kind == kind).map(Stall::span).collect()
+        };
+        match self {
+            Self::CpuLimit(_) => of_kind(StallKind::Throttled),
+            Self::CpuWait(_) => of_kind(StallKind::Starved),
+            Self::Gc(gc) => gc.spans.clone(),
+            Self::Called(called) => {
+                let mut spans: Vec<Span> =
+                    called.stalls.iter().flat_map(|group| group.spans.iter().copied()).collect();
+                Span::sort(&mut spans);
+                spans
+            }
+            Self::Stalls(group) => group.spans.clone(),
+            Self::BadWorker(worker) => {
+                worker.cause.as_ref().map_or(Vec::new(), |cause| cause.finding.spans(turns))
+            }
+            Self::MemoryPressure(_) | Self::Package(_) | Self::Busy(_) | Self::Pool(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// The process that it is about, where it is about one and not about its loops.
+    pub fn process(&self) -> Option<ProcessId> {
+        match self {
+            Self::CpuLimit(limit) => limit.process,
+            Self::CpuWait(wait) => wait.process,
+            Self::MemoryPressure(process) => *process,
+            Self::Pool(pool) => Some(pool.process),
+            _ => None,
+        }
+    }
+
     /// The time of short turns that it tells of on one loop: another finding must not tell it again.
     fn short_turns_ns(&self, thread: ThreadId) -> u64 {
         let part = |threads: &[ThreadId], short_ns: u64| match threads.contains(&thread) {
@@ -182,6 +218,7 @@ pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
         list.extend(new.into_iter().map(|found| Found { id: rule.id, ..found }));
     }
     workers::take_causes(&mut list);
+    limits::leave_to_pools(&mut list);
     list.sort_by_key(|found| std::cmp::Reverse(found.lost_ns));
     limits::lead(&mut list, &facts.turns.stalls);
     let Facts { turns, host, gc, pools, .. } = facts;

@@ -47,7 +47,7 @@ pub use report::Report;
 pub use said::{Said, SaidEntries, SaidEntry, SaidStall, said};
 pub use selection::Selection;
 pub use stalls::{
-    Culprit, EventLoop, SHORTEST_STALL_NS, Spent, Stall, StallKind, Stop, SyncRun, Turns, Wait,
+    Culprit, EventLoop, SHORTEST_STALL_NS, Span, Spent, Stall, StallKind, SyncRun, Turns, Wait,
     busy_stretches, turns,
 };
 pub use top::{TopBy, TopKey, TopRow, lines_of, top};

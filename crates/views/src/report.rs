@@ -25,8 +25,8 @@ use crate::shorten::{Folders, native_name};
 use crate::top::{TopBy, TopKey, TopRow, top};
 use crate::weights::{Weights, selected_rows, share};
 pub use calls::CallsRow;
-pub use findings::FindingRow;
 use findings::Telling;
+pub use findings::{FindingRow, Whereabouts};
 pub use inlined::InlinedRow;
 pub use loops::{
     HostRow, LoopRow, PlaceRow, PoolRow, PoolWorkRow, RunRow, StallRow, StopRow, Whose,

@@ -1,17 +1,15 @@
 //! What the page says of a whole recording: the report's own words, with the rows that a click leads to. The page
 //! prints them; it computes only what follows the mouse.
 
-use profile::{FunctionId, Profile, ThreadId};
+use profile::{FunctionId, ProcessId, Profile, RowId, Second, ThreadId, UNKNOWN};
 use serde::Serialize;
 
 use crate::entries::{Entries, EntryKind, entry_words};
-use crate::report::{
-    FindingRow, MOST_FINDINGS, Mention, Report, Sentence, function_words, more_findings, warnings,
-};
+use crate::report::{FindingRow, Mention, Report, Sentence, Whereabouts, function_words, warnings};
 use crate::selection::Selection;
-use crate::stalls::{Stall, StallKind, Wait, busy_stretches, function_of};
+use crate::stalls::{Span, Stall, StallKind, Wait, busy_stretches, function_of};
 use crate::text::about;
-use crate::weights::weigh_busy;
+use crate::weights::{share, weigh_busy};
 
 /// The words for a recording.
 #[derive(Debug, Serialize)]
@@ -22,8 +20,8 @@ pub struct Said {
     pub warnings: Vec<String>,
     /// How good the recording is.
     pub sentences: Vec<Sentence>,
-    /// Of each finding a headline, and what to look at.
-    pub findings: Vec<Vec<String>>,
+    /// What stands out, the most costly first.
+    pub findings: Vec<SaidFinding>,
     /// What is said behind them.
     pub closing: Vec<String>,
     /// The functions that the sentences name, and how.
@@ -34,8 +32,40 @@ pub struct Said {
     pub stalls: Vec<SaidStall>,
     /// Of loops that were not watched: for how long they were busy without a pause, the longest first.
     pub busy: Vec<SaidStall>,
+    /// Gaps: the times for which a process was stopped, with one of its threads.
+    pub stops: Vec<Span>,
+    /// About a second each, in which the CPU limit held a process back.
+    pub throttled: Vec<SaidThrottled>,
     /// What asked for the work.
     pub entries: SaidEntries,
+}
+
+/// Something that stands out, and where the page finds it.
+#[derive(Debug, Serialize)]
+pub struct SaidFinding {
+    /// The kind of finding.
+    pub id: &'static str,
+    /// A headline, and what to look at.
+    pub text: Vec<String>,
+    /// The threads that it is about; none where it is about all.
+    pub threads: Vec<ThreadId>,
+    /// When loops stood still for it, the longest first; empty where no single time stands out.
+    pub spans: Vec<Span>,
+    /// The function that caused most of it.
+    pub function: Option<FunctionId>,
+}
+
+/// A piece of time in which the CPU limit held a process back.
+#[derive(Debug, Serialize)]
+pub struct SaidThrottled {
+    /// The process.
+    pub process: ProcessId,
+    /// When the piece began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// For how long of it the process was held back.
+    pub throttled_ns: u64,
 }
 
 /// The entry of each stack. The page sums them up for what is selected.
@@ -71,6 +101,8 @@ pub struct SaidStall {
     pub start_ns: u64,
     /// When it ended.
     pub end_ns: u64,
+    /// What most of it was: `ran`, `blocked` …
+    pub kind: &'static str,
     /// The function that caused most of it.
     pub function: Option<FunctionId>,
     /// `304 ms at 1.204 s, waiting for a child process: execSync, in deployStatus`
@@ -87,9 +119,11 @@ pub fn said(profile: &Profile) -> Said {
         watched: turns.watched().map(|row| row.thread).collect(),
         stalls: words(&turns.stalls),
         busy: words(&busy_stretches(profile, turns)),
+        stops: turns.stops.clone(),
         warnings: warnings(profile),
         sentences: report.sentences(),
-        findings: first_findings(report.findings),
+        findings: report.findings.into_iter().map(said_finding).collect(),
+        throttled: throttled(profile),
         entries: said_entries(profile, &report.entries_of_stacks),
         headline: report.headline,
         closing: report.closing,
@@ -97,15 +131,30 @@ pub fn said(profile: &Profile) -> Said {
     }
 }
 
-/// As many as the report shows, and how many more there are.
-fn first_findings(rows: Vec<FindingRow>) -> Vec<Vec<String>> {
-    let more = rows.len().saturating_sub(MOST_FINDINGS);
-    let mut texts: Vec<Vec<String>> =
-        rows.into_iter().take(MOST_FINDINGS).map(|row| row.text).collect();
-    if more > 0 {
-        texts.push(vec![more_findings(more)]);
-    }
-    texts
+/// All of them: the page shows the first, and the others when it is asked to.
+fn said_finding(FindingRow { id, text, whereabouts, .. }: FindingRow) -> SaidFinding {
+    let Whereabouts { threads, spans, function } = whereabouts;
+    SaidFinding { id, text, threads, spans, function }
+}
+
+/// A process that is held back for less of a second is not worth a mark.
+const THROTTLED_TIME: f64 = 0.02;
+
+fn throttled(profile: &Profile) -> Vec<SaidThrottled> {
+    let table = profile.seconds();
+    let rows = table.ids().map(|id: RowId| table.row(id));
+    let is_much = |row: &Second| {
+        let is_known = row.throttled_ns != UNKNOWN;
+        let length_ns = row.end_ns.saturating_sub(row.start_ns);
+        is_known && length_ns > 0 && share(row.throttled_ns, length_ns) >= THROTTLED_TIME
+    };
+    let said = |row: Second| SaidThrottled {
+        process: row.process,
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        throttled_ns: row.throttled_ns.min(row.end_ns - row.start_ns),
+    };
+    rows.filter(is_much).map(said).collect()
 }
 
 fn said_entries(profile: &Profile, entries: &Entries) -> SaidEntries {
@@ -154,6 +203,7 @@ fn said_stall(profile: &Profile, stall: &Stall) -> SaidStall {
         thread: stall.thread,
         start_ns: stall.start_ns,
         end_ns: stall.end_ns,
+        kind: stall.kind.word(),
         function,
         text: format!("{length} at {start:.3} s{comma}{kind}{}", place.unwrap_or_default()),
     }

@@ -8,6 +8,7 @@ pub(crate) mod tables;
 mod wait;
 
 use profile::{FunctionId, MarkerKind, Profile, RowId, StringId, ThreadId};
+use serde::Serialize;
 
 use crate::Selection;
 use crate::work::{Doings, Work};
@@ -43,7 +44,12 @@ pub struct Stall {
 impl Stall {
     /// How long it took.
     pub fn duration_ns(&self) -> u64 {
-        self.end_ns.saturating_sub(self.start_ns)
+        self.span().duration_ns()
+    }
+
+    /// When, and on which thread.
+    pub fn span(&self) -> Span {
+        Span { thread: self.thread, start_ns: self.start_ns, end_ns: self.end_ns }
     }
 }
 
@@ -113,6 +119,29 @@ impl Spent {
     }
 }
 
+/// A stretch of time on a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Span {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+}
+
+impl Span {
+    /// How long it took.
+    pub fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// The longest first.
+    pub(crate) fn sort(spans: &mut [Self]) {
+        spans.sort_by_key(|span| (std::cmp::Reverse(span.duration_ns()), span.start_ns));
+    }
+}
+
 /// An event loop of the recorded processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventLoop {
@@ -143,17 +172,6 @@ pub struct SyncRun {
     pub culprit: Option<Culprit>,
 }
 
-/// The time for which a process was stopped: a gap in the recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// A thread of the process.
-    pub thread: ThreadId,
-    /// When it began.
-    pub start_ns: u64,
-    /// When it ended.
-    pub end_ns: u64,
-}
-
 /// What is known of the event loops.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Turns {
@@ -163,8 +181,8 @@ pub struct Turns {
     pub stalls: Vec<Stall>,
     /// Synchronous runs before a loop began.
     pub runs: Vec<SyncRun>,
-    /// Gaps, one for each time that a process was stopped.
-    pub stops: Vec<Stop>,
+    /// Gaps in the recording, one for each time that a process was stopped, with one of its threads.
+    pub stops: Vec<Span>,
 }
 
 impl Turns {

@@ -4,6 +4,8 @@
 
 use profile::{Category, FunctionId, Profile, StackId, StringId};
 
+use crate::text::fit_start;
+
 /// A kind of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Work {
@@ -59,6 +61,9 @@ const NO_NAME: Called = named("");
 const fn named(name: &'static str) -> Called {
     Called { prefix: "", name: Some(name) }
 }
+
+/// The columns that a pattern may take in a sentence.
+const LONGEST_PATTERN: usize = 60;
 
 /// The deep copies of lodash.
 const LODASH: &[&str] = &["cloneDeep", "cloneDeepWith", "defaultsDeep"];
@@ -135,11 +140,14 @@ const NOTHING: Doing = Doing {
 };
 
 impl Doing {
-    /// What people call it: `JSON.parse`, `readFileSync`.
+    /// What people call it: `JSON.parse`, `readFileSync`, `/^(a+)+$/`.
     pub(crate) fn call(&self, profile: &Profile) -> Option<String> {
         let (function, row) = self.sign?;
         let Called { prefix, name } = &SIGNS.get(usize::from(row))?.2;
         let own = || profile.text(profile.functions().name[function.index()]);
+        if self.work == Work::Regexp {
+            return is_pattern(profile, function).then(|| fit_start(own(), LONGEST_PATTERN));
+        }
         Some(format!("{prefix}{}", name.unwrap_or_else(own))).filter(|call| !call.is_empty())
     }
 }
@@ -201,6 +209,12 @@ impl Frame {
             Some((row, work)) if caller.work == Work::Own => {
                 Doing { work, sign: Some((self.function, row)), ..caller }
             }
+            // V8's functions for regular expressions call the code of the pattern.
+            Some((row, Work::Regexp))
+                if caller.work == Work::Regexp && is_pattern(profile, self.function) =>
+            {
+                Doing { sign: Some((self.function, row)), ..caller }
+            }
             _ => caller,
         }
     }
@@ -227,6 +241,12 @@ impl Frame {
             package: if is_package { package } else { StringId::NONE },
         }
     }
+}
+
+/// Whether a function of the category is the pattern itself: it is written as in a program.
+fn is_pattern(profile: &Profile, function: FunctionId) -> bool {
+    let row = profile.functions().row(function);
+    row.source.some().is_none() && profile.text(row.name).starts_with('/')
 }
 
 /// For each function the row of its sign, as far as name, script and package tell.

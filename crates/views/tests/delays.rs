@@ -143,6 +143,19 @@ fn a_full_pool_is_a_finding() {
     assert_eq!(pools(&profile, &Selection { range_ns, ..selection }), []);
 }
 
+/// Its own threads wait for CPUs: the pool says so already. That other programs use the CPUs is news.
+#[test]
+fn a_full_pool_explains_why_its_threads_wait() {
+    let ids = |run_ns: u64| {
+        let service = pooled(Service::new(10).watched(9 * SECOND), 40, 9, 90, 0);
+        let found =
+            findings(&service.counted(run_ns, 2 * SECOND, None).done(), &Selection::default());
+        found.list.iter().map(|found| found.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(1_900_000_000), ["thread-pool"]);
+    assert_eq!(ids(500_000_000), ["cpu-wait", "thread-pool"]);
+}
+
 #[test]
 fn a_pool_with_free_threads_is_none() {
     for (busy, full, queued) in [(40, 0, 0), (40, 1, 40), (40, 5, 4), (0, 0, 0)] {

@@ -151,6 +151,17 @@ fn work_is_told_with_its_callers() {
     );
 }
 
+/// The code of a pattern stands below V8's functions for all patterns.
+#[test]
+fn a_regular_expression_is_told_with_its_pattern() {
+    let test: Code = ("Builtins_RegExpPrototypeTest", "", 0, Category::Regexp);
+    let pattern: Code = (r"/^(\w+\s?)*$/", "", 0, Category::Regexp);
+    assert_eq!(
+        words(doing(&[COPY, test, pattern], "", 4 * SECOND))[1],
+        r"/^(\w+\s?)*$/ in list (/srv/server.js:10) → copySettings (/srv/settings.js:6)."
+    );
+}
+
 /// Few samples prove nothing, whatever their share is.
 #[test]
 fn few_samples_are_no_evidence() {
@@ -309,6 +320,21 @@ fn waiting_for_the_collectors_threads_is_a_collection() {
         280 * MS,
         "what it waited for, and not what ran before"
     );
+}
+
+/// The same where it waits for the CPU that they run on: there are fewer CPUs than threads.
+#[test]
+fn waiting_for_the_collectors_cpu_is_a_collection() {
+    let stall = |collected_ms: u64, own: Code, own_ms: u64| {
+        let service = Service::new(10).watched(9 * SECOND);
+        let (main, helper) = (service.main, service.helper);
+        let service = service.turn(TurnKind::Turn, SECOND, 300 * MS, [60 * MS, 240 * MS, 0]);
+        let service = service.ran(main, &[TIMERS, COPY, own], SECOND, own_ms * MS);
+        ids(&found(service.ran(helper, &[MARK_COMPACT], SECOND, collected_ms * MS)))
+    };
+    assert_eq!(stall(200, MARK_COMPACT, 40), ["gc"]);
+    assert_eq!(stall(20, MARK_COMPACT, 40), ["cpu-wait"], "the helpers hardly ran");
+    assert_eq!(stall(200, RENDER, 120), ["cpu-wait"], "the loop did something else");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the report says, word for word: sentences, findings, what the page is told, and what changed between two
 //! recordings.
 
-use profile::{Profile, Role, TurnKind};
+use profile::{FunctionId, Profile, Role, TurnKind};
 use views::{Compared, Comparison, Report, Selection, compare, said, weigh_busy};
 
 use crate::service::*;
@@ -132,8 +132,11 @@ fn the_page_is_told_what_the_report_says() {
     let report = report(&profile, &Selection::default());
     let said = said(&profile);
     assert_eq!((&said.headline, &said.closing), (&report.headline, &report.closing));
-    let findings: Vec<&Vec<String>> = report.findings.iter().map(|row| &row.text).collect();
-    assert_eq!(said.findings.iter().collect::<Vec<_>>(), findings);
+    let findings: Vec<(&str, &Vec<String>)> =
+        report.findings.iter().map(|row| (row.id, &row.text)).collect();
+    let told: Vec<(&str, &Vec<String>)> =
+        said.findings.iter().map(|row| (row.id, &row.text)).collect();
+    assert_eq!(told, findings);
     assert_eq!(said.stalls.len(), report.stalls.len());
     assert_eq!(
         said.stalls[0].text,
@@ -142,7 +145,41 @@ fn the_page_is_told_what_the_report_says() {
     let last = said.stalls.last().unwrap();
     assert_eq!(last.text, "200 ms at 20.500 s, held back by the CPU limit");
     assert_eq!(last.function, None, "the CPU limit accuses no function");
+    assert_eq!((said.stalls[0].kind, last.kind), ("blocked", "throttled"));
     assert!(said.busy.is_empty(), "the loop was watched");
+}
+
+#[test]
+fn the_page_is_told_where_each_finding_is() {
+    let service = waiting();
+    let main = service.main;
+    let profile = service
+        .turn(TurnKind::Turn, 20 * SECOND + 500 * MS, 200 * MS, [10 * MS, 180 * MS, 170 * MS])
+        .turn(TurnKind::Stopped, 25 * SECOND + 500 * MS, 300 * MS, [0, 0, 0])
+        .done();
+    let said = said(&profile);
+    let found = |id: &str| said.findings.iter().find(|row| row.id == id).unwrap();
+    let child = found("sync-child-process");
+    assert_eq!((child.threads.as_slice(), child.spans.len()), ([main].as_slice(), 30));
+    assert!(child.spans.iter().all(|span| (span.thread, span.duration_ns()) == (main, 304 * MS)));
+    let name = |id: FunctionId| profile.text(profile.functions().name[id.index()]);
+    assert_eq!(child.function.map(name), Some("deployStatus"));
+    let limit = found("cpu-limit");
+    assert!(limit.threads.is_empty() && limit.function.is_none(), "it is about the process");
+    let [span] = limit.spans[..] else { panic!("{:?}", limit.spans) };
+    assert_eq!((span.start_ns, span.duration_ns()), (20 * SECOND + 500 * MS, 200 * MS));
+    let [stop] = said.stops[..] else { panic!("{:?}", said.stops) };
+    assert_eq!((stop.start_ns, stop.duration_ns()), (25 * SECOND + 500 * MS, 300 * MS));
+}
+
+#[test]
+fn the_page_is_told_which_seconds_were_throttled() {
+    let service = Service::new(10).watched(SECOND).counted(300 * MS, 650 * MS, Some((9, 640 * MS)));
+    let said = said(&service.done());
+    let held_back: Vec<(u64, u64)> =
+        said.throttled.iter().map(|row| (row.start_ns / SECOND, row.throttled_ns)).collect();
+    assert_eq!(held_back, (0..10).map(|second| (second, 640 * MS)).collect::<Vec<_>>());
+    assert!(views::said(&Service::new(2).done()).throttled.is_empty());
 }
 
 #[test]
@@ -168,7 +205,7 @@ fn a_function_keeps_its_name_in_a_sentence() {
 }
 
 #[test]
-fn more_findings_than_the_report_shows_are_counted() {
+fn the_page_is_told_more_findings_than_the_report_shows() {
     let mut service = Service::new(30).watched(25 * SECOND);
     let main = service.main;
     let names = ["one", "two", "three", "four", "five", "six", "seven"];
@@ -180,8 +217,9 @@ fn more_findings_than_the_report_shows_are_counted() {
         service = service.ran(main, &[TIMERS, code], start, length);
     }
     let said = said(&service.done());
-    assert_eq!(said.findings.len(), 6);
-    assert_eq!(said.findings[5], ["… and 2 more; report -n 0 shows all"]);
+    let starts: Vec<u64> = said.findings.iter().map(|row| row.spans[0].start_ns / SECOND).collect();
+    assert_eq!(starts, [0, 2, 4, 6, 8, 10, 12]);
+    assert_eq!(views::report::more_findings(2), "… and 2 more; report -n 0 shows all");
 }
 
 #[test]

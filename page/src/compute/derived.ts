@@ -4,10 +4,11 @@
 import { NONE, type Other, type Profile, rawOf } from "../data/model.ts";
 import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
 import type { State, TopBy } from "../select/state.ts";
+import { type CellFacts, cellFacts, ownersOf } from "./cell.ts";
 import { basePieces, type Change, changesOf, type Side, sumPieces, type Things } from "./diff.ts";
 import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
-import { autoRows, columnStep, gridOf, type Heat, heatOf } from "./heat.ts";
+import { autoRows, categoriesOf, columnStep, gridOf, type Heat, heatOf, rangeOfCells } from "./heat.ts";
 import { otherBox } from "./lens/virtual.ts";
 import { type Loops, loopsOf } from "./loops.ts";
 import { type Search, searchFor } from "./search.ts";
@@ -311,23 +312,38 @@ export class Derived {
       .map((row) => ({ ...row, ...none }));
   }
 
-  /** `width` is that of the picture, a column has at least three pixels. */
-  heat(state: State, width: number): Heat {
+  /** `width` is that of the picture, where a column has at least three pixels; `most` rows have room. */
+  heat(state: State, width: number, most: number): Heat {
     const { durationNs } = this.profile;
     const interval = this.profile.meta.interval_ns ?? USUAL_INTERVAL_NS;
     const columnNs = columnStep(durationNs, width, 3, interval);
     const bands = this.bands(state);
-    return this.once(
-      "heat",
-      columnNs + keyOf(state, "lane", "threads", "categories", "focus", "entry", "rows", "bands", "search"),
-      () => {
-        const auto = autoRows(columnNs, interval);
-        const grid = gridOf(durationNs, columnNs, bands.length > 1 ? Math.min(BAND_ROWS, auto) : state.rows || auto);
-        const bandOf = bands.length > 1 ? bandOfThreads(bands, this.profile.threads.length) : null;
-        const selection = this.matchedSelection(state) ?? this.selection(state);
-        return heatOf(this.profile, selection, { ...grid, bands: bands.length || 1, bandOf });
-      },
+    const hasBands = bands.length > 1;
+    const auto = autoRows(columnNs, interval, hasBands ? BAND_ROWS : most);
+    const rows = hasBands ? auto : state.rows || auto;
+    const key = keyOf(state, "lane", "threads", "categories", "focus", "entry", "bands", "search");
+    return this.once("heat", `${columnNs}/${rows}${key}`, () => {
+      const bandOf = hasBands ? bandOfThreads(bands, this.profile.threads.length) : null;
+      const grid = { ...gridOf(durationNs, columnNs, rows), bands: bands.length || 1, bandOf };
+      return heatOf(this.profile, this.matchedSelection(state) ?? this.selection(state), grid);
+    });
+  }
+
+  /** Of each cell the category that has most of its weight. */
+  heatCategories(state: State, heat: Heat): Uint8Array {
+    const key = keyOf(state, "lane", "threads", "categories", "focus", "entry", "bands", "search");
+    return this.once("heat-categories", `${heat.columnNs}/${heat.rows}${key}`, () =>
+      categoriesOf(this.profile, this.matchedSelection(state) ?? this.selection(state), heat),
     );
+  }
+
+  /** What is in a cell, counted from the start; in one band, or in all. */
+  cell(state: State, heat: Heat, cell: number, band: number | null): CellFacts {
+    const owners = this.once("owners", "", () => ownersOf(this.profile));
+    const range = rangeOfCells(heat, cell, cell);
+    const isIn = (thread: number) =>
+      !heat.bandOf || (band === null ? heat.bandOf[thread] >= 0 : heat.bandOf[thread] === band);
+    return cellFacts(this.profile, { ...this.selection(state), range }, isIn, owners);
   }
 
   /** The threads of each band of the heat map, the busiest first. */

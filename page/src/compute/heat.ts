@@ -1,7 +1,7 @@
 // The heat map: a column is a second (more in a long recording, less in a short one), a row a fraction of it, a cell
 // the sum of weights. Rows count from the bottom: that is where the column's time starts.
 
-import type { Profile } from "../data/model.ts";
+import { CATEGORIES, NONE, type Profile, UNKNOWN } from "../data/model.ts";
 import { forEachRow, type Selection } from "../select/selection.ts";
 
 export interface Grid {
@@ -21,30 +21,35 @@ export interface Heat extends Grid {
 
 /** Milliseconds a column, from coarse to fine, in a recording that has too few seconds. */
 const FINE = [500, 200, 100, 50, 20, 10, 5, 2, 1];
-/** So many columns show a pattern. */
-const ENOUGH = 45;
+/** So many columns show a pattern: from so many seconds on a column is a second. */
+const ENOUGH = 20;
+/** With fewer samples to a full cell, chance decides how dark it is. */
+const SAMPLES_A_CELL = 5;
+/** A column that has fewer rows shows no pattern within it. */
+const ENOUGH_ROWS = 5;
 /** Seconds a column, from fine to coarse: all divide into the rows that can be chosen. */
 const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 86400];
 
 export const ROW_CHOICES = [0, 10, 20, 25, 50, 100];
 
 /**
- * The finest columns that fit, at least `least` pixels wide; finer than a second only where seconds are too few, and
+ * Seconds, or what fits with columns of at least `least` pixels; less than a second only where seconds are too few, and
  * not so fine that samples are too few.
  */
 export function columnStep(durationNs: number, width: number, least: number, intervalNs: number): number {
-  if (durationNs <= (ENOUGH - 1) * 1e9)
-    return (
-      (FINE.find((step, at) => durationNs > (ENOUGH - 1) * step * 1e6 || FINE[at + 1] * 1e6 < 5 * 0.9 * intervalNs) ??
-        1) * 1e6
-    );
-  const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
-  return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
+  if (durationNs > (ENOUGH - 1) * 1e9) {
+    const fits = STEPS.find((step) => Math.ceil(durationNs / (step * 1e9)) * least <= width);
+    return (fits ?? STEPS[STEPS.length - 1]) * 1e9;
+  }
+  const finest = (ENOUGH_ROWS * SAMPLES_A_CELL * intervalNs) / 1e6;
+  const isLast = (step: number, at: number) => durationNs > (ENOUGH - 1) * step * 1e6 || FINE[at + 1] < finest;
+  return (FINE.find(isLast) ?? 1) * 1e6;
 }
 
-/** As many rows as the samples can fill: with less than two to a cell a busy thread looks like a chequerboard. */
-export function autoRows(columnNs: number, intervalNs: number): number {
-  return [50, 25, 20, 10].find((rows) => columnNs / rows >= 1.8 * intervalNs) ?? 5;
+/** As many rows as the samples can fill, and `most` at most. */
+export function autoRows(columnNs: number, intervalNs: number, most: number): number {
+  const fits = (rows: number) => rows <= most && columnNs / rows >= SAMPLES_A_CELL * intervalNs;
+  return [50, 25, 20, 10, 8, 5, 4, 2].find(fits) ?? 1;
 }
 
 export function gridOf(durationNs: number, columnNs: number, rows: number): Grid {
@@ -52,19 +57,38 @@ export function gridOf(durationNs: number, columnNs: number, rows: number): Grid
 }
 
 export function heatOf(profile: Profile, selection: Selection, grid: Grid): Heat {
-  const { columnNs, columns, rows, bands, bandOf } = grid;
-  const cells = new Float64Array(bands * columns * rows);
+  const cells = new Float64Array(grid.bands * grid.columns * grid.rows);
   forEachRow(profile, { ...selection, range: null }, (row, lane) => {
-    const band = bandOf ? bandOf[lane.thread[row]] : 0;
-    if (band < 0) return;
-    const time = lane.time[row];
-    const column = Math.min(columns - 1, Math.floor(time / columnNs));
-    const fraction = Math.min(rows - 1, Math.floor(((time - column * columnNs) * rows) / columnNs));
-    cells[(band * columns + column) * rows + fraction] += lane.weight[row];
+    const cell = cellOf(grid, lane.thread[row], lane.time[row]);
+    if (cell >= 0) cells[cell] += lane.weight[row];
   });
   let max = 0;
   for (let at = 0; at < cells.length; at++) if (cells[at] > max) max = cells[at];
   return { ...grid, cells, max };
+}
+
+/** Where in `cells` a sample counts; -1 for one that is in no band. */
+function cellOf({ columnNs, columns, rows, bandOf }: Grid, thread: number, time: number): number {
+  const band = bandOf ? bandOf[thread] : 0;
+  if (band < 0) return -1;
+  const column = Math.min(columns - 1, Math.floor(time / columnNs));
+  const fraction = Math.min(rows - 1, Math.floor(((time - column * columnNs) * rows) / columnNs));
+  return (band * columns + column) * rows + fraction;
+}
+
+/** Of each cell the category that has most of its weight. */
+export function categoriesOf(profile: Profile, selection: Selection, grid: Grid): Uint8Array {
+  const [size, count] = [grid.bands * grid.columns * grid.rows, CATEGORIES.length];
+  const sums = new Float64Array(size * count);
+  forEachRow(profile, { ...selection, range: null }, (row, lane, stack) => {
+    const cell = cellOf(grid, lane.thread[row], lane.time[row]);
+    const category = stack === NONE ? UNKNOWN : profile.stacks.category[stack];
+    if (cell >= 0) sums[cell * count + category] += lane.weight[row];
+  });
+  return Uint8Array.from({ length: size }, (_, cell) => {
+    const own = sums.subarray(cell * count, (cell + 1) * count);
+    return own.reduce((best, sum, category) => (sum > own[best] ? category : best), 0);
+  });
 }
 
 /** The start of the cell that holds a time, counted in cells from the start. */

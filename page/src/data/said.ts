@@ -8,8 +8,8 @@ export interface Said {
   warnings: string[];
   /** How good the recording is. */
   sentences: { text: string; is_caution: boolean }[];
-  /** Of each finding a headline, and what to look at. */
-  findings: string[][];
+  /** What stands out, the most costly first. */
+  findings: SaidFinding[];
   /** What is said behind them. */
   closing: string[];
   /** The functions that the sentences name, and how. */
@@ -20,6 +20,10 @@ export interface Said {
   stalls: SaidStall[];
   /** Of loops that were not watched: for how long they were busy without a pause, the longest first. */
   busy: SaidStall[];
+  /** Gaps: the times for which a process was stopped, with one of its threads. */
+  stops: Span[];
+  /** About a second each, in which the CPU limit held a process back. */
+  throttled: { process: number; start_ns: number; end_ns: number; throttled_ns: number }[];
   /** What asked for the work. */
   entries: SaidEntries;
 }
@@ -43,10 +47,29 @@ export interface SaidEntry {
   is_inferred: boolean;
 }
 
-export interface SaidStall {
+export interface Span {
   thread: number;
   start_ns: number;
   end_ns: number;
+}
+
+export interface SaidFinding {
+  /** The kind of finding: `sync-files`. */
+  id: string;
+  /** A headline, and what to look at. */
+  text: string[];
+  /** The threads that it is about; none where it is about all. */
+  threads: number[];
+  /** When loops stood still for it, the longest first; empty where no single time stands out. */
+  spans: Span[];
+  function: number | null;
+}
+
+/** What most of a stall was. In the last three nothing ran: the thread waited. */
+export type StallKind = "ran" | "gc" | "unknown" | "blocked" | "throttled" | "cpu-wait";
+
+export interface SaidStall extends Span {
+  kind: StallKind;
   function: number | null;
   text: string;
 }

@@ -243,6 +243,7 @@ export class App {
       t: () => this.update({ theme: this.isDark ? "light" : "dark" }),
       b: () => this.update({ isBefore: !this.state.isBefore }),
       a: () => this.update({ isPhysical: !this.state.isPhysical, zoom: [] }),
+      h: () => this.update({ isMapFolded: !this.state.isMapFolded }),
       u: () => this.undo(),
       n: () => this.step(1),
       N: () => this.step(-1),

@@ -1,5 +1,7 @@
 // Canvases: as sharp as the screen, in the font and the colours of the page.
 
+import { h } from "./dom.ts";
+
 /** A canvas of so many CSS pixels, sharp on every screen; what is drawn is in CSS pixels. */
 export function sized(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const scale = window.devicePixelRatio || 1;
@@ -28,4 +30,20 @@ export function fitted(context: CanvasRenderingContext2D, text: string, width: n
   let cut = text;
   while (cut.length > 1 && context.measureText(cut).width > width) cut = `${[...cut].slice(0, -2).join("")}…`;
   return cut;
+}
+
+/** Diagonal lines, so many pixels apart; null where the browser makes no pattern. */
+export function hatch(context: CanvasRenderingContext2D, color: string, every: number): CanvasPattern | null {
+  const tile = h("canvas");
+  [tile.width, tile.height] = [every, every];
+  const own = tile.getContext("2d");
+  if (!own) return null;
+  own.strokeStyle = color;
+  own.lineWidth = 1;
+  for (const shift of [-every, 0, every]) {
+    own.moveTo(shift, every);
+    own.lineTo(shift + every, 0);
+  }
+  own.stroke();
+  return context.createPattern(tile, "repeat");
 }

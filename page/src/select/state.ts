@@ -10,6 +10,7 @@ export type View = (typeof VIEWS)[number];
 export const LENSES = ["code", "packages", "node", "everything"] as const;
 export type Lens = (typeof LENSES)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
+export const MAP_BY = ["load", "category"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
 export const TOP_BY = ["function", "entry", "file", "package", "category", "line", "thread", "process"] as const;
 export type TopBy = (typeof TOP_BY)[number];
@@ -55,6 +56,9 @@ export interface State {
   /** Of the heat map; 0 for as many as the samples can fill. */
   rows: number;
   bands: (typeof BANDS)[number];
+  /** What the colour of a cell of the heat map says. */
+  mapBy: (typeof MAP_BY)[number];
+  isMapFolded: boolean;
   theme: "auto" | "light" | "dark";
 }
 
@@ -84,6 +88,8 @@ export const START: State = {
   filter: "",
   rows: 0,
   bands: "all",
+  mapBy: "load",
+  isMapFolded: false,
   theme: "auto",
 };
 
@@ -121,6 +127,8 @@ export function toHash(state: State): string {
   put("filter", state.filter, state.filter !== "");
   put("rows", String(state.rows), state.rows !== START.rows);
   put("bands", state.bands, state.bands !== START.bands);
+  put("map-by", state.mapBy, state.mapBy !== START.mapBy);
+  put("map", "folded", state.isMapFolded);
   put("theme", state.theme, state.theme !== START.theme);
   return words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
 }
@@ -167,6 +175,8 @@ export function fromHash(hash: string): State {
     filter: word("filter"),
     rows: Math.min(100, number("rows") ?? START.rows),
     bands: one("bands", BANDS, START.bands),
+    mapBy: one("map-by", MAP_BY, START.mapBy),
+    isMapFolded: word("map") === "folded",
     theme: one("theme", ["auto", "light", "dark"], START.theme),
   };
 }

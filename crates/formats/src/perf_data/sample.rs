@@ -129,7 +129,7 @@ pub(super) fn parse<'a>(
         user_registers,
         user_stack,
         user_stack_is_full,
-        awaits: awaits.map(|(resumed, end)| Awaits { resumed, awaiters, end }),
+        awaits: awaits.map(|awaits| Awaits { awaiters, ..awaits }),
     })
 }
 
@@ -138,18 +138,20 @@ fn known(id: u32) -> Option<u32> {
     (id != u32::MAX).then_some(id)
 }
 
-/// What waits for a chain of so many addresses: how many of them were resumed, and why there is no more.
+/// What waits for a chain of so many addresses, but for the rows, which go to `awaiters`.
 fn read_awaits(
     words: &mut impl Iterator<Item = u64>,
     length: usize,
     awaiters: &mut Vec<u32>,
-) -> Option<(u32, AwaitEnd)> {
+) -> Option<Awaits<'static>> {
     let resumed = u32::try_from(words.next()?).ok().filter(|count| *count as usize <= length)?;
-    let end = AwaitEnd::of(words.next()?)?;
+    let word = words.next()?;
+    let end = AwaitEnd::of(word & u64::from(u32::MAX))?;
     for row in words {
         awaiters.push(u32::try_from(row).ok()?);
     }
-    Some((resumed, end))
+    let stands_for = ((word >> 32) as u32).checked_sub(1);
+    Some(Awaits { resumed, awaiters: &[], end, stands_for })
 }
 
 /// Reads addresses; whether what waits for them follows.

@@ -51,12 +51,14 @@ pub fn name_parts<'a>(parts: &Parts<'a>) -> Named<'a> {
             parts.name,
             None,
         ),
+        FunctionKind::Regexp => super::name_regexp(parts.name),
     }
 }
 
 /// V8's tags.
 const JAVASCRIPT: &str = "JS:";
 const STUB: &str = "Stub:";
+const REGEXP: &str = "RegExp:";
 
 fn name_javascript<'a>(parts: &Parts<'a>) -> Named<'a> {
     let Parts { name, script, generated, line, column, .. } = *parts;
@@ -102,6 +104,7 @@ pub fn spell(parts: &Parts<'_>) -> String {
     match kind {
         FunctionKind::JavaScript => {}
         FunctionKind::JsToWasm => return format!("{STUB}{name}"),
+        FunctionKind::Regexp => return format!("{REGEXP}{name}"),
         FunctionKind::WasmToJs => return format!("{JAVASCRIPT}{name}-<anonymous>-none"),
         FunctionKind::Wasm { index } => {
             let index = index.map_or_else(|| "<anonymous>".to_owned(), |index| index.to_string());

@@ -126,6 +126,11 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
             rows: report.calls.iter().map(|row| calls(report, row)).collect(),
         },
         Section {
+            title: "Event loops, and what a request to them waited",
+            columns: LOOP_COLUMNS,
+            rows: loops(report),
+        },
+        Section {
             title: "Stalls of the event loop, the longest first",
             columns: if report.loops.len() > 1 { STALL_COLUMNS } else { OF_ONE_LOOP },
             rows: report.stalls.iter().map(|row| stall(report, row)).collect(),
@@ -141,6 +146,30 @@ fn sections(report: &Report) -> Vec<Section<'static>> {
             rows: report.threads.iter().map(thread).collect(),
         },
     ]
+}
+
+const LOOP_COLUMNS: &[Column] = &[
+    Column::Figure("busy"),
+    Column::Figure("median"),
+    Column::Figure("p99"),
+    Column::Figure("worst"),
+    Column::Name("thread"),
+    Column::Figure("tid"),
+    Column::Figure("pid"),
+];
+
+/// The loops of a cluster or of workers. What there is to say of a single one stands in the head.
+fn loops(report: &Report) -> Vec<Vec<Cell>> {
+    let rows = report.loops.iter().filter(|_| report.loops.len() > 1);
+    let number = |id: Option<u32>| Cell::dim(&id.map(|id| id.to_string()).unwrap_or_default());
+    rows.map(|row| {
+        let mut cells = vec![Cell::new(&row.utilisation.map(percent).unwrap_or_default())];
+        cells.extend(row.delays().iter().map(|words| Cell::new(words)));
+        cells.push(Cell::new(&row.whose.thread));
+        cells.extend([number(row.whose.tid), number(row.whose.pid)]);
+        cells
+    })
+    .collect()
 }
 
 const STALL_COLUMNS: &[Column] = &[

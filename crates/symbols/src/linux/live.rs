@@ -90,6 +90,8 @@ pub struct Walker<'a> {
     resumed: usize,
     awaiters: Vec<u32>,
     awaits: Option<AwaitEnd>,
+    /// How many samples whose callers were read too late this one stands for, in thousandths, where that is known.
+    stands_for: Option<u32>,
     /// Of the last samples, which ran after an `await`: a bit for each.
     recent_awaits: u32,
     asked: FxHashSet<u32>,
@@ -165,6 +167,7 @@ impl<'a> Walker<'a> {
             resumed: 0,
             awaiters: Vec::new(),
             awaits: None,
+            stands_for: None,
             recent_awaits: 0,
             asked: FxHashSet::default(),
             host,
@@ -291,10 +294,14 @@ impl<'a> Walker<'a> {
         let frames = self.frames(row);
         // What waits wakes up soon; names stay.
         let chain = self.await_chain(sample, (row, pid), &frames, may_read);
+        let read_ns = sys::clock::monotonic_ns();
         let resumed = chain.as_ref().map(|chain| chain.resumed);
-        self.resumed = 0;
+        (self.resumed, self.stands_for) = (0, None);
         self.name_steps(sample, pid, (&frames, resumed), may_read);
-        self.awaits = chain.map(|chain| self.tell_awaits(pid, &chain));
+        if let Some(chain) = chain {
+            self.stands_for = self.stands_for(pid, &chain, (sample.time_ns, read_ns));
+            self.awaits = Some(self.tell_awaits(pid, &chain));
+        }
     }
 
     /// The frames of the steps.
@@ -434,7 +441,8 @@ impl Sink for Walker<'_> {
         }
         self.recent_awaits = self.recent_awaits << 1 | u32::from(self.awaits.is_some());
         let resumed = u32::try_from(self.resumed).unwrap_or(0);
-        let awaits = |end| Awaits { resumed, awaiters: &self.awaiters, end };
+        let stands_for = self.stands_for;
+        let awaits = |end| Awaits { resumed, awaiters: &self.awaiters, end, stands_for };
         let walked = Sample {
             chain: &self.chain,
             user_registers: None,

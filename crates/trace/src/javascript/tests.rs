@@ -59,8 +59,9 @@ fn every_text_comes_back_as_it_was() {
 
 #[test]
 fn every_kind_and_tier_comes_back() {
-    use FunctionKind::{JavaScript, JsToWasm, Wasm, WasmToJs};
-    for kind in [JavaScript, Wasm { index: None }, Wasm { index: Some(3) }, WasmToJs, JsToWasm] {
+    use FunctionKind::{JavaScript, JsToWasm, Regexp, Wasm, WasmToJs};
+    let wasm = [Wasm { index: None }, Wasm { index: Some(3) }, WasmToJs, JsToWasm];
+    for kind in wasm.into_iter().chain([JavaScript, Regexp]) {
         for tier in TIERS {
             let told = Some(Function { kind, ..function("f", None) });
             let name = FrameName::Function { row: 0, tier, told };
@@ -88,7 +89,7 @@ fn lengths_and_numbers_that_cannot_be_are_refused() {
     let (tier, kind, length) = (16, 18, 31);
     assert_eq!(bytes[length..length + 4], 6u32.to_le_bytes());
     for (at, value) in
-        [(tier, 7u8), (tier, 255), (kind, 4), (kind, 255), (length + 1, 1), (length + 3, 0x7f)]
+        [(tier, 7u8), (tier, 255), (kind, 5), (kind, 255), (length + 1, 1), (length + 3, 0x7f)]
     {
         let mut damaged = bytes.clone();
         damaged[at] = value;

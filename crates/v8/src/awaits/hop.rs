@@ -72,6 +72,12 @@ impl Chain<'_> {
         self.target(target)
     }
 
+    /// Where a promise keeps what waits for it, and what stands there.
+    pub(super) fn reactions_of(&mut self, promise: Object) -> Option<(u64, u64)> {
+        let address = promise.address + self.layout.at.promise_reactions;
+        Some((address, self.heap().word(address).ok()?))
+    }
+
     /// The only reaction of a pending promise.
     fn reaction_of(&mut self, promise: Object, callers: usize) -> Result<Object, ChainEnd> {
         let at = self.layout.at.clone();

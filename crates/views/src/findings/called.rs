@@ -104,8 +104,7 @@ fn find(facts: &Facts<'_>, work: Work, least_share: f64) -> Vec<Found> {
     let stalled_ns = sum_ns(stalls.iter().map(|group| group.total_ns));
     let time_ns = facts.times_ns(&threads);
     let sure_ns = surely(short_ns, sum(|sum| sum.short_samples)).saturating_add(stalled_ns);
-    let lengths: Vec<u64> =
-        stalls.iter().flat_map(|group| group.lengths_ns.iter().copied()).collect();
+    let lengths: Vec<u64> = stalls.iter().flat_map(StallGroup::lengths_ns).collect();
     let is_long = is_worth_telling(&lengths, facts.duration_ns);
     if !is_long && part(sure_ns, time_ns) < least_share {
         return Vec::new();

@@ -7,7 +7,7 @@ use profile::{FunctionId, ThreadId};
 use super::loop_work::WorkRow;
 use super::{FEW_SAMPLES, Facts, Finding, Found, Rhythm, found, is_worth_telling, sum_ns, surely};
 use crate::gc::{Collection, Gc, LoopGc, Pause};
-use crate::stalls::SHORTEST_STALL_NS;
+use crate::stalls::{SHORTEST_STALL_NS, Span};
 use crate::work::Work;
 
 /// A loop that loses more than this to garbage collection: what Datadog calls much, and what Clinic does (100 ms in a
@@ -23,6 +23,8 @@ pub struct Collected {
     pub threads: Vec<ThreadId>,
     /// The pauses of 50 ms or more, where they stand out.
     pub rhythm: Option<Rhythm>,
+    /// When these were, the longest first.
+    pub spans: Vec<Span>,
     /// The time of these pauses.
     pub paused_ns: u64,
     /// What all of them were, where that is known and the same.
@@ -64,10 +66,11 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     let sampled_ns = sum_ns(loops.iter().map(weight));
     let stops: Vec<(u64, u64)> =
         pauses.iter().map(|pause| (pause.start_ns, pause.length_ns)).collect();
+    let are_long = is_worth_telling(&lengths, facts.duration_ns);
     let collected = Collected {
         worst: **worst,
-        rhythm: is_worth_telling(&lengths, facts.duration_ns)
-            .then(|| Rhythm::new(&stops, threads.len() == 1)),
+        rhythm: are_long.then(|| Rhythm::new(&stops, threads.len() == 1)),
+        spans: if are_long { spans_of(&pauses) } else { Vec::new() },
         paused_ns,
         kind: common_kind(&pauses),
         began: began(&pauses),
@@ -87,6 +90,17 @@ fn with_waiting(gc: &Gc) -> Vec<LoopGc> {
         }
     }
     rows
+}
+
+fn spans_of(pauses: &[Pause]) -> Vec<Span> {
+    let span = |pause: &Pause| Span {
+        thread: pause.thread,
+        start_ns: pause.start_ns,
+        end_ns: pause.start_ns.saturating_add(pause.length_ns),
+    };
+    let mut spans: Vec<Span> = pauses.iter().map(span).collect();
+    Span::sort(&mut spans);
+    spans
 }
 
 fn common_kind(pauses: &[Pause]) -> Option<Collection> {

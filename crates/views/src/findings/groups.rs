@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Facts, Finding, Found, found, is_worth_telling};
 use crate::entries::EntryKind;
-use crate::stalls::{SHORTEST_STALL_NS, Stall, StallKind, Wait, function_of};
+use crate::stalls::{SHORTEST_STALL_NS, Span, Stall, StallKind, Wait, function_of};
 use crate::work::Work;
 
 /// Stalls of one kind with one cause.
@@ -35,8 +35,8 @@ pub struct StallGroup {
     pub start_ns: u64,
     /// The time of all of them.
     pub total_ns: u64,
-    /// How long each was, the shortest first.
-    pub lengths_ns: Vec<u64>,
+    /// When each was, the longest first.
+    pub spans: Vec<Span>,
     /// How long and how often.
     pub rhythm: Rhythm,
     /// The time that they waited for a CPU.
@@ -47,6 +47,13 @@ pub struct StallGroup {
     pub of_samples: u64,
     /// The part of their time that the function caused, from 0 to 1.
     pub share: f64,
+}
+
+impl StallGroup {
+    /// How long each was, the longest first.
+    pub(super) fn lengths_ns(&self) -> Vec<u64> {
+        self.spans.iter().map(Span::duration_ns).collect()
+    }
 }
 
 /// How long and how often a loop stood still.
@@ -87,7 +94,7 @@ impl Rhythm {
 /// Stalls that are no kind of work that has a rule of its own.
 pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     let is_plain = |group: &&StallGroup| group.work == Work::Own;
-    let is_much = |group: &&StallGroup| is_worth_telling(&group.lengths_ns, facts.duration_ns);
+    let is_much = |group: &&StallGroup| is_worth_telling(&group.lengths_ns(), facts.duration_ns);
     let groups = facts.groups.iter().filter(is_plain).filter(is_much);
     groups.map(|group| found(group.total_ns, Finding::Stalls(group.clone()))).collect()
 }
@@ -150,8 +157,8 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
     let sum = |value: &dyn Fn(&Stall) -> u64| {
         stalls.iter().fold(0u64, |sum, stall| sum.saturating_add(value(stall)))
     };
-    let mut lengths_ns: Vec<u64> = stalls.iter().map(|stall| stall.duration_ns()).collect();
-    lengths_ns.sort_unstable();
+    let mut spans: Vec<Span> = stalls.iter().map(|stall| stall.span()).collect();
+    Span::sort(&mut spans);
     let mut threads: Vec<ThreadId> = stalls.iter().map(|stall| stall.thread).collect();
     threads.sort_unstable();
     threads.dedup();
@@ -174,7 +181,7 @@ fn group(stalls: &[&Stall]) -> Option<StallGroup> {
         threads,
         start_ns: stalls.iter().map(|stall| stall.start_ns).min().unwrap_or(0),
         total_ns: sum(&Stall::duration_ns),
-        lengths_ns,
+        spans,
         ready_ns: sum(&|stall| stall.spent.map_or(0, |spent| spent.ready_ns)),
         samples: sum(&|stall| stall.culprit.map_or(0, |culprit| culprit.samples)),
         of_samples: sum(&|stall| stall.culprit.map_or(0, |culprit| culprit.of_samples)),

@@ -55,13 +55,18 @@ pub struct CpuWait {
     pub longest_ns: u64,
 }
 
+/// Where V8's helper threads use this part of the CPU time to collect garbage, they wait for each other: there are more of
+/// them than CPUs. Then only waiting that held up a loop counts.
+const COLLECTING: f64 = 0.3;
+
 pub(super) fn cpu_limit(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     limited(facts.profile, &facts.turns, &facts.host, facts.duration_ns).into_iter().collect()
 }
 
 pub(super) fn cpu_wait(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
     let limit = earlier.iter().find(|found| matches!(found.finding, Finding::CpuLimit(_)));
-    let wait = waited(&facts.turns, &facts.host, limit.is_some(), facts.duration_ns);
+    let is_explained = limit.is_some() || facts.gc.helpers >= COLLECTING;
+    let wait = waited(&facts.turns, &facts.host, is_explained, facts.duration_ns);
     // The kernel counts a period as throttled when it is over: at its edges the same time looks like another's.
     let is_edge =
         |wait: &Found| limit.is_some_and(|limit| wait.lost_ns < limit.lost_ns / LIMIT_EDGES);
@@ -77,6 +82,17 @@ pub(super) fn memory_pressure(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
         true => vec![found(lost_ns, Finding::MemoryPressure(process))],
         false => Vec::new(),
     }
+}
+
+/// Threads of a full pool that wait for CPUs because there are more of them say the same as the pool does. Where a loop
+/// waited for a CPU, that is more.
+pub(super) fn leave_to_pools(list: &mut Vec<Found>) {
+    let has_pool = list.iter().any(|found| matches!(found.finding, Finding::Pool(_)));
+    let is_told = |found: &Found| match &found.finding {
+        Finding::CpuWait(wait) => has_pool && !wait.by_others && wait.stalls == 0,
+        _ => false,
+    };
+    list.retain(|found| !is_told(found));
 }
 
 /// Puts the CPU limit first where it is the cause of the stalls.
@@ -138,13 +154,13 @@ fn limit_leads(stalls: &[Stall]) -> bool {
 fn waited(
     turns: &Turns,
     host: &[(ProcessId, HostTimes)],
-    is_limited: bool,
+    is_explained: bool,
     duration_ns: u64,
 ) -> Option<Found> {
     let worst = host.iter().max_by_key(|(_, times)| times.ready_ns);
     let counted = worst.filter(|(_, HostTimes { ready_ns, run_ns, .. })| {
         let is_much = part(*ready_ns, duration_ns) >= READY_TIME;
-        !is_limited && is_much && *ready_ns as f64 >= *run_ns as f64 * READY_OF_RUN
+        !is_explained && is_much && *ready_ns as f64 >= *run_ns as f64 * READY_OF_RUN
     });
     let (stalls, longest_ns) = of_kind(&turns.stalls, StallKind::Starved);
     if counted.is_none() && stalls == 0 {

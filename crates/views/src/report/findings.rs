@@ -4,17 +4,18 @@
 mod called;
 mod closing;
 mod collected;
-mod delay;
+pub(super) mod delay;
 mod limits;
 mod loops;
 mod pool;
 mod stalls;
 
-use profile::{FunctionId, Profile, Role, ThreadId};
+use profile::{FunctionId, Profile, Role, Thread, ThreadId};
 use serde::Serialize;
 
 use super::loops::{PlaceRow, place, seconds};
 use super::{FunctionRow, Mention};
+use crate::stalls::Span;
 use crate::text::{fit_end, fit_start};
 use crate::work::Doings;
 use crate::{FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
@@ -45,6 +46,20 @@ pub struct FindingRow {
     pub too_few_samples: bool,
     /// A headline, and what to look at.
     pub text: Vec<String>,
+    /// Where in the recording it is.
+    #[serde(skip)]
+    pub whereabouts: Whereabouts,
+}
+
+/// Where in a recording a finding is.
+#[derive(Debug, Default)]
+pub struct Whereabouts {
+    /// The threads that it is about; none where it is about all.
+    pub threads: Vec<ThreadId>,
+    /// When loops stood still for it, the longest first; empty where no single time stands out.
+    pub spans: Vec<Span>,
+    /// The function that caused most of it.
+    pub function: Option<FunctionId>,
 }
 
 /// What the words need beside the finding.
@@ -121,7 +136,24 @@ impl Telling<'_> {
             waited_for: wait.map(crate::Wait::text).filter(|text| !text.is_empty()),
             too_few_samples: matches!(&found.finding, Finding::Stalls(group) if group.of_samples < FEW_SAMPLES),
             text: self.words(found),
+            whereabouts: self.whereabouts(&found.finding),
         }
+    }
+
+    fn whereabouts(&self, finding: &Finding) -> Whereabouts {
+        let is_its = |row: &Thread| {
+            let is_pool = matches!(finding, Finding::Pool(_));
+            Some(row.process) == finding.process() && (!is_pool || row.role == Role::LibuvPool)
+        };
+        let mut threads = finding.threads();
+        if threads.is_empty() {
+            let rows = self.profile.threads().iter().enumerate();
+            threads.extend(
+                rows.filter(|(_, row)| is_its(row)).map(|(id, _)| ThreadId::from_index(id)),
+            );
+        }
+        let spans = finding.spans(&self.findings.turns);
+        Whereabouts { threads, spans, function: finding.function().some() }
     }
 
     /// A headline, and what to look at.

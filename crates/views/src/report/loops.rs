@@ -4,7 +4,8 @@ use profile::{FunctionId, Profile, ThreadId};
 use serde::Serialize;
 
 use super::file_of;
-use crate::{EntryKind, EventLoop, HostTimes, LoopDelay, PoolUse, PoolWork, Stall, Stop, SyncRun};
+use super::findings::delay::figure;
+use crate::{EntryKind, EventLoop, HostTimes, LoopDelay, PoolUse, PoolWork, Span, Stall, SyncRun};
 
 /// An event loop, watched or not.
 #[derive(Debug, Serialize)]
@@ -28,6 +29,17 @@ pub struct LoopRow {
     pub delay_worst_s: Option<f64>,
     /// Why it was not watched.
     pub problem: Option<String>,
+}
+
+impl LoopRow {
+    /// What a request paid, in words: the median, at p99, and at worst. Nothing where turns were not watched.
+    pub fn delays(&self) -> [String; 3] {
+        let words = |seconds: Option<f64>| match self.watched {
+            true => figure(seconds.map(|seconds| (seconds * 1e9).round() as u64)),
+            false => String::new(),
+        };
+        [self.delay_median_s, self.delay_p99_s, self.delay_worst_s].map(words)
+    }
 }
 
 /// The thread of a loop.
@@ -264,7 +276,7 @@ pub(super) fn run_row(profile: &Profile, run: &SyncRun) -> RunRow {
     }
 }
 
-pub(super) fn stop_row(profile: &Profile, stop: &Stop) -> StopRow {
+pub(super) fn stop_row(profile: &Profile, stop: &Span) -> StopRow {
     StopRow {
         start_s: seconds(stop.start_ns),
         duration_s: seconds(stop.end_ns.saturating_sub(stop.start_ns)),

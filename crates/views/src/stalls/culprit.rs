@@ -4,7 +4,7 @@
 
 use std::cell::OnceCell;
 
-use profile::{Category, FunctionId, Lane, Profile, StackId, ThreadId, WAITS_LANE};
+use profile::{Category, FunctionId, Lane, Profile, Role, StackId, ThreadId, WAITS_LANE};
 use rustc_hash::FxHashMap;
 
 use super::wait::wait_of;
@@ -17,6 +17,8 @@ use crate::{Selection, share};
 const GOES_ON: f64 = 0.6;
 /// A kind of work is what a stall did from this part of its time on.
 const MOSTLY: f64 = 0.5;
+/// A loop that did something else for more than this part of a stall did not only wait.
+const LITTLE: f64 = 0.3;
 
 /// The function that caused most.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,8 +44,10 @@ pub(super) struct Shown {
     pub(super) culprit: Option<Culprit>,
     /// What most of it did.
     work: Work,
-    /// The part of garbage collection.
+    /// The part of garbage collection, its weight and that of everything.
     gc_share: f64,
+    gc_weight: u64,
+    weight: u64,
     /// The stack with most weight.
     heaviest: StackId,
 }
@@ -85,11 +89,14 @@ impl<'a> Culprits<'a> {
         let ran = self.of_samples(thread, start_ns, end_ns);
         let kind = match spent.map_or(StallKind::Unknown, Spent::kind) {
             StallKind::Ran | StallKind::Unknown if ran.gc_share > MOSTLY => StallKind::Collected,
+            StallKind::Starved if self.waits_for_collectors(&ran, thread, start_ns, end_ns) => {
+                StallKind::Collected
+            }
             kind => kind,
         };
         let accused = |shown: Shown| (kind, shown.culprit, None, shown.work);
         let (kind, culprit, wait, work) = match kind {
-            StallKind::Blocked => self.blocked(thread, start_ns, end_ns, ran.culprit),
+            StallKind::Blocked => self.blocked(thread, start_ns, end_ns, ran),
             StallKind::Collected => (kind, ran.culprit, None, Work::Gc),
             kind if kind.accuses() => accused(ran),
             kind => (kind, None, None, Work::Own),
@@ -104,14 +111,48 @@ impl<'a> Culprits<'a> {
         thread: ThreadId,
         start_ns: u64,
         end_ns: u64,
-        ran: Option<Culprit>,
+        ran: Shown,
     ) -> (StallKind, Option<Culprit>, Option<super::Wait>, Work) {
         let slept = self.of_waits(thread, start_ns, end_ns);
         if self.doings.of(slept.heaviest).work == Work::Gc {
-            return (StallKind::Collected, slept.culprit.or(ran), None, Work::Gc);
+            return (StallKind::Collected, slept.culprit.or(ran.culprit), None, Work::Gc);
         }
         let wait = wait_of(self.profile, slept.heaviest);
+        if wait.is_none() && self.waits_for_collectors(&ran, thread, start_ns, end_ns) {
+            return (StallKind::Collected, ran.culprit, None, Work::Gc);
+        }
         (StallKind::Blocked, slept.culprit, wait, slept.work)
+    }
+
+    /// Whether V8's helper threads collected garbage for most of a stretch in which the loop itself did nothing else.
+    /// Where there are fewer CPUs than helper threads, they take the CPU that the loop waits for.
+    fn waits_for_collectors(
+        &self,
+        ran: &Shown,
+        thread: ThreadId,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> bool {
+        let length_ns = end_ns.saturating_sub(start_ns);
+        let other_ns = ran.weight.saturating_sub(ran.gc_weight);
+        if share(other_ns, length_ns) > LITTLE {
+            return false;
+        }
+        let process = self.profile.thread(thread).process;
+        let is_helper = |thread: ThreadId| {
+            let row = self.profile.thread(thread);
+            row.process == process && row.role == Role::V8Platform
+        };
+        let mut collected_ns = ran.gc_weight;
+        if let Some(lane) = self.clock {
+            for row in rows_between(lane, start_ns, end_ns) {
+                let (thread, stack) = (lane.samples.thread[row], lane.samples.stack[row]);
+                if is_helper(thread) && self.category(stack) == Some(Category::Gc) {
+                    collected_ns = collected_ns.saturating_add(lane.samples.weight[row]);
+                }
+            }
+        }
+        share(collected_ns, length_ns) > MOSTLY
     }
 
     /// What ran.
@@ -128,10 +169,8 @@ impl<'a> Culprits<'a> {
         let mut by_stack: FxHashMap<StackId, Sum> = FxHashMap::default();
         if let Some(lane) = lane {
             let samples = &lane.samples;
-            let first = samples.time_ns.partition_point(|time| *time < start_ns);
-            let behind = samples.time_ns.partition_point(|time| *time < end_ns).max(first);
             let thread = self.first_rows[thread.index()];
-            for row in first..behind {
+            for row in rows_between(lane, start_ns, end_ns) {
                 if self.first_rows[samples.thread[row].index()] == thread {
                     let sum = by_stack.entry(self.stack(samples.stack[row])).or_default();
                     sum.add(Sum { weight: samples.weight[row], samples: lane.samples_in_row(row) });
@@ -163,6 +202,8 @@ impl<'a> Culprits<'a> {
             culprit: self.culprit(by_stack, all),
             work: if part(work) > MOSTLY && work != Work::Gc { work } else { Work::Own },
             gc_share: part(Work::Gc),
+            gc_weight: by_work.get(&Work::Gc).map_or(0, |sum| sum.weight),
+            weight: all.weight,
             heaviest: most(by_stack).map_or(StackId::NONE, |(stack, _)| stack),
         }
     }
@@ -223,6 +264,12 @@ pub(crate) fn path_of(profile: &Profile, doings: &Doings, stack: StackId) -> Vec
     let mut seen = rustc_hash::FxHashSet::default();
     path.retain(|function| seen.insert(*function));
     path
+}
+
+/// The samples of a stretch of time.
+fn rows_between(lane: &Lane, start_ns: u64, end_ns: u64) -> std::ops::Range<usize> {
+    let behind = |limit_ns: u64| lane.samples.time_ns.partition_point(|time| *time < limit_ns);
+    behind(start_ns)..behind(end_ns.max(start_ns))
 }
 
 /// Weight and number of samples.

@@ -3,7 +3,7 @@
 use profile::{LongTurn, Profile, Role, RowId, StringId, Thread, ThreadId, TurnKind, UNKNOWN};
 
 use super::culprit::Culprits;
-use super::{Clip, EventLoop, Spent, Stop, SyncRun, Turns};
+use super::{Clip, EventLoop, Span, Spent, SyncRun, Turns};
 
 /// A run that ends so shortly before its loop was seen for the last time went on to the end.
 const NEAR_THE_END_NS: u64 = 20_000_000;
@@ -27,7 +27,7 @@ pub(super) fn turns(profile: &Profile, clip: &Clip, culprits: &Culprits<'_>) -> 
                 turns.runs.push(SyncRun { thread, start_ns, end_ns, is_all, culprit });
             }
             TurnKind::Stopped => {
-                add_stop(profile, &mut turns.stops, Stop { thread, start_ns, end_ns });
+                add_stop(profile, &mut turns.stops, Span { thread, start_ns, end_ns });
             }
         }
     }
@@ -133,7 +133,7 @@ pub(crate) fn is_same(profile: &Profile, one: ThreadId, two: ThreadId) -> bool {
 }
 
 /// A stop is of a process: its loops tell the same one each.
-fn add_stop(profile: &Profile, stops: &mut Vec<Stop>, new: Stop) {
+fn add_stop(profile: &Profile, stops: &mut Vec<Span>, new: Span) {
     let process = |thread: ThreadId| profile.thread(thread).process;
     let same = stops.iter_mut().find(|stop| {
         let overlaps = stop.start_ns < new.end_ns && new.start_ns < stop.end_ns;

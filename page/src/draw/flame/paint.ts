@@ -1,5 +1,6 @@
 // Boxes on the canvas: those in sight, each with as much of its name as fits.
 
+import { entryOf } from "../../compute/lens/virtual.ts";
 import type { Picture, ShownBox } from "../../compute/picture.ts";
 import type { App } from "../app.ts";
 import { fontOf, sized, themeColors } from "../canvas.ts";
@@ -40,7 +41,22 @@ export class BoxPainter {
     context.font = fontOf(12);
     context.textBaseline = "middle";
     this.paintBoxes(context, sight);
+    this.paintChosen(context, sight);
     this.paintFrames(context, sight);
+  }
+
+  /** The function that the reader came for, wherever it is. */
+  private paintChosen(context: CanvasRenderingContext2D, { picture, scrollTop }: Sight): void {
+    const { profile, state } = this.app;
+    const { function: id, view } = state;
+    if (id === null || view === "sandwich") return;
+    // A root may stand for it.
+    const isOf = (box: ShownBox) => box.function === id || entryOf(profile, box.function)?.function === id;
+    context.strokeStyle = themeColors()("--text");
+    context.lineWidth = 1.5;
+    for (const box of picture.rows.flat().filter((one) => isOf(one) && one.width >= 3)) {
+      context.strokeRect(box.x + 0.75, box.row * ROW - scrollTop + 0.75, box.width - 2.5, ROW - 2.5);
+    }
   }
 
   private paintBoxes(context: CanvasRenderingContext2D, { picture, height, scrollTop }: Sight): void {

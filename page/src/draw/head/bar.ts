@@ -1,13 +1,14 @@
-// The first line of the page: what was recorded, the search, and what can be saved.
+// The first line of the page: what was recorded, the search, what can be handed on, theme and help.
 
 import { selectionFile } from "../../compute/selection-file.ts";
 import type { App, Part } from "../app.ts";
 import { button, h } from "../dom.ts";
+import { drop } from "../drop.ts";
 import { renderMatched } from "../matched.ts";
 import { download, foldedOf } from "../save.ts";
-import { factsOf } from "./facts.ts";
+import { carriedOf, cautionsOf, factsOf, notesOf } from "./facts.ts";
 
-/** For so long a button says that it copied the link. */
+/** For so long the menu says that it copied the link. */
 const COPIED_MS = 1200;
 
 export function barPart(app: App): Part {
@@ -19,10 +20,11 @@ export function barPart(app: App): Part {
     matched,
     search,
     ...matchButtons(app),
-    ...saveButtons(app),
+    exportMenu(app),
     ...pageButtons(app),
   );
-  const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), factsOf(app), end);
+  const facts = [factsOf(app), cautionsOf(app), carriedOf(app), notesOf(app)];
+  const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), ...facts, end);
   const render = () => {
     renderMatched(app, search, matched);
   };
@@ -57,31 +59,29 @@ function matchButtons(app: App): HTMLElement[] {
   ];
 }
 
-function saveButtons(app: App): HTMLElement[] {
+/** What is shown, as something to hand on. */
+function exportMenu(app: App): HTMLElement {
+  const { element, summary, content } = drop("export ▾", "export", "Link, picture, folded stacks, recording");
   const saveSvg = () => download(app.svg(), "flame.svg", "image/svg+xml");
   const saveFolded = () => download(foldedOf(app), "selection.folded", "text/plain");
   const saveRecording = async () => {
     const file = await selectionFile(app.profile, app.derived.selection(app.state));
     download(file, "selection.nodescope", "application/octet-stream");
   };
-  return [
-    copyButton(),
-    button("SVG", "svg", saveSvg, { title: "Save what is shown as a picture" }),
-    button("folded", "folded", saveFolded, { title: "Save what is selected as folded stacks" }),
-    button(".nodescope", "nodescope", () => void saveRecording(), { title: "Save what is selected as a recording" }),
-  ];
-}
-
-function copyButton(): HTMLElement {
   const copied = () => {
-    copy.textContent = "copied";
+    summary.textContent = "copied ▾";
     setTimeout(() => {
-      copy.textContent = "link";
+      summary.textContent = "export ▾";
     }, COPIED_MS);
   };
-  const click = () => void navigator.clipboard?.writeText(location.href).then(copied);
-  const copy = button("link", "copy-link", click, { title: "Copy a link to what you see" });
-  return copy;
+  const copyLink = () => void navigator.clipboard?.writeText(location.href).then(copied);
+  content.append(
+    button("link to what you see", "copy-link", copyLink),
+    button("picture (.svg)", "svg", saveSvg),
+    button("folded stacks (.folded)", "folded", saveFolded),
+    button("recording of the selection (.nodescope)", "nodescope", () => void saveRecording()),
+  );
+  return element;
 }
 
 function pageButtons(app: App): HTMLElement[] {

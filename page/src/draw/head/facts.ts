@@ -1,15 +1,46 @@
-// What was recorded, and what is wrong with the recording: the report's headline and cautions.
+// What was recorded and how good that is, on one line: the report's headline and its first sentence. What else it says
+// of the recording stands behind "notes"; the first words of what is wrong with it are in sight.
 
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
-import { sentence } from "../text.ts";
+import { type Drop, drop } from "../drop.ts";
+import { plural, sentence } from "../text.ts";
 
 export function factsOf({ profile }: App): HTMLElement {
-  const { said, texts } = profile;
-  const parts = said?.headline ?? [];
-  const spans = parts.map((text, at) => h("span", { class: at === 0 ? "fact-what" : "fact" }, sentence(text)));
+  const { said } = profile;
+  const [quality] = said?.sentences ?? [];
+  const parts = [...(said?.headline ?? []), ...(quality && !quality.is_caution ? [quality.text] : [])].map(sentence);
+  const spans = parts.map((text, at) => h("span", { class: at === 0 ? "fact fact-what" : "fact" }, text));
+  return h("span", { class: "facts", title: parts.join(" · ") }, ...spans);
+}
+
+/** What a reader must know before handing the page on; null where it carries names alone. */
+export function carriedOf({ profile }: App): HTMLElement | null {
+  return profile.texts.some(Boolean) ? h("span", { class: "fact-text quiet" }, "with source text") : null;
+}
+
+/** Null where there are none. */
+export function notesOf({ profile }: App): HTMLElement | null {
+  const [, ...rest] = profile.said?.sentences ?? [];
+  const notes = rest.flatMap(({ text, is_caution }) => (is_caution ? [] : [text]));
+  if (notes.length === 0) return null;
+  return filled(drop(`${plural(notes.length, "note")} ▾`, "notes", "What else is known of this recording"), notes);
+}
+
+/** What readers should know before they trust the picture; null where all is well. */
+export function cautionsOf({ profile }: App): HTMLElement | null {
+  const { said } = profile;
   const cautions = (said?.sentences ?? []).flatMap(({ text, is_caution }) => (is_caution ? [text] : []));
-  const wrong = [...cautions, ...(said?.warnings ?? [])].map((text) => h("span", { class: "warn" }, sentence(text)));
-  const carried = texts.some(Boolean) && h("span", { class: "fact-text" }, "with source text");
-  return h("span", { class: "facts" }, ...spans, carried, ...wrong);
+  const all = [...cautions, ...(said?.warnings ?? [])];
+  if (all.length === 0) return null;
+  const count = all.length > 1 ? `${plural(all.length, "caution")}: ` : "";
+  const made = drop(`${count}${sentence(all[0])}`, "cautions", "What to know before you trust this");
+  made.element.classList.add("cautions");
+  made.content.id = "cautions";
+  return filled(made, all);
+}
+
+function filled({ element, content }: Drop, texts: readonly string[]): HTMLElement {
+  content.append(...texts.map((text) => h("p", {}, sentence(text))));
+  return element;
 }

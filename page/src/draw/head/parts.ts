@@ -2,10 +2,8 @@
 
 import type { App, Part } from "../app.ts";
 import { barPart } from "./bar.ts";
-import { entriesPart } from "./entries.ts";
-import { saidPart } from "./said.ts";
-import { threadsPart } from "./threads.ts";
+import { verdictPart } from "./verdict.ts";
 
 export function headParts(app: App): Part[] {
-  return [barPart(app), saidPart(app), entriesPart(app), threadsPart(app)];
+  return [barPart(app), verdictPart(app)];
 }

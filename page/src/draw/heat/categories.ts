@@ -1,13 +1,13 @@
 // Beside the heat map: the share of each category, and which of them are shown.
 
-import { CATEGORIES } from "../../data/model.ts";
+import { CATEGORIES, ROLES } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { CATEGORY_COLORS, css, themed } from "../colors.ts";
 import { button, h, refill, swatch } from "../dom.ts";
 import { percent, share } from "../text.ts";
 
 /** Pixels of the longest bar. */
-const LONGEST_BAR = 58;
+const LONGEST_BAR = 36;
 
 export function renderCategories(app: App, side: HTMLElement): void {
   const { derived, state } = app;
@@ -21,7 +21,17 @@ export function renderCategories(app: App, side: HTMLElement): void {
   const showAll = () => app.update({ categories: [], zoom: [] });
   const clear = state.categories.length > 0 && button("show all", "category-all", showAll, { class: "end" });
   const list = h("div", { class: "list", role: "group", "aria-label": "Categories" }, ...buttons);
-  refill(side, h("h2", {}, "self time by category", clear), list);
+  const title =
+    "Shares of the samples that are selected, by the frame that ran; the cards speak of the whole recording";
+  refill(side, h("h2", { title }, `self time, ${whose(app)}`, clear), list);
+}
+
+/** Whose samples the shares are of: the report's shares of a loop are told from those of all threads. */
+function whose({ derived, profile, state }: App): string {
+  const threads = derived.shownThreads(state);
+  if (!threads) return "all threads";
+  const roles = new Set(threads.map((id) => profile.threads[id]?.role ?? "other"));
+  return roles.size === 1 ? (ROLES[[...roles][0]] ?? "these threads") : "these threads";
 }
 
 function categoryButton(app: App, byte: number, part: number, most: number): HTMLElement {
@@ -35,6 +45,6 @@ function categoryButton(app: App, byte: number, part: number, most: number): HTM
   const title = `Only ${label}`;
   const element = button("", `category-${byte}`, click, { title, "aria-pressed": String(isIn) });
   const color = swatch(css(themed(CATEGORY_COLORS[byte], app.isDark)));
-  element.append(color, h("span", {}, label), bar, h("span", { class: "part" }, percent(part)));
+  element.append(color, h("span", { class: "what" }, label), bar, h("span", { class: "part" }, percent(part)));
   return element;
 }

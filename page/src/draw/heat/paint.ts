@@ -3,23 +3,26 @@
 import type { Heat } from "../../compute/heat.ts";
 import type { App } from "../app.ts";
 import { fitted, fontOf, sized, themeColors } from "../canvas.ts";
-import { css, ramp } from "../colors.ts";
+import { CATEGORY_COLORS, css, ramp, themed } from "../colors.ts";
 import { axisTime, clock, shown } from "../text.ts";
-import { AXIS, type Frame, STRIP_GAP, selectedRects } from "./frame.ts";
-import { paintStrip } from "./strip.ts";
+import { AXIS, type Frame, LANE_GAP, selectedRects } from "./frame.ts";
+import { paintLane } from "./lane.ts";
+import { paintGaps, paintStalls, paintThrottled } from "./marks.ts";
 
 /** So many colours from none to the most. */
 const SHADES = 64;
+/** How strong a category's colour is where the load is least. */
+const PALEST = 0.25;
 /** What is not selected is as strong as this. */
 const FADED = 0.32;
 /** The columns from one time on the axis to the next: the first that leaves room. */
 const TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 /** The cells alone: painted once, not while dragging. */
-export function paintCells(image: HTMLCanvasElement, frame: Frame, isDark: boolean): void {
+export function paintCells(app: App, image: HTMLCanvasElement, frame: Frame): void {
   const { heat, columnWidth, rowHeight, bandHeight } = frame;
   const context = sized(image, Math.ceil(heat.columns * columnWidth), bandHeight * heat.bands);
-  const colors = Array.from({ length: SHADES + 1 }, (_, step) => css(ramp(step / SHADES, isDark)));
+  const colorOf = colorsOf(app, heat);
   const [gapX, gapY] = [columnWidth >= 6 ? 1 : 0, rowHeight > 3 ? 1 : 0];
   context.fillStyle = themeColors()("--panel");
   for (let band = 0; band < heat.bands; band++) {
@@ -31,9 +34,25 @@ export function paintCells(image: HTMLCanvasElement, frame: Frame, isDark: boole
     const column = Math.floor(at / heat.rows) % heat.columns;
     const band = Math.floor(at / (heat.rows * heat.columns));
     const y = band * bandHeight + (heat.rows - 1 - row) * rowHeight;
-    context.fillStyle = colors[Math.ceil((SHADES * heat.cells[at]) / heat.max)];
+    context.fillStyle = colorOf(at);
     context.fillRect(column * columnWidth, y, columnWidth - gapX, rowHeight - gapY);
   }
+  paintGaps(app, context, { ...frame, left: 0 });
+}
+
+/** The load of a cell, or its main category: the less load, the paler. */
+function colorsOf(app: App, heat: Heat): (cell: number) => string {
+  const { isDark, state } = app;
+  const step = (cell: number) => Math.ceil((SHADES * heat.cells[cell]) / heat.max);
+  if (state.mapBy === "load") {
+    const colors = Array.from({ length: SHADES + 1 }, (_, at) => css(ramp(at / SHADES, isDark)));
+    return (cell) => colors[step(cell)];
+  }
+  const categories = app.derived.heatCategories(state, heat);
+  return (cell) => {
+    const [red, green, blue] = themed(CATEGORY_COLORS[categories[cell]], isDark).map(Math.round);
+    return `rgb(${red} ${green} ${blue} / ${PALEST + ((1 - PALEST) * step(cell)) / SHADES})`;
+  };
 }
 
 /** `image` has the cells. */
@@ -67,11 +86,13 @@ export function paintMap(
     context.strokeRect(rect.x + 0.5, rect.y + 0.5, rect.width - 1, Math.max(1, rect.height - 1));
   }
   context.font = fontOf(11);
+  paintThrottled(app, context, frame);
+  paintStalls(app, context, frame);
   context.fillStyle = color("--quiet");
   paintTimes(app, context, frame, high, width);
   if (heat.bands > 1) paintBandNames(app, context, frame);
   else paintRowTimes(context, frame);
-  paintStrip(app, context, frame, high + AXIS + STRIP_GAP);
+  paintLane(app, context, frame, high + AXIS + LANE_GAP);
 }
 
 /** Under the columns: the time since the start, and the clock where there is room. */
@@ -104,11 +125,11 @@ function paintRowTimes(context: CanvasRenderingContext2D, { heat, left, rowHeigh
   const height = heat.rows * rowHeight;
   context.textAlign = "right";
   context.textBaseline = "top";
-  context.fillText(partOfColumn(heat, 1), left - 4, 0);
+  context.fillText(partOfColumn(heat, 1), left - 6, 0);
   context.textBaseline = "middle";
-  context.fillText(partOfColumn(heat, 0.5), left - 4, height / 2);
+  context.fillText(partOfColumn(heat, 0.5), left - 6, height / 2);
   context.textBaseline = "bottom";
-  context.fillText("0", left - 4, height);
+  context.fillText("0", left - 6, height);
 }
 
 function partOfColumn({ columnNs }: Heat, part: number): string {

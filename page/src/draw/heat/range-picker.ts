@@ -9,8 +9,8 @@ export interface Cells {
   /** Null before anything is drawn. */
   cellUnder(event: PointerEvent): number | null;
   select(first: number, last: number, isStep: boolean): void;
-  /** Says what is in a cell. */
-  tell(cell: number): void;
+  /** Says what is in a cell; `y` is in the window. */
+  tell(cell: number, y: number): void;
   /** The mouse is elsewhere. */
   rest(): void;
 }
@@ -35,8 +35,8 @@ export class RangePicker {
       this.pressed = cells.cellUnder(event);
       this.isDragging = false;
     });
-    canvas.addEventListener("pointermove", (event) => this.move(cells.cellUnder(event)));
-    canvas.addEventListener("pointerup", (event) => this.release(cells.cellUnder(event)));
+    canvas.addEventListener("pointermove", (event) => this.move(cells.cellUnder(event), event.clientY));
+    canvas.addEventListener("pointerup", (event) => this.release(cells.cellUnder(event), event.clientY));
     canvas.addEventListener("pointercancel", () => {
       this.pressed = null;
       this.isDragging = false;
@@ -61,7 +61,7 @@ export class RangePicker {
     this.anchor = null;
   }
 
-  private move(cell: number | null): void {
+  private move(cell: number | null, y: number): void {
     if (cell === null) return;
     const { pressed, anchor } = this;
     if (pressed !== null && (this.isDragging || cell !== pressed)) {
@@ -72,10 +72,10 @@ export class RangePicker {
     } else if (anchor !== null && pressed === null) {
       this.cells.select(anchor, cell, false);
     }
-    this.cells.tell(cell);
+    this.cells.tell(cell, y);
   }
 
-  private release(cell: number | null): void {
+  private release(cell: number | null, y: number): void {
     if (this.pressed === null || cell === null) return;
     if (this.isDragging) this.settle();
     else if (this.anchor === null) {
@@ -88,7 +88,7 @@ export class RangePicker {
     }
     this.pressed = null;
     this.isDragging = false;
-    this.cells.tell(cell);
+    this.cells.tell(cell, y);
   }
 
   private settle(): void {

@@ -1,24 +1,33 @@
-// The heat map with the event loop under it, and beside it the categories. The selection itself is in the state.
+// The time of the recording: whose samples are shown, the heat map with the event loop under it, and beside it what
+// asked for the work and the categories. The selection itself is in the state.
 
 import { keyOf } from "../../compute/derived.ts";
 import { cellAt, type Heat, ROW_CHOICES, rangeMovedBy, rangeOfCells } from "../../compute/heat.ts";
 import type { Lane } from "../../data/model.ts";
+import { BANDS, MAP_BY } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { css, ramp } from "../colors.ts";
-import { h, picker, plainTable, refill } from "../dom.ts";
-import { amount, clock, duration, seconds } from "../text.ts";
+import { button, choice, h, picker, plainTable, refill } from "../dom.ts";
+import { drop } from "../drop.ts";
+import { Tip } from "../flame/tip.ts";
+import { amount, duration, seconds } from "../text.ts";
 import { renderCategories } from "./categories.ts";
+import { linesOfCell, marksAt } from "./cell.ts";
+import { renderEntries } from "./entries.ts";
 import { cellAtPlace, type Frame, frameOf } from "./frame.ts";
+import { renderStalls } from "./lane.ts";
 import { paintCells, paintMap } from "./paint.ts";
 import { RangePicker } from "./range-picker.ts";
-import { renderStalls } from "./strip.ts";
+import { threadsPart } from "./threads.ts";
 
+const MAP_TITLES = { load: "The darker, the more time", category: "The colour of what most of the time was" };
+const BAND_WORDS = { all: "one map", process: "each process", thread: "each thread" };
 /** The table beside the map is made when the reader has stopped moving. */
 const SETTLED_MS = 250;
 const MOST_TABLE_ROWS = 120;
 const LEGEND_STEPS = 12;
 /** The parts of the state that the cells depend on. */
-const CELLS_DEPEND_ON = ["lane", "threads", "categories", "focus", "entry", "rows", "bands"] as const;
+const CELLS_DEPEND_ON = ["lane", "threads", "categories", "focus", "entry", "rows", "bands", "mapBy"] as const;
 
 export function heatPart(app: App): Part {
   const view = new HeatView(app);
@@ -37,13 +46,18 @@ class HeatView {
   });
   /** The cells alone, as they were painted last. */
   private readonly image = h("canvas");
-  private readonly hover = h("span", { class: "quiet", id: "heat-hover" });
+  private readonly tip = new Tip();
+  private readonly fold = h("span", { class: "gutter" });
+  private readonly threads: Part;
   private readonly options = h("span", { class: "end row" });
-  private readonly legend = h("span", { class: "legend quiet" });
-  private readonly stalls = h("div", { class: "stalls", id: "stalls" });
+  private readonly legend = h("span", { class: "legend quiet", id: "heat-legend" });
+  private readonly stalls = drop("", "stalls", "The longest turns of the event loop");
   private readonly table = h("div", { class: "unseen", id: "heat-table" });
+  private readonly note = h("p", { class: "note hidden" }, "This recording has no times: there is no heat map.");
   private readonly map: HTMLElement;
-  private readonly side = h("div", { class: "side" });
+  private readonly entries = h("div", {});
+  private readonly categories = h("div", {});
+  private readonly times: HTMLElement;
   private readonly picker: RangePicker;
 
   private frame: Frame | null = null;
@@ -52,11 +66,17 @@ class HeatView {
 
   constructor(app: App) {
     this.app = app;
-    const { hover, options, canvas, stalls, table } = this;
-    this.map = h("div", { class: "heat" }, h("div", { class: "row" }, hover, options), canvas, stalls, table);
-    this.element = h("section", { class: "times", "aria-label": "Time" }, this.map, this.side);
+    this.threads = threadsPart(app);
+    this.stalls.content.id = "stalls";
+    const { fold, threads, options, canvas, note, table, tip, entries, categories } = this;
+    this.map = h("div", { class: "heat" }, canvas, note, table, tip.element);
+    this.times = h("div", { class: "times" }, this.map, h("div", { class: "side" }, entries, categories));
+    const head = h("div", { class: "row map-row" }, fold, threads.element, options);
+    this.element = h("section", { class: "map", "aria-label": "Time" }, head, this.times);
     this.picker = new RangePicker(app, canvas, this);
     canvas.addEventListener("keydown", (event) => this.key(event));
+    canvas.addEventListener("pointermove", (event) => this.tip.place(this.frame !== null, event));
+    canvas.addEventListener("pointerleave", () => this.tip.hide());
   }
 
   private get lane(): Lane | undefined {
@@ -68,22 +88,36 @@ class HeatView {
   }
 
   render(): void {
+    const { app } = this;
+    const { isMapFolded } = app.state;
+    const isTimed = this.lane?.timed ?? false;
+    const flip = () => app.update({ isMapFolded: !isMapFolded });
+    const attributes = { class: "link", title: "Fold the heat map (h)", "aria-expanded": String(!isMapFolded) };
+    refill(this.fold, button(isMapFolded ? "▸ map" : "▾ map", "map-fold", flip, attributes));
+    this.threads.render();
+    this.times.classList.toggle("hidden", isMapFolded);
+    for (const element of [this.canvas, this.options]) element.classList.toggle("hidden", !isTimed);
+    this.note.classList.toggle("hidden", isTimed);
     this.renderOptions();
-    renderCategories(this.app, this.side);
-    if (this.lane?.timed) this.renderMap();
-    else {
-      this.canvas.classList.add("hidden");
-      this.options.classList.add("hidden");
-      this.hover.textContent = "This recording has no times: there is no heat map.";
-    }
+    renderStalls(app, this.stalls);
+    if (isMapFolded) return;
+    renderEntries(app, this.entries);
+    renderCategories(app, this.categories);
+    if (isTimed) this.renderMap();
   }
 
   private renderOptions(): void {
     const { app } = this;
+    const { mapBy, bands, rows, isMapFolded } = app.state;
     const words = Object.fromEntries(ROW_CHOICES.map((count) => [count, count ? `${count} rows` : "rows: auto"]));
-    const choose = (rows: string) => app.update({ rows: Number(rows) });
-    const rows = picker("rows", ROW_CHOICES.map(String), String(app.state.rows), choose, words);
-    refill(this.options, this.legend, app.state.bands === "all" && rows);
+    const choose = (count: string) => app.update({ rows: Number(count) });
+    const ofMap = [
+      this.legend,
+      choice("map by", MAP_BY, mapBy, (by) => app.update({ mapBy: by }), {}, MAP_TITLES),
+      picker("bands", BANDS, bands, (by) => app.update({ bands: by }), BAND_WORDS),
+      bands === "all" && picker("rows", ROW_CHOICES.map(String), String(rows), choose, words),
+    ];
+    refill(this.options, ...(isMapFolded ? [] : ofMap), this.stalls.element);
   }
 
   private renderMap(): void {
@@ -91,24 +125,27 @@ class HeatView {
     const width = Math.max(200, Math.floor(this.map.clientWidth));
     const frame = frameOf(app, width);
     this.frame = frame;
-    const key = [width, app.isDark, window.devicePixelRatio, keyOf(app.state, ...CELLS_DEPEND_ON)].join("|");
-    if (key !== this.imageKey) paintCells(this.image, frame, app.isDark);
+    const size = [width, frame.height, app.isDark, window.devicePixelRatio];
+    const key = [...size, keyOf(app.state, ...CELLS_DEPEND_ON)].join("|");
+    if (key !== this.imageKey) paintCells(app, this.image, frame);
     this.imageKey = key;
     paintMap(app, this.canvas, this.image, frame, width);
     this.renderLegend(frame.heat);
-    renderStalls(app, this.stalls);
-    if (!this.picker.isPicking) this.rest();
     clearTimeout(this.tableTimer);
-    const fill = () => this.table.replaceChildren(tableOf(frame.heat, this.unit));
+    const fill = () => this.table.replaceChildren(tableOf(app, frame.heat, this.unit));
     this.tableTimer = window.setTimeout(fill, SETTLED_MS);
   }
 
-  private renderLegend({ max }: Heat): void {
-    const { isDark } = this.app;
+  /** What a cell is, and what its colour says; categories have their colours beside the map. */
+  private renderLegend({ max, columnNs, rows }: Heat): void {
+    const { isDark, state } = this.app;
     const colors = Array.from({ length: LEGEND_STEPS }, (_, step) => css(ramp((step + 0.5) / LEGEND_STEPS, isDark)));
     const bar = h("span", { class: "ramp" });
     bar.style.background = `linear-gradient(to right, ${colors.join(",")})`;
-    refill(this.legend, h("span", {}, "0"), bar, h("span", {}, `${amount(max, this.unit)} a cell`));
+    const column = columnNs < 1e9 ? duration(columnNs) : `${columnNs / 1e9} s`;
+    this.legend.title = `${duration(columnNs / rows)} a cell, ${column} a column`;
+    const load = [h("span", {}, "0"), bar, h("span", {}, `${amount(max, this.unit)} a cell`)];
+    refill(this.legend, ...(state.mapBy === "load" ? load : []));
   }
 
   cellUnder(event: PointerEvent): number | null {
@@ -121,24 +158,16 @@ class HeatView {
     if (this.frame) this.app.update({ range: rangeOfCells(this.frame.heat, first, last), zoom: [] }, isStep);
   }
 
-  tell(cell: number): void {
+  tell(cell: number, y: number): void {
     if (!this.frame) return;
-    const { heat } = this.frame;
-    const { startMs } = this.app.profile;
-    const [from, to] = rangeOfCells(heat, cell, cell);
-    const time = startMs === null ? "" : ` · ${clock(startMs, from)} UTC`;
-    let weight = 0;
-    for (let band = 0; band < heat.bands; band++) weight += heat.cells[band * heat.columns * heat.rows + cell] ?? 0;
-    const next = this.picker.isHalf ? " · click the other end, or Escape" : "";
-    this.hover.textContent = `${seconds(from)}–${seconds(to)} s${time} · ${amount(weight, this.unit)}${next}`;
+    const inCanvas = y - this.canvas.getBoundingClientRect().top;
+    const lines = linesOfCell(this.app, this.frame, cell, inCanvas);
+    const next = this.picker.isHalf ? "click the other end, or Escape" : "";
+    this.tip.fill([...lines, next]);
   }
 
   rest(): void {
-    if (!this.frame) return;
-    const { columnNs, rows } = this.frame.heat;
-    const column = columnNs < 1e9 ? duration(columnNs) : `${columnNs / 1e9} s`;
-    const cell = duration(columnNs / rows);
-    this.hover.textContent = `${cell} a cell, ${column} a column. Drag, or click twice, to select a range.`;
+    this.tip.hide();
   }
 
   private key(event: KeyboardEvent): void {
@@ -176,7 +205,7 @@ function stepOf({ rows }: Heat, key: string): number | undefined {
 }
 
 /** For readers who cannot see the map: its columns, some of them together where there are many. */
-function tableOf(heat: Heat, unit: string): HTMLElement {
+function tableOf(app: App, heat: Heat, unit: string): HTMLElement {
   const step = Math.max(1, Math.ceil(heat.columns / MOST_TABLE_ROWS));
   const rows: string[][] = [];
   for (let column = 0; column < heat.columns; column += step) {
@@ -189,7 +218,9 @@ function tableOf(heat: Heat, unit: string): HTMLElement {
         most = Math.max(most, cell);
       }
     }
-    rows.push([`${seconds(column * heat.columnNs)} s`, amount(sum, unit), amount(most, unit)]);
+    const range = [column * heat.columnNs, (column + columns) * heat.columnNs] as const;
+    const marks = marksAt(app, range).join("; ");
+    rows.push([`${seconds(range[0])} s`, amount(sum, unit), amount(most, unit), marks]);
   }
-  return plainTable("The heat map as a table", ["from", "sum", "hottest cell"], rows);
+  return plainTable("The heat map as a table", ["from", "sum", "hottest cell", "what stands out"], rows);
 }

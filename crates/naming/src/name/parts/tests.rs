@@ -63,7 +63,7 @@ fn generated_code_is_its_generators() {
 }
 
 #[test]
-fn wasm_means_what_its_text_means() {
+fn other_code_means_what_its_text_means() {
     let rows = [
         (
             FunctionKind::Wasm { index: Some(3) },
@@ -75,6 +75,7 @@ fn wasm_means_what_its_text_means() {
         (FunctionKind::Wasm { index: None }, "wasm-function[?]", None, V8Tier::Unmarked),
         (FunctionKind::WasmToJs, "wasm-to-js", None, V8Tier::Unmarked),
         (FunctionKind::JsToWasm, "js-to-wasm", None, V8Tier::Unmarked),
+        (FunctionKind::Regexp, r"^(\w+ [/])*:3$", None, V8Tier::Unmarked),
     ];
     for (kind, function, script, tier) in rows {
         let parts = Parts { line: 0, column: 0, kind, tier, ..parts(function, script) };

@@ -12,6 +12,9 @@ use super::{Walker, place_of};
 /// So many of the last 32 samples make reading at once worth its cost.
 const MANY_AWAITS: u32 = 8;
 
+/// A sample stands for at most so many others, in thousandths: where so many are lost, chance has a large part in it.
+const MOST_STANDS_FOR: u32 = 20_000;
+
 /// The async functions of a process that are suspended, as rows of frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suspended {
@@ -58,6 +61,29 @@ impl Walker<'_> {
         let is_job: Option<&dyn Fn(u64) -> bool> = if has_symbols { Some(&is_job) } else { None };
         let stack = Stack::new(sp, sample.user_stack);
         heap.reader.await_chain(&*heap.memory, &stack, frames, is_job)
+    }
+
+    /// How many samples whose callers were read too late one stands for whose callers were read in time, in thousandths.
+    ///
+    /// A sample hits any moment of a run. So of runs of one length as many end in the time from the sample to the first
+    /// read, where their callers are lost, as in any later time of that length: those that are gone when they are looked
+    /// at again tell how many were lost of their kind. Long runs are read more often than short ones, and lost less.
+    pub(super) fn stands_for(
+        &self,
+        pid: u32,
+        chain: &AwaitChain,
+        (sampled_ns, read_ns): (u64, u64),
+    ) -> Option<u32> {
+        let (address, was) = chain.runs.filter(|_| !chain.end.is_loss())?;
+        let mut word = [0; 8];
+        self.readers.get(&pid)?.memory.read(address, &mut word).ok()?;
+        let again_ns = sys::clock::monotonic_ns();
+        if u64::from_le_bytes(word) == was {
+            return Some(0);
+        }
+        let (before, after) = (read_ns.checked_sub(sampled_ns)?, again_ns.checked_sub(read_ns)?);
+        let thousandths = before.saturating_mul(1000) / after.max(1);
+        Some(u32::try_from(thousandths).unwrap_or(u32::MAX).clamp(1, MOST_STANDS_FOR))
     }
 
     /// Gives the suspended callers their rows; why there are no more.

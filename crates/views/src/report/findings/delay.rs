@@ -54,7 +54,7 @@ pub(super) fn at_p99(telling: &Telling<'_>) -> Option<String> {
 }
 
 /// A delay, with the digits that are known of it.
-fn figure(ns: Option<u64>) -> String {
+pub(in crate::report) fn figure(ns: Option<u64>) -> String {
     match ns {
         None => "under 50 ms".to_owned(),
         Some(0) => "0 ms".to_owned(),

@@ -1,9 +1,8 @@
-// Whose samples are shown: roles as buttons, single threads behind "each …"; which event, and bands of the heat map.
+// Whose samples are shown: roles as buttons, single threads behind "each …"; and which event.
 
 import { ROLES } from "../../data/model.ts";
-import { BANDS } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { button, choice, h, picker, quiet, refill, toggle } from "../dom.ts";
+import { button, h, picker, refill, toggle } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
 
 const ROLE_TITLES: Record<string, string> = {
@@ -46,12 +45,10 @@ class ThreadBar {
     const each = button(this.isOpen ? "fewer" : "each …", "each", flip, { "aria-expanded": String(this.isOpen) });
     refill(
       this.element,
-      quiet("threads"),
       toggle("all", "role-all", now === null, () => this.show([])),
       ...this.roleButtons(now),
       app.profile.threads.length > 1 && each,
       this.lanePicker(),
-      h("span", { class: "end row" }, quiet("heat map for"), this.bandChoice()),
       this.list,
     );
   }
@@ -100,10 +97,5 @@ class ThreadBar {
     const ids = lanes.map((_, at) => String(at));
     const choose = (lane: string) => app.update({ lane: Number(lane), zoom: [] });
     return picker("event", ids, String(app.derived.lane(app.state)), choose, Object.fromEntries(names));
-  }
-
-  private bandChoice(): HTMLElement {
-    const words = { process: "each process", thread: "each thread" };
-    return choice("heat map for", BANDS, this.app.state.bands, (bands) => this.app.update({ bands }), words);
   }
 }

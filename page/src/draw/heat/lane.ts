@@ -1,0 +1,147 @@
+// Under the heat map, the turns of the event loop; and behind a button the longest of them in words.
+
+import { stateOfSpan } from "../../compute/findings.ts";
+import type { Loops } from "../../compute/loops.ts";
+import { ADDON, GC } from "../../data/model.ts";
+import type { SaidStall } from "../../data/said.ts";
+import type { App } from "../app.ts";
+import { hatch, themeColors } from "../canvas.ts";
+import { CATEGORY_COLORS, css, themed } from "../colors.ts";
+import { button, quiet, refill } from "../dom.ts";
+import type { Drop } from "../drop.ts";
+import { plural, sentence } from "../text.ts";
+import { nameOf } from "../words.ts";
+import { type Frame, LANE } from "./frame.ts";
+
+const LONGEST_LIST = 50;
+/** A busy loop may be a healthy one: a few tell enough. */
+const BUSY_LIST = 3;
+/** Blocks leave room for the line of quick turns under them. */
+const BLOCK = LANE - 6;
+const PADDING = 3;
+
+/** Quick turns as a line, long ones as blocks with the function that caused them. */
+export function paintLane(app: App, context: CanvasRenderingContext2D, frame: Frame, top: number): void {
+  const { heat, left, columnWidth } = frame;
+  const loops = app.derived.loops(app.state);
+  const color = themeColors();
+  const scale = columnWidth / heat.columnNs;
+  const right = left + heat.columns * columnWidth;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  context.fillStyle = color("--quiet");
+  context.fillText("event loop", left - 6, top + LANE / 2);
+  context.fillStyle = color("--line");
+  context.fillRect(left, top + LANE - 1, right - left, 1);
+  if (loops.isWatched) paintWatched(app, context, frame, top);
+  const blocks = loops.longest.map((stall) => {
+    const x = left + stall.start_ns * scale;
+    return { stall, x, width: Math.max(2, (stall.end_ns - stall.start_ns) * scale) };
+  });
+  for (const { stall, x, width } of blocks) paintBlock(app, context, stall, { x, y: top + 1, width, height: BLOCK });
+  const starts = blocks.map(({ x }) => x).sort((a, b) => a - b);
+  for (const { stall, x, width } of blocks) {
+    const next = starts.find((start) => start > x) ?? right;
+    paintName(app, context, stall, { x, width, room: next - x - width, middle: top + 1 + BLOCK / 2 });
+  }
+}
+
+/** For how long the loops were watched. */
+function paintWatched(
+  app: App,
+  context: CanvasRenderingContext2D,
+  { heat, left, columnWidth }: Frame,
+  top: number,
+): void {
+  const { threads } = app.derived.selection(app.state);
+  const scale = columnWidth / heat.columnNs;
+  context.fillStyle = themeColors()("--quiet");
+  for (const { thread, start, end } of app.profile.watched) {
+    if (threads && !threads[thread]) continue;
+    context.fillRect(left + start * scale, top + LANE - 3, Math.max(1, (end - start) * scale), 2);
+  }
+}
+
+interface Block {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Filled where the thread ran, hatched where it waited. */
+function paintBlock(app: App, context: CanvasRenderingContext2D, stall: SaidStall, block: Block): void {
+  const color = themeColors();
+  const { x, y, width, height } = block;
+  const { isWatched } = app.derived.loops(app.state);
+  const hue = css(themed(CATEGORY_COLORS[stall.kind === "gc" ? GC : ADDON], app.isDark));
+  if (isWaiting(stall)) {
+    context.fillStyle = color("--page");
+    context.fillRect(x, y, width, height);
+    context.fillStyle = hatch(context, hue, 5) ?? hue;
+    context.fillRect(x, y, width, height);
+    context.strokeStyle = hue;
+    context.lineWidth = 1;
+    context.strokeRect(x + 0.5, y + 0.5, Math.max(1, width - 1), height - 1);
+    return;
+  }
+  context.fillStyle = isWatched ? hue : color("--bar");
+  context.fillRect(x, y, width, height);
+}
+
+function isWaiting({ kind }: SaidStall): boolean {
+  return kind === "blocked" || kind === "throttled" || kind === "cpu-wait";
+}
+
+/** In the block, or right of it up to the next one. */
+function paintName(
+  app: App,
+  context: CanvasRenderingContext2D,
+  stall: SaidStall,
+  { x, width, room, middle }: { x: number; width: number; room: number; middle: number },
+): void {
+  if (stall.function === null) return;
+  const color = themeColors();
+  const text = nameOf(app.profile, stall.function);
+  const long = context.measureText(text).width + 2 * PADDING;
+  const isInside = long <= width;
+  if (!isInside && long > room) return;
+  const start = isInside ? x : x + width;
+  if (isInside && isWaiting(stall)) {
+    context.fillStyle = color("--page");
+    context.fillRect(start + 1, middle - 8, long, 16);
+  }
+  const isOnHue = isInside && !isWaiting(stall) && app.derived.loops(app.state).isWatched;
+  context.fillStyle = isOnHue ? "#000" : color("--text");
+  context.textAlign = "left";
+  context.fillText(text, start + PADDING, middle);
+}
+
+/** The longest turns; a click selects one. */
+export function renderStalls(app: App, { summary, content }: Drop): void {
+  const loops = app.derived.loops(app.state);
+  const list = loops.longest.slice(0, loops.isWatched ? LONGEST_LIST : BUSY_LIST);
+  const key = `${loops.isWatched}|${list.map(({ text, thread }) => `${text}/${thread}`)}`;
+  if (content.dataset.shown === key) return;
+  content.dataset.shown = key;
+  const buttons = list.map((stall, index) => {
+    const select = () => app.update(stateOfSpan(app.profile, stall));
+    return button(sentence(stall.text), `stall-${index}`, select);
+  });
+  summary.textContent = `${shortWords(loops)} ▾`;
+  refill(content, quiet(loopWords(loops)), ...buttons);
+}
+
+function shortWords({ isWatched, longest }: Loops): string {
+  if (!isWatched) return "turns not counted";
+  return longest.length > 0 ? plural(longest.length, "stall") : "no stalls";
+}
+
+function loopWords({ isWatched, longest }: Loops): string {
+  const isAny = longest.length > 0;
+  if (isWatched && isAny) return `the loop was blocked ${plural(longest.length, "time")}`;
+  if (isWatched) return "the loop was never blocked for 50 ms or more";
+  return isAny
+    ? "turns were not counted; busy without a pause for at most"
+    : "turns of the event loop were not counted";
+}
