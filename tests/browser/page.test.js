@@ -363,8 +363,7 @@ describe("the page of a recording", () => {
 
 /** The folded stacks of a page. */
 async function folded(page) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="folded"]').click()]);
-  return readFileSync(await download.path(), "utf8");
+  return readFileSync(await (await saved(page, "folded")).path(), "utf8");
 }
 
 describe("the lens", () => {
