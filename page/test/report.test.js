@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { calleesOf, callersOf, fromLeaves, fromRoots, layout } from "../src/compute/flame.ts";
 import { gridOf, heatOf, rangeOfCells } from "../src/compute/heat.ts";
-import { matchedWeight, matching } from "../src/compute/search.ts";
+import { searchFor } from "../src/compute/search.ts";
 import { linesOf } from "../src/compute/source-lines.ts";
 import { kindsOf, topOf } from "../src/compute/top.ts";
 import { buildTree, sumNodes } from "../src/compute/tree.ts";
@@ -77,9 +77,9 @@ for (const name of CASES) {
 
     test("what was searched for has the report's weight", () => {
       for (const pattern of ["node", "^v8::", "(?i)EMIT|stream"]) {
-        const shape = buildTree(profile, null, sumStacks(profile, ALL));
-        const sums = sumNodes(shape, sumStacks(profile, ALL));
-        const found = matchedWeight(shape, sums, matching(profile, pattern), 0);
+        const { stacks } = searchFor(profile, pattern);
+        const isIn = ALL.stacks ? stacks.map((own, stack) => own & ALL.stacks[stack]) : stacks;
+        const found = sumStacks(profile, { ...ALL, stacks: isIn }).total;
         const told = found === 0 ? { weight: 0 } : report(name, "--search", pattern);
         assert.equal(found, told.weight, pattern);
       }

@@ -18,7 +18,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { join as pathTo } from "node:path";
 import { after, describe, test } from "node:test";
 import { Derived } from "../src/compute/derived.ts";
-import { matchedShare } from "../src/compute/picture.ts";
+import { matchedOf } from "../src/compute/picture.ts";
 import { causedBy } from "../src/compute/top.ts";
 import { join } from "../src/data/join.ts";
 import { share } from "../src/draw/text.ts";
@@ -96,7 +96,7 @@ function assertSameNumbers(name, profile, state, options) {
   }
   assertSameEntries(name, derived, state, options, told);
   const pattern = "node|emit";
-  const found = matchedShare(derived, { ...state, search: pattern });
+  const found = matchedOf(derived, { ...state, search: pattern }).share;
   const matched = found === 0 ? 0 : report(name, "--search", pattern, ...options).weight;
   assert.ok(Math.abs(found - share(matched, sums.total)) < 1e-9, pattern);
 }

@@ -37,6 +37,8 @@ test("the address keeps everything, and nonsense in it is ignored", () => {
     threads: [0, 3],
     categories: [5, 13],
     search: "a&b=ü#%",
+    lens: "node",
+    opened: [7, 4294967295],
     zoom: [1, 22],
     focus: [{ kind: "package", id: 7 }],
     hidden: [
@@ -63,7 +65,9 @@ test("the address keeps everything, and nonsense in it is ignored", () => {
   assert.deepEqual(fromHash(""), START);
   assert.equal(toHash(START), "");
   assert.deepEqual(
-    fromHash("#view=zzz&range=9-1&lane=-4&zoom=a.b&hide=q1.f&rows=1e9&%&search=%E0%A4&colour=__proto__"),
+    fromHash(
+      "#view=zzz&range=9-1&lane=-4&zoom=a.b&hide=q1.f&rows=1e9&%&search=%E0%A4&colour=__proto__&lens=all&open=x",
+    ),
     { ...START },
   );
 });

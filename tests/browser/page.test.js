@@ -80,10 +80,10 @@ async function boxes(page) {
   return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
-/** The top table, once all of it is there: while things change it has the rows in sight only. */
+/** The top table, once all of it is there: while things change it has the rows in sight only. Names are whole, as on hover. */
 async function tableRows(page) {
   await settled(page);
-  return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)));
 }
 
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
@@ -191,7 +191,7 @@ describe("the page of a recording", () => {
   });
 
   test("zooms on a click, with breadcrumb, back and forward", async () => {
-    const page = await show(HTTP);
+    const page = await show(HTTP, "#lens=everything");
     const canvas = page.locator("#flame");
     await canvas.click({ position: { x: 30, y: 2.5 * ROW } });
     await drawn(page);
@@ -209,7 +209,7 @@ describe("the page of a recording", () => {
   });
 
   test("hover tells name, place, category, self and total", async () => {
-    const page = await show(HTTP);
+    const page = await show(HTTP, "#lens=everything");
     await page.keyboard.press("/");
     await page.keyboard.type("^renderArticle$");
     await page.keyboard.press("Enter");
@@ -219,6 +219,7 @@ describe("the page of a recording", () => {
     assert.match(words, /^renderArticle {3}\/srv\/shop\/server\.js:43 {3}app · (TurboFan|Sparkplug|interpreted|Maglev)/);
     assert.match(words, /self [\d.]+\s% \(\d+\) · total [\d.]+\s% \(\d+\)$/);
     assert.ok(told.total_samples >= Number(words.match(/total [\d.]+\s% \((\d+)\)/)[1]));
+    await page.locator(".scroll").first().evaluate((element) => element.scrollTo(0, 0));
     await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
     await tips(page, /self .* total 9\d\.\d\s%|self .* total 100\.0\s%/);
     await page.screenshot({ path: join(pictures, "search.png") });
@@ -232,16 +233,18 @@ describe("the page of a recording", () => {
       await page.locator("#search").fill(pattern);
       await drawn(page);
       const part = report(HTTP, "--thread", "main", "--search", pattern).weight / whole;
-      assert.equal(await page.locator(".matched").textContent(), `${(100 * part).toFixed(1)}\u00a0%`, pattern);
+      const words = await page.locator(".matched").textContent();
+      assert.match(words, /^[\d,]+ match(es)? · /, pattern);
+      assert.equal(words.split(" · ")[1], `${(100 * part).toFixed(1)}\u00a0%`, pattern);
     }
     await page.locator("#search").fill("(");
     await drawn(page);
-    assert.equal(await page.locator(".matched").textContent(), "not a pattern");
+    assert.equal(await page.locator(".matched").textContent(), "not a pattern: Unterminated group");
     await close(page);
   });
 
   test("inverted, the functions that ran stand under the root", async () => {
-    const page = await show(HTTP);
+    const page = await show(HTTP, "#lens=everything");
     await page.keyboard.press("3");
     const told = report(HTTP, "--thread", "main").functions;
     const shown = await boxes(page);
@@ -252,15 +255,15 @@ describe("the page of a recording", () => {
   });
 
   test("the top table is the report's, and can be sorted and filtered", async () => {
-    const page = await show(HTTP, "#view=top&threads=all");
+    const page = await show(HTTP, "#view=top&threads=all&lens=everything&sort=self");
     const told = report(HTTP);
     const rows = () => tableRows(page);
-    const functions = (await rows()).slice(0, 30).map(([, self, , total, name]) => [name, Number(self), Number(total)]);
+    const functions = (await rows()).slice(0, 30).map(([, , self, , total, name]) => [name, Number(self), Number(total)]);
     assert.deepEqual(functions, told.functions.slice(0, 30).map((row) => [row.name, row.self_samples, row.total_samples]));
     await page.screenshot({ path: join(pictures, "top.png") });
     await page.getByRole("button", { name: "total" }).click();
     await drawn(page);
-    const totals = (await rows()).map((cells) => Number(cells[3].replaceAll(",", "")));
+    const totals = (await rows()).map((cells) => Number(cells[4].replaceAll(",", "")));
     assert.deepEqual(totals, [...totals].sort((a, b) => b - a));
     for (const [by, list] of [["package", told.packages], ["category", told.categories], ["file", told.files]]) {
       await page.locator(`[data-key="by-${by}"]`).click();
@@ -271,7 +274,7 @@ describe("the page of a recording", () => {
     await page.locator('[data-key="by-function"]').click();
     await page.locator("#filter").fill("renderarticle");
     await drawn(page);
-    assert.deepEqual((await rows()).map((cells) => cells[4]), ["renderArticle"]);
+    assert.deepEqual((await rows()).map((cells) => cells[5]), ["renderArticle"]);
     await page.locator("#top tbody button").first().click();
     await drawn(page);
     assert.equal((await hashOf(page)).view, "sandwich");
@@ -283,7 +286,7 @@ describe("the page of a recording", () => {
   });
 
   test("hides and focuses from the menu, and undoes it", async () => {
-    const page = await show(HTTP, "#threads=all");
+    const page = await show(HTTP, "#threads=all&lens=everything");
     const before = await selected(page);
     await page.locator("#flame").click({ button: "right", position: { x: 30, y: 1.5 * ROW } });
     await page.locator(".menu button").filter({ hasText: /^Hide .*category/ }).click();
@@ -300,7 +303,7 @@ describe("the page of a recording", () => {
   });
 
   test("works by keyboard alone", async () => {
-    const page = await show(HTTP);
+    const page = await show(HTTP, "#lens=everything");
     await page.locator("#heat").focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
@@ -321,7 +324,7 @@ describe("the page of a recording", () => {
     await page.keyboard.press("Backspace");
     await drawn(page);
     assert.equal((await hashOf(page)).zoom.split(".").length, 1);
-    await page.keyboard.press("m");
+    await page.keyboard.press("o");
     await page.keyboard.press("ArrowDown");
     await eventually(async () => assert.match(await page.evaluate(() => document.activeElement.textContent), /^Only stacks through/));
     await page.keyboard.press("Escape");
@@ -358,6 +361,152 @@ describe("the page of a recording", () => {
   });
 });
 
+/** The folded stacks of a page. */
+async function folded(page) {
+  return readFileSync(await (await saved(page, "folded")).path(), "utf8");
+}
+
+describe("the lens", () => {
+  const EXPRESS = join(root, "corpus/entries-express/input.nodescope");
+  const chosen = (page) => page.locator('[aria-label="lens"] [aria-pressed="true"]').textContent();
+  const names = async (page) => (await boxes(page)).map(([name]) => name);
+  const done = async (page) => {
+    page.trouble = page.trouble.filter((words) => !words.startsWith("request for blob:"));
+    await close(page);
+  };
+
+  test("opens on the user's code, under what asked for it", async () => {
+    const page = await show(EXPRESS);
+    assert.equal(await chosen(page), "my code");
+    const found = await names(page);
+    assert.ok(found.includes("HTTP request ▸ sync") && found.includes("HTTP request ▸ list"), found.join());
+    assert.ok(found.some((name) => /^express ▸ \d+ frames$/.test(name)), found.join());
+    assert.ok(!found.some((name) => /^(uv_|v8::|node::)/.test(name)), found.join());
+    await page.screenshot({ path: join(pictures, "lens-code.png") });
+    await close(page);
+  });
+
+  test("the switch and its keys change boxes, never samples", async () => {
+    const page = await show(EXPRESS, "#threads=all");
+    const all = await selected(page);
+    const weights = new Set();
+    for (const [key, words] of [["p", "+ packages"], ["j", "+ Node"], ["e", "everything"], ["m", "my code"]]) {
+      await page.keyboard.press(key);
+      await drawn(page);
+      assert.equal(await chosen(page), words);
+      assert.deepEqual(await selected(page), all);
+      const lines = (await folded(page)).trim().split("\n");
+      weights.add(lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0));
+      await page.screenshot({ path: join(pictures, `lens-${key}.png`) });
+    }
+    assert.equal(weights.size, 1, [...weights].join());
+    await page.getByRole("button", { name: "+ Node" }).click();
+    await drawn(page);
+    assert.equal((await hashOf(page)).lens, "node");
+    assert.ok((await names(page)).includes("uv_run"));
+    await done(page);
+  });
+
+  test("a package opens with a click, and folds again", async () => {
+    const page = await show(EXPRESS);
+    const isRun = (name) => name.startsWith("express ▸ ");
+    const before = await names(page);
+    assert.ok(before.some(isRun));
+    // The third row: all, the request, express.
+    await page.locator("#flame").click({ position: { x: 30, y: 2.5 * ROW } });
+    await drawn(page);
+    assert.ok((await hashOf(page)).open);
+    assert.ok(!(await names(page)).some(isRun));
+    await page.screenshot({ path: join(pictures, "lens-open.png") });
+    const link = await page.evaluate(() => location.hash);
+    const other = await show(EXPRESS, link);
+    assert.deepEqual(await names(other), await names(page), "a link shows the same");
+    await close(other);
+    await page.locator(".chip button").first().click();
+    await drawn(page);
+    assert.deepEqual(await names(page), before);
+    await close(page);
+  });
+
+  test("a link keeps the zoom to what asked for the work", async () => {
+    const page = await show(EXPRESS, "#lens=packages");
+    await page.locator("#flame").click({ position: { x: 30, y: 1.5 * ROW } });
+    await drawn(page);
+    const name = await page.locator(".crumbs button").last().textContent();
+    assert.equal(name, "HTTP request ▸ sync");
+    const other = await show(EXPRESS, await page.evaluate(() => location.hash));
+    assert.equal(await other.locator(".crumbs button").last().textContent(), name);
+    assert.deepEqual(await boxes(other), await boxes(page));
+    // The root's menu keeps the work that it asked for.
+    await other.locator("#flame").click({ button: "right", position: { x: 30, y: 0.5 * ROW } });
+    await other.locator(".menu button").filter({ hasText: /^Only HTTP request ▸ sync$/ }).click();
+    await drawn(other);
+    assert.match((await hashOf(other)).entry, /^http\./);
+    await close(other);
+    await close(page);
+  });
+
+  test("every view follows it, also without words of the report", async () => {
+    const page = await showLibrary([EXPRESS]);
+    assert.equal(await chosen(page), "my code");
+    for (const key of ["1", "2", "3", "4", "5"]) {
+      await page.keyboard.press(key);
+      await settled(page);
+      await page.screenshot({ path: join(pictures, `lens-view-${key}.png`) });
+    }
+    await close(page);
+  });
+});
+
+test("a search shows the first match and filters the table and the heat map", async () => {
+  const page = await show(DEMO);
+  const heat = () => page.locator("#heat-table").textContent();
+  await settled(page);
+  const before = await heat();
+  await page.locator("#search").fill("name:^summarise$");
+  await settled(page);
+  assert.match(await page.locator("#current").textContent(), /^summarise /);
+  assert.match(await page.locator(".matched").textContent(), /^1 match · /);
+  assert.notEqual(await heat(), before);
+  await page.screenshot({ path: join(pictures, "search-dims.png") });
+  await page.locator("#search").fill("file:report\\.js category:^app$");
+  await page.locator("#search").blur();
+  await page.keyboard.press("4");
+  const places = (await tableRows(page)).map((cells) => cells.at(-1));
+  assert.ok(places.length > 2 && places.every((place) => place.includes("report.js")), places.join());
+  await close(page);
+});
+
+test("tables: what functions caused first, entries, and more", async () => {
+  const page = await show(HTTP, "#view=top&threads=all&lens=everything");
+  const rows = await tableRows(page);
+  const [first] = report(HTTP).own_functions;
+  assert.equal(rows[0][5], first.name);
+  assert.equal(rows[0][0], `${(100 * first.caused).toFixed(1)}\u00a0%`);
+  assert.match(await page.locator(".more").textContent(), /^200 of [\d,]+more$/);
+  await page.locator('[data-key="more"]').click();
+  await settled(page);
+  assert.ok((await tableRows(page)).length > 200);
+  await page.locator('[data-key="by-entry"]').click();
+  const entries = (await tableRows(page)).map((cells) => cells[2]);
+  assert.ok(entries.includes("not JavaScript") && entries.some((name) => name.startsWith("HTTP request ▸ ")), entries.join());
+  await page.screenshot({ path: join(pictures, "entries-table.png") });
+  await page.keyboard.press("5");
+  await drawn(page);
+  assert.equal(await page.locator(".crumbs").textContent(), first.name, "callers and callees open on it");
+  await close(page);
+});
+
+test("in time order the wheel zooms around the mouse", async () => {
+  const page = await show(DEMO, "#view=time&range=1-3");
+  await page.locator("#flame").hover({ position: { x: 400, y: 20 } });
+  await page.mouse.wheel(0, -200);
+  await eventually(async () => assert.notEqual((await hashOf(page)).range, "1-3"));
+  const [from, to] = (await hashOf(page)).range.split("-").map(Number);
+  assert.ok(from > 1 && to < 3 && Math.abs(to - from - 1.6) < 0.01, `${from}-${to}`);
+  await close(page);
+});
+
 test("a range is compared with the rest, or with another", async () => {
   const page = await show(DEMO);
   await firstStall(page);
@@ -373,7 +522,7 @@ test("a range is compared with the rest, or with another", async () => {
   await page.keyboard.press("4");
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => Math.abs(Number(row.cells[3].textContent.replace("−", "-")))));
+  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => Math.abs(Number(row.cells[4].textContent.replace("−", "-")))));
   assert.ok(changes.length > 5 && changes[0] > 1);
   assert.deepEqual(changes, [...changes].sort((a, b) => b - a));
   await page.locator('[data-key="compare-stop"]').click();
@@ -418,6 +567,8 @@ async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
 test("a recording is compared with another, in every view", async () => {
   const [BEFORE, AFTER] = [HTTP, join(root, "corpus/node24-http/input.txt.gz")];
   const page = await showLibrary([BEFORE, AFTER, DEMO]);
+  await page.keyboard.press("e");
+  await drawn(page);
   await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 0"));
   const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
   const share = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
@@ -442,14 +593,15 @@ test("a recording is compared with another, in every view", async () => {
   await page.screenshot({ path: join(pictures, "against-inverted.png") });
   await page.keyboard.press("4");
   await drawn(page);
+  await page.locator('[data-key="sort-self"]').click();
   const rows = () => tableRows(page);
-  const [self, , was, , verdict, , name] = (await rows())[0];
+  const [, self, , was, , verdict, , name] = (await rows())[0];
   assert.deepEqual([self, was], [digits(share(now, name)), digits(share(before, name))]);
   assert.match(verdict, /^(more|less|new|gone|within noise)$/);
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  const gone = (await rows()).find((row) => row[0] === "0.0\u00a0%");
-  assert.deepEqual([gone[1], gone[2]], ["0", digits(share(before, gone[6]))], "what is gone is listed");
+  const gone = (await rows()).find((row) => row[1] === "0.0\u00a0%");
+  assert.deepEqual([gone[2], gone[3]], ["0", digits(share(before, gone[7]))], "what is gone is listed");
   await page.screenshot({ path: join(pictures, "against-top.png") });
   await page.locator("#compared button").first().click();
   await drawn(page);
@@ -480,7 +632,7 @@ test("a source has the weight of each line, with its text or without", async () 
   const weights = async (page) => (await page.locator("#source tbody tr[data-line]").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))))
     .filter(([self]) => self !== "").map(([self, samples, total, , line]) => [self, samples, total, line]).sort();
 
-  const page = await show(DEMO, "#view=top");
+  const page = await show(DEMO, "#view=top&lens=everything");
   await page.locator("#filter").fill(name);
   await drawn(page);
   await page.locator("#top tbody button").first().focus();
@@ -496,6 +648,8 @@ test("a source has the weight of each line, with its text or without", async () 
 
   const text = Array.from({ length: 300 }, (_, at) => `\tline ${at + 1}; // <img src=x onerror=alert(1)> \u202e`).join("\n");
   const other = await showLibrary([DEMO], { texts: { [SHOP]: text } });
+  await other.keyboard.press("e");
+  await drawn(other);
   await other.keyboard.press("/");
   await other.keyboard.type(`^${name}$`);
   await other.keyboard.press("Enter");
@@ -525,7 +679,7 @@ test("a source has the weight of each line, with its text or without", async () 
 test("what is shown can be saved as a picture, hostile names and all", async () => {
   const file = join(folder, "saved.folded");
   writeFileSync(file, HOSTILE.map((name, at) => `${name.replaceAll(";", ":")} ${10 + at}\n`).join(""));
-  const page = await show(file);
+  const page = await show(file, "#lens=everything");
   const download = await saved(page, "svg");
   const text = readFileSync(await download.path(), "utf8");
   const found = await page.evaluate((svg) => {
@@ -801,7 +955,7 @@ test("hostile names are only names, and stay what they are", async () => {
   const file = join(folder, "hostile.folded");
   writeFileSync(file, HOSTILE.map((name, at) => `${name.replaceAll(";", ":")};leaf${at} ${at + 1}\n`).join(""));
   for (const view of ["flame", "top", "inverted"]) {
-    const page = await show(file, `#view=${view}`);
+    const page = await show(file, `#view=${view}&lens=everything`);
     assert.equal(await page.evaluate(() => document.querySelectorAll("img, iframe, object").length), 0);
     await settled(page);
     const texts = await page.evaluate(() => document.body.textContent);

@@ -2,6 +2,7 @@
 
 import { APP, NONE, type Profile, samplesIn } from "../data/model.ts";
 import { forEachRow, type Selection } from "../select/selection.ts";
+import { kindOfBox } from "./lens/virtual.ts";
 
 export interface CellFacts {
   weight: number;
@@ -13,11 +14,11 @@ export interface CellFacts {
 const MOST_FUNCTIONS = 3;
 
 /** Of each stack the innermost function of the application; where there is none, the function that ran. */
-export function ownersOf({ stacks }: Profile): Uint32Array {
-  const { parent, category, function: functions } = stacks;
+export function ownersOf(profile: Profile): Uint32Array {
+  const { parent, box, listed: functions } = profile.stacks;
   const own = new Uint32Array(parent.length).fill(NONE);
   for (let stack = 0; stack < own.length; stack++) {
-    if (category[stack] === APP) own[stack] = functions[stack];
+    if (box[stack] === APP && kindOfBox(profile, functions[stack]) === "function") own[stack] = functions[stack];
     else if (parent[stack] !== NONE) own[stack] = own[parent[stack]];
   }
   return own.map((id, stack) => (id === NONE ? functions[stack] : id));

@@ -1,7 +1,7 @@
 // From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag
 // sums samples and nodes and nothing else.
 
-import { NONE, type Other, type Profile } from "../data/model.ts";
+import { NONE, type Other, type Profile, rawOf } from "../data/model.ts";
 import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
 import type { State, TopBy } from "../select/state.ts";
 import { type CellFacts, cellFacts, ownersOf } from "./cell.ts";
@@ -9,14 +9,28 @@ import { basePieces, type Change, changesOf, type Side, sumPieces, type Things }
 import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
 import { autoRows, categoriesOf, columnStep, gridOf, type Heat, heatOf, rangeOfCells } from "./heat.ts";
+import { otherBox } from "./lens/virtual.ts";
 import { type Loops, loopsOf } from "./loops.ts";
-import { matching } from "./search.ts";
+import { type Search, searchFor } from "./search.ts";
 import { type Band, bandOfThreads, bandsOf, busiestLoop, weightsOfThreads } from "./threads.ts";
-import { type Kinds, kindsOf, ownKinds, type TopRow, topOf, topOfThreads } from "./top.ts";
+import {
+  causedBy,
+  hasOwnTime,
+  hottest,
+  type Kinds,
+  kindsOf,
+  ownKinds,
+  type TopRow,
+  topOf,
+  topOfEntries,
+  topOfThreads,
+} from "./top.ts";
 import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
 
 /** Bands are low: they have at most so many rows. */
 const BAND_ROWS = 10;
+/** Functions that ran for less are one box of the inverted graph. */
+const SMALL_PART = 0.005;
 const USUAL_INTERVAL_NS = 1e7;
 
 export class Derived {
@@ -65,14 +79,14 @@ export class Derived {
     const threads = this.shownThreads(state);
     const mask = this.once("threads", String(threads), () => threads && maskOf(threads, this.profile.threads.length));
     const stacks = this.once("stacks", keyOf(state, "categories", "focus", "entry"), () =>
-      keptStacks(this.profile, state.categories, state.focus, this.asked(state)),
+      keptStacks(rawOf(this.profile), state.categories, state.focus, this.asked(state)),
     );
     return { lane: this.lane(state), range: state.range, threads: mask, stacks };
   }
 
   /** The stacks whose work the chosen entry asked for; null for all. */
   private asked(state: State): Uint8Array | null {
-    return this.once("asked", state.entry, () => askedBy(this.profile, state.entry));
+    return this.once("asked", state.entry, () => askedBy(rawOf(this.profile), state.entry));
   }
 
   private selectionKey(state: State): string {
@@ -92,7 +106,7 @@ export class Derived {
     return state.categories.length === 0
       ? this.sums(state)
       : this.once("sums-all", this.selectionKey(state), () => {
-          const stacks = keptStacks(this.profile, [], state.focus, this.asked(state));
+          const stacks = keptStacks(rawOf(this.profile), [], state.focus, this.asked(state));
           return sumStacks(this.profile, { ...this.selection(state), stacks });
         });
   }
@@ -106,7 +120,7 @@ export class Derived {
   }
 
   private sumsOfAllEntries(state: State): StackSums {
-    const stacks = keptStacks(this.profile, state.categories, state.focus);
+    const stacks = keptStacks(rawOf(this.profile), state.categories, state.focus);
     return sumStacks(this.profile, { ...this.selection(state), stacks });
   }
 
@@ -122,10 +136,13 @@ export class Derived {
     return this.once("hidden", keyOf(state, "hidden"), () => hiddenStacks(this.profile, state.hidden));
   }
 
+  /** By the functions of boxes; where it is about functions, not about what asked for the work, by those of lists. */
   tree(state: State): Tree {
-    return this.once("tree", keyOf(state, "lane", "hidden"), () =>
-      buildTree(this.profile, this.hidden(state), this.whole(state)),
-    );
+    const isListed = byFunction(state);
+    return this.once("tree", keyOf(state, "lane", "hidden") + isListed, () => {
+      const { listed, function: boxes } = this.profile.stacks;
+      return buildTree(this.profile, this.hidden(state), this.whole(state), isListed ? listed : boxes);
+    });
   }
 
   /** What boxes are made from. */
@@ -133,6 +150,7 @@ export class Derived {
     return (
       this.selectionKey(state) +
       keyOf(state, "hidden", "isBefore") +
+      byFunction(state) +
       (state.isBefore ? keyOf(state, "base", "against") : "")
     );
   }
@@ -200,7 +218,7 @@ export class Derived {
   /** The rows of a list by their own weight; `of` finds the place of a row. */
   topChanges(state: State, by: TopBy): { changes: Change[]; of: Map<string, number>; kinds: Kinds } | null {
     const base = this.base(state);
-    if (by === "thread" || by === "process" || !base) return null;
+    if (!hasOwnTime(by) || !base) return null;
     return this.once(`top-changes-${by}`, this.selectionKey(state) + keyOf(state, "hidden", "base", "against"), () => {
       const kinds = this.kinds(state, by);
       const things = ownKinds(this.profile, this.hidden(state), kinds);
@@ -210,14 +228,39 @@ export class Derived {
   }
 
   graph(state: State): Graph {
-    const make = state.view === "inverted" ? fromLeaves : fromRoots;
+    // What is compared is compared box by box.
+    const other = this.base(state) ? null : otherBox(this.profile);
+    const small = other === null ? null : { id: other, part: SMALL_PART };
     // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
     const sums = this.nodeSums(state);
-    return this.once("graph", this.nodeKey(state) + state.view, () => make(this.tree(state), sums));
+    return this.once("graph", `${this.nodeKey(state)}${state.view}${other}`, () =>
+      state.view === "inverted" ? fromLeaves(this.tree(state), sums, small) : fromRoots(this.tree(state), sums),
+    );
   }
 
-  matches(state: State): Uint8Array | string | null {
-    return this.once("matches", state.search, () => matching(this.profile, state.search));
+  /** What is searched for; null for nothing, words for a pattern that is none. */
+  search(state: State): Search | string | null {
+    return this.once("search", state.search, () => searchFor(this.profile, state.search));
+  }
+
+  /** The selection without the samples that do not match. */
+  private matchedSelection(state: State): Selection | null {
+    const search = this.search(state);
+    if (search === null || typeof search === "string") return null;
+    const selection = this.selection(state);
+    const stacks = this.once("matched-stacks", keyOf(state, "categories", "focus", "entry", "search"), () => {
+      const { stacks: kept } = selection;
+      return kept ? search.stacks.map((own, stack) => own & kept[stack]) : search.stacks;
+    });
+    return { ...selection, stacks };
+  }
+
+  /** The sums of what matches, by box; null where nothing is searched for. */
+  matchedSums(state: State): NodeSums | null {
+    const selection = this.matchedSelection(state);
+    if (!selection) return null;
+    const key = this.nodeKey(state) + keyOf(state, "search");
+    return this.once("matched", key, () => sumNodes(this.tree(state), sumStacks(this.profile, selection)));
   }
 
   private kinds(state: State, by: TopBy): Kinds {
@@ -226,9 +269,22 @@ export class Derived {
 
   top(state: State, by: TopBy): TopRow[] {
     return this.once(`top-${by}`, this.selectionKey(state) + keyOf(state, "hidden"), () => {
+      if (by === "entry") return topOfEntries(this.profile, entriesOf(this.profile, this.sums(state)));
       if (by === "thread" || by === "process") return topOfThreads(this.profile, this.selection(state), by);
       return topOf(this.profile, this.sums(state), by, this.hidden(state), this.kinds(state, by));
     });
+  }
+
+  /** What each function of the application caused, with what it called up to the next one. */
+  caused(state: State): Map<number, number> {
+    return this.once("caused", this.selectionKey(state), () => causedBy(this.profile, this.sums(state)));
+  }
+
+  /** The function that callers and callees open on: the chosen one, or the one that caused or took most. */
+  chosenFunction(state: State): number | null {
+    if (state.function !== null) return state.function;
+    const most = hottest(this.caused(state))?.[0] ?? this.top(state, "function")[0]?.key;
+    return most ?? null;
   }
 
   /** The lines of a source. Where the recording knows none, the functions at the lines where they start. */
@@ -247,7 +303,7 @@ export class Derived {
   /** Rows that were there before and are gone. */
   gone(state: State, by: TopBy): TopRow[] {
     const base = this.baseSums(state);
-    if (!base || by === "thread" || by === "process") return [];
+    if (!base || !hasOwnTime(by)) return [];
     const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
     const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
     const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
@@ -265,19 +321,19 @@ export class Derived {
     const hasBands = bands.length > 1;
     const auto = autoRows(columnNs, interval, hasBands ? BAND_ROWS : most);
     const rows = hasBands ? auto : state.rows || auto;
-    const key = keyOf(state, "lane", "threads", "categories", "focus", "entry", "bands");
+    const key = keyOf(state, "lane", "threads", "categories", "focus", "entry", "bands", "search");
     return this.once("heat", `${columnNs}/${rows}${key}`, () => {
       const bandOf = hasBands ? bandOfThreads(bands, this.profile.threads.length) : null;
       const grid = { ...gridOf(durationNs, columnNs, rows), bands: bands.length || 1, bandOf };
-      return heatOf(this.profile, this.selection(state), grid);
+      return heatOf(this.profile, this.matchedSelection(state) ?? this.selection(state), grid);
     });
   }
 
   /** Of each cell the category that has most of its weight. */
   heatCategories(state: State, heat: Heat): Uint8Array {
-    const key = keyOf(state, "lane", "threads", "categories", "focus", "entry", "bands");
+    const key = keyOf(state, "lane", "threads", "categories", "focus", "entry", "bands", "search");
     return this.once("heat-categories", `${heat.columnNs}/${heat.rows}${key}`, () =>
-      categoriesOf(this.profile, this.selection(state), heat),
+      categoriesOf(this.profile, this.matchedSelection(state) ?? this.selection(state), heat),
     );
   }
 
@@ -322,6 +378,11 @@ function mainLaneOf({ lanes, other }: Profile): number {
     0,
     lanes.slice(0, other?.lane).findIndex(({ time }) => time.length > 0),
   );
+}
+
+/** Callers under what they called, and callers and callees: a root that stands for a function is that function. */
+function byFunction({ view }: State): boolean {
+  return view === "inverted" || view === "sandwich";
 }
 
 /** A text that changes with these parts of the state. */

@@ -11,6 +11,8 @@ export interface FlameNode {
   category: number;
   /** How it came to be under its caller. */
   call: number;
+  /** Of a run of package frames, the most of them on a stack; else 0. */
+  run: number;
   tier: number;
   tiers: number;
   self: number;
@@ -29,6 +31,8 @@ export interface Graph {
   root: FlameNode;
   /** The children, the heaviest first; kept once made. */
   open(node: FlameNode): FlameNode[];
+  /** A box whose children are shown only where it fills the picture. */
+  closed?: FlameNode | null;
 }
 
 /** Callers above their callees. */
@@ -36,16 +40,24 @@ export function fromRoots(tree: Tree, sums: NodeSums): Graph {
   return downwards(tree, sums, nodeOf(tree, null, [0], sums));
 }
 
+/** Functions that ran for less than this part of all are one box, with this function. */
+export interface Small {
+  id: number;
+  part: number;
+}
+
 /** The functions that ran under the root, and their callers under them. */
-export function fromLeaves(tree: Tree, sums: NodeSums): Graph {
+export function fromLeaves(tree: Tree, sums: NodeSums, small: Small | null = null): Graph {
   const root = nodeOf(tree, null, [0], sums);
   const fill = addRan(tree, sums, root);
+  const other = small && gather(root, small);
   const { open } = upwards(tree, root);
   const fillAndOpen = (node: FlameNode) => {
-    if (node.parent === root && node.weights === null) fill(node);
+    const isRan = node.parent !== null && node !== other && (node.parent === root || node.parent === other);
+    if (isRan && node.weights === null) fill(node);
     return open(node);
   };
-  return { root, open: fillAndOpen };
+  return { root, open: fillAndOpen, closed: other };
 }
 
 /**
@@ -88,6 +100,22 @@ function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) =
       Float64Array.from(box.members, (node) => selfSamples[node]),
     ];
   };
+}
+
+/** Puts what ran for less than a part of all into one box, whose children are these functions. */
+function gather(root: FlameNode, { id, part }: Small): FlameNode | null {
+  const all = root.children ?? [];
+  const small = all.filter(({ total }) => total < part * root.total);
+  if (small.length < 2) return null;
+  const other = emptyNode(id, root);
+  for (const node of small) {
+    node.parent = other;
+    other.total += node.total;
+    other.totalSamples += node.totalSamples;
+  }
+  [other.self, other.selfSamples, other.children] = [other.total, other.totalSamples, small];
+  root.children = [...all.filter(({ parent }) => parent === root), other];
+  return other;
 }
 
 /** What one function called, wherever it was called from; each sample counts once, by the outermost call. */
@@ -234,6 +262,7 @@ function emptyNode(id: number, parent: FlameNode | null): FlameNode {
     function: id,
     category: UNKNOWN,
     call: 0,
+    run: 0,
     tier: 0,
     tiers: 0,
     self: 0,
@@ -250,6 +279,7 @@ function emptyNode(id: number, parent: FlameNode | null): FlameNode {
 
 function addLooks(tree: Tree, node: FlameNode, member: number, weight: number, most: number): number {
   node.tiers |= tree.tiers[member];
+  if (tree.run[member] > node.run) node.run = tree.run[member];
   if (weight <= most) return most;
   node.category = tree.category[member];
   node.tier = tree.tier[member];
@@ -295,7 +325,7 @@ export function layout(graph: Graph, from: FlameNode, width: number, least: numb
   const scale = from.total > 0 ? width / from.total : 0;
   for (let at = 0; at < boxes.length; at++) {
     const { node, x, depth, width: own } = boxes[at];
-    if (own < OPENED * least) continue;
+    if (own < OPENED * least || (node === graph.closed && at > 0)) continue;
     let left = x;
     for (const child of graph.open(node)) {
       const childWidth = child.total * scale;

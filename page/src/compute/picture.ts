@@ -1,5 +1,6 @@
 // What the big picture shows, whatever the view: boxes in rows. Pure: recording, state and width in, boxes out.
 
+import { rawOf } from "../data/model.ts";
 import type { Range } from "../select/selection.ts";
 import type { State } from "../select/state.ts";
 import { thingsDown, thingsOfCallers, thingsUp } from "./boxes.ts";
@@ -16,11 +17,14 @@ import {
   outermost,
   pathOf,
 } from "./flame.ts";
-import { matchedWeight } from "./search.ts";
+import { isMatch } from "./search.ts";
 import { type Span, timeOrder } from "./time-order.ts";
+import type { NodeSums } from "./tree.ts";
 
 /** Narrower boxes are left out. */
 const LEAST_WIDTH = 0.5;
+/** Time order shows no less: two samples of a thousand a second. */
+const LEAST_TIME_NS = 2e6;
 
 export interface ShownBox {
   x: number;
@@ -63,21 +67,31 @@ export function pictureOf(derived: Derived, state: State, width: number): Pictur
   return stacked(boxes, root, state.isUpward, note);
 }
 
+const LEFT_OUT = "The frames of this function have no box here: press e for everything, as it was sampled.";
+
+/** Whether a function is in the recording and a lens shows no frame of it. */
+function isLeftOut({ profile }: Derived, id: number): boolean {
+  const isIn = rawOf(profile).stacks.function.includes(id);
+  return isIn && !profile.stacks.listed.includes(id);
+}
+
 /** Callers above, the function, callees below. */
 function sandwich(derived: Derived, state: State, width: number): Picture {
-  const id = state.function;
+  const id = derived.chosenFunction(state);
   if (id === null || !derived.isKnownFunction(id)) {
     return {
       rows: [],
       root: null,
       home: 0,
-      note: "Choose a function: press Enter on a row of the top table, or take it from the menu of a box.",
+      note: "No sample is selected.",
     };
   }
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
   const callees = calleesOf(tree, sums, id);
-  if (callees.root.totalSamples === 0)
-    return { rows: [], root: callees.root, home: 0, note: "This function is not in the selection." };
+  if (callees.root.totalSamples === 0) {
+    const note = isLeftOut(derived, id) ? LEFT_OUT : "This function is not in the selection.";
+    return { rows: [], root: callees.root, home: 0, note };
+  }
   const lay = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
   const [above, below] = [lay(callersOf(tree, sums, id)), lay(callees)];
   const deepest = above[above.length - 1].depth;
@@ -122,6 +136,15 @@ export function timeRange({ profile }: Derived, state: State): Range {
   return state.range ?? [0, Math.max(1, profile.durationNs)];
 }
 
+/** The range that is `factor` times as long, with the same time at a part of its width; null for all of it. */
+export function timeZoomed(derived: Derived, state: State, factor: number, part: number): Range | null {
+  const [from, to] = timeRange(derived, state);
+  const end = derived.profile.durationNs;
+  const length = Math.max(LEAST_TIME_NS, (to - from) * factor);
+  const start = Math.max(0, Math.min(from + (to - from - length) * part, end - length));
+  return length >= end ? null : [Math.round(start), Math.round(start + length)];
+}
+
 /** Time order shows one thread: the busiest of those that are shown. */
 export function threadInTime(derived: Derived, state: State): number {
   const shown = derived.shownThreads(state);
@@ -149,12 +172,44 @@ function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, n
   return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
 }
 
-/** The part of what is shown whose stacks have a match; null when nothing is searched for. */
-export function matchedShare(derived: Derived, state: State): number | null {
-  const matches = derived.matches(state);
-  if (!(matches instanceof Uint8Array)) return null;
+export interface Matched {
+  /** Boxes, of what fills the picture and under it. */
+  boxes: number;
+  /** The part of what is shown whose stacks have a match. */
+  share: number;
+}
+
+/** What of the picture matches; null when nothing is searched for. */
+export function matchedOf(derived: Derived, state: State): Matched | null {
+  const [search, matched] = [derived.search(state), derived.matchedSums(state)];
+  if (!matched || search === null || typeof search === "string") return null;
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
   const zoomed = state.view === "flame" ? follow(derived.graph(state), state.zoom) : null;
-  const from = zoomed?.members[0] ?? 0;
-  return sums.total[from] > 0 ? matchedWeight(tree, sums, matches, from) / sums.total[from] : 0;
+  const from = new Set(Array.from(zoomed?.members ?? [0]));
+  const sumOf = ({ total }: NodeSums) => [...from].reduce((all, node) => all + total[node], 0);
+  const isUnder = new Uint8Array(tree.parent.length);
+  let boxes = 0;
+  for (let node = 0; node < isUnder.length; node++) {
+    isUnder[node] = from.has(node) || (node > 0 && isUnder[tree.parent[node]]) ? 1 : 0;
+    if (!isUnder[node] || sums.totalSamples[node] === 0) continue;
+    if (isMatch(search, { function: tree.function[node], category: tree.category[node] })) boxes++;
+  }
+  const all = sumOf(sums);
+  return { boxes, share: all > 0 ? sumOf(matched) / all : 0 };
+}
+
+/** The way to the heaviest box that matches; null where there is none. */
+export function pathToMatch(derived: Derived, state: State): number[] | null {
+  const search = derived.search(state);
+  if (search === null || typeof search === "string") return null;
+  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  let best = 0;
+  for (let node = 1; node < tree.parent.length; node++) {
+    const isBetter = best === 0 || sums.total[node] > sums.total[best];
+    if (!isBetter || sums.totalSamples[node] === 0) continue;
+    if (isMatch(search, { function: tree.function[node], category: tree.category[node] })) best = node;
+  }
+  const path: number[] = [];
+  for (let at = best; at !== 0; at = tree.parent[at]) path.push(tree.function[at]);
+  return best === 0 ? null : path.reverse();
 }

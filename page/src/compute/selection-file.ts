@@ -2,7 +2,7 @@
 // start with the selected range. Texts of sources are left out: only an export that was asked for them carries them.
 
 import { type Header, HIGH, LINKS, type Meta, NONE, required } from "../data/format.ts";
-import type { Profile } from "../data/model.ts";
+import { type Profile, rawOf } from "../data/model.ts";
 import { fileOf, type StoredColumn } from "../data/write.ts";
 import { forEachRow, type Range, type Selection } from "../select/selection.ts";
 import { type OffCpuRow, offCpuIn } from "./off-cpu.ts";
@@ -23,7 +23,7 @@ const HEADER_TABLES = [
 const TIMES = /^(time|start|end)_ns$/;
 
 export function selectionFile(profile: Profile, selection: Selection): Promise<Blob> {
-  return new SelectionWriter(profile, selection).file();
+  return new SelectionWriter(rawOf(profile), selection).file();
 }
 
 /** Of each table the old rows that are needed, each with its new row. */

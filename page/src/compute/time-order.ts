@@ -9,6 +9,8 @@ export interface Span {
   category: number;
   tier: number;
   depth: number;
+  /** Of a run of package frames, the most of them on a stack; else 0. */
+  run: number;
   start: number;
   end: number;
   samples: number;
@@ -33,8 +35,8 @@ export function timeOrder(
   const spans = new Spans(profile, hidden, range[1]);
   let [lastPixel, lastTime, length] = [-1, -1, interval];
   for (let row = first; row < end; row++) {
-    const stack = lane.stack[row];
-    if (lane.thread[row] !== thread || (selection.stacks && (stack === NONE || !selection.stacks[stack]))) continue;
+    const [stack, raw] = [lane.stack[row], lane.raw[row]];
+    if (lane.thread[row] !== thread || (selection.stacks && (raw === NONE || !selection.stacks[raw]))) continue;
     const time = lane.time[row];
     const isGap = lastTime >= 0 && time - lastTime > LONGEST * length;
     if (isGap) spans.close(0, lastTime + length);
@@ -86,8 +88,9 @@ class Spans {
     for (let depth = same; depth < path.length; depth++) {
       const at = path[depth];
       const tier = frames.tier[stacks.frame[at]];
-      const [id, category] = [stacks.function[at], stacks.category[at]];
-      const span = { function: id, category, tier, depth, start: time, end: time, samples: 1 };
+      const [id, category] = [stacks.function[at], stacks.box[at]];
+      const run = stacks.run?.[at] ?? 0;
+      const span = { function: id, category, tier, depth, run, start: time, end: time, samples: 1 };
       this.open.push(span);
       this.all.push(span);
     }

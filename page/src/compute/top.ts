@@ -5,10 +5,12 @@ import { APP, NONE, type Profile, samplesIn, UNKNOWN } from "../data/model.ts";
 import { forEachRow, type Selection, type StackSums } from "../select/selection.ts";
 import type { TopBy } from "../select/state.ts";
 import type { Things } from "./diff.ts";
+import { type EntryGroup, keyOfEntry } from "./entries.ts";
+import { kindOfBox } from "./lens/virtual.ts";
 import { versionsOf } from "./packages.ts";
 
 export interface TopRow {
-  /** A row of the table that the list is by; of a file 2 × source, or 2 × module + 1; of a line the source. */
+  /** A row of the table that the list is by; of an entry one of the list that was said; of a file 2 × source, or 2 × module + 1; of a line the source. */
   key: number;
   /** Of a line its number; of a package the string of its version + 1, or 0. */
   line: number;
@@ -27,6 +29,11 @@ export interface Kinds {
   isOutermost: Uint8Array;
   keys: number[];
   lines: number[];
+}
+
+/** Whether a list is of what stands on stacks, with time of its own and in all. */
+export function hasOwnTime(by: TopBy): boolean {
+  return by !== "thread" && by !== "process" && by !== "entry";
 }
 
 export function kindsOf(profile: Profile, by: TopBy, hidden: Uint8Array | null): Kinds {
@@ -55,7 +62,9 @@ export function kindsOf(profile: Profile, by: TopBy, hidden: Uint8Array | null):
 
 function keyOf(profile: Profile, stack: number, by: TopBy, versions: Uint32Array | null): [key: number, line: number] {
   const { functions, stacks, frames } = profile;
-  const id = stacks.function[stack];
+  const id = stacks.listed[stack];
+  // What asked for the work is a root of a lens, and no function.
+  if (by !== "category" && kindOfBox(profile, id) === "entry") return [-1, 0];
   switch (by) {
     case "function":
       return [id, 0];
@@ -109,7 +118,7 @@ function markOutermost(profile: Profile, { of, isOutermost, keys }: Kinds): void
 
 /** The list of functions, files … by the sums of a selection, most self weight first. */
 export function topOf(profile: Profile, sums: StackSums, by: TopBy, hidden: Uint8Array | null, kinds: Kinds): TopRow[] {
-  const { parent, frame, category } = profile.stacks;
+  const { parent, frame, category, box } = profile.stacks;
   const [ended, endedSamples] = [sums.weight.slice(), sums.samples.slice()];
   const [whole, wholeSamples] = [sums.weight.slice(), sums.samples.slice()];
   for (let stack = parent.length - 1; stack >= 0; stack--) {
@@ -127,7 +136,8 @@ export function topOf(profile: Profile, sums: StackSums, by: TopBy, hidden: Uint
   for (let stack = 0; stack < parent.length; stack++) {
     const kind = kinds.of[stack];
     if (kind < 0 || wholeSamples[stack] === 0) continue;
-    const own = by === "function" ? profile.frames.category[frame[stack]] : category[stack];
+    const shown = by === "category" ? category[stack] : box[stack];
+    const own = by === "function" ? profile.frames.category[frame[stack]] : shown;
     rows[kind] ??= newRow(kinds.keys[kind], kinds.lines[kind], own);
     const row = rows[kind];
     row.self += ended[stack];
@@ -167,6 +177,19 @@ export function topOfThreads(profile: Profile, selection: Selection, by: TopBy):
   return sortRows([...rows.values()]);
 }
 
+/** As rows of a list: the first entry of each kind and function, with the weight of all. */
+export function topOfEntries({ said }: Profile, groups: readonly EntryGroup[]): TopRow[] {
+  const keys = said?.entries.list.map(keyOfEntry) ?? [];
+  return groups.flatMap(({ rows }) =>
+    rows.map(({ key, weight, samples }) => ({
+      key: keys.indexOf(key),
+      line: 0,
+      category: UNKNOWN,
+      ...{ self: weight, total: weight, selfSamples: samples, totalSamples: samples },
+    })),
+  );
+}
+
 /** Ticks have no time and no thread: they share out the weight of their stack. */
 function linesByTicks(profile: Profile, sums: StackSums): TopRow[] {
   const { stack, line, ticks } = profile.lineTicks;
@@ -174,10 +197,10 @@ function linesByTicks(profile: Profile, sums: StackSums): TopRow[] {
   for (const [at, id] of stack.entries()) all.set(id, (all.get(id) ?? 0) + ticks[at]);
   const rows = new Map<string, TopRow>();
   for (const [at, id] of stack.entries()) {
-    const source = profile.functions.source[profile.stacks.function[id]];
+    const source = profile.functions.source[profile.stacks.listed[id]];
     if (source === NONE || !(sums.weight[id] > 0)) continue;
     const key = `${source}:${line[at]}`;
-    const row = rows.get(key) ?? newRow(source, line[at], profile.stacks.category[id]);
+    const row = rows.get(key) ?? newRow(source, line[at], profile.stacks.box[id]);
     rows.set(key, row);
     const part = ticks[at] / Math.max(1, all.get(id) ?? 0);
     addWhole(row, Math.floor(sums.weight[id] * part), Math.floor(sums.samples[id] * part));
@@ -187,12 +210,13 @@ function linesByTicks(profile: Profile, sums: StackSums): TopRow[] {
 
 /** What each function of the application caused: its own time and that of all it called, up to the next such function. */
 export function causedBy(profile: Profile, sums: StackSums): Map<number, number> {
-  const { parent, category, function: functions } = profile.stacks;
+  const { parent, box: category, listed: functions } = profile.stacks;
   const nearest = new Int32Array(parent.length);
   const caused = new Map<number, number>();
   for (let stack = 0; stack < parent.length; stack++) {
     const inherited = parent[stack] === NONE ? -1 : nearest[parent[stack]];
-    nearest[stack] = category[stack] === APP ? stack : inherited;
+    const isOwn = category[stack] === APP && kindOfBox(profile, functions[stack]) === "function";
+    nearest[stack] = isOwn ? stack : inherited;
     if (sums.weight[stack] === 0 || nearest[stack] < 0) continue;
     const id = functions[nearest[stack]];
     caused.set(id, (caused.get(id) ?? 0) + sums.weight[stack]);

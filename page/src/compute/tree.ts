@@ -12,6 +12,8 @@ export interface Tree {
   category: Uint8Array;
   /** How it came to be under the node above. */
   call: Uint8Array;
+  /** Of a run of package frames, the most of them on a stack; else 0. */
+  run: Uint32Array;
   /** The tier that most samples of the recording ran in, and all of them as bits. */
   tier: Uint8Array;
   tiers: Uint8Array;
@@ -30,15 +32,24 @@ export interface NodeSums {
   totalSamples: Float64Array;
 }
 
-/** Builds the shape. `whole` has the sums of the whole recording: they settle which tier a node mostly ran in. */
-export function buildTree(profile: Profile, hidden: Uint8Array | null, whole: StackSums): Tree {
-  const { parent: caller, frame, category, call, function: functions } = profile.stacks;
+/**
+ * Builds the shape. `whole` has the sums of the whole recording: they settle which tier a node mostly ran in. `functions`
+ * are those of boxes, or those that lists name.
+ */
+export function buildTree(
+  profile: Profile,
+  hidden: Uint8Array | null,
+  whole: StackSums,
+  functions: Uint32Array = profile.stacks.function,
+): Tree {
+  const { parent: caller, frame, box: category, call, run } = profile.stacks;
   const size = caller.length;
   const nodeOf = new Int32Array(size + 1);
   const parent = new Int32Array(size + 1);
   const functionOf = new Uint32Array(size + 1);
   const categoryOf = new Uint8Array(size + 1);
   const callOf = new Uint8Array(size + 1);
+  const runOf = new Uint32Array(size + 1);
   functionOf[0] = NONE;
   categoryOf[0] = 14;
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 2)));
@@ -63,6 +74,7 @@ export function buildTree(profile: Profile, hidden: Uint8Array | null, whole: St
       slots[slot] = count++;
     }
     nodeOf[stack] = slots[slot];
+    if (run && run[stack] > runOf[slots[slot]]) runOf[slots[slot]] = run[stack];
   }
   const { tier, tiers } = tiersOf(profile, nodeOf, frame, hidden, whole, count);
   const { firstChild, children } = childrenOf(parent, count);
@@ -71,6 +83,7 @@ export function buildTree(profile: Profile, hidden: Uint8Array | null, whole: St
     function: functionOf.subarray(0, count),
     category: categoryOf.subarray(0, count),
     call: callOf.subarray(0, count),
+    run: runOf.subarray(0, count),
     tier,
     tiers,
     nodeOf,

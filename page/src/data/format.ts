@@ -19,7 +19,14 @@ export interface Header {
   modules: { name: number; build_id: number }[];
   packages?: { name: number; version: number; folder: number; own: boolean }[];
   package_uses?: { by: number; package: number }[];
-  processes: { pid: number | null; inner_pid: number | null; name: number; container: number; node_version: number }[];
+  processes: {
+    pid: number | null;
+    inner_pid: number | null;
+    name: number;
+    container: number;
+    node_version: number;
+    folder?: number;
+  }[];
   threads: { process: number; tid: number | null; name: number; role: string }[];
   lanes: { name: number; unit: string; timed: boolean; counted: boolean }[];
   columns: { name: string; type: string; offset: number; length: number }[];

@@ -16,6 +16,7 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     ...row,
     thread: later(row.thread, thread),
     stack: later(row.stack, stack),
+    raw: later(row.raw, stack),
     logical: later(row.logical, stack),
     physical: later(row.physical, stack),
   }));
@@ -36,14 +37,32 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     }),
     frames: bothFrames(now.frames, before.frames, functionOf),
     stacks: bothStacks(now, before, functionOf),
-    // The other recording's are not known.
-    entries: null,
+    ...bothEntries(now, before, functionOf),
     hasAwaits: now.hasAwaits || before.hasAwaits,
     lineTicks: {
       stack: behind(now.lineTicks.stack, later(before.lineTicks.stack, stack)),
       line: behind(now.lineTicks.line, before.lineTicks.line),
       ticks: behind(now.lineTicks.ticks, before.lineTicks.ticks),
     },
+  };
+}
+
+/** What asked for the work in both; not known where it is known of one alone. */
+function bothEntries(now: Profile, before: Profile, functionOf: readonly number[]): Pick<Profile, "said" | "entries"> {
+  const { said, entries } = now;
+  if (!said || !entries || !before.said || !before.entries) return { said, entries: null };
+  const first = said.entries.list.length;
+  const added = before.said.entries.list.map((entry) => ({
+    ...entry,
+    function: entry.function === null ? null : functionOf[entry.function],
+  }));
+  const list = [...said.entries.list, ...added];
+  return {
+    said: { ...said, entries: { ...said.entries, list } },
+    entries: behind(
+      entries,
+      before.entries.map((row) => row + first),
+    ),
   };
 }
 
@@ -86,13 +105,20 @@ function bothFrames(now: Profile["frames"], before: Profile["frames"], functionO
 
 function bothStacks(now: Profile, before: Profile, functionOf: readonly number[]) {
   const { parent, frame, category, call, function: functions } = before.stacks;
-  const ids = functions.map((id) => functionOf[id]);
+  const ids = behind(
+    now.stacks.function,
+    functions.map((id) => functionOf[id]),
+  );
+  const categories = behind(now.stacks.category, category);
   return {
     parent: behind(now.stacks.parent, later(parent, now.stacks.parent.length)),
     frame: behind(now.stacks.frame, later(frame, now.frames.function.length)),
-    category: behind(now.stacks.category, category),
+    category: categories,
     call: behind(now.stacks.call, call),
-    function: behind(now.stacks.function, ids),
+    function: ids,
+    listed: ids,
+    box: categories,
+    run: null,
   };
 }
 

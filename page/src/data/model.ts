@@ -5,10 +5,10 @@ import type { Said } from "./said.ts";
 
 export { NONE } from "./format.ts";
 
-/** In the order of the bytes in the file: the word that people type, and what they read. */
 /** What stands before a function, by how it came to be under the one above. */
 export const AWAITS = ["", "▸ await ", "▸ await (inferred) ", "after await: "] as const;
 
+/** In the order of the bytes in the file: the word that people type, and what they read. */
 export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
   ["app", "app"],
   ["dependency", "dependency"],
@@ -28,8 +28,14 @@ export const CATEGORIES: readonly (readonly [word: string, label: string])[] = [
 ];
 
 export const APP = 0;
+export const DEPENDENCY = 1;
+export const NODE = 2;
 export const GC = 5;
+export const COMPILER = 6;
+export const WASM = 8;
 export const ADDON = 9;
+export const LIBUV = 10;
+export const KERNEL = 12;
 export const IDLE = 13;
 export const UNKNOWN = 14;
 
@@ -50,8 +56,10 @@ export interface Lane {
   counted: boolean;
   time: Float64Array;
   thread: Uint32Array;
-  /** The stacks that are shown: `logical` or `physical`. */
+  /** The stacks that are shown: `raw`, or what a lens makes of them. */
   stack: Uint32Array;
+  /** The stacks by which samples are selected: `logical` or `physical`. */
+  raw: Uint32Array;
   /** With the functions that await a stack as its callers, where they are known. */
   logical: Uint32Array;
   /** As they were. */
@@ -79,6 +87,16 @@ export interface Watched {
   thread: number;
   start: number;
   end: number;
+}
+
+/** Functions that no recording has: the boxes that a lens makes. Rows of the functions, in three groups. */
+export interface Virtual {
+  /** Roots of work that no JavaScript of the user asked for. */
+  roots: number;
+  /** What asked for the work, in the order of the list that was said. */
+  entries: number;
+  /** Runs of package frames. */
+  packages: number;
 }
 
 /** A recording to compare with, whose lanes and threads stand behind the profile's own from these rows on. */
@@ -119,10 +137,17 @@ export interface Profile {
   stacks: {
     parent: Uint32Array;
     frame: Uint32Array;
+    /** Of the frame that really ran. */
     category: Uint8Array;
     /** How it came to be under its parent: a place in AWAITS. */
     call: Uint8Array;
     function: Uint32Array;
+    /** The function that lists name: another one only where the root of a lens stands for it. */
+    listed: Uint32Array;
+    /** The category of the box; under a lens what it called may be of another. */
+    box: Uint8Array;
+    /** Of a box that is a run of package frames, the most of them on a stack; else 0. Null without a lens. */
+    run: Uint32Array | null;
   };
   /** Of each stack the row of what asked for its work, in the list that was said; null where that is not known. */
   entries: Uint32Array | null;
@@ -134,6 +159,14 @@ export interface Profile {
   /** The text of each source, where the recording carries it. */
   texts: (string | null)[];
   other: Other | null;
+  /** Where this is what a lens shows: the recording with its stacks as they are; else null. */
+  raw: Profile | null;
+  virtual: Virtual | null;
+}
+
+/** The recording with its stacks as they are: samples are selected by these. */
+export function rawOf(profile: Profile): Profile {
+  return profile.raw ?? profile;
 }
 
 export function profileOf(origin: Payload, said: Said | null = null): Profile {
@@ -151,7 +184,7 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
       "time_ns thread stack weight",
     );
     const logical = awaited ? own.stack.map((id) => withAwaits(awaited, id)) : own.stack;
-    const rest = { ...own, stack: logical, logical, physical: own.stack };
+    const rest = { ...own, stack: logical, raw: logical, logical, physical: own.stack };
     const { weight } = rest;
     const equal = unit !== "count" && weight.every((own) => own === weight[0]) ? (weight[0] ?? 0) : 0;
     return { ...rest, name: text(name), unit, timed, counted, time: time_ns, equal };
@@ -159,6 +192,7 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
   const frames = table<Profile["frames"]>("frames", "function line category tier");
   const stacks = table<Profile["stacks"]>("stacks", "parent frame category");
   const call = Uint8Array.from(columns.get("stacks.call") ?? new Uint8Array(stacks.parent.length));
+  const ids = stacks.frame.map((id) => frames.function[id]);
   const functions = table<Profile["functions"]>("functions", "name source line column module package");
   const versions = columns.get("functions.version");
   const version = versions ? Uint32Array.from(versions) : new Uint32Array(functions.name.length).fill(NONE);
@@ -181,12 +215,14 @@ export function profileOf(origin: Payload, said: Said | null = null): Profile {
     startMs: meta.start_unix_ns ? Number(BigInt(meta.start_unix_ns) / 1000n) / 1000 : null,
     functions: { ...functions, version },
     frames,
-    stacks: { ...stacks, call, function: stacks.frame.map((id) => frames.function[id]) },
+    stacks: { ...stacks, call, function: ids, listed: ids, box: stacks.category, run: null },
     entries: said ? entriesOf(said, stacks.parent.length) : null,
     hasAwaits: awaited !== undefined,
     lineTicks: table("line_ticks", "stack line ticks"),
     texts: header.sources.map((row) => (row.text === NONE ? null : (header.strings[row.text] ?? null))),
     other: null,
+    raw: null,
+    virtual: null,
     origin,
   };
 }
@@ -210,7 +246,10 @@ function withAwaits(logical: Column, id: number): number {
 
 /** The same recording with the other kind of stacks. */
 export function withStacks(profile: Profile, isPhysical: boolean): Profile {
-  const lanes = profile.lanes.map((lane) => ({ ...lane, stack: isPhysical ? lane.physical : lane.logical }));
+  const lanes = profile.lanes.map((lane) => {
+    const raw = isPhysical ? lane.physical : lane.logical;
+    return { ...lane, stack: raw, raw };
+  });
   return { ...profile, lanes };
 }
 

@@ -1,13 +1,15 @@
 // The state of the page and what changes it. Parts draw themselves from what `Derived` knows; every change goes through
 // `update`, which also writes the address. Which parts there are is decided in page.ts.
 
-import { Derived } from "../compute/derived.ts";
+import { Derived, keyOf } from "../compute/derived.ts";
+import { throughLens } from "../compute/lens/lens.ts";
+import { lensFor } from "../compute/lens/user.ts";
 import { join } from "../data/join.ts";
 import type { Library, Listed } from "../data/library.ts";
 import { type Profile, withStacks } from "../data/model.ts";
 import type { Compared } from "../data/said.ts";
 import type { Item } from "../select/selection.ts";
-import { fromHash, type State, toHash, type View } from "../select/state.ts";
+import { fromHash, type Lens, type State, toHash, type View } from "../select/state.ts";
 import { errorText, h } from "./dom.ts";
 
 /** A part of the page: an element that can draw itself. */
@@ -24,6 +26,10 @@ const VIEW_KEYS: Record<string, View> = {
   5: "sandwich",
   6: "source",
 };
+
+const LENS_KEYS: Record<string, Lens> = { m: "code", p: "packages", j: "node", e: "everything" };
+/** So many kinds of stacks are kept: a switch back is at once. */
+const MOST_KEPT = 6;
 
 export class App {
   state: State;
@@ -43,8 +49,13 @@ export class App {
   private readonly root: HTMLElement;
   private readonly makeParts: (app: App) => Part[];
   private parts: Part[] = [];
-  /** Which stacks the profile shows. */
-  private isPhysical: boolean;
+  /** With what it is compared with, and its stacks as they were recorded. */
+  private recording: Profile;
+  /** What suits it. */
+  private lensOfRecording: Lens;
+  /** By the parts of the state that say which stacks are shown. */
+  private readonly kept = new Map<string, Profile>();
+  private shownStacks = "";
   private isScheduled = false;
   private readonly help = document.querySelector<HTMLDialogElement>("#help");
 
@@ -56,8 +67,9 @@ export class App {
     this.makeParts = makeParts;
     this.id = library?.open.at(-1) ?? null;
     this.state = this.fromAddress();
-    this.isPhysical = this.state.isPhysical;
-    this.profile = withStacks(own, this.isPhysical);
+    this.recording = own;
+    this.lensOfRecording = lensFor(own);
+    this.profile = this.withLens();
     this.derived = new Derived(this.profile);
     this.show();
     window.addEventListener("popstate", () => this.reset(this.fromAddress()));
@@ -83,10 +95,43 @@ export class App {
 
   /** Shows another profile, with the stacks that the reader has chosen. */
   private take(profile: Profile): void {
-    this.isPhysical = this.state.isPhysical;
-    this.profile = withStacks(profile, this.isPhysical);
-    this.derived = new Derived(this.profile);
+    this.recording = profile;
+    this.kept.clear();
+    this.look();
     this.show();
+  }
+
+  /** How much of a stack is shown. */
+  get lens(): Lens {
+    return this.state.lens ?? this.lensOfRecording;
+  }
+
+  /** Shows the stacks that the reader has chosen. */
+  private look(): void {
+    this.profile = this.withLens();
+    this.derived = new Derived(this.profile);
+  }
+
+  /** The recording with the stacks that the reader has chosen. */
+  private withLens(): Profile {
+    const { state, kept } = this;
+    this.shownStacks = this.stacksKey();
+    const known = kept.get(this.shownStacks);
+    if (known) return known;
+    const profile = throughLens(withStacks(this.recording, state.isPhysical), this.lens, state.opened);
+    if (kept.size >= MOST_KEPT) kept.clear();
+    kept.set(this.shownStacks, profile);
+    return profile;
+  }
+
+  private stacksKey(): string {
+    return this.lens + keyOf(this.state, "isPhysical", "opened");
+  }
+
+  /** Gives the frames of a package's runs a box each, or takes it back. */
+  openPackage(id: number): void {
+    const { opened } = this.state;
+    this.update({ opened: opened.includes(id) ? opened.filter((other) => other !== id) : [...opened, id] });
   }
 
   /** The recordings that this one can be compared with. */
@@ -172,7 +217,7 @@ export class App {
     const { theme } = this.state;
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
-    if (this.isPhysical !== this.state.isPhysical) this.take(this.profile);
+    if (this.shownStacks !== this.stacksKey()) this.look();
     void this.compare(this.state.against);
     for (const part of this.parts) part.render();
   }
@@ -182,8 +227,9 @@ export class App {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || this.help?.open) return;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-    const view = VIEW_KEYS[event.key];
-    const action = view ? () => this.update({ view, zoom: [] }) : this.actionOf(event.key);
+    const [view, lens] = [VIEW_KEYS[event.key], LENS_KEYS[event.key]];
+    const ofLens = lens && (() => this.update({ lens, zoom: [] }));
+    const action = view ? () => this.update({ view, zoom: [] }) : (ofLens ?? this.actionOf(event.key));
     if (!action) return;
     event.preventDefault();
     action();

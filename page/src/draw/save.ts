@@ -1,16 +1,18 @@
 // What leaves the page as a file: what is selected as folded stacks, and the saving itself. Names are escaped as the
 // program does it: a semicolon becomes a colon.
 
-import { functionName, NONE } from "../data/model.ts";
+import { NONE } from "../data/model.ts";
+import type { State } from "../select/state.ts";
 import type { App } from "./app.ts";
 import { h } from "./dom.ts";
-import { shown } from "./text.ts";
+import { nameOf, nameOfRun } from "./words.ts";
 
 /** The selected stacks, without what is hidden, each with its weight. */
-export function foldedOf({ profile, derived, state }: App): string {
-  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
-  const wordsOf = (id: number) => shown(functionName(profile, id) || "(anonymous)").replaceAll(";", ":");
-  const names = Array.from(tree.function, (id) => (id === NONE ? "" : wordsOf(id)));
+export function foldedOf({ profile, derived, state }: Pick<App, "profile" | "derived" | "state">): string {
+  const flame: State = { ...state, view: "flame" };
+  const [tree, sums] = [derived.tree(flame), derived.nodeSums(flame)];
+  const wordsOf = (id: number, node: number) => nameOfRun(nameOf(profile, id), tree.run[node]).replaceAll(";", ":");
+  const names = Array.from(tree.function, (id, node) => (id === NONE ? "" : wordsOf(id, node)));
   const lines: string[] = [];
   for (let node = 1; node < names.length; node++) {
     if (!(sums.self[node] > 0)) continue;

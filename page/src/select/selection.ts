@@ -20,7 +20,7 @@ export interface Selection {
   range: Range | null;
   /** For each thread 1 or 0; null for all. */
   threads: Uint8Array | null;
-  /** For each stack 1 or 0; null for all, also those samples that have no stack. */
+  /** For each stack as it is, without a lens, 1 or 0; null for all, also those samples that have no stack. */
   stacks: Uint8Array | null;
 }
 
@@ -84,17 +84,17 @@ function addRows(profile: Profile, sums: StackSums, first: number, end: number, 
   if (!lane) return;
   const { weight, samples, of } = sums;
   const { threads, stacks } = of;
-  const { thread, stack, weight: weights } = lane;
+  const { thread, stack, raw, weight: weights } = lane;
   const { equal } = lane;
   const isCount = lane.unit === "count";
   const size = weight.length - 1;
   let [total, count] = [0, 0];
   for (let row = first; row < end; row++) {
     if (threads !== null && threads[thread[row]] === 0) continue;
+    // Samples without a stack are of no category and no function.
+    if (stacks !== null && (raw[row] === NONE || stacks[raw[row]] === 0)) continue;
     let slot = stack[row];
     if (slot === NONE) slot = size;
-    // Samples without a stack are of no category and no function.
-    if (stacks !== null && (slot === size || stacks[slot] === 0)) continue;
     if (equal > 0) {
       // Half of the time goes to fetching from memory: counting is enough here.
       samples[slot] += sign;
@@ -124,9 +124,9 @@ export function forEachRow(
   const [first, end] = rowsIn(lane.time, lane.timed ? selection.range : null);
   for (let row = first; row < end; row++) {
     if (threads && threads[lane.thread[row]] === 0) continue;
-    const stack = lane.stack[row];
-    if (stacks && (stack === NONE || stacks[stack] === 0)) continue;
-    each(row, lane, stack);
+    const raw = lane.raw[row];
+    if (stacks && (raw === NONE || stacks[raw] === 0)) continue;
+    each(row, lane, lane.stack[row]);
   }
 }
 
@@ -149,7 +149,7 @@ function partition(times: Float64Array, bound: number): number {
 }
 
 /**
- * The stacks whose samples are kept: of one of the categories, or of all but those of waiting, with every item of
+ * Of a recording as it is, the stacks whose samples are kept: of one of the categories, or of all but those of waiting, with every item of
  * `focus` in them, and only where `asked` is 1.
  */
 export function keptStacks(
@@ -179,14 +179,20 @@ export function hiddenStacks(profile: Profile, hidden: readonly Item[]): Uint8Ar
   const all = new Uint8Array(profile.stacks.parent.length);
   for (const item of hidden) {
     const has = topmost(profile, item);
-    for (let stack = 0; stack < all.length; stack++) all[stack] |= has[stack];
+    const isRoot = (stack: number) => item.kind === "category" && isLensRoot(profile, stack);
+    for (let stack = 0; stack < all.length; stack++) if (has[stack] && !isRoot(stack)) all[stack] = 1;
   }
   return all;
 }
 
+/** What a lens puts everything under has no caller to give its time to. */
+function isLensRoot({ stacks, virtual }: Profile, stack: number): boolean {
+  return stacks.parent[stack] === NONE && virtual !== null && stacks.function[stack] >= virtual.roots;
+}
+
 /** For each stack, whether its topmost frame is of the item. */
 function topmost(profile: Profile, { kind, id }: Item): Uint8Array {
-  const { category, function: functions } = profile.stacks;
+  const { box: category, function: functions } = profile.stacks;
   const packages = profile.functions.package;
   const has = new Uint8Array(category.length);
   for (let stack = 0; stack < has.length; stack++) {

@@ -6,12 +6,15 @@ import type { Item, Kind, Range } from "./selection.ts";
 
 export const VIEWS = ["flame", "time", "inverted", "top", "sandwich", "source"] as const;
 export type View = (typeof VIEWS)[number];
+/** How much of a stack is shown, from the least on (docs/page.md). */
+export const LENSES = ["code", "packages", "node", "everything"] as const;
+export type Lens = (typeof LENSES)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
 export const MAP_BY = ["load", "category"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
-export const TOP_BY = ["function", "file", "package", "category", "line", "thread", "process"] as const;
+export const TOP_BY = ["function", "entry", "file", "package", "category", "line", "thread", "process"] as const;
 export type TopBy = (typeof TOP_BY)[number];
-export const SORTS = ["self", "total", "name", "change"] as const;
+export const SORTS = ["caused", "self", "total", "name", "change"] as const;
 
 export interface State {
   view: View;
@@ -31,6 +34,10 @@ export interface State {
   hidden: readonly Item[];
   /** Only work that this asked for: a kind of entries, or one of them; empty for all. */
   entry: string;
+  /** Null for what suits the recording. */
+  lens: Lens | null;
+  /** The packages whose runs of frames are open, by their strings. */
+  opened: readonly number[];
   /** The functions from the root to the box that fills the picture. */
   zoom: readonly number[];
   /** The function whose callers and callees are shown. */
@@ -67,6 +74,8 @@ export const START: State = {
   focus: [],
   hidden: [],
   entry: "",
+  lens: null,
+  opened: [],
   zoom: [],
   function: null,
   source: null,
@@ -75,7 +84,7 @@ export const START: State = {
   isUpward: false,
   isPhysical: false,
   by: "function",
-  sort: "self",
+  sort: "caused",
   filter: "",
   rows: 0,
   bands: "all",
@@ -104,6 +113,8 @@ export function toHash(state: State): string {
   put("focus", items(state.focus), state.focus.length > 0);
   put("hide", items(state.hidden), state.hidden.length > 0);
   put("entry", state.entry, state.entry !== "");
+  put("lens", state.lens ?? "", state.lens !== null);
+  put("open", state.opened.join("."), state.opened.length > 0);
   put("zoom", state.zoom.join("."), state.zoom.length > 0);
   put("function", String(state.function), state.function !== null);
   put("source", state.source?.join(".") ?? "", state.source !== null);
@@ -150,6 +161,8 @@ export function fromHash(hash: string): State {
     focus: itemsOf(word("focus")),
     hidden: itemsOf(word("hide")),
     entry: word("entry"),
+    lens: LENSES.find((value) => value === word("lens")) ?? null,
+    opened: numbers(word("open")),
     zoom: numbers(word("zoom")),
     function: number("function"),
     source: source.length === 2 ? [source[0], source[1]] : null,

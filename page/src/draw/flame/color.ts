@@ -2,6 +2,7 @@
 
 import type { Derived } from "../../compute/derived.ts";
 import type { Picture, ShownBox } from "../../compute/picture.ts";
+import { isMatch } from "../../compute/search.ts";
 import { APP, functionPackage, NONE, type Profile, TIERS } from "../../data/model.ts";
 import type { State } from "../../select/state.ts";
 import type { App } from "../app.ts";
@@ -25,16 +26,16 @@ const STRONGEST = 0.1;
 const TIERS_IN_LEGEND = 6;
 const PACKAGES_IN_LEGEND = 10;
 
-/** Functions that are searched for; null where nothing is. */
-export function matchesOf(derived: Derived, state: State): Uint8Array | null {
-  const matches = derived.matches(state);
-  return matches instanceof Uint8Array ? matches : null;
+/** Which boxes are searched for; null where nothing is. */
+export function matchesOf(derived: Derived, state: State): ((box: ShownBox) => boolean) | null {
+  const search = derived.search(state);
+  return search === null || typeof search === "string" ? null : (box) => isMatch(search, box);
 }
 
 /** Matches stand out. */
-export function colorOf(profile: Profile, state: State, box: ShownBox, matches: Uint8Array | null): Rgb {
+export function colorOf(profile: Profile, state: State, box: ShownBox, isFound: boolean): Rgb {
   if (box.function === NONE) return GROUP;
-  if (matches?.[box.function]) return MATCH;
+  if (isFound) return MATCH;
   const { change } = box;
   if (change && state.colorBy === "category")
     return colorOfChange(change.verdict, (change.now - change.before) / STRONGEST);

@@ -1,5 +1,8 @@
 // The menu of a box: what can be done with its function, its package and its category.
 
+import { keyOfEntry } from "../../compute/entries.ts";
+import { pathOf } from "../../compute/flame.ts";
+import { entryOf, kindOfBox } from "../../compute/lens/virtual.ts";
 import type { ShownBox } from "../../compute/picture.ts";
 import { CATEGORIES, functionName, functionPlace, NONE } from "../../data/model.ts";
 import type { App } from "../app.ts";
@@ -64,7 +67,7 @@ export class Menu {
 }
 
 function rowsOf(app: App, box: ShownBox): Row[] {
-  const rows = [...functionRows(app, box.function), ...packageRows(app, box.function)];
+  const rows = [...boxRows(app, box), ...packageRows(app, box.function)];
   const category = { kind: "category", id: box.category } as const;
   const label = CATEGORIES[box.category][1];
   const name = functionName(app.profile, box.function);
@@ -77,6 +80,31 @@ function rowsOf(app: App, box: ShownBox): Row[] {
     ["Search for this name", () => app.update({ search: pattern })],
     ["Copy name and place", () => void navigator.clipboard?.writeText(words)],
   ];
+}
+
+/** What a lens made of a stack can be kept, too: by what it stands for. */
+function boxRows(app: App, box: ShownBox): Row[] {
+  const { function: id, node } = box;
+  const kind = kindOfBox(app.profile, id);
+  if (kind === "function") return functionRows(app, id);
+  const name = nameOf(app.profile, id);
+  const hide: Row = [`Hide ${name}`, () => app.hide({ kind: "function", id })];
+  if (kind === "entry") return [...entryRows(app, id), hide];
+  const zoom: Row[] = node ? [[`Zoom in to ${name}`, () => app.update({ zoom: pathOf(node) })]] : [];
+  const callers: Row = [
+    `Callers and callees of ${name}`,
+    () => app.update({ view: "sandwich", function: id, zoom: [] }),
+  ];
+  if (kind === "root") return [callers, hide];
+  const open: Row = [`A box for each frame of ${name}`, () => app.openPackage(app.profile.functions.package[id])];
+  return [open, ...zoom, callers];
+}
+
+function entryRows(app: App, id: number): Row[] {
+  const entry = entryOf(app.profile, id);
+  if (!entry) return [];
+  const only: Row = [`Only ${entry.text}`, () => app.update({ entry: keyOfEntry(entry), zoom: [] })];
+  return [only, ...(entry.function === null ? [] : functionRows(app, entry.function).slice(0, -1))];
 }
 
 function functionRows(app: App, id: number): Row[] {
@@ -97,7 +125,10 @@ function packageRows(app: App, functionId: number): Row[] {
   if (id === NONE) return [];
   const item = { kind: "package", id } as const;
   const name = itemName(app.profile, item);
+  const isOpen = app.state.opened.includes(id);
+  const fold: Row[] = isOpen ? [[`Package ${name} as one box`, () => app.openPackage(id)]] : [];
   return [
+    ...fold,
     [`Only stacks through package ${name}`, () => app.focus(item)],
     [`Hide package ${name}`, () => app.hide(item)],
   ];

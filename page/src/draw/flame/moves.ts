@@ -1,7 +1,6 @@
 // From box to box: by arrow keys, by matches, and to the same box after a change.
 
 import type { Picture, ShownBox } from "../../compute/picture.ts";
-import { NONE } from "../../data/model.ts";
 
 /** The box that the keyboard starts at. */
 export function homeBox(picture: Picture): ShownBox | null {
@@ -28,11 +27,11 @@ export function neighbour(picture: Picture, box: ShownBox, key: string): ShownBo
 /** The next match (1) or the one before (-1), by row and then from left to right. */
 export function nextMatch(
   picture: Picture,
-  matches: Uint8Array,
+  isFound: (box: ShownBox) => boolean,
   from: ShownBox | null,
   direction: number,
 ): ShownBox | null {
-  const all = picture.rows.flat().filter((box) => box.function !== NONE && matches[box.function]);
+  const all = picture.rows.flat().filter(isFound);
   if (all.length === 0) return null;
   const at = from ? all.indexOf(from) : -1;
   if (at < 0) return all[direction > 0 ? 0 : all.length - 1];

@@ -1,10 +1,11 @@
 // Boxes on the canvas: those in sight, each with as much of its name as fits.
 
+import { entryOf } from "../../compute/lens/virtual.ts";
 import type { Picture, ShownBox } from "../../compute/picture.ts";
 import type { App } from "../app.ts";
 import { fontOf, sized, themeColors } from "../canvas.ts";
 import { css, type Rgb, themed } from "../colors.ts";
-import { nameOfBox } from "../words.ts";
+import { nameOfBox, shortNameOf } from "../words.ts";
 import { colorOf, matchesOf } from "./color.ts";
 
 /** The height of a row of boxes, with the line between two rows. */
@@ -13,6 +14,8 @@ const PADDING = 3;
 /** A narrower box has no name. */
 const NARROWEST_NAME = 22;
 const LONGEST_NAME = 400;
+/** How much is left of the colour of what was not searched for. */
+export const FAINT = 0.3;
 
 /** What of a picture is in sight, and which of its boxes have a frame. */
 export interface Sight {
@@ -44,11 +47,14 @@ export class BoxPainter {
 
   /** The function that the reader came for, wherever it is. */
   private paintChosen(context: CanvasRenderingContext2D, { picture, scrollTop }: Sight): void {
-    const { function: id, view } = this.app.state;
+    const { profile, state } = this.app;
+    const { function: id, view } = state;
     if (id === null || view === "sandwich") return;
+    // A root may stand for it.
+    const isOf = (box: ShownBox) => box.function === id || entryOf(profile, box.function)?.function === id;
     context.strokeStyle = themeColors()("--text");
     context.lineWidth = 1.5;
-    for (const box of picture.rows.flat().filter((one) => one.function === id && one.width >= 3)) {
+    for (const box of picture.rows.flat().filter((one) => isOf(one) && one.width >= 3)) {
       context.strokeRect(box.x + 0.75, box.row * ROW - scrollTop + 0.75, box.width - 2.5, ROW - 2.5);
     }
   }
@@ -57,22 +63,27 @@ export class BoxPainter {
     const { profile, derived, state } = this.app;
     const matches = matchesOf(derived, state);
     const fillOf = this.fills();
+    const quiet = themeColors()("--quiet");
     const first = Math.floor(scrollTop / ROW);
     const end = Math.min(picture.rows.length, Math.ceil((scrollTop + height) / ROW));
     for (let row = first; row < end; row++) {
       const y = row * ROW - scrollTop;
       for (const box of picture.rows[row]) {
-        context.fillStyle = fillOf(colorOf(profile, state, box, matches));
+        const isFound = matches?.(box) ?? false;
+        const isFaint = matches !== null && !isFound;
+        context.fillStyle = fillOf(colorOf(profile, state, box, isFound));
+        context.globalAlpha = isFaint ? FAINT : 1;
         context.fillRect(box.x, y, Math.max(0.5, box.width - (box.width > 2 ? 1 : 0)), ROW - 1);
-        if (box.width >= NARROWEST_NAME) this.paintName(context, box, y);
+        context.globalAlpha = 1;
+        if (box.width >= NARROWEST_NAME) this.paintName(context, box, y, isFaint ? quiet : "#000");
       }
     }
   }
 
-  private paintName(context: CanvasRenderingContext2D, box: ShownBox, y: number): void {
+  private paintName(context: CanvasRenderingContext2D, box: ShownBox, y: number, color: string): void {
     const text = this.fit(context, box, box.width - 2 * PADDING);
     if (!text) return;
-    context.fillStyle = "#000";
+    context.fillStyle = color;
     context.fillText(text, box.x + PADDING, y + ROW / 2);
   }
 
@@ -90,7 +101,7 @@ export class BoxPainter {
 
   /** As much of a name as there is room for; whole characters only. */
   private fit(context: CanvasRenderingContext2D, box: ShownBox, room: number): string {
-    const name = nameOfBox(this.app.profile, box).slice(0, LONGEST_NAME);
+    const name = nameOfBox(this.app.profile, box, shortNameOf).slice(0, LONGEST_NAME);
     const full = this.nameWidths.get(name) ?? context.measureText(name).width;
     this.nameWidths.set(name, full);
     if (full <= room) return name;

@@ -5,9 +5,9 @@ import { functionPlace, NONE } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { css } from "../colors.ts";
 import { shown } from "../text.ts";
-import { nameOfBox } from "../words.ts";
+import { nameOfBox, shortNameOf } from "../words.ts";
 import { colorOf, matchesOf } from "./color.ts";
-import { ROW } from "./paint.ts";
+import { FAINT, ROW } from "./paint.ts";
 
 /** In two parts: the page has no address in it, and a test holds that. */
 const NAMESPACE = ["http", "://www.w3.org/2000/svg"].join("");
@@ -26,15 +26,17 @@ ${boxes.join("\n")}
 `;
 }
 
-function boxOf({ profile, state }: App, box: ShownBox, matches: Uint8Array | null): string {
+function boxOf({ profile, state }: App, box: ShownBox, matches: ReturnType<typeof matchesOf>): string {
   const name = nameOfBox(profile, box);
   const place = box.function === NONE ? "" : ` ${shown(functionPlace(profile, box.function))}`;
   const samples = box.node ? ` (${box.node.totalSamples} samples)` : "";
   const [x, y] = [box.x.toFixed(1), box.row * ROW];
   const width = Math.max(0.5, box.width - 0.5).toFixed(1);
-  const fill = css(colorOf(profile, state, box, matches));
-  const rect = `<rect x="${x}" y="${y}" width="${width}" height="${ROW - 1}" fill="${fill}"/>`;
-  const short = shortened(name, Math.floor((box.width - 6) / LETTER));
+  const isFound = matches?.(box) ?? false;
+  const fill = css(colorOf(profile, state, box, isFound));
+  const faint = matches && !isFound ? ` fill-opacity="${FAINT}"` : "";
+  const rect = `<rect x="${x}" y="${y}" width="${width}" height="${ROW - 1}" fill="${fill}"${faint}/>`;
+  const short = shortened(nameOfBox(profile, box, shortNameOf), Math.floor((box.width - 6) / LETTER));
   const text = short ? `<text x="${(box.x + 3).toFixed(1)}" y="${y + 13}">${escapeXml(short)}</text>` : "";
   return `<g><title>${escapeXml(name + place + samples)}</title>${rect}${text}</g>`;
 }

@@ -2,7 +2,8 @@
 // which box the keyboard is at and which one the mouse is over.
 
 import { pathOf } from "../../compute/flame.ts";
-import { type Picture, pictureOf, type ShownBox } from "../../compute/picture.ts";
+import { kindOfBox } from "../../compute/lens/virtual.ts";
+import { type Picture, pathToMatch, pictureOf, type ShownBox, timeZoomed } from "../../compute/picture.ts";
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h } from "../dom.ts";
@@ -21,6 +22,8 @@ import { linesOfBox, tableOfBoxes } from "./words.ts";
 const NOTHING: Picture = { rows: [], root: null, home: 0, note: "" };
 /** The table beside the picture is made when the reader has stopped moving. */
 const SETTLED_MS = 250;
+/** A step of the wheel makes the time that is shown so many times as long. */
+const WHEEL = 1.25;
 
 export function flameParts(app: App): Part[] {
   const view = new FlameView(app);
@@ -40,7 +43,7 @@ class FlameView {
     tabindex: "0",
     role: "application",
     id: "flame",
-    "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms, m opens a menu",
+    "aria-label": "Flame graph: arrow keys go from box to box, Enter zooms or opens a package, o opens a menu",
     "aria-describedby": "current",
   });
   /** As high as the rows that are not in sight, so that there is something to scroll. */
@@ -61,6 +64,7 @@ class FlameView {
   private hovered: ShownBox | null = null;
   private width = 0;
   private lastHome = "";
+  private lastSearch = "";
   private tableTimer = 0;
 
   constructor(app: App) {
@@ -90,6 +94,7 @@ class FlameView {
       event.preventDefault();
       this.openMenu(box, event.clientX, event.clientY);
     });
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("focus", () => {
       if (!this.cursor && canvas.matches(":focus-visible")) this.moveTo(homeBox(this.picture));
     });
@@ -128,6 +133,7 @@ class FlameView {
     this.cursor = this.cursor && sameBox(this.picture, this.cursor);
     this.paint();
     this.tell(this.cursor);
+    this.showMatch();
     renderLegend(app, this.picture, this.legend);
     clearTimeout(this.tableTimer);
     const fill = () => {
@@ -191,12 +197,17 @@ class FlameView {
     this.tell(this.cursor);
   }
 
-  /** What fills the picture already is left again; in the order of time a box is a range. */
+  /**
+   * What fills the picture already is left again; in the order of time a box is a range. A run of package frames opens:
+   * there is nothing in it to zoom to.
+   */
   private zoomTo(box: ShownBox): void {
     const { app } = this;
     this.cursor = box;
     this.tip.hide();
-    if (box.span) {
+    if (!box.span && kindOfBox(app.profile, box.function) === "package") {
+      app.openPackage(app.profile.functions.package[box.function]);
+    } else if (box.span) {
       const start = Math.floor(box.span.start);
       app.update({ range: [start, Math.max(start + 1, Math.ceil(box.span.end))] });
     } else if (app.state.view === "sandwich") {
@@ -243,7 +254,7 @@ class FlameView {
       " ": () => this.zoomTo(box),
       Backspace: () => app.update({ zoom: app.state.zoom.slice(0, -1) }),
       s: () => this.openSource(box),
-      m: () => this.openMenuUnder(box),
+      o: () => this.openMenuUnder(box),
       ContextMenu: () => this.openMenuUnder(box),
     };
     return actions[key];
@@ -260,9 +271,32 @@ class FlameView {
     this.openMenu(box, area.left + Math.max(0, box.x) + 10, y);
   }
 
+  /** In the order of time the wheel zooms, around the mouse; with Shift it scrolls. */
+  private wheel(event: WheelEvent): void {
+    const { app } = this;
+    if (app.state.view !== "time" || event.deltaY === 0 || event.shiftKey || event.ctrlKey) return;
+    event.preventDefault();
+    const part = (event.clientX - this.canvas.getBoundingClientRect().left) / this.width;
+    const range = timeZoomed(app.derived, app.state, event.deltaY > 0 ? WHEEL : 1 / WHEEL, part);
+    app.update({ range }, false);
+  }
+
+  /** Where the picture has no match and the recording has one, the picture goes there. */
   step(direction: number): void {
-    const matches = matchesOf(this.app.derived, this.app.state);
-    if (matches) this.moveTo(nextMatch(this.picture, matches, this.cursor, direction));
+    const { derived, state } = this.app;
+    const isFound = matchesOf(derived, state);
+    const next = isFound && nextMatch(this.picture, isFound, this.cursor, direction);
+    if (next) this.moveTo(next);
+    else if (isFound && state.view === "flame") this.app.update({ zoom: pathToMatch(derived, state) ?? state.zoom });
+  }
+
+  /** What was just typed comes into sight. */
+  private showMatch(): void {
+    const { derived, state } = this.app;
+    if (state.search === this.lastSearch) return;
+    this.lastSearch = state.search;
+    const isFound = matchesOf(derived, state);
+    if (isFound) this.moveTo(nextMatch(this.picture, isFound, null, 1));
   }
 
   svg(): string {

@@ -1,7 +1,7 @@
 // What the tooltip, the line under the picture and the table beside it say about a box.
 
 import type { ShownBox } from "../../compute/picture.ts";
-import { CATEGORIES, functionPackage, functionPlace, NONE, TIERS } from "../../data/model.ts";
+import { CATEGORIES, functionPackage, functionPlace, NONE, type Profile, TIERS } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { plainTable } from "../dom.ts";
 import { duration, percent, plural, points, seconds, share, shown, thousands } from "../text.ts";
@@ -14,7 +14,7 @@ const MOST_ROWS = 100;
 export function linesOfBox({ profile, derived, state }: App, box: ShownBox): string[] {
   if (box.function === NONE) return ["all", box.node ? plural(box.node.totalSamples, "sample") : ""];
   const { total } = derived.boxSums(state);
-  const kinds = [shown(functionPackage(profile, box.function)), CATEGORIES[box.category][1], tierText(box)];
+  const kinds = [packageText(profile, box.function), CATEGORIES[box.category][1], tierText(box)];
   return [
     nameOfBox(profile, box),
     shown(functionPlace(profile, box.function)),
@@ -22,6 +22,12 @@ export function linesOfBox({ profile, derived, state }: App, box: ShownBox): str
     weightText(box, total),
     changeText(box),
   ];
+}
+
+/** `express 5.1.0` */
+function packageText(profile: Profile, id: number): string {
+  const version = profile.strings[profile.functions.version[id]] ?? "";
+  return shown(`${functionPackage(profile, id)} ${version}`.trim());
 }
 
 function tierText({ tier, tiers }: ShownBox): string {

@@ -1,12 +1,11 @@
 // The first line of the page: what was recorded, the search, what can be handed on, theme and help.
 
-import { matchedShare } from "../../compute/picture.ts";
 import { selectionFile } from "../../compute/selection-file.ts";
 import type { App, Part } from "../app.ts";
 import { button, h } from "../dom.ts";
 import { drop } from "../drop.ts";
+import { renderMatched } from "../matched.ts";
 import { download, foldedOf } from "../save.ts";
-import { percent } from "../text.ts";
 import { carriedOf, cautionsOf, factsOf, notesOf } from "./facts.ts";
 
 /** For so long the menu says that it copied the link. */
@@ -27,13 +26,7 @@ export function barPart(app: App): Part {
   const facts = [factsOf(app), cautionsOf(app), carriedOf(app), notesOf(app)];
   const element = h("header", { class: "head row" }, h("h1", {}, "nodescope"), ...facts, end);
   const render = () => {
-    if (document.activeElement !== search) search.value = app.state.search;
-    const matches = app.derived.matches(app.state);
-    const isWrong = typeof matches === "string";
-    search.setAttribute("aria-invalid", String(isWrong));
-    const part = matchedShare(app.derived, app.state);
-    matched.textContent = isWrong ? "not a pattern" : part === null ? "" : percent(part);
-    matched.title = isWrong ? matches : "Of what is shown, this part has a match on its stack";
+    renderMatched(app, search, matched);
   };
   return { element, render };
 }

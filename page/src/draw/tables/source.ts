@@ -1,7 +1,7 @@
 // A source with the weight of each line. Where there is no text, the lines alone, and why.
 
 import { linesOf, type SourceLine } from "../../compute/source-lines.ts";
-import { causedBy, hottest } from "../../compute/top.ts";
+import { hottest } from "../../compute/top.ts";
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h, quiet, refill } from "../dom.ts";
@@ -86,7 +86,7 @@ class SourceView {
 
 /** Where none was chosen: that of the application's function that caused most. */
 function chosenSource({ profile, derived, state }: App): readonly [number, number] | null {
-  const [most] = hottest(causedBy(profile, derived.sums(state))) ?? [NONE];
+  const [most] = hottest(derived.caused(state)) ?? [NONE];
   const source = state.source ?? sourceOf(profile, most);
   return source && source[0] < profile.sources.length ? source : null;
 }

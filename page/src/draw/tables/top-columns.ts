@@ -1,7 +1,8 @@
 // The columns of the top table: each has a head that may sort, and makes a cell of an entry.
 
 import type { Change } from "../../compute/diff.ts";
-import type { TopRow } from "../../compute/top.ts";
+import { keyOfEntry } from "../../compute/entries.ts";
+import { hasOwnTime, type TopRow } from "../../compute/top.ts";
 import { CATEGORIES } from "../../data/model.ts";
 import type { State, TopBy } from "../../select/state.ts";
 import type { App } from "../app.ts";
@@ -15,8 +16,13 @@ type Sort = State["sort"];
 /** A row of the table. */
 export interface Entry {
   row: TopRow;
+  /** In full, and as it is shown. */
   name: string;
+  short: string;
   place: string;
+  shortPlace: string;
+  /** By a function of the application: its own time, and that of what it called up to the next one. */
+  caused: number;
   /** Its share before and the change since, where there is something to compare with. */
   change: Change | null;
 }
@@ -26,16 +32,21 @@ interface Column {
   cell(entry: Entry): HTMLElement;
 }
 
+/** What the place of a row is, where it is none in a source. */
+const PLACES: Partial<Record<TopBy, string>> = { thread: "role", process: "container" };
+
 export function columnsOf(app: App, by: TopBy): Column[] {
   const { total } = app.derived.sums(app.state);
-  const isThread = by === "thread" || by === "process";
+  const isThread = !hasOwnTime(by);
   const isCompared = app.derived.base(app.state) !== null && !isThread;
   const number = (text: string, value: (entry: Entry) => string, sort?: Sort) =>
     columnOf(app, text, "number", (entry) => h("td", { class: "number" }, value(entry)), sort);
   const totals = isThread ? [] : [number("total", ({ row }) => percent(share(row.total, total)), "total")];
+  const caused = number("caused", (entry) => (entry.caused > 0 ? percent(share(entry.caused, total)) : ""), "caused");
   const samples = number("samples", ({ row }) => thousands(row.totalSamples));
   return [
-    number("self", ({ row }) => percent(share(row.self, total)), "self"),
+    ...(by === "function" ? [caused] : []),
+    number(isThread ? "share" : "self", ({ row }) => percent(share(row.self, total)), "self"),
     number("samples", ({ row }) => thousands(row.selfSamples)),
     ...(isCompared ? changeColumns(app, number) : []),
     ...totals,
@@ -44,14 +55,20 @@ export function columnsOf(app: App, by: TopBy): Column[] {
     ...(isThread || by === "category" || by === "file" ? [] : [categoryColumn(app)]),
     ...(by === "function" ? [placeColumn(app)] : []),
     ...(isThread
-      ? [columnOf(app, by === "thread" ? "role" : "container", "", ({ place }) => cellOf(shown(place)))]
+      ? [
+          columnOf(app, PLACES[by] ?? "where", "", (entry) =>
+            cellOf(shown(entry.shortPlace), { title: shown(entry.place) }),
+          ),
+        ]
       : []),
   ];
 }
 
 function columnOf(app: App, text: string, style: string, cell: Column["cell"], sort?: Sort): Column {
   if (!sort) return { head: h("th", { class: style, scope: "col" }, h("span", {}, text)), cell };
-  const isSorted = app.state.sort === sort;
+  const { by, sort: chosen } = app.state;
+  // Only functions cause something.
+  const isSorted = (chosen === "caused" && by !== "function" ? "self" : chosen) === sort;
   const sorter = button(`${text}${isSorted ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort }));
   const attributes = { class: style, scope: "col", "aria-sort": isSorted ? "descending" : "none" };
   return { head: h("th", attributes, sorter), cell };
@@ -88,31 +105,35 @@ function categoryColumn(app: App): Column {
 
 function placeColumn(app: App): Column {
   return columnOf(app, "where", "", (entry) => {
-    const place = shown(entry.place);
-    const link = toSource(app, entry, place, sourceOf(app.profile, entry.row.key));
-    return cellOf(h("bdi", {}, link), { class: "place", title: place });
+    const link = toSource(app, entry, entry.shortPlace, entry.place, sourceOf(app.profile, entry.row.key));
+    return cellOf(h("bdi", {}, link), { class: "place", title: shown(entry.place) });
   });
 }
 
 /** The name leads to what can be said about it. */
 function nameOf(app: App, entry: Entry, by: TopBy): HTMLElement | string {
   const { key, line } = entry.row;
-  const name = shown(entry.name);
+  const [name, short] = [shown(entry.name), shown(entry.short)];
   if (by === "function") {
     const open = () => app.update({ view: "sandwich", function: key });
-    return button(name, `row-${key}`, open, { class: "link", title: `${name}\nCallers and callees` });
+    return button(short, `row-${key}`, open, { class: "link", title: `${name}\nCallers and callees` });
+  }
+  if (by === "entry") {
+    const said = app.profile.said?.entries.list[key];
+    const keep = () => said && app.update({ entry: keyOfEntry(said), zoom: [] });
+    return button(short, `row-${key}`, keep, { class: "link", title: "Only the work that this asked for" });
   }
   if (by === "package") {
     const focus = () => app.focus({ kind: "package", id: key });
-    return button(name, `row-${key}-${line}`, focus, { class: "link", title: "Only stacks through this package" });
+    return button(short, `row-${key}-${line}`, focus, { class: "link", title: "Only stacks through this package" });
   }
-  if (by === "line") return toSource(app, entry, name, [key, line]);
-  return toSource(app, entry, name, by === "file" && key % 2 === 0 ? [key / 2, 0] : null);
+  const source: State["source"] = by === "line" ? [key, line] : by === "file" && key % 2 === 0 ? [key / 2, 0] : null;
+  return toSource(app, entry, entry.short, entry.name, source);
 }
 
-function toSource(app: App, { row }: Entry, text: string, source: State["source"]): HTMLElement | string {
-  if (!source) return text;
+function toSource(app: App, { row }: Entry, text: string, whole: string, source: State["source"]) {
+  if (!source) return shown(text);
   const open = () => app.update({ view: "source", source });
-  const title = `${text}\nSource, with the weight of each line (s)`;
-  return button(text, `source-${row.key}-${row.line}`, open, { class: "link to-source", title });
+  const title = `${shown(whole)}\nSource, with the weight of each line (s)`;
+  return button(shown(text), `source-${row.key}-${row.line}`, open, { class: "link to-source", title });
 }

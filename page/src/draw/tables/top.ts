@@ -1,10 +1,12 @@
 // The top table: sortable, filtered, by function, file, package, category, line, thread or process.
 
-import type { TopRow } from "../../compute/top.ts";
-import { CATEGORIES, functionName, functionPlace, ROLES } from "../../data/model.ts";
+import { isMatch } from "../../compute/search.ts";
+import { shortName, shortPath, shortPlace } from "../../compute/shorten.ts";
+import { hasOwnTime, type TopRow } from "../../compute/top.ts";
+import { CATEGORIES, functionName, functionPlace, NONE, type Profile, ROLES } from "../../data/model.ts";
 import { type State, TOP_BY, type TopBy } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { button, choice, h, refill } from "../dom.ts";
+import { button, choice, h, quiet, refill } from "../dom.ts";
 import { thousands } from "../text.ts";
 import { columnsOf, type Entry } from "./top-columns.ts";
 
@@ -53,20 +55,25 @@ class TopTable {
     const { app } = this;
     const { by, sort } = app.state;
     if (document.activeElement !== this.filter) this.filter.value = app.state.filter;
-    const kinds = choice("by", TOP_BY, by, (value) => app.update({ by: value }));
+    const known = TOP_BY.filter((value) => value !== "entry" || app.profile.entries !== null);
+    const kinds = choice("by", known, by, (value) => app.update({ by: value }));
     refill(this.bar, kinds);
     const entries = entriesOf(app, by).sort((a, b) => order(a, b, sort));
     const rest = entries.length - this.most;
-    const more = button(`${thousands(rest)} more`, "more", () => {
+    const showAll = () => {
       this.most = Infinity;
       this.fill(this.most);
-    });
-    const table = entries.length > 0 ? tableOf(app, entries.slice(0, count)) : h("div", { class: "note" }, nothing(by));
+    };
+    const parts = `${thousands(this.most)} of ${thousands(entries.length)}`;
+    const more = h("div", { class: "row more" }, quiet(parts), button("more", "more", showAll));
+    const table =
+      entries.length > 0 ? tableOf(app, entries.slice(0, count)) : h("div", { class: "note" }, nothing(app, by));
     refill(this.body, table, rest > 0 && more);
   }
 }
 
-function nothing(by: TopBy): string {
+function nothing(app: App, by: TopBy): string {
+  if (app.derived.matchedSums(app.state)) return "Nothing that is searched for is in the selection.";
   if (by === "package") return "No npm package is in the selection.";
   return by === "line" ? "This recording has no lines." : "Nothing is selected.";
 }
@@ -88,36 +95,88 @@ function entriesOf(app: App, by: TopBy): Entry[] {
   const { derived, profile, state } = app;
   const text = state.filter.toLowerCase();
   const changes = derived.topChanges(state, by);
-  const all = [...derived.top(state, by), ...derived.gone(state, by)].map((row): Entry => {
+  const caused = by === "function" ? derived.caused(state) : null;
+  const isFound = foundIn(app, by);
+  const rows = [...derived.top(state, by), ...derived.gone(state, by)].filter(isFound);
+  const all = rows.map((row): Entry => {
     const at = changes?.of.get(`${row.key}:${row.line}`);
     const change = changes && at !== undefined ? changes.changes[at] : null;
-    const [name, place = ""] = WORDS_OF[by](profile, row);
-    return { row, name, place, change };
+    return { row, ...WORDS_OF[by](profile, row), caused: caused?.get(row.key) ?? 0, change };
   });
   return text ? all.filter(({ name, place }) => `${name} ${place}`.toLowerCase().includes(text)) : all;
+}
+
+/** Rows of which something is searched for. */
+function foundIn({ derived, profile, state }: App, by: TopBy): (row: TopRow) => boolean {
+  const search = derived.search(state);
+  if (search === null || typeof search === "string" || !hasOwnTime(by)) return () => true;
+  const { functions, categories } = search;
+  if (by === "category") return ({ key }) => categories?.[key] !== 0;
+  if (by === "function") return ({ key, category }) => isMatch(search, { function: key, category });
+  const { source, module, package: packages } = profile.functions;
+  const keys = new Set<number>();
+  functions.forEach((is, id) => {
+    if (!is) return;
+    if (by === "package") keys.add(packages[id]);
+    else if (source[id] !== NONE) keys.add(by === "line" ? source[id] : 2 * source[id]);
+    else if (by === "file") keys.add(2 * module[id] + 1);
+  });
+  return ({ key, category }) => keys.has(key) && categories?.[category] !== 0;
 }
 
 function order(a: Entry, b: Entry, sort: State["sort"]): number {
   if (sort === "name") return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
   const size = ({ change }: Entry) => (change ? Math.abs(change.now - change.before) : 0);
   if (sort === "change" && size(a) !== size(b)) return size(b) - size(a);
+  if (sort === "caused" && a.caused !== b.caused) return b.caused - a.caused;
   const [bySelf, byTotal] = [b.row.self - a.row.self, b.row.total - a.row.total];
   return sort === "total" ? byTotal || bySelf : bySelf || byTotal;
 }
 
+interface Words {
+  /** In full, and as it is shown. */
+  name: string;
+  short: string;
+  place: string;
+  shortPlace: string;
+}
+
 /** What a row is called, and where that is. */
-const WORDS_OF: Record<TopBy, (profile: App["profile"], row: TopRow) => [name: string, place?: string]> = {
-  function: (profile, { key }) => [functionName(profile, key) || "(anonymous)", functionPlace(profile, key)],
-  file: ({ sources, modules }, { key }) => [key % 2 === 0 ? sources[key / 2] : modules[(key - 1) / 2]],
-  line: ({ sources }, { key, line }) => [`${sources[key]}:${line}`],
-  package: ({ strings }, { key, line }) => [line > 0 ? `${strings[key]} ${strings[line - 1]}` : strings[key]],
-  category: (_, { key }) => [CATEGORIES[key][1]],
+const WORDS_OF: Record<TopBy, (profile: Profile, row: TopRow) => Words> = {
+  function: (profile, { key }) => ({
+    name: functionName(profile, key) || "(anonymous)",
+    short: shortName(profile, key) || "(anonymous)",
+    place: functionPlace(profile, key),
+    shortPlace: shortPlace(profile, key),
+  }),
+  entry: (profile, { key }) => {
+    const entry = profile.said?.entries.list[key];
+    const id = entry?.function ?? null;
+    const [place, short] = id === null ? ["", ""] : [functionPlace(profile, id), shortPlace(profile, id)];
+    return words(entry?.text ?? "", place, short);
+  },
+  file: (profile, { key }) => path(profile, fileOf(profile, key)),
+  line: (profile, { key, line }) => path(profile, `${profile.sources[key]}:${line}`),
+  package: ({ strings }, { key, line }) => words(line > 0 ? `${strings[key]} ${strings[line - 1]}` : strings[key]),
+  category: (_, { key }) => words(CATEGORIES[key][1]),
   thread: ({ threads }, { key }) => {
     const { name, tid, role } = threads[key];
-    return [`${name} ${tid ?? ""}`, ROLES[role] ?? role];
+    return words(`${name} ${tid ?? ""}`, ROLES[role] ?? role);
   },
   process: ({ processes }, { key }) => {
     const { name, pid, container } = processes[key];
-    return [`${name} ${pid ?? ""}`.trim(), container];
+    return words(`${name} ${pid ?? ""}`.trim(), container);
   },
 };
+
+function words(name: string, place = "", short = place): Words {
+  return { name, short: name, place, shortPlace: short };
+}
+
+function path(profile: Profile, name: string): Words {
+  return { ...words(name), short: shortPath(profile, name) };
+}
+
+function fileOf({ sources, modules }: Profile, key: number): string {
+  return key % 2 === 0 ? sources[key / 2] : modules[(key - 1) / 2];
+}

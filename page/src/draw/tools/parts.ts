@@ -1,6 +1,6 @@
 // The bars above the big picture: which view, of what selection, compared with what, where in it, and what is hidden.
 
-import { COLOR_BY, type View } from "../../select/state.ts";
+import { COLOR_BY, LENSES, type Lens, type View } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { button, choice, h, picker, quiet, refill, toggle } from "../dom.ts";
 import { clock, duration, plural, thousands } from "../text.ts";
@@ -26,15 +26,33 @@ const VIEW_TITLES: Record<View, string> = {
   source: "The lines of a source, with their time (6)",
 };
 
+const LENS_WORDS: Record<Lens, string> = {
+  code: "my code",
+  packages: "+ packages",
+  node: "+ Node",
+  everything: "everything",
+};
+
+const LENS_TITLES: Record<Lens, string> = {
+  code: "Boxes for your own functions; frames of packages that follow each other are one box (m)",
+  packages: "And for every function of a package (p)",
+  node: "And for the functions of Node and libuv (j)",
+  everything: "All frames, as they were sampled (e)",
+};
+
 export function toolParts(app: App): Part[] {
   const tabs = h("div", { class: "work row" });
   const trail = h("div", { class: "row" });
   const compared = h("div", { class: "said", id: "compared", role: "status" });
   return [
-    { element: tabs, render: () => refill(tabs, views(app), ...awaits(app), selection(app)) },
+    { element: tabs, render: () => refill(tabs, lenses(app), views(app), ...awaits(app), selection(app)) },
     { element: compared, render: () => renderCompared(app, compared) },
     { element: trail, render: () => renderTrail(app, trail) },
   ];
+}
+
+function lenses(app: App): HTMLElement {
+  return choice("lens", LENSES, app.lens, (lens) => app.update({ lens, zoom: [] }), LENS_WORDS, LENS_TITLES);
 }
 
 function views(app: App): HTMLElement {

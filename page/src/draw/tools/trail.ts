@@ -23,7 +23,7 @@ export function crumbs(app: App): HTMLElement {
   const { state, derived, profile } = app;
   if (isTable(state)) return h("span", { class: "crumbs" });
   if (state.view === "sandwich") {
-    const id = state.function;
+    const id = derived.chosenFunction(state);
     const isKnown = id !== null && derived.isKnownFunction(id);
     return h("span", { class: "crumbs" }, isKnown && h("b", {}, nameOf(profile, id)));
   }
@@ -51,7 +51,7 @@ function zoomCrumbs(app: App): HTMLElement {
 /** What was hidden or focused, each with a button that takes it back. */
 export function chips(app: App): HTMLElement[] {
   const { profile } = app;
-  const { hidden, focus, categories } = app.state;
+  const { hidden, focus, categories, opened } = app.state;
   const ofCategories = categories.map((byte, at) =>
     chip("only", CATEGORIES[byte][1], `chip-c${at}`, () => app.update({ categories: without(categories, at) })),
   );
@@ -61,13 +61,17 @@ export function chips(app: App): HTMLElement[] {
   const ofHidden = hidden.map((item, at) =>
     chip("hidden:", itemName(profile, item), `chip-h${at}`, () => app.update({ hidden: without(hidden, at) })),
   );
+  const isFolding = app.lens === "code";
+  const ofOpened = (isFolding ? opened : []).map((id, at) =>
+    chip("open:", itemName(profile, { kind: "package", id }) || "packages", `chip-o${at}`, () => app.openPackage(id)),
+  );
   const ofEntry =
     app.state.entry === "" ? [] : [chip("asked by", entryName(app), "chip-e", () => app.update({ entry: "" }))];
   const isAny = hidden.length + focus.length > 0;
   const undo = isAny
     ? [button("undo", "undo", () => app.undo(), { title: "Show again what was hidden last, or leave the focus (u)" })]
     : [];
-  return [...ofEntry, ...ofCategories, ...ofFocus, ...ofHidden, ...undo];
+  return [...ofEntry, ...ofOpened, ...ofCategories, ...ofFocus, ...ofHidden, ...undo];
 }
 
 /** What the chosen entry or kind of entries is called. */
