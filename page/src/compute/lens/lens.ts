@@ -76,8 +76,8 @@ function* partsOf(
   for (const [at, role] of ROLES.entries()) {
     const bit = used & (1 << at);
     if (bit === 0) continue;
-    // Threads of the pool and of V8 run no JavaScript: an addon works there for one that is not on the stack.
-    if (isUser && (isAsked || role === "other")) asked |= bit;
+    // Without the report's words nothing is known of what asked for it. Threads of the pool and of V8 run no JavaScript.
+    if (isUser && (isAsked || (profile.entries === null && role === "other"))) asked |= bit;
     else yield [role, bit];
   }
   if (asked !== 0) yield ["", asked];
@@ -103,12 +103,14 @@ function placeOf(role: string): number {
 
 /** Under the pool, what it does is shown at every lens. */
 function rootOf({ said }: Profile, names: Names, rows: Rows, id: number, level: number): Root {
-  if (id === NONE) return { row: -1, like: NONE, level };
+  if (id === NONE) return { row: -1, like: NONE, level, isEntry: false };
   const frame = names.frameOf(id);
   const row = rows.under(-1, frame, names.frames.category[frame], 0);
-  if (id >= names.entries) return { row, like: said?.entries.list[id - names.entries]?.function ?? NONE, level };
+  if (id >= names.entries) {
+    return { row, like: said?.entries.list[id - names.entries]?.function ?? NONE, level, isEntry: true };
+  }
   const isOpen = isPool(id - names.roots);
-  return { row, like: id, level: isOpen ? Math.max(level, LENSES.indexOf("node")) : level };
+  return { row, like: id, level: isOpen ? Math.max(level, LENSES.indexOf("node")) : level, isEntry: false };
 }
 
 function lanesOf({ lanes, threads }: Profile, rowOf: readonly Uint32Array[]): Profile["lanes"] {

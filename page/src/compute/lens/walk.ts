@@ -17,6 +17,8 @@ export interface Root {
   row: number;
   like: number;
   level: number;
+  /** Whether it is what asked for the work. */
+  isEntry: boolean;
 }
 
 export class Walk {
@@ -32,7 +34,7 @@ export class Walk {
   /** The root for which these are known. */
   private readonly known: Int32Array;
   private readonly path: number[] = [];
-  private root: Root = { row: -1, like: NONE, level: 0 };
+  private root: Root = { row: -1, like: NONE, level: 0, isEntry: false };
   private roots = 0;
 
   constructor(profile: Profile, names: Names, rows: Rows, opened: readonly number[]) {
@@ -77,11 +79,16 @@ export class Walk {
     if (mode !== CLOSED && (category === GC || category === KERNEL)) {
       const id = names.roots + (category === GC ? 0 : 1);
       this.put(stack, CLOSED, this.virtual(above, mode, id, category), 0);
-    } else if (mode === CLOSED || kind === OTHER || (kind === CORE && root.level < CORES)) {
+    } else if (mode === CLOSED || kind === OTHER || (kind === CORE && !this.showsCore(mode))) {
       this.put(stack, mode, above, isOutermost ? 0 : this.length[caller]);
     } else if (kind !== PACKAGE || root.level >= PACKAGES) {
       this.put(stack, PLAIN, this.real(above, mode, stack), 0);
     } else this.inPackage(stack, caller, mode, above);
+  }
+
+  /** What only leads to the user's code says nothing under what asked for it. */
+  private showsCore(mode: number): boolean {
+    return this.root.level >= CORES && !(mode === FRESH && this.root.isEntry);
   }
 
   /** Frames of packages with nothing of the user's between them are a run. */
