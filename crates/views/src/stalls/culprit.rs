@@ -96,7 +96,7 @@ impl<'a> Culprits<'a> {
         };
         let accused = |shown: Shown| (kind, shown.culprit, None, shown.work);
         let (kind, culprit, wait, work) = match kind {
-            StallKind::Blocked => self.blocked(thread, start_ns, end_ns, ran),
+            StallKind::Blocked => self.blocked(thread, start_ns, end_ns, &ran),
             StallKind::Collected => (kind, ran.culprit, None, Work::Gc),
             kind if kind.accuses() => accused(ran),
             kind => (kind, None, None, Work::Own),
@@ -111,14 +111,14 @@ impl<'a> Culprits<'a> {
         thread: ThreadId,
         start_ns: u64,
         end_ns: u64,
-        ran: Shown,
+        ran: &Shown,
     ) -> (StallKind, Option<Culprit>, Option<super::Wait>, Work) {
         let slept = self.of_waits(thread, start_ns, end_ns);
         if self.doings.of(slept.heaviest).work == Work::Gc {
             return (StallKind::Collected, slept.culprit.or(ran.culprit), None, Work::Gc);
         }
         let wait = wait_of(self.profile, slept.heaviest);
-        if wait.is_none() && self.waits_for_collectors(&ran, thread, start_ns, end_ns) {
+        if wait.is_none() && self.waits_for_collectors(ran, thread, start_ns, end_ns) {
             return (StallKind::Collected, ran.culprit, None, Work::Gc);
         }
         (StallKind::Blocked, slept.culprit, wait, slept.work)
