@@ -23,7 +23,7 @@ use views::{
 
 pub use colors::Colors;
 use head::{Head, MARGIN};
-use layout::{Layout, Placed};
+use layout::{Cut, Layout, Placed};
 use legend::Legend;
 use measure::Measure;
 use names::{Look, Names, columns_of, shortened};
@@ -99,14 +99,15 @@ pub fn write(
     let direction = if options.reverse { Direction::FromLeaves } else { Direction::FromRoots };
     let tree = lens_tree(profile, weights, selection, &entries, lens, direction);
     let measure = Measure::of(profile, weights);
-    let names = Names::of(profile, &tree, options.colors);
     let width = options.width.unwrap_or(STILL_WIDTH).max(NARROWEST) as f64;
-    let layout = Layout::of(&tree, &names, &measure, narrowest(options, width));
+    let cut = Cut::of(&tree, &measure, narrowest(options, width));
+    let names = Names::of(profile, cut.nodes(&tree), options.colors);
+    let layout = Layout::of(&tree, &cut, &names, &measure);
     if layout.boxes.iter().all(|placed| placed.total == 0) {
         return Err(SvgError::Empty);
     }
     let mut facts = facts::facts(profile, weights, selection, options, lens);
-    if layout.is_cut {
+    if cut.leaves_out() {
         let share = number(narrowest(options, width) * 100.0, 2);
         facts.push(format!("boxes below {share} % are left out"));
     }

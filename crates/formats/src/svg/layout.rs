@@ -2,7 +2,7 @@
 //! out. No recursion: stacks may be ten thousand frames deep.
 
 use profile::Category;
-use views::CallTree;
+use views::{CallTree, Node};
 
 use super::measure::Measure;
 use super::names::{Names, is_code};
@@ -24,30 +24,59 @@ pub(super) struct Placed {
     pub(super) total: u128,
 }
 
+/// Which nodes are wide enough to be drawn. Only these need names: a tree may have millions.
+pub(super) struct Cut {
+    totals: Vec<u128>,
+    /// Rows of the tree, the root first.
+    drawn: Vec<usize>,
+    narrowest: f64,
+}
+
+impl Cut {
+    /// `narrowest` is a part of the whole.
+    pub(super) fn of(tree: &CallTree, measure: &Measure, narrowest: f64) -> Self {
+        let mut cut = Self { totals: totals(tree, measure), drawn: Vec::new(), narrowest };
+        let is_drawn = |row: &usize| *row == ROOT || cut.draws(cut.totals[*row]);
+        cut.drawn = (0..tree.nodes.len()).filter(is_drawn).collect();
+        cut
+    }
+
+    /// The nodes that are drawn.
+    pub(super) fn nodes<'a>(&'a self, tree: &'a CallTree) -> impl Iterator<Item = &'a Node> {
+        self.drawn.iter().map(|row| &tree.nodes[*row])
+    }
+
+    /// Whether boxes are left out.
+    pub(super) fn leaves_out(&self) -> bool {
+        self.drawn.len() < self.totals.iter().filter(|total| **total > 0).count()
+    }
+
+    fn share(&self, weight: u128) -> f64 {
+        let whole = self.totals[ROOT];
+        if whole == 0 { 0.0 } else { weight as f64 / whole as f64 }
+    }
+
+    fn draws(&self, weight: u128) -> bool {
+        weight > 0 && self.share(weight) >= self.narrowest
+    }
+}
+
 /// The boxes, each before those above it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) boxes: Vec<Placed>,
     /// How many levels there are.
     pub(super) levels: usize,
-    /// Whether boxes were left out.
-    pub(super) is_cut: bool,
 }
 
 impl Layout {
-    /// `narrowest` is a part of the whole.
-    pub(super) fn of(tree: &CallTree, names: &Names, measure: &Measure, narrowest: f64) -> Self {
-        let totals = totals(tree, measure);
-        let whole = totals[ROOT] as f64;
-        let share = |weight: u128| if whole > 0.0 { weight as f64 / whole } else { 0.0 };
-        let is_drawn = |weight: u128| weight > 0 && share(weight) >= narrowest;
-        let drawn: Vec<usize> = (1..totals.len()).filter(|row| is_drawn(totals[*row])).collect();
-        let is_cut = drawn.len() < totals[1..].iter().filter(|total| **total > 0).count();
-        let mut layout = Self { boxes: Vec::new(), levels: 0, is_cut };
-        let children = Children::sorted(drawn, tree, names);
+    pub(super) fn of(tree: &CallTree, cut: &Cut, names: &Names, measure: &Measure) -> Self {
+        let Cut { totals, drawn, .. } = cut;
+        let mut layout = Self { boxes: Vec::with_capacity(drawn.len()), levels: 0 };
+        let children = Children::sorted(drawn[1..].to_vec(), tree, names);
         let mut pending = vec![(ROOT, 0u128, 0usize)];
         while let Some((row, start, level)) = pending.pop() {
-            layout.push(Some(row), share(start), share(totals[row]), level, totals[row]);
+            layout.push(Some(row), cut.share(start), cut.share(totals[row]), level, totals[row]);
             let first = pending.len();
             let mut inner = start;
             for &child in children.of(row) {
@@ -56,8 +85,8 @@ impl Layout {
             }
             pending[first..].reverse();
             let own = u128::from(measure.own_of(&tree.nodes[row]));
-            if row == ROOT && is_drawn(own) {
-                layout.push(None, 1.0 - share(own), share(own), 1, own);
+            if row == ROOT && cut.draws(own) {
+                layout.push(None, 1.0 - cut.share(own), cut.share(own), 1, own);
             }
         }
         layout

@@ -3,7 +3,7 @@
 use profile::{CallKind, Category, FunctionId, Profile};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_width::UnicodeWidthChar;
-use views::{BoxName, CallTree, Label, Node, box_name, palette};
+use views::{BoxName, Label, Node, box_name, palette};
 
 use super::colors::Colors;
 
@@ -13,7 +13,7 @@ const NO_NAME: &str = "(no name)";
 
 type Key = (Label, Category, u32);
 
-/// The names of a tree's nodes and their colours.
+/// The names of the nodes that are drawn, and their colours.
 pub(super) struct Names {
     looks: FxHashMap<Key, Look>,
 }
@@ -26,10 +26,14 @@ pub(super) struct Look {
 }
 
 impl Names {
-    pub(super) fn of(profile: &Profile, tree: &CallTree, colors: Colors) -> Self {
+    pub(super) fn of<'a>(
+        profile: &Profile,
+        nodes: impl Iterator<Item = &'a Node>,
+        colors: Colors,
+    ) -> Self {
         let inlined = inlined(profile, colors);
         let mut looks = FxHashMap::default();
-        for node in &tree.nodes {
+        for node in nodes {
             looks.entry(key(node)).or_insert_with(|| {
                 let text = text_of(profile, node);
                 let is_inlined = node.label.function().is_some_and(|id| inlined.contains(&id));
@@ -44,7 +48,7 @@ impl Names {
         Self { looks }
     }
 
-    /// The name of a node; each node of the tree has one.
+    /// The name of a node; each one that is drawn has one.
     pub(super) fn get(&self, node: &Node) -> &Look {
         &self.looks[&key(node)]
     }
