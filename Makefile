@@ -32,7 +32,10 @@ bench: ## measure speed against inferno and others, as ratios
 fuzz: ## run every fuzz target for a short while
 	scripts/fuzz.sh
 
+pictures: ## record the demo, and make docs/demo.html and the pictures of the page anew
+	scripts/pictures.sh
+
 proof: ## what takes hours: benchmarks, truth, fuzzers, mutants; writes docs/proof.md
 	scripts/proof.sh
 
-.PHONY: help build check demo test lint fmt bench fuzz proof
+.PHONY: help build check demo test lint fmt bench fuzz pictures proof

@@ -1,5 +1,6 @@
 // An ordinary service. Its control group may use 0.3 CPUs, and it needs more.
 const http = require('node:http');
+const timesIn = require('./calibrate.js');
 
 function render(rows) {
   let page = '';
@@ -7,5 +8,6 @@ function render(rows) {
   return page;
 }
 
-const server = http.createServer((request, reply) => reply.end(render(20_000).slice(0, 1000)));
+const rows = 1000 * timesIn(12, () => render(1000));
+const server = http.createServer((request, reply) => reply.end(render(rows).slice(0, 1000)));
 server.listen(0, () => console.log(`ready ${server.address().port}`));

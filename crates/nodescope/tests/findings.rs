@@ -62,7 +62,7 @@ const FIRST: &[&[Known]] = &[
         known("regexp", (20, "/ok,/ok,/bad"), Some(("regexp", "isName", 5))),
         known("console-log", (30, "/"), Some(("console-output", "audit", 4))),
     ],
-    &[known("hot-dependency", (60, "/"), Some(("hot-package", "orderTable", 7)))],
+    &[known("hot-dependency", (60, "/"), Some(("hot-package", "orderTable", 10)))],
     &[
         Known { flags: ONE_CPU, ..known("growing-cache", (60, "/"), Some(("gc", "remember", 5))) },
         known("bad-worker", (120, "/"), Some(("bad-worker", "scanRows", 13))),
