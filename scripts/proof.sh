@@ -4,6 +4,7 @@
 #   PROOF_SECONDS=600 scripts/proof.sh    how long every fuzz target runs, and the truth is tested again and again
 #   PROOF_SECONDS=60 scripts/proof.sh     a try of an hour
 #   PROOF_PARTS='truth fuzz' …            some of the parts: bench truth findings fuzz mutants
+#   PROOF_ROUNDS=3 …                      how often each program with a known cause is recorded on each release
 #   PROOF_TESTS='loops:: beside::' …      some of the tests of truth
 #
 # The table is written after every row, and the rows of other parts stay in it as long as the code is the same: parts can
@@ -111,8 +112,8 @@ test_truth() {
 
 # Programs with a known cause, each again and again: how often the first finding was that cause, by program.
 test_findings() {
-  local rounds=20 printed=$logs/found
-  [ "$seconds" -ge 600 ] || rounds=1
+  local rounds=${PROOF_ROUNDS:-} printed=$logs/found
+  [ -n "$rounds" ] || { [ "$seconds" -ge 600 ] && rounds=20 || rounds=1; }
   NODESCOPE_FINDINGS_ROUNDS=$rounds NODESCOPE_FINDINGS_NODES="${PROOF_NODES:-20.20.2 22.23.3 24.21.0}" \
     cargo test --quiet --package nodescope --test all -- findings::findings_are_right --nocapture --test-threads=1 \
     >"$printed" 2>&1 || { cat "$printed"; return 1; }
