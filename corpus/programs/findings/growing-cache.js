@@ -11,7 +11,7 @@ function remember(count) {
 }
 
 remember(150_000);
-const count = 50 * require('./calibrate.js')(4, () => remember(50));
+const count = 50 * require('./calibrate.js')(2, () => remember(50));
 const server = http.createServer((request, reply) => {
   remember(count);
   reply.end(String(cache.size));
