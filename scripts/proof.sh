@@ -112,8 +112,9 @@ test_truth() {
 
 # Programs with a known cause, each again and again: how often the first finding was that cause, by program.
 test_findings() {
-  local rounds=${PROOF_ROUNDS:-} printed=$logs/found
-  [ -n "$rounds" ] || { [ "$seconds" -ge 600 ] && rounds=20 || rounds=1; }
+  local rounds=20 printed=$logs/found
+  [ "$seconds" -ge 600 ] || rounds=1
+  rounds=${PROOF_ROUNDS:-$rounds}
   NODESCOPE_FINDINGS_ROUNDS=$rounds NODESCOPE_FINDINGS_NODES="${PROOF_NODES:-20.20.2 22.23.3 24.21.0}" \
     cargo test --quiet --package nodescope --test all -- findings::findings_are_right --nocapture --test-threads=1 \
     >"$printed" 2>&1 || { cat "$printed"; return 1; }
