@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use object::elf::{
     EM_AARCH64, EM_ARM, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STB_GLOBAL, STB_WEAK,
-    STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL,
+    STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN, STV_INTERNAL, SymbolType,
 };
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{Endianness, ReadRef, SectionIndex, SymbolIndex as SymbolNumber};
@@ -277,19 +277,8 @@ where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,
 {
-    let sections = Sections::read(H::parse(data).ok()?, data).ok()?;
-    let endian = sections.endian;
-    let table = sections.table.symbols(endian, data, SHT_SYMTAB).ok()?;
-    let names = sections.names_of(&table);
-    let is_it = |symbol: &&H::Sym| {
-        let name = name_at(names, symbol.st_name(endian));
-        symbol.st_type() == STT_FUNC && wanted.iter().any(|wanted| wanted.as_bytes() == name)
-    };
-    let range = |symbol: &H::Sym| {
-        let start: u64 = symbol.st_value(endian).into();
-        start..start.saturating_add(symbol.st_size(endian).into())
-    };
-    Some(table.iter().filter(is_it).map(range).collect())
+    let found = named::<H, R>(data, wanted)?.into_iter();
+    Some(found.filter(|(_, kind, _)| *kind == STT_FUNC).map(|(.., range)| range).collect())
 }
 
 /// Where the variables and functions of some names are, by the full table of symbols: none where a name is missing, or
@@ -299,20 +288,33 @@ where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,
 {
+    let mut found: Vec<Vec<Range<u64>>> = vec![Vec::new(); wanted.len()];
+    for (row, _, range) in named::<H, R>(data, wanted)? {
+        found[row].push(range);
+    }
+    let only = |mut places: Vec<Range<u64>>| places.pop().filter(|_| places.is_empty());
+    Some(found.into_iter().map(only).collect())
+}
+
+/// The variables and functions of some names in the full table of symbols: the row of the name, the type, and where it is.
+fn named<'a, H, R>(data: R, wanted: &[&str]) -> Option<Vec<(usize, SymbolType, Range<u64>)>>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
     let sections = Sections::read(H::parse(data).ok()?, data).ok()?;
     let endian = sections.endian;
     let table = sections.table.symbols(endian, data, SHT_SYMTAB).ok()?;
     let names = sections.names_of(&table);
-    let mut found: Vec<Vec<Range<u64>>> = vec![Vec::new(); wanted.len()];
-    for symbol in table.iter().filter(|symbol| matches!(symbol.st_type(), STT_OBJECT | STT_FUNC)) {
+    let found = |symbol: &H::Sym| {
+        let kind = Some(symbol.st_type()).filter(|kind| matches!(*kind, STT_OBJECT | STT_FUNC))?;
         let name = name_at(names, symbol.st_name(endian));
-        if let Some(row) = wanted.iter().position(|wanted| wanted.as_bytes() == name) {
-            let start: u64 = symbol.st_value(endian).into();
-            found[row].push(start..start.saturating_add(symbol.st_size(endian).into()));
-        }
-    }
-    let only = |mut places: Vec<Range<u64>>| places.pop().filter(|_| places.is_empty());
-    Some(found.into_iter().map(only).collect())
+        let row = wanted.iter().position(|wanted| wanted.as_bytes() == name)?;
+        let start: u64 = symbol.st_value(endian).into();
+        let range = start..start.saturating_add(symbol.st_size(endian).into());
+        Some((row, kind, range))
+    };
+    Some(table.iter().filter_map(found).collect())
 }
 
 /// The address of a function that other files may call.
