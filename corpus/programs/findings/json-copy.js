@@ -1,10 +1,15 @@
 // Each request gets a copy of its own of the whole settings, made through JSON.
 const http = require('node:http');
+const timesIn = require('./calibrate.js');
 const settings = { rows: [] };
-for (let id = 0; id < 6000; id++) settings.rows.push({ id, name: `setting ${id}`, tags: ['one', 'two'], limits: { low: id, high: 2 * id } });
 
 function copySettings() {
   return JSON.parse(JSON.stringify(settings));
+}
+
+function addRows(count) {
+  const row = (id) => ({ id, name: `setting ${id}`, tags: ['one', 'two'], limits: { low: id, high: 2 * id } });
+  for (let id = 0; id < count; id++) settings.rows.push(row(id));
 }
 
 function list(request, reply) {
@@ -12,5 +17,7 @@ function list(request, reply) {
   reply.end(String(copy.rows.length));
 }
 
+addRows(500);
+addRows(500 * (timesIn(12, copySettings) - 1));
 const server = http.createServer(list);
 server.listen(0, () => console.log(`ready ${server.address().port}`));

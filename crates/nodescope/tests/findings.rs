@@ -88,16 +88,16 @@ const SECOND: &[&[Known]] = &[
         known("second/addresses", (10, "/"), Some(("regexp", "isAddress", 4))),
     ],
     &[
-        known("second/structured-clone", (40, "/"), Some(("deep-copy", "snapshot", 5))),
+        known("second/structured-clone", (40, "/"), Some(("deep-copy", "snapshot", 7))),
         known("second/save-state", (30, "/"), Some(("sync-files", "saveState", 11))),
     ],
     &[
-        known("second/gzip-reply", (30, "/"), Some(("sync-compression", "pack", 6))),
+        known("second/gzip-reply", (30, "/"), Some(("sync-compression", "pack", 8))),
         known("second/reload-module", (20, "/"), Some(("module-loading", "loadPlugin", 12))),
     ],
     &[
-        known("second/sessions", (30, "/"), Some(("gc", "openSessions", 5))),
-        known("second/bad-shard", (160, "/"), Some(("bad-worker", "sortKeys", 12))),
+        known("second/sessions", (30, "/"), Some(("gc", "openSessions", 6))),
+        known("second/bad-shard", (160, "/"), Some(("bad-worker", "sortKeys", 14))),
     ],
     &[
         known("second/lodash-groups", (60, "/"), Some(("hot-package", "(anonymous)", 7))),

@@ -217,9 +217,10 @@ pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
         let new = (rule.find)(&facts, &list);
         list.extend(new.into_iter().map(|found| Found { id: rule.id, ..found }));
     }
-    workers::take_causes(&mut list);
-    limits::leave_to_pools(&mut list);
     list.sort_by_key(|found| std::cmp::Reverse(found.lost_ns));
+    busy::follow_causes(&mut list);
+    workers::take_cause(&mut list);
+    limits::leave_to_pools(&mut list);
     limits::lead(&mut list, &facts.turns.stalls);
     let Facts { turns, host, gc, pools, .. } = facts;
     let delays = delays(profile, selection, &turns);

@@ -22,11 +22,13 @@ pub struct LoopGc {
     pub weight: u64,
     /// The part of that which was full collections.
     pub full_weight: u64,
+    /// The time of long pauses in which it waited, for helper threads or for a CPU.
+    pub waited_ns: u64,
     /// The samples of garbage collection.
     pub gc_samples: u64,
     /// The part of the thread's CPU time.
     pub of_cpu: f64,
-    /// The part of the time that went by, where the lane counts time: what the loop lost.
+    /// The part of the time that went by, where the lane counts time: what the loop lost, on the CPU or waiting.
     pub of_time: Option<f64>,
     /// All samples of the thread, waiting apart.
     pub samples: u64,
@@ -36,7 +38,8 @@ impl LoopGc {
     /// A loop without any sample.
     pub(crate) fn waiting(thread: ThreadId) -> Self {
         let (weight, full_weight, gc_samples, samples) = (0, 0, 0, 0);
-        Self { thread, weight, full_weight, gc_samples, of_cpu: 0.0, of_time: None, samples }
+        let (waited_ns, of_cpu, of_time) = (0, 0.0, None);
+        Self { thread, weight, full_weight, waited_ns, gc_samples, of_cpu, of_time, samples }
     }
 }
 
@@ -79,26 +82,30 @@ pub(crate) fn gc_of(
     let whole_ns = selected_duration_ns(profile, selection);
     let in_ns =
         weights.lane.is_some_and(|id| profile.lane(id).unit == Unit::Ns && profile.lane(id).timed);
+    let pauses = match in_ns {
+        true => pauses::pauses(profile, selection, turns, doings, &kinds),
+        false => Vec::new(),
+    };
     let loop_gc = |row: &ThreadSum| {
         let watched =
             turns.watched().find(|its| its.thread == row.thread).map(|its| its.watched_ns);
         let time_ns = watched.filter(|ns| *ns > 0).unwrap_or(whole_ns).max(1);
+        let its = pauses.iter().filter(|pause| pause.thread == row.thread);
+        let waited_ns = its.fold(0u64, |sum, pause| sum.saturating_add(pause.waited_ns));
+        let lost_ns = row.gc.saturating_add(waited_ns);
         LoopGc {
             thread: row.thread,
             weight: row.gc,
             full_weight: row.full,
+            waited_ns,
             gc_samples: row.gc_samples,
             of_cpu: share(row.gc, row.busy),
-            of_time: in_ns.then(|| share(row.gc, time_ns).min(1.0)),
+            of_time: in_ns.then(|| share(lost_ns, time_ns).min(1.0)),
             samples: row.samples,
         }
     };
     let mut loops: Vec<LoopGc> = threads.iter().filter(|row| is_loop(row)).map(loop_gc).collect();
     loops.sort_by(|a, b| lost(b).total_cmp(&lost(a)).then(a.thread.cmp(&b.thread)));
-    let pauses = match in_ns {
-        true => pauses::pauses(profile, selection, turns, doings, &kinds),
-        false => Vec::new(),
-    };
     Gc {
         loops,
         pauses,

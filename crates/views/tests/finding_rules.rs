@@ -330,11 +330,14 @@ fn waiting_for_the_collectors_cpu_is_a_collection() {
         let (main, helper) = (service.main, service.helper);
         let service = service.turn(TurnKind::Turn, SECOND, 300 * MS, [60 * MS, 240 * MS, 0]);
         let service = service.ran(main, &[TIMERS, COPY, own], SECOND, own_ms * MS);
-        ids(&found(service.ran(helper, &[MARK_COMPACT], SECOND, collected_ms * MS)))
+        found(service.ran(helper, &[MARK_COMPACT], SECOND, collected_ms * MS))
     };
-    assert_eq!(stall(200, MARK_COMPACT, 40), ["gc"]);
-    assert_eq!(stall(20, MARK_COMPACT, 40), ["cpu-wait"], "the helpers hardly ran");
-    assert_eq!(stall(200, RENDER, 120), ["cpu-wait"], "the loop did something else");
+    let seen = stall(200, MARK_COMPACT, 40);
+    assert_eq!(ids(&seen), ["gc"]);
+    assert_eq!(seen.gc.loops[0].waited_ns, 240 * MS);
+    assert_eq!(seen.gc.loops[0].of_time, Some(0.028), "what ran, and what waited");
+    assert_eq!(ids(&stall(20, MARK_COMPACT, 40)), ["cpu-wait"], "the helpers hardly ran");
+    assert_eq!(ids(&stall(200, RENDER, 120)), ["cpu-wait"], "the loop did something else");
 }
 
 #[test]
@@ -423,4 +426,34 @@ fn every_finding_is_documented() {
     for id in ids {
         assert!(text.contains(&format!("| `{id}` |")), "docs/report.md has no row for {id}");
     }
+}
+
+/// A sort calls its comparator, which has no name: the function that sorts has the work of both.
+#[test]
+fn a_callback_without_a_name_counts_for_its_caller() {
+    let sort: Code = ("Builtins_ArrayPrototypeSort", "", 0, Category::Builtin);
+    let compare: Code = ("(anonymous)", "/srv/views.js", 14, Category::App);
+    let elsewhere: Code = ("(anonymous)", "/srv/other.js", 3, Category::App);
+    let busy = |callback: Code| {
+        let service = Service::new(10).watched(SECOND);
+        let service = spread(service, &[TIMERS, RENDER], "", 4 * SECOND);
+        words(spread(service, &[TIMERS, RENDER, sort, callback], "", 5 * SECOND))[1].clone()
+    };
+    assert_eq!(busy(compare), "Largest causes: render (/srv/views.js:12) 100 %.");
+    assert_eq!(
+        busy(elsewhere),
+        "Largest causes: (anonymous) (/srv/other.js:3) 56 %, render (/srv/views.js:12) 44 %."
+    );
+}
+
+/// Without its collections the loop would have time: they are the cause, although other turns have more of it.
+#[test]
+fn a_loop_that_is_busy_collecting_is_told_so_first() {
+    let busy = |own: u64, collecting: u64| {
+        let service = Service::new(10).watched((10 - own - collecting) * SECOND);
+        let service = spread(service, &[TIMERS, RENDER], "", own * SECOND);
+        ids(&found(spread(service, &[TIMERS, RENDER, SCAVENGE], "", collecting * SECOND)))
+    };
+    assert_eq!(busy(5, 4), ["gc", "busy-loop"]);
+    assert_eq!(busy(8, 2), ["busy-loop", "gc"], "collections alone do not make it so busy");
 }

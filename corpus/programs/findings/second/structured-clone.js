@@ -1,10 +1,13 @@
 // Every request gets a deep copy of the whole state.
 const http = require('node:http');
-const state = { users: Array.from({ length: 3000 }, (_, id) => ({ id, roles: ['reader', 'writer'], at: { seen: id } })) };
+const timesIn = require('../calibrate');
+const users = (count) => Array.from({ length: count }, (_, id) => ({ id, roles: ['reader', 'writer'], at: { seen: id } }));
+let state = users(300);
 
 function snapshot() {
   return structuredClone(state);
 }
 
-const server = http.createServer((request, reply) => reply.end(String(snapshot().users.length)));
+state = users(300 * timesIn(12, snapshot));
+const server = http.createServer((request, reply) => reply.end(String(snapshot().length)));
 server.listen(0, () => console.log(`ready ${server.address().port}`));

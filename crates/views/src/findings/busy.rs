@@ -11,6 +11,8 @@ use crate::stalls::{EventLoop, Stall};
 const SATURATED: f64 = 0.8;
 /// If short turns have this part of the time: where long ones have it, these are told.
 const SHORT_TURNS: f64 = 0.4;
+/// What costs at least this part of the other short turns can be the reason that the loop is saturated.
+const MUCH_OF_THE_REST: f64 = 0.5;
 /// A loop that was watched for less says little.
 const LONG_ENOUGH_NS: u64 = 1_000_000_000;
 
@@ -48,6 +50,32 @@ fn busy_loop(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<Fo
     let is_saturated = part(busy_ns, row.watched_ns) >= SATURATED;
     (is_saturated && part(lost_ns, row.watched_ns) >= SHORT_TURNS)
         .then(|| found(lost_ns, Finding::Busy(busy)))
+}
+
+/// A loop that would not be saturated without something else that is told comes behind that, unless much more is left.
+pub(super) fn follow_causes(list: &mut [Found]) {
+    for place in 0..list.len() {
+        let Finding::Busy(busy) = &list[place].finding else { continue };
+        let is_cause = |found: &Found| busy.is_due_to(list[place].lost_ns, found);
+        let cause = (place + 1..list.len()).find(|row| is_cause(&list[*row]));
+        if let Some(cause) = cause {
+            list[place..=cause].rotate_left(1);
+        }
+    }
+}
+
+impl Busy {
+    /// Whether something else is the reason that the loop is saturated; `lost_ns` is what is left of its short turns.
+    fn is_due_to(&self, lost_ns: u64, other: &Found) -> bool {
+        let threads = other.finding.threads();
+        if !threads.contains(&self.row.thread) {
+            return false;
+        }
+        let other_ns = other.lost_ns / threads.len().max(1) as u64;
+        let busy_ns = self.row.watched_ns.saturating_sub(self.row.polled_ns.unwrap_or(0));
+        let without = part(busy_ns.saturating_sub(other_ns), self.row.watched_ns);
+        without < SATURATED && part(other_ns, lost_ns) >= MUCH_OF_THE_REST
+    }
 }
 
 fn causes(facts: &Facts<'_>, row: &EventLoop) -> Busy {

@@ -59,11 +59,12 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
     let pauses: Vec<Pause> = threads.iter().flat_map(|thread| pauses_of(*thread)).collect();
     let lengths: Vec<u64> = pauses.iter().map(|pause| pause.length_ns).collect();
     let paused_ns = sum_ns(lengths.iter().copied());
-    let weight = |row: &&LoopGc| match row.of_time {
-        Some(_) => row.weight,
+    let lost_ns = |row: &&LoopGc| match row.of_time {
+        Some(_) => row.weight.saturating_add(row.waited_ns),
         None => (row.of_cpu * facts.duration_ns as f64) as u64,
     };
-    let sampled_ns = sum_ns(loops.iter().map(weight));
+    let lost_ns = sum_ns(loops.iter().map(lost_ns)).max(paused_ns);
+    let short_ns = short_ns(facts, &threads);
     let stops: Vec<(u64, u64)> =
         pauses.iter().map(|pause| (pause.start_ns, pause.length_ns)).collect();
     let are_long = is_worth_telling(&lengths, facts.duration_ns);
@@ -75,10 +76,17 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
         kind: common_kind(&pauses),
         began: began(&pauses),
         allocator: allocator(facts, &threads),
-        short_ns: sampled_ns.saturating_sub(paused_ns),
+        short_ns,
         threads,
     };
-    vec![found(sampled_ns.max(paused_ns), Finding::Gc(collected))]
+    vec![found(lost_ns, Finding::Gc(collected))]
+}
+
+/// The time of what was sampled outside of long turns. A long pause is often mostly waiting, for helper threads or a
+/// CPU: its length says little about the samples in it.
+fn short_ns(facts: &Facts<'_>, threads: &[ThreadId]) -> u64 {
+    let is_its = |row: &&WorkRow| row.work == Work::Gc && threads.contains(&row.thread);
+    sum_ns(facts.work.rows.iter().filter(is_its).map(|row| row.sum.short_weight))
 }
 
 /// A loop that only waited for its helper threads has pauses and no samples.

@@ -109,10 +109,24 @@ fn new_row(thread: ThreadId, function: FunctionId, doing: &Doing) -> WorkRow {
     }
 }
 
+/// The function that a stack's work counts for. One without a name counts for the function of the same file that called
+/// it, at once or through a builtin of the engine: the comparator of a sort tells less than who sorts.
 fn owner(profile: &Profile, doing: &Doing) -> FunctionId {
-    doing.owner.some().map_or(FunctionId::NONE, |owner| {
-        profile.frames().function[profile.stacks().row(owner).frame.index()]
-    })
+    let Some(owner) = doing.owner.some() else { return FunctionId::NONE };
+    let (stacks, functions) = (profile.stacks(), profile.functions());
+    let function = |id: StackId| profile.frames().function[stacks.row(id).frame.index()];
+    let (nearest, category) = (function(owner), stacks.row(owner).category);
+    let is_builtin = |id: &StackId| {
+        matches!(stacks.row(*id).category, Category::Builtin | Category::Runtime | Category::Regexp)
+    };
+    let is_its = |id: &StackId| {
+        stacks.row(*id).category == category
+            && functions.source[function(*id).index()] == functions.source[nearest.index()]
+    };
+    let has_name =
+        |id: &FunctionId| !matches!(profile.text(functions.name[id.index()]), "" | "(anonymous)");
+    let callers = profile.ancestry(owner).filter(|id| !is_builtin(id)).take_while(is_its);
+    callers.map(function).find(has_name).unwrap_or(nearest)
 }
 
 /// The samples of loops by thread and stack, in the order of these.

@@ -67,21 +67,23 @@ fn is_primary(facts: &Facts<'_>, thread: ThreadId) -> bool {
     pid(facts.profile, thread) == lowest
 }
 
-/// The most costly finding about the loop of a bad worker alone becomes its cause.
-pub(super) fn take_causes(list: &mut Vec<Found>) {
+/// The first finding about the loop of a bad worker alone becomes its cause. It stands where the more costly of the two
+/// stood.
+pub(super) fn take_cause(list: &mut Vec<Found>) {
     let Some(place) = list.iter().position(|found| matches!(found.finding, Finding::BadWorker(_)))
     else {
         return;
     };
     let mut found = list.remove(place);
+    let mut first = place;
     if let Finding::BadWorker(worker) = &mut found.finding {
         let is_its = |found: &Found| found.finding.threads() == [worker.thread];
-        let costly = (0..list.len()).filter(|row| is_its(&list[*row]));
-        if let Some(row) = costly.max_by_key(|row| list[*row].lost_ns) {
+        if let Some(row) = list.iter().position(is_its) {
             let cause = list.remove(row);
             found.lost_ns = found.lost_ns.max(cause.lost_ns);
             worker.cause = Some(Box::new(cause));
+            first = first.min(row);
         }
     }
-    list.push(found);
+    list.insert(first, found);
 }

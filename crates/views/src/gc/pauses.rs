@@ -27,6 +27,8 @@ pub struct Pause {
     pub start_ns: u64,
     /// How long it took.
     pub length_ns: u64,
+    /// The part of that in which the loop waited, for helper threads or for a CPU.
+    pub waited_ns: u64,
     /// What most of it was, where the names of V8's functions are known.
     pub kind: Option<Collection>,
     /// The function of people that allocated when it began.
@@ -108,7 +110,8 @@ impl Run {
             _ => Some(Collection::Scavenge),
         };
         let length_ns = self.last_ns.saturating_sub(self.start_ns);
-        Pause { thread, start_ns: self.start_ns, length_ns, kind, function: self.function }
+        let (start_ns, function) = (self.start_ns, self.function);
+        Pause { thread, start_ns, length_ns, waited_ns: 0, kind, function }
     }
 }
 
@@ -165,9 +168,13 @@ fn of_stall(stall: &Stall, runs: &[Run]) -> Pause {
     let known = longest.map(|run| run.function).filter(|function| function.some().is_some());
     let culprit = stall.culprit.map_or(FunctionId::NONE, |culprit| culprit.function);
     let waited = stall.spent.map_or(0, |spent| spent.blocked_ns.saturating_add(spent.ready_ns));
-    let length_ns = all.weight.saturating_add(waited).min(stall.duration_ns());
+    let length_ns = match all.weight.saturating_add(waited).min(stall.duration_ns()) {
+        0 => stall.duration_ns(),
+        length_ns => length_ns,
+    };
     Pause {
-        length_ns: if length_ns == 0 { stall.duration_ns() } else { length_ns },
+        length_ns,
+        waited_ns: length_ns.saturating_sub(all.weight),
         function: known.unwrap_or(culprit),
         start_ns: stall.start_ns,
         ..all.pause(stall.thread)
