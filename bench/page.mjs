@@ -1,5 +1,6 @@
 // How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file
-// and from a server.
+// and from a server. Beside each time stands how often a fixed loop would have run in it, which is measured in the same
+// page just before and just after: that number is the same on a slow machine, and beside other programs.
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both
@@ -24,6 +25,8 @@ const require = createRequire(join(root, "tests/browser/package.json"));
 const { chromium } = require("playwright-core");
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescope");
 const [samples, stacks, ofPeers] = [process.argv[2] ?? 1_000_000, process.argv[3] ?? 200_000, process.argv[4] ?? 100_000].map(Number);
+/** Of the made-up recording. */
+let columnBytes = 0;
 const FUNCTIONS = 8000;
 const THREADS = 6;
 const SECONDS = 600;
@@ -89,6 +92,7 @@ function recording() {
     end += Math.ceil(column.byteLength / 8) * 8;
     return { name, type: `u${8 * column.BYTES_PER_ELEMENT}`, offset, length: column.length };
   });
+  columnBytes = end;
   const header = JSON.stringify({
     meta: { format: "made up", way_in: "", start_unix_ns: "1794759273254160143", duration_ns: SECONDS * 1e9, interval_ns: 10101010, losses: { lost: 0, frames: 1, unnamed: {}, damage: [] } },
     strings,
@@ -144,10 +148,55 @@ async function frames(hashes) {
   return times;
 }
 
-function summary(times) {
+/** In the page: how long a fixed amount of work takes, which is mostly reads and writes of a few megabytes. */
+function calibrate() {
+  const column = new Uint32Array(500_000).map((_, at) => Math.imul(at, 2654435761));
+  const times = [];
+  for (let round = 0; round < 9; round++) {
+    const start = performance.now();
+    const sums = new Float64Array(4096);
+    for (let at = 0; at < column.length; at++) sums[column[at] & 4095] += column[at];
+    times.push(performance.now() - start + (sums[0] < 0 ? 1 : 0));
+  }
+  return times.sort((a, b) => a - b)[4];
+}
+
+/** The time below which that part of the times lies. */
+function quantile(times, part) {
   const sorted = [...times].sort((a, b) => a - b);
-  const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))].toFixed(1);
-  return `median ${at(0.5)} ms, p95 ${at(0.95)} ms`;
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
+}
+
+function summary(times, loopMs) {
+  const loops = loopMs === undefined ? "" : `, ${(quantile(times, 0.5) / loopMs).toFixed(1)} loops`;
+  return `median ${quantile(times, 0.5).toFixed(1)} ms, p95 ${quantile(times, 0.95).toFixed(1)} ms${loops}`;
+}
+
+/** What the page keeps, after a collection: objects and columns. */
+async function keptBytes(tab) {
+  const session = await tab.context().newCDPSession(tab);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize, backingStorageSize = 0 } = await session.send("Runtime.getHeapUsage");
+  await session.detach();
+  return usedSize + backingStorageSize;
+}
+
+/** In the page: the script time of moving the mouse over the flame graph, box by box. */
+async function hover(count) {
+  const canvas = document.getElementById("flame");
+  const found = [];
+  for (let at = 0; at < count; at++) {
+    const box = canvas.getBoundingClientRect();
+    const place = { clientX: box.left + ((at * 61) % box.width), clientY: box.top + 18 * (0.5 + (at % 12)), bubbles: true };
+    await new Promise((done) => {
+      let start;
+      requestAnimationFrame(() => (start = performance.now()));
+      canvas.dispatchEvent(new MouseEvent("mousemove", place));
+      canvas.dispatchEvent(new PointerEvent("pointermove", place));
+      requestAnimationFrame(() => (found.push(performance.now() - start), done()));
+    });
+  }
+  return found;
 }
 
 /** Starts the server; gives its address, and how long it took to have one. */
@@ -189,16 +238,25 @@ try {
     console.log(`first picture, one file:      ${summary(paints)}`);
     /** A drag: each range a little later than the last. */
     const ranges = (size, more = "") => Array.from({ length: 40 }, (_, at) => `#threads=all&range=${at * 3}-${at * 3 + size}${more}`);
-    const measure = async (title, hashes) => {
-      await tab.evaluate(frames, hashes.slice(0, 3));
-      console.log(`${title.padEnd(30)}${summary(await tab.evaluate(frames, hashes.slice(3)))}`);
+    /** A line of times, with their goals where there are some: [part of the times, milliseconds]. */
+    const tell = async (title, take, goals = []) => {
+      const before = await tab.evaluate(calibrate);
+      const times = await take();
+      const loopMs = (before + (await tab.evaluate(calibrate))) / 2;
+      const verdict = goals.map(([part, ms]) => `, p${part * 100} ≤ ${ms} ms ${quantile(times, part) <= ms ? "met" : "MISSED"}`);
+      console.log(`${title.padEnd(30)}${summary(times, loopMs)}${verdict.join("")}`);
     };
-    await measure("new range of 1.5 s:", ranges(1.5));
-    await measure("new range of 60 s:", ranges(60));
-    await measure("new range of 480 s:", ranges(480));
+    const measure = async (title, hashes, goals) => {
+      await tab.evaluate(frames, hashes.slice(0, 3));
+      await tell(title, () => tab.evaluate(frames, hashes.slice(3)), goals);
+    };
+    const drag = [[0.5, 16], [0.95, 50]];
+    await measure("new range of 1.5 s:", ranges(1.5), drag);
+    await measure("new range of 60 s:", ranges(60), drag);
+    await measure("new range of 480 s:", ranges(480), drag);
     const jumps = Array.from({ length: 40 }, (_, at) => `#threads=all&range=${(at * 271) % 300}-${((at * 271) % 300) + (at % 2 ? 60 : 290)}`);
     await measure("ranges far apart, 60–290 s:", jumps);
-    await measure("inverted, 480 s:", ranges(480, "&view=inverted"));
+    await measure("inverted, 480 s:", ranges(480, "&view=inverted"), [[0.5, 48]]);
     await measure("top table, 480 s:", ranges(480, "&view=top"));
     await measure("time order, 60 s:", ranges(60, "&view=time"));
     await tab.evaluate(frames, ["#threads=all"]);
@@ -220,6 +278,11 @@ try {
       return found;
     }, 40);
     console.log(`zoom by a click:              ${summary(zooms)}`);
+    await tab.evaluate(frames, ["#threads=all"]);
+    await tell("hover:", () => tab.evaluate(hover, 120), [[0.5, 4]]);
+    await paint(tab, pathToFileURL(page).href + "#threads=all");
+    const [kept, columns] = [await keptBytes(tab), columnBytes];
+    console.log(`memory:                       ${(kept / 1e6).toFixed(0)} MB, ${(kept / columns).toFixed(2)} × the columns of the file, ≤ 3 ${kept <= 3 * columns ? "met" : "MISSED"}`);
     await tab.close();
     if (ofPeers > 0) await comparePeers({ browser, folder, program, frames, require, samples: ofPeers });
   } finally {

@@ -1,6 +1,7 @@
-// Makes dist/ui.js, the script of a page with a recording inside, and dist/served.js, that of a page behind a server:
-// minified classic scripts, with the hash of what they were made from in their first lines. crates/web has a test that
-// computes the same hash and fails when it differs.
+// Makes the scripts of dist, minified, with the hash of what they were made from in their first lines: page.js, what
+// every page shares; file.js, how a page with a recording inside begins; served.js, how a page behind a server begins.
+// crates/web makes one classic script of page.js and one of the two others, and has a test that computes the same hash
+// and fails when it differs.
 //
 //   npm ci && npm run build
 
@@ -8,13 +9,12 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { buildSync } from "esbuild";
+import { build } from "esbuild";
 
-/**
- * Bytes of both scripts, the style and the help, each compressed by gzip. The sources may be as long as they need to
- * be.
- */
+/** Bytes of the scripts, the style and the help, each compressed by gzip. The sources may be as long as they need to be. */
 const LARGEST_COMPRESSED = 120_000;
+/** The modules of page.js that the two beginnings import; page.js is one object with what they export. */
+const SHARED = ["data/model.ts", "data/payload.ts", "draw/dom.ts", "draw/page.ts", "draw/text.ts"];
 const here = import.meta.dirname ?? resolve(".");
 
 /** Everything that decides what comes out: the sources, this file, and the versions of the tools. */
@@ -37,32 +37,43 @@ for (const path of sources())
 
 const digest = hash.digest("hex");
 
-/** One classic script from what an entry needs. */
-function build(entry, out) {
-  const { outputFiles } = buildSync({
+const shared = {
+  name: "shared",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\.ts$/ }, ({ path, resolveDir }) => {
+      const module = relative(join(here, "src"), join(resolveDir, path)).replaceAll("\\", "/");
+      return SHARED.includes(module) ? { path: "page", namespace: "shared" } : undefined;
+    });
+    onLoad({ filter: /./, namespace: "shared" }, () => ({ contents: "module.exports = page" }));
+  },
+};
+
+/** A minified script, to stand in a function with others. */
+async function make(out, options) {
+  const { outputFiles } = await build({
     absWorkingDir: here,
-    entryPoints: [entry],
     write: false,
     bundle: true,
     minify: true,
-    // Nothing is imported or exported: wrapped in a function this is a classic script.
-    format: "esm",
+    format: "iife",
     target: "es2022",
     charset: "utf8",
     legalComments: "none",
+    ...options,
   });
-  const script = `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${digest}
-"use strict";
-(() => {
-${outputFiles[0].text}})();
-`;
-  writeFileSync(join(here, out), script);
+  const origin = `// Made from page/src by \`npm run build\` in page: change it there. Sources: ${digest}\n`;
+  writeFileSync(join(here, out), origin + outputFiles[0].text);
 }
 
-build("src/main.ts", "dist/ui.js");
-build("src/served.ts", "dist/served.js");
+const all = SHARED.map((module) => `export * from "./${module}";`).join("\n");
+await make("dist/page.js", {
+  stdin: { contents: all, resolveDir: join(here, "src"), loader: "ts" },
+  globalName: "page",
+});
+await make("dist/file.js", { entryPoints: ["src/file.ts"], plugins: [shared] });
+await make("dist/served.js", { entryPoints: ["src/served.ts"], plugins: [shared] });
 
-const shipped = ["dist/ui.js", "dist/served.js", "style.css", "help.html"].map((name) =>
+const shipped = ["dist/page.js", "dist/file.js", "dist/served.js", "style.css", "help.html"].map((name) =>
   readFileSync(join(here, name)),
 );
 const bytes = shipped.reduce((sum, text) => sum + gzipSync(text).length, 0);

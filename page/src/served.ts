@@ -2,22 +2,24 @@
 // because a single file sends no request. The address says which recording: /?recording=ID, and /?list for all; what is
 // behind # is the state.
 
-import type { Library, Listed } from "./data/library.ts";
+import type { Catalog, Library, Listed, Told } from "./data/library.ts";
 import { profileOf } from "./data/model.ts";
 import { decode } from "./data/payload.ts";
 import type { Compared, Said } from "./data/said.ts";
 import { h } from "./draw/dom.ts";
-import { showList } from "./draw/list.ts";
+import { showList } from "./draw/list/view.ts";
 import { showError, showPage } from "./draw/page.ts";
 
+/** The answer to a question whose answer is known. */
+const NOT_CHANGED = 304;
 const NO_ANSWER =
   "nodescope does not answer: it has ended, or the connection to its machine has. Run nodescope view again.";
 
-async function ask(path: string): Promise<Response> {
-  const answer = await fetch(path).catch(() => {
+async function ask(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  const answer = await fetch(path, { headers }).catch(() => {
     throw new Error(NO_ANSWER);
   });
-  if (!answer.ok) throw new Error((await answer.text()).trim());
+  if (!answer.ok && answer.status !== NOT_CHANGED) throw new Error((await answer.text()).trim());
   return answer;
 }
 
@@ -33,11 +35,36 @@ async function text(path: string): Promise<string | null> {
   return answer.ok ? answer.text() : null;
 }
 
-async function served(): Promise<Library> {
-  const { recordings, open } = await (await ask("/recordings.json")).json();
+interface Listing {
+  recordings: Listed[];
+  open: string[];
+  places: string[];
+}
+
+/** Asks for the list; each call but the first is answered only where something has changed. */
+function asker(): () => Promise<Listing | null> {
+  let mark = "";
+  return async () => {
+    const answer = await ask("/recordings.json", mark ? { "If-None-Match": mark } : {});
+    if (answer.status === NOT_CHANGED) return null;
+    mark = answer.headers.get("ETag") ?? "";
+    const { recordings, ...rest } = await answer.json();
+    const listed = ({ modified_ms: modifiedMs, ...row }: Listed & { modified_ms: number }) => ({ ...row, modifiedMs });
+    return { recordings: recordings.map(listed), ...rest };
+  };
+}
+
+async function served(): Promise<Catalog> {
+  const list = asker();
+  const { recordings, open, places } = (await list()) ?? { recordings: [], open: [], places: [] };
   return {
-    recordings: recordings.map((row: Listed & { modified_ms: number }) => ({ ...row, modifiedMs: row.modified_ms })),
+    isOneFile: false,
+    recordings,
     open,
+    places,
+    changed: async () => (await list())?.recordings ?? null,
+    known: async () => (await ask("/gists.json")).json(),
+    told: async (id) => (await ask(`/recording/${id}/gist.json`)).json() as Promise<Told>,
     load: async (id) => {
       const [answer, said] = await Promise.all([ask(`/recording/${id}`), told<Said>(`/recording/${id}/said.json`)]);
       return profileOf(await decode(new Uint8Array(await answer.arrayBuffer())), said);
@@ -62,13 +89,13 @@ async function start(root: HTMLElement): Promise<void> {
 }
 
 /** The recordings that the address or the command line named; else the list, and then false. */
-async function show(root: HTMLElement, library: Library): Promise<boolean> {
+async function show(root: HTMLElement, library: Catalog): Promise<boolean> {
   const words = new URLSearchParams(location.search);
   const chosen = words.get("recording");
   const open = chosen === null ? library.open : [chosen];
   const id = open.at(-1);
   if (id === undefined || words.has("list")) {
-    showList(root, library.recordings);
+    showList(root, library);
     return false;
   }
   const name = library.recordings.find((row) => row.id === id)?.name;

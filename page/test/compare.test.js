@@ -33,8 +33,8 @@ test("what changed between two ranges is told from noise", async () => {
   const profile = await open(file);
   const kinds = kindsOf(profile, "function", null);
   const name = (at) => profile.strings[profile.functions.name[kinds.keys[at]]];
-  const side = (from, to) => ({ selection: ALL, pieces: [[from, to]] });
-  const changes = (before, now) => changesOf(profile, before, now, ownKinds(profile, null, kinds));
+  const side = (from, to) => ({ selection: ALL, pieces: [[from, to]], scale: { unit: "cores", factor: 1 } });
+  const changes = (before, now) => changesOf(profile, before, now, ownKinds(profile, null, kinds), "share");
   const verdicts = (before, now) =>
     Object.fromEntries(changes(before, now).map(({ verdict }, at) => [name(at), verdict]));
   const changed = verdicts(side(0, 2e9), side(2e9, 4e9));
@@ -58,7 +58,7 @@ test("every box of a picture says how it changed: the same as a picture of befor
     [0, 1.2e9],
     [1.2e9, 3e9],
   ];
-  const side = (pieces) => ({ selection: ALL, pieces: [pieces] });
+  const side = (pieces) => ({ selection: ALL, pieces: [pieces], scale: null });
   const shape = buildTree(profile, null, sumStacks(profile, ALL));
   const sums = [base, range].map((pieces) => sumNodes(shape, sumStacks(profile, { ...ALL, range: pieces })));
   const ids = topOf(
@@ -88,7 +88,7 @@ test("every box of a picture says how it changed: the same as a picture of befor
     const [before, now] = sums.map((nodes) => make(shape, nodes));
     const root = follow(now, zoom);
     const boxes = layout(now, root, 1200, 0.5);
-    const changes = changesOf(profile, side(base), side(range), things(boxes, root));
+    const changes = changesOf(profile, side(base), side(range), things(boxes, root), "share");
     boxes.forEach(({ node }, at) => {
       const path = pathOf(node);
       const was = follow(before, path);
@@ -116,10 +116,10 @@ test("two recordings side by side: each keeps its numbers, and a function is the
   );
   const kinds = kindsOf(both, "function", null);
   const sides = [
-    { selection: other, pieces: [[0, both.other.durationNs]] },
-    { selection: ALL, pieces: [[0, both.durationNs]] },
+    { selection: other, pieces: [[0, both.other.durationNs]], scale: null },
+    { selection: ALL, pieces: [[0, both.durationNs]], scale: null },
   ];
-  const changes = changesOf(both, ...sides, ownKinds(both, null, kinds));
+  const changes = changesOf(both, ...sides, ownKinds(both, null, kinds), "share");
   const changeOf = (name) => changes[kinds.keys.findIndex((key) => both.strings[both.functions.name[key]] === name)];
   for (const name of ["renderArticle", "LoadIC"]) {
     assert.ok(Math.abs(changeOf(name).before - told.functions.find((row) => row.name === name).self) < 1e-9, name);
@@ -139,9 +139,13 @@ test("two recordings side by side: each keeps its numbers, and a function is the
     now.functions.name.length,
   );
   const same = kindsOf(twice, "function", null);
-  const [a, b] = [0, twice.other.lane].map((lane) => ({ selection: { ...ALL, lane }, pieces: [[0, now.durationNs]] }));
+  const [a, b] = [0, twice.other.lane].map((lane) => ({
+    selection: { ...ALL, lane },
+    pieces: [[0, now.durationNs]],
+    scale: null,
+  }));
   assert.deepEqual(
-    new Set(changesOf(twice, a, b, ownKinds(twice, null, same)).map(({ verdict }) => verdict)),
+    new Set(changesOf(twice, a, b, ownKinds(twice, null, same), "share").map(({ verdict }) => verdict)),
     new Set(["noise"]),
   );
 });

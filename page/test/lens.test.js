@@ -213,7 +213,7 @@ test("two recordings have one set of roots", async () => {
   const both = throughLens(join(now, before, "b", "before"), "code", []);
   const derived = new Derived(both);
   assert.deepEqual(folded(both), folded(throughLens(now, "code", [])));
-  const changes = derived.topChanges({ ...STATE, against: "b" }, "function");
+  const changes = derived.against.topChanges({ ...STATE, against: "b" }, "function");
   assert.ok(changes.changes.length > 3);
 });
 

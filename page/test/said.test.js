@@ -21,6 +21,7 @@ import { Derived } from "../src/compute/derived.ts";
 import { matchedOf } from "../src/compute/picture.ts";
 import { causedBy } from "../src/compute/top.ts";
 import { join } from "../src/data/join.ts";
+import { changesText, changeText, wholeText } from "../src/draw/compare/words.ts";
 import { share } from "../src/draw/text.ts";
 import { sumStacks } from "../src/select/selection.ts";
 import { START } from "../src/select/state.ts";
@@ -211,16 +212,33 @@ describe("what changed between two recordings is what the program finds", () => 
       const both = join(await open(now), await open(before), "b", "before");
       const told = await compared(before, now);
       const derived = new Derived(both);
-      for (const [key, threads] of Object.entries({ loops: null, threads: [] })) {
-        const top = derived.topChanges({ ...START, threads, against: "b" }, "function");
+      const ways = {
+        loops: [null, "rate"],
+        threads: [[], "rate"],
+        loop_shares: [null, "share"],
+        thread_shares: [[], "share"],
+      };
+      for (const [key, [threads, measure]] of Object.entries(ways)) {
+        const state = { ...START, threads, measure, against: "b" };
+        const top = derived.against.topChanges(state, "function");
+        const unit = derived.against.rateUnit(state);
         const found = top.changes
           .map((change, at) => ({ ...change, id: top.kinds.keys[at] }))
           .filter((change) => change.verdict !== "noise" && change.before !== change.now);
-        const line = (id, row) => `${id} ${row.verdict} ${row.before.toFixed(9)} ${row.now.toFixed(9)}`;
+        const line = (id, row, text) =>
+          `${id} ${row.verdict} ${row.before.toFixed(9)} ${row.now.toFixed(9)} ${text.replaceAll("\u00a0", " ")}`;
         assert.deepEqual(
-          found.map((row) => line(row.id, row)).sort(),
-          told[key].changes.map((row) => line(row.function, row)).sort(),
+          found.map((row) => line(row.id, row, changeText(row, unit))).sort(),
+          told[key].changes.map((row) => line(row.function, row, row.text)).sort(),
         );
+        assert.equal(told[key].intro, changesText(found[0]));
+        const rated = { ...state, measure: "rate" };
+        const what = derived.against.areLoops(state) ? "The main loop" : "All threads";
+        const whole = derived.against.wholeChange(state);
+        const text = whole
+          ? wholeText(what, whole, derived.against.rateUnit(rated))
+          : "Of one at least it is not known how long it took: shares are compared.";
+        assert.equal(told[key].text, text.replaceAll("\u00a0", " "));
         if (isChanged !== null) assert.equal(found.length > 0, isChanged, key);
         for (const { function: id, name } of told[key].changes) {
           const own = both.strings[both.functions.name[id]];

@@ -534,8 +534,8 @@ test("a range is compared with the rest, or with another", async () => {
 
 /** A server of several recordings that is none: the page gets its answers from here. `texts` are sources by their paths. */
 async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
-  const [script, style, help] = ["page/dist/served.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
-  const answers = new Map([["/", `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>${script}</script>`]]);
+  const [shared, beginning, style, help] = ["page/dist/page.js", "page/dist/served.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
+  const answers = new Map([["/", `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>(() => {${shared}${beginning}})()</script>`]]);
   const recordings = [];
   for (const [at, input] of inputs.entries()) {
     const [id, file] = [`r${at}`, join(folder, `library-${++files}.nodescope`)];

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -14,6 +14,7 @@ const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-view-"));
 const pictures = join(root, "target/page-screenshots");
 const HTTP = join(root, "corpus/node22-http/input.txt.gz");
+const GROWING = join(root, "crates/profile/tests/sample/growing.nodescope.part");
 const DEMO = join(root, "crates/nodescope/src/demo/recording.nodescope");
 
 let browser;
@@ -48,7 +49,15 @@ async function visit(url, context = undefined) {
   return page;
 }
 
-const names = (page) => page.locator("#list tbody a").allTextContents();
+const names = (page) => page.locator("#list .list-file").allTextContents();
+const row = (page, name) => page.locator("#list tbody tr", { hasText: name });
+/** What a row says, column by column, once it has been read. */
+async function cells(page, name) {
+  await row(page, name).locator(".list-text:not(:empty)").waitFor();
+  return Object.fromEntries(
+    await row(page, name).locator("td").evaluateAll((all) => all.map((cell) => [cell.className.replace("list-", ""), cell.innerText])),
+  );
+}
 const lists = (page, expected) => eventually(async () => assert.deepEqual(await names(page), expected));
 const samples = (page) => page.locator("#selection").evaluate((element) => Number(element.dataset.samples));
 
@@ -75,33 +84,79 @@ describe("a folder", () => {
 
   test("is a list, the newest first, without the code in the address", async () => {
     assert.equal(new URL(await addressOf(page)).search, "");
-    await lists(page, ["demo.nodescope", "http.txt.gz", hostile.replaceAll("/", "∕"), "damaged.nodescope"]);
-    const row = await page.locator("#list tbody tr").nth(1).locator("td").allTextContents();
-    assert.deepEqual(row, ["http.txt.gz", "yesterday", "138.4 kB", "2026-09-21 14:12:20"]);
+    assert.match(await page.locator(".head .facts").textContent(), /^4 recordings in .*recordings$/);
+    assert.equal(await page.locator("#list th[aria-sort=descending]").textContent(), "when (UTC) ▾");
+    // Two know when they began; of the others it is known when they were written.
+    await eventually(async () => assert.equal(await page.locator(".list-reading").textContent(), ""));
+    const times = await page.locator("#list tbody .list-time").allTextContents();
+    assert.deepEqual(times, [...times].sort().reverse());
+    const all = ["damaged.nodescope", "demo.nodescope", `yesterday/${hostile.replaceAll("/", "∕")}`, "yesterday/http.txt.gz"];
+    assert.deepEqual((await names(page)).sort(), all.sort());
     await page.screenshot({ path: join(pictures, "view-list.png") });
     assert.deepEqual(page.trouble, []);
   });
 
+  test("says of each what the report says first, and of a damaged one what is wrong", async () => {
+    const report = JSON.parse(execFileSync(program, ["report", DEMO, "--json"], { maxBuffer: 1 << 28 }));
+    const demo = await cells(page, "demo.nodescope");
+    assert.ok(demo.finding.replaceAll("\u00a0", " ").startsWith(report.findings[0].text[0]), demo.finding);
+    assert.equal(demo.cores, report.cores_busy.toFixed(2));
+    assert.match(demo.stall, /^[\d.]+ m?s$/);
+    assert.match(demo.gc, /^[\d.]+ %$/);
+    assert.match(demo.name, new RegExp(`^${report.processes[0].app} pid \\d+\\s+demo\\.nodescope\\s+[\\d.]+ kB$`));
+    const http = await cells(page, "http.txt.gz");
+    assert.deepEqual([http.time, http.stall], ["2026-09-21 14:12:20", "–"]);
+    assert.match((await cells(page, "damaged.nodescope")).finding, /checksum does not match/);
+    assert.equal(await row(page, "damaged.nodescope").locator(".list-wrong").count(), 1);
+  });
+
   test("is sorted, filtered and walked by keyboard", async () => {
-    await page.locator("#list th button", { hasText: "size" }).click();
-    await page.locator("#list th[aria-sort=descending]").waitFor();
-    const size = (path) => statSync(join(recordings, path)).size;
-    const smallest = size("damaged.nodescope") < size("yesterday/http.txt.gz") ? "damaged.nodescope" : "http.txt.gz";
-    assert.deepEqual((await names(page)).at(-1), smallest);
+    const stalls = page.locator("#list th", { hasText: "worst stall" });
+    await stalls.locator("button").click();
+    await eventually(async () => assert.equal(await stalls.getAttribute("aria-sort"), "descending"));
+    const known = (await names(page)).map((name) => name.includes("demo") || name.includes("onerror"));
+    assert.deepEqual(known, [true, true, false, false]);
+    await stalls.locator("button").click();
+    await eventually(async () => assert.equal(await stalls.getAttribute("aria-sort"), "ascending"));
     await page.keyboard.press("/");
     await page.keyboard.type("yesterday/h");
-    await lists(page, ["http.txt.gz"]);
+    await lists(page, ["yesterday/http.txt.gz"]);
     // The address keeps it.
     await page.reload();
     await page.locator("#list").waitFor();
-    await lists(page, ["http.txt.gz"]);
+    await lists(page, ["yesterday/http.txt.gz"]);
     assert.equal(await page.locator("#filter").inputValue(), "yesterday/h");
-    await page.locator("#filter").fill("");
+    await page.locator("#filter").press("Escape");
+    await eventually(async () => assert.equal((await names(page)).length, 4));
     await page.locator("#filter").press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");
-    const focused = () => page.evaluate(() => document.activeElement.textContent);
+    const focused = () => page.evaluate(() => document.activeElement.querySelector(".list-file")?.textContent);
     await eventually(async () => assert.equal(await focused(), (await names(page))[0]));
+    await page.keyboard.press("End");
+    await eventually(async () => assert.equal(await focused(), (await names(page)).at(-1)));
+    assert.deepEqual(page.trouble, []);
+  });
+
+  test("compares two that are picked, the newer against the older", async () => {
+    await page.goto(new URL("/", url).href);
+    await row(page, "demo.nodescope").locator("label").click();
+    await page.getByText("pick another one to compare").waitFor();
+    await row(page, "http.txt.gz").locator("a").focus();
+    await page.keyboard.press("Space");
+    await page.locator(".list-compare .action").waitFor();
+    await eventually(async () => assert.equal(await page.locator("#list .picked").count(), 2));
+    const shown = await names(page);
+    await page.keyboard.press("c");
+    await page.locator("#compared").waitFor();
+    const [newer, older] = shown.filter((name) => /demo|http/.test(name)).map((name) => name.split("/").at(-1));
+    assert.equal(await page.title(), `${newer} · nodescope`);
+    await page.getByText(older).first().waitFor();
+    await page.goBack();
+    // What was picked is in the address.
+    await eventually(async () => assert.equal(await page.locator("#list .picked").count(), 2));
+    await page.locator('[data-key="unpick"]').click();
+    await eventually(async () => assert.equal(await page.locator("#list .picked").count(), 0));
     assert.deepEqual(page.trouble, []);
   });
 
@@ -126,13 +181,19 @@ describe("a folder", () => {
     assert.deepEqual(page.trouble, []);
   });
 
-  test("shows a new recording after a reload, and says what is wrong with a damaged one", async () => {
+  test("shows a new recording and one that grows by itself, and says what is wrong with a damaged one", async () => {
     await page.goto(new URL("/", url).href);
     await page.locator("#list").waitFor();
-    copyFileSync(DEMO, join(recordings, "new.nodescope"));
-    await page.reload();
-    await page.locator("#list").waitFor();
-    assert.equal((await names(page))[0], "new.nodescope");
+    writeFileSync(join(recordings, "new.nodescope.part"), readFileSync(GROWING).subarray(0, -1500));
+    const size = () => row(page, "new.nodescope.part").locator(".list-size").textContent();
+    const first = await size();
+    await page.evaluate(() => (window.isSame = true));
+    writeFileSync(join(recordings, "new.nodescope.part"), readFileSync(GROWING));
+    await page.locator(".list-growing", { hasText: "recording now" }).waitFor();
+    assert.notEqual(await size(), first);
+    rmSync(join(recordings, "new.nodescope.part"));
+    await eventually(async () => assert.equal(await row(page, "new.nodescope.part").count(), 0));
+    assert.equal(await page.evaluate(() => window.isSame), true, "the page was not loaded again");
     await page.locator("#list a", { hasText: "damaged.nodescope" }).click();
     assert.match(await page.locator("[role=alert]").textContent(), /checksum does not match/);
     await page.locator("#all").click();
@@ -206,7 +267,9 @@ test("one file is shown at once, two are compared", async () => {
   await two.screenshot({ path: join(pictures, "view-compare.png") });
   await two.locator("#all").click();
   await two.locator("#list").waitFor();
-  await lists(two, ["input.txt.gz", "recording.nodescope"]);
+  // Of their paths, what they share is left out.
+  const both = ["corpus/node22-http/input.txt.gz", "crates/nodescope/src/demo/recording.nodescope"];
+  await eventually(async () => assert.deepEqual((await names(two)).sort(), both));
   assert.deepEqual(two.trouble, []);
 });
 

@@ -48,13 +48,18 @@ pub(crate) fn run(arguments: &Export) -> Result<(), Failure> {
     refuse_foreign_options(form, arguments, label_pid)?;
     let lens = lens(form, arguments, label_pid)?;
     let svg_options = SvgOptions { lens, ..svg_options(&arguments.svg)? };
-    for file in &arguments.input.files {
+    for file in arguments.input.files.iter().chain(&arguments.against) {
         refuse_own_input(file, &arguments.output)?;
     }
     let profile = input::open(&arguments.input)?;
     let root = arguments.input.reading.names.root.as_deref();
     let profile = input::with_texts(profile, arguments.texts.with_source, root, &BTreeMap::new());
     let profile = if arguments.redact { profile.redacted() } else { profile };
+    if let Some(before) = &arguments.against {
+        write_compared(&profile, before, arguments)?;
+        say_where(&arguments.output, form);
+        return Ok(());
+    }
     if is_whole(form) {
         write_whole(&profile, form, &arguments.output)?;
         say_where(&arguments.output, form);
@@ -226,6 +231,11 @@ fn refuse_foreign_options(form: Form, arguments: &Export, label_pid: bool) -> Re
         return Err(Failure::usage(format!("{option} is for the flame graph"))
             .hint("add --to svg, or leave it out"));
     }
+    if arguments.against.is_some() && form != Form::Html {
+        return Err(
+            Failure::usage("--against is for the page").hint("add --to html, or leave it out")
+        );
+    }
     refuse_texts(form, arguments.texts)?;
     let narrows = narrow.range.is_some()
         || narrow.search.is_some()
@@ -376,12 +386,41 @@ fn write_svg(
 
 /// The page, with the recording inside.
 fn write_page(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    profile::file::write(profile, &mut bytes)?;
+    let (bytes, said) = inside(profile)?;
     let title = identity::title(profile)
         .map_or_else(|| "nodescope".into(), |it| format!("{it} · nodescope"));
-    let said = serde_json::to_string(&views::said(profile))?;
-    out.write_all(web::single_file(&bytes, &said, &title).as_bytes())
+    let recording = web::Inside { name: "", profile: &bytes, said: &said };
+    out.write_all(web::single_file(recording, &title).as_bytes())
+}
+
+/// The page of a recording against an older one, with both inside.
+fn write_compared(after: &Profile, before: &Path, arguments: &Export) -> Result<(), Failure> {
+    let Export { input, output, .. } = arguments;
+    let names: Vec<PathBuf> = input.files.iter().chain([&before.to_owned()]).cloned().collect();
+    input::refuse_two_stdins(&names)?;
+    let before_profile = input::read(before, &input.reading)?.without_source_texts();
+    let called = |path: &Path| {
+        let name = path.file_name().filter(|_| path != Path::new("-"));
+        name.map_or_else(|| "stdin".to_owned(), |name| name.to_string_lossy().into_owned())
+    };
+    let after_name = input.files.first().map(|file| called(file)).unwrap_or_default();
+    let before_name = called(before);
+    let title = format!("{before_name} → {after_name} · nodescope");
+    output::write_to(output, false, |out| {
+        let compared = serde_json::to_string(&views::compare_all(&before_profile, after))?;
+        let (before_bytes, before_said) = inside(&before_profile)?;
+        let (after_bytes, after_said) = inside(after)?;
+        let before = web::Inside { name: &before_name, profile: &before_bytes, said: &before_said };
+        let after = web::Inside { name: &after_name, profile: &after_bytes, said: &after_said };
+        out.write_all(web::compared_file(before, after, &compared, &title).as_bytes())
+    })
+}
+
+/// A recording as a page has it inside, and what the report says of it.
+fn inside(profile: &Profile) -> io::Result<(Vec<u8>, String)> {
+    let mut bytes = Vec::new();
+    profile::file::write(profile, &mut bytes)?;
+    Ok((bytes, serde_json::to_string(&views::said(profile))?))
 }
 
 fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {

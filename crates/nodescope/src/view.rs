@@ -3,6 +3,7 @@
 
 mod catalog;
 mod folder;
+mod gists;
 #[cfg(target_os = "linux")]
 mod until_ended;
 #[cfg(not(target_os = "linux"))]

@@ -15,7 +15,7 @@ use crate::program::{self, Scratch, fails, input, nodescope, recording, stderr};
 use crate::skip::skip;
 
 /// A running `nodescope view`.
-struct View {
+pub struct View {
     child: Child,
     port: u16,
     code: String,
@@ -26,7 +26,7 @@ impl View {
         Self::start_as(nodescope(&[&["view", "--no-browser"], arguments].concat()))
     }
 
-    fn start_as(mut command: Command) -> Self {
+    pub fn start_as(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
@@ -51,7 +51,7 @@ impl View {
     }
 
     /// Asks as a browser does, with these headers instead of or beside its own.
-    fn ask(&self, target: &str, headers: &[(&str, &str)]) -> Answer {
+    pub fn ask(&self, target: &str, headers: &[(&str, &str)]) -> Answer {
         let own = format!("127.0.0.1:{}", self.port);
         let host = headers
             .iter()
@@ -65,7 +65,7 @@ impl View {
     }
 
     /// Uses the code, and gives the cookie.
-    fn enter(&self) -> String {
+    pub fn enter(&self) -> String {
         let answer = self.ask(&format!("/?code={}", self.code), &[]);
         assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{answer:?}");
         let cookie = answer.header("set-cookie").unwrap();
@@ -96,8 +96,8 @@ impl Drop for View {
 }
 
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub struct Answer {
+    pub status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
@@ -178,6 +178,8 @@ fn nothing_is_shown_without_the_cookie() {
         "/recording/1",
         "/recording/1/source/0",
         "/recording/1/place/0",
+        "/recording/1/gist.json",
+        "/gists.json",
         "/recording/9",
         "/nothing",
         "/?code=",
@@ -607,6 +609,76 @@ fn damage_is_said_in_a_sentence() {
             if row["name"] == "damaged.nodescope" { "checksum" } else { "does not look like" };
         assert!(text.contains(expected) && text.trim_end().lines().count() == 1, "{text}");
     }
+}
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo/recording.nodescope");
+
+#[test]
+fn a_list_says_what_each_recording_is_about() {
+    let scratch = Scratch::new("view-gists");
+    let mut damaged = recording();
+    let last = damaged.len() - 1;
+    damaged[last] ^= 0xff;
+    scratch.file("damaged.nodescope", &damaged);
+    scratch.file("http.txt.gz", &fs::read(input("node22-http")).unwrap());
+    fs::copy(DEMO, scratch.path("demo.nodescope")).unwrap();
+    // Sparse: it takes no room, and only its size is looked at.
+    File::create(scratch.path("large.nodescope")).unwrap().set_len(100 << 20).unwrap();
+    let view = View::start(&[&scratch.path("")]);
+    let cookie = view.enter();
+    let ask = |target: &str| -> Value {
+        let answer = view.ask(target, &[("Cookie", &cookie)]);
+        assert_eq!(answer.status, 200, "{target}: {}", answer.text());
+        serde_json::from_slice(&answer.body).unwrap()
+    };
+    let list = view.json(&cookie);
+    assert_eq!(list["places"], serde_json::json!([scratch.path("")]));
+    assert_eq!(ask("/gists.json"), serde_json::json!({}), "nothing has been read");
+    let rows = list["recordings"].as_array().unwrap();
+    let mut told = serde_json::Map::new();
+    for row in rows {
+        let id = row["id"].as_str().unwrap();
+        let gist = ask(&format!("/recording/{id}/gist.json"));
+        told.insert(row["name"].as_str().unwrap().to_owned(), gist);
+    }
+    let report = program::succeeds(&["report", DEMO, "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let demo = &told["demo.nodescope"]["gist"];
+    assert_eq!(demo["service"], report["processes"][0]["app"]);
+    assert_eq!(demo["finding"], report["findings"][0]["text"][0]);
+    assert_eq!(demo["cores"]["value"], report["cores_busy"]);
+    assert_eq!(demo["length"]["value"], report["duration_s"]);
+    assert_eq!(demo["worst_stall"]["value"], report["stalls"][0]["duration_s"]);
+    assert_eq!(demo["gc"]["value"], report["gc"]["loops"][0]["of_time"]);
+    let http = &told["http.txt.gz"]["gist"];
+    assert_eq!(http["worst_stall"], Value::Null, "no loop was watched");
+    assert_eq!(http["stands_out"], false);
+    let problem = told["damaged.nodescope"]["problem"].as_str().unwrap();
+    assert!(problem.contains("checksum") && !problem.contains(&scratch.path("")), "{problem}");
+    assert_eq!(told["large.nodescope"]["unread"], "104 MB: it is read when you open it");
+    // Those that were read are known; a file that has changed is not.
+    assert_eq!(ask("/gists.json").as_object().unwrap().len(), 3);
+    scratch.file("damaged.nodescope", &damaged[..100]);
+    assert_eq!(ask("/gists.json").as_object().unwrap().len(), 2);
+}
+
+#[test]
+fn a_list_that_has_not_changed_is_not_sent_again() {
+    let scratch = Scratch::new("view-unchanged");
+    scratch.file("a.folded", b"a;b 3\n");
+    let view = View::start(&[&scratch.path("")]);
+    let cookie = view.enter();
+    let ask =
+        |mark: &str| view.ask("/recordings.json", &[("Cookie", &cookie), ("If-None-Match", mark)]);
+    let first = ask("");
+    let mark = first.header("etag").unwrap().to_owned();
+    let second = ask(&mark);
+    assert_eq!((first.status, second.status, second.body.len()), (200, 304, 0));
+    scratch.file("b.folded", b"a;b 3\n");
+    let third = ask(&mark);
+    assert_eq!(third.status, 200);
+    scratch.file("b.folded", b"a;b 3\na;c 4\n");
+    assert_eq!(ask(third.header("etag").unwrap()).status, 200, "a file that grows is a change");
 }
 
 #[test]

@@ -1,13 +1,14 @@
-//! Two recordings against each other: the functions whose share of self time changed, and whether by more than noise.
-//! The page has the same rules for ranges that the user picks (`page/src/compute/diff.ts`); a test compares both.
+//! Two recordings against each other: what changed in a second of recording, or in shares, and whether by more than
+//! noise. The page has the same rule for what the user picks (`page/src/compute/diff.ts`); a test compares both. The rule
+//! stands in docs/page.md, "Before and after".
 
 mod same;
 mod spread;
+mod words;
 
 use profile::{Category, FunctionId, Lane, LaneId, Profile, Role, ThreadId};
 use serde::Serialize;
 
-use crate::text::{length, percent};
 use spread::{Side, Spread, Verdict};
 
 /// Whose samples are compared.
@@ -19,95 +20,151 @@ pub enum Compared {
     Threads,
 }
 
+/// What of them is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// What was used in a second of recording.
+    Rate,
+    /// Shares of all that was used.
+    Share,
+}
+
+/// Of what a rate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RateUnit {
+    /// CPU seconds in a second.
+    Cores,
+    /// Bytes in a second.
+    Bytes,
+    /// Events in a second.
+    Events,
+}
+
+/// What changed, of all that the page opens on.
+#[derive(Debug, Serialize)]
+pub struct Comparisons {
+    /// Of the main loops.
+    pub loops: Comparison,
+    /// Of all threads.
+    pub threads: Comparison,
+    /// Of the main loops, in shares.
+    pub loop_shares: Comparison,
+    /// Of all threads, in shares.
+    pub thread_shares: Comparison,
+}
+
 /// What changed from one recording to another.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
-    /// What is compared, and whether anything changed beyond noise.
+    /// How all of it changed, or why that cannot be said.
     pub text: String,
-    /// The functions whose share changed beyond noise, the largest change first.
+    /// What stands before the changes.
+    pub intro: String,
+    /// The functions that changed beyond noise, the largest change first.
     pub changes: Vec<Change>,
 }
 
-/// A function whose share changed.
+/// A function that changed.
 #[derive(Debug, Serialize)]
 pub struct Change {
     /// Its row in the newer recording; one that only the older has stands behind them all.
     pub function: FunctionId,
     /// What it is called.
     pub name: String,
-    /// Its share of the older recording, from 0 to 1.
+    /// What it used in a second of the older recording, or its share of it, from 0 to 1.
     pub before: f64,
-    /// Its share of the newer one.
+    /// The same of the newer one.
     pub now: f64,
     /// more, less, new, gone; unknown where noise cannot be told.
     pub verdict: &'static str,
-    /// `+3.1 points, 1.0 % → 4.1 %`
+    /// `−0.31 cores, 0.35 → 0.04`
     pub text: String,
 }
 
-/// Compares two recordings; `before_name` is what the older one is called.
+/// Compares two recordings in every way.
+pub fn compare_all(before: &Profile, now: &Profile) -> Comparisons {
+    let of = |compared, measure| compare(before, now, compared, measure);
+    Comparisons {
+        loops: of(Compared::Loops, Measure::Rate),
+        threads: of(Compared::Threads, Measure::Rate),
+        loop_shares: of(Compared::Loops, Measure::Share),
+        thread_shares: of(Compared::Threads, Measure::Share),
+    }
+}
+
+/// Compares two recordings. Where they have no unit of a rate in common, it compares shares.
 pub fn compare(
     before: &Profile,
     now: &Profile,
-    before_name: &str,
     compared: Compared,
+    measure: Measure,
 ) -> Comparison {
     let functions = same::functions(before, now);
-    let [of_before, of_now] = sides(before, now, compared);
+    let Sides { before: of_before, now: of_now, are_loops } = sides(before, now, compared);
     let own: Vec<FunctionId> = now.functions().ids().collect();
-    let was = Spread::new(&of_before, &functions.of_before, functions.count);
-    let is = Spread::new(&of_now, &own, functions.count);
-    let is_told = [&of_before, &of_now].iter().all(|side| side.is_told());
+    let unit = common_unit(&of_before, &of_now);
+    let spreads = |measure| {
+        let was = Spread::new(&of_before, &functions.of_before, functions.count, measure);
+        let is = Spread::new(&of_now, &own, functions.count, measure);
+        let was = was.sized_as(&is);
+        let is = is.sized_as(&was);
+        (was, is)
+    };
+    let is_told = of_before.is_told() && of_now.is_told();
+    let verdict = |was: &Spread, is: &Spread, row| match is_told {
+        true => spread::verdict(was, is, row),
+        false => Verdict::Unknown,
+    };
+    let text = match unit {
+        Ok(unit) => {
+            let (was, is) = spreads(Measure::Rate);
+            let all = functions.count;
+            words::whole(are_loops, (was.of(all), is.of(all)), verdict(&was, &is, all), unit)
+        }
+        Err(why) => why.to_owned(),
+    };
+    let unit = unit.ok().filter(|_| measure == Measure::Rate);
+    let (was, is) = spreads(if unit.is_some() { Measure::Rate } else { Measure::Share });
     let mut changes: Vec<Change> = (0..functions.count)
         .filter_map(|row| {
-            let (before_share, now_share) = (was.share(row), is.share(row));
-            let verdict = if is_told { spread::verdict(&was, &is, row) } else { Verdict::Unknown };
-            (verdict != Verdict::Noise && before_share != now_share).then(|| Change {
+            let (before_value, now_value) = (was.of(row), is.of(row));
+            let verdict = verdict(&was, &is, row);
+            (verdict != Verdict::Noise && before_value != now_value).then(|| Change {
                 function: FunctionId::from_index(row),
                 name: functions.name(before, now, row),
-                before: before_share,
-                now: now_share,
+                before: before_value,
+                now: now_value,
                 verdict: verdict.word(),
-                text: change_words(verdict, before_share, now_share),
+                text: words::change(verdict, before_value, now_value, unit),
             })
         })
         .collect();
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let most = match changes.first() {
-        None => "no function changed by more than noise.",
-        Some(_) if is_told => "the largest changes beyond noise:",
-        Some(_) => "the largest changes, noise unknown:",
-    };
-    let lengths = [now, before].map(|profile| length(profile.duration_ns()));
-    let [now_length, before_length] = lengths;
-    let text = format!(
-        "Self time as shares: the whole recording ({now_length}) against {before_name} ({before_length}); {most}"
-    );
-    Comparison { text, changes }
+    Comparison { text, intro: words::intro(!changes.is_empty(), is_told).to_owned(), changes }
 }
 
 fn size(change: &Change) -> f64 {
     (change.now - change.before).abs()
 }
 
-fn change_words(verdict: Verdict, before: f64, now: f64) -> String {
-    let share = |share: f64| match share {
-        share if share > 0.0 && share < 0.0005 => "<0.1 %".to_owned(),
-        share => percent(share),
-    };
-    match verdict {
-        Verdict::New => format!("new, {}", share(now)),
-        Verdict::Gone => format!("gone, {}", share(before)),
-        _ => {
-            let sign = if now > before { "+" } else { "−" };
-            let points = (now - before).abs() * 100.0;
-            format!("{sign}{points:.1} points, {} → {}", share(before), share(now))
-        }
+/// The unit of rates that both have, or why there is none.
+fn common_unit(before: &Side<'_>, now: &Side<'_>) -> Result<RateUnit, &'static str> {
+    match (before.scale(), now.scale()) {
+        (Some(was), Some(is)) if was.unit == is.unit => Ok(is.unit),
+        (Some(_), Some(_)) => Err(words::OTHER_UNITS),
+        _ => Err(words::NO_LENGTH),
     }
 }
 
+/// What is compared of both, and whether that is their main loops.
+struct Sides<'a> {
+    before: Side<'a>,
+    now: Side<'a>,
+    are_loops: bool,
+}
+
 /// The same lane of both, with the threads that are compared.
-fn sides<'a>(before: &'a Profile, now: &'a Profile, compared: Compared) -> [Side<'a>; 2] {
+fn sides<'a>(before: &'a Profile, now: &'a Profile, compared: Compared) -> Sides<'a> {
     let now_lane = main_lane(now);
     let name = now_lane.map(|lane| now.text(lane.name)).unwrap_or_default();
     let same = before.lane_named(name).or_else(|| first_lane(before));
@@ -125,7 +182,12 @@ fn sides<'a>(before: &'a Profile, now: &'a Profile, compared: Compared) -> [Side
     let side = |profile: &'a Profile, lane: Option<&'a Lane>, threads| {
         Side::new(profile, lane, threads, is_waiting)
     };
-    [side(before, before_lane, before_threads), side(now, now_lane, loops)]
+    let are_loops = loops.is_some();
+    Sides {
+        before: side(before, before_lane, before_threads),
+        now: side(now, now_lane, loops),
+        are_loops,
+    }
 }
 
 fn first_lane(profile: &Profile) -> Option<LaneId> {

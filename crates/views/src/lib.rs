@@ -10,6 +10,7 @@ mod delay;
 mod entries;
 mod findings;
 mod gc;
+mod gist;
 mod host;
 pub mod identity;
 mod lens;
@@ -28,7 +29,7 @@ mod tree;
 mod weights;
 mod work;
 
-pub use compare::{Change, Compared, Comparison, compare};
+pub use compare::{Change, Compared, Comparison, Comparisons, Measure, compare, compare_all};
 pub use delay::{LoopDelay, delays};
 pub use entries::{
     ChosenEntries, Entries, EntryGroup, EntryKind, EntryPoint, EntryRow, entries, entry_rows,
@@ -38,6 +39,7 @@ pub use findings::{
     Found, HotPackage, Rhythm, StallGroup, finding_ids, findings,
 };
 pub use gc::{Collection, Gc, LoopGc, Pause, gc};
+pub use gist::{Figure, Gist, gist};
 pub use host::{
     CoresBusy, HostTimes, busy, cores_busy, host_times, is_fast, selected_duration_ns,
     shortest_interval_ns,

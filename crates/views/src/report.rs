@@ -35,6 +35,7 @@ pub use rows::{
     EventRow, FunctionRow, GcRow, LineRow, LoopGcRow, LossesRow, Mention, NamedRow, PackageRow,
     Report, Sentence, ThreadRow, Times,
 };
+pub(crate) use sentences::too_few;
 pub use sentences::{MOST_FINDINGS, more_findings, warnings};
 pub use source::{SourceLine, SourceReport, script_lines};
 
@@ -65,6 +66,7 @@ impl Report {
     ) -> Self {
         let lane = weights.lane.map(|id| profile.lane(id));
         let meta = profile.meta();
+        let headline = headline::headline(profile, selection, weights);
         let mut report = Self {
             schema_version: SCHEMA_VERSION,
             format: meta.format.clone(),
@@ -86,7 +88,8 @@ impl Report {
             own_functions: own_functions(profile, weights, selection, functions),
             packages: packages(profile, weights, selection),
             counted: lane.is_some_and(|lane| lane.counted),
-            headline: headline::parts(profile, selection, weights),
+            headline: headline.parts,
+            which_processes: headline.processes,
             folders: Folders::new(profile),
             is_ours: !meta.way_in.is_empty(),
             is_fast: crate::is_fast(profile),
@@ -278,6 +281,7 @@ fn gc_row(profile: &Profile, gc: &crate::Gc) -> GcRow {
         whose: loops::whose(profile, row.thread),
         of_time: row.of_time,
         of_cpu: row.of_cpu,
+        samples: row.samples,
     };
     GcRow { loops: gc.loops.iter().map(row).collect(), helpers: gc.helpers, all: gc.all }
 }

@@ -2,7 +2,10 @@
 //! recordings.
 
 use profile::{FunctionId, Profile, Role, TurnKind};
-use views::{Compared, Comparison, Report, Selection, compare, said, weigh_busy};
+use views::{
+    Compared, Comparison, Figure, Measure, Report, Selection, compare, compare_all, gist, said,
+    weigh_busy,
+};
 
 use crate::service::*;
 
@@ -56,6 +59,28 @@ fn a_loop_that_waits() {
         mentioned,
         ["render (/srv/views.js:12)", "deployStatus (/srv/server.js:2)", "poll (/srv/server.js:4)"]
     );
+}
+
+#[test]
+fn a_list_says_what_the_report_says_first() {
+    let text = |figure: &Option<Figure>| figure.as_ref().map(|figure| figure.text.clone());
+    let row = gist(&waiting().done());
+    assert_eq!(
+        row.finding,
+        "The event loop stood still 30 times, 304 ms each, once a second: 9.1 s of 30 s."
+    );
+    assert_eq!((row.stands_out, row.more_findings), (true, 0));
+    let figures = [&row.length, &row.cores, &row.worst_stall, &row.gc].map(text);
+    let expected = ["30.0 s", "0.02", "304 ms", "0 %"];
+    assert_eq!(figures, expected.map(|text| Some(text.to_owned())));
+    assert_eq!(row.worst_stall.map(|stall| stall.value), Some(0.304));
+    // A loop that was watched and never blocked is another thing than one that was not watched.
+    let calm = gist(&Service::new(30).watched(29 * SECOND).done());
+    assert_eq!(text(&calm.worst_stall).as_deref(), Some("none"));
+    assert_eq!(calm.finding.split(':').next(), Some("No sample"));
+    assert_eq!((text(&calm.gc), calm.stands_out), (None, false));
+    let unwatched = gist(&Service::new(30).done());
+    assert_eq!(unwatched.worst_stall, None);
 }
 
 #[test]
@@ -267,29 +292,56 @@ fn changes(comparison: &Comparison) -> Vec<(&str, &str, &str)> {
 #[test]
 fn what_changed_between_two_recordings_is_told_from_noise() {
     let (before, now) = (shop(20, None, 12), shop(50, Some(CLONE), 14));
-    let loops = compare(&before, &now, "old.nodescope", Compared::Loops);
+    let loops = compare(&before, &now, Compared::Loops, Measure::Rate);
     assert_eq!(
         loops.text,
-        "Self time as shares: the whole recording (10.0 s) against old.nodescope (10.0 s); the largest changes beyond noise:"
+        "The main loop used 1.00 cores before and 1.00 after: the same within noise."
     );
+    assert_eq!(loops.intro, "Largest changes beyond noise:");
     assert_eq!(
         changes(&loops),
         [
-            ("poll", "less", "−40.0 points, 80.0 % → 40.0 %"),
-            ("render", "more", "+30.0 points, 20.0 % → 50.0 %"),
-            ("cloneDeep", "new", "new, 10.0 %"),
+            ("poll", "less", "−0.40 cores, 0.80 → 0.40"),
+            ("render", "more", "+0.30 cores, 0.20 → 0.50"),
+            ("cloneDeep", "new", "new, 0.10 cores"),
         ],
         "a function that moved by two lines is the same one"
     );
-    let threads = compare(&before, &now, "old", Compared::Threads);
-    assert!(changes(&threads).contains(&("cloneDeep", "new", "new, 6.7 %")), "of all threads");
-    let back = compare(&now, &before, "new", Compared::Loops);
+    let all = compare_all(&before, &now);
+    let has = |found: &Comparison, text| changes(found).contains(&("cloneDeep", "new", text));
+    assert!(has(&all.loop_shares, "new, 10.0 %"), "of the loop");
+    assert!(has(&all.thread_shares, "new, 6.7 %"), "of all threads");
+    assert!(has(&all.threads, "new, 0.10 cores"), "in a second, whoever else runs");
+    let back = compare(&now, &before, Compared::Loops, Measure::Rate);
     let gone = back.changes.iter().find(|change| change.verdict == "gone").unwrap();
-    assert_eq!((gone.name.as_str(), gone.text.as_str()), ("cloneDeep", "gone, 10.0 %"));
+    assert_eq!((gone.name.as_str(), gone.text.as_str()), ("cloneDeep", "gone, 0.10 cores"));
     assert_eq!(gone.function.index(), before.functions().len(), "behind those of the newer one");
-    let same = compare(&now, &now, "it", Compared::Threads);
+    let same = compare(&now, &now, Compared::Threads, Measure::Rate);
     assert!(same.changes.is_empty());
-    assert!(same.text.ends_with("; no function changed by more than noise."), "{}", same.text);
+    assert_eq!(same.intro, "No function changed by more than noise.");
+}
+
+/// A fix looks like a fix: what it did not touch has a larger share, and used as much as before.
+#[test]
+fn a_fix_leaves_the_rest_as_it_was() {
+    let half = |render: u64| {
+        let mut service = Service::new(10);
+        let main = service.main;
+        for second in 0..10 {
+            let start = second * SECOND;
+            service = service.ran(main, &[TIMERS, POLL], start, 40 * INTERVAL);
+            let behind = start + 40 * INTERVAL;
+            service = service.ran(main, &[TIMERS, RENDER], behind, render * INTERVAL);
+        }
+        service.done()
+    };
+    let (before, now) = (half(50), half(10));
+    let fixed = compare(&before, &now, Compared::Loops, Measure::Rate);
+    assert_eq!(fixed.text, "The main loop used 0.40 cores less (44 %): 0.90 before, 0.50 after.");
+    assert_eq!(changes(&fixed), [("render", "less", "−0.40 cores, 0.50 → 0.10")]);
+    let shares = compare(&before, &now, Compared::Loops, Measure::Share);
+    assert_eq!(shares.text, fixed.text, "the whole is told as rates");
+    assert_eq!(shares.changes.len(), 2, "{:?}", shares.changes);
 }
 
 #[test]
@@ -299,7 +351,7 @@ fn few_samples_prove_no_change() {
         let main = service.main;
         service.ran(main, &[TIMERS, code], SECOND, 2 * INTERVAL).done()
     };
-    let found = compare(&one(RENDER), &one(POLL), "old", Compared::Loops);
+    let found = compare(&one(RENDER), &one(POLL), Compared::Loops, Measure::Rate);
     assert!(found.changes.is_empty(), "{:?}", found.changes);
 }
 
@@ -310,7 +362,7 @@ fn the_main_loop_is_compared_with_the_main_loop() {
     service.builder.set_role(service.main, Role::MainLoop);
     let main = service.main;
     let now = service.ran(main, &[TIMERS, POLL], 0, 9 * SECOND).done();
-    let found = compare(&shop(0, None, 12), &now, "old", Compared::Loops);
+    let found = compare(&shop(0, None, 12), &now, Compared::Loops, Measure::Rate);
     assert!(
         found.changes.is_empty(),
         "the helper's collections are no change: {:?}",

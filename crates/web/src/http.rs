@@ -209,6 +209,7 @@ fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         303 => "See Other",
+        304 => "Not Modified",
         400 => "Bad Request",
         403 => "Forbidden",
         404 => "Not Found",

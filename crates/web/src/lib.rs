@@ -11,5 +11,5 @@ mod secret;
 mod server;
 
 pub use library::{Library, Listed, Listing, Refusal};
-pub use page::single_file;
+pub use page::{Inside, compared_file, single_file};
 pub use server::Server;

@@ -15,6 +15,12 @@ pub trait Library: Send + Sync {
     /// What the report says of a recording, as JSON.
     fn said(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
 
+    /// What the list says of a recording, as JSON.
+    fn gist(&self, id: &str) -> Result<Arc<[u8]>, Refusal>;
+
+    /// What is known of recordings by now: ids with what [`Library::gist`] says of them, as JSON. Reads nothing.
+    fn known_gists(&self) -> Arc<[u8]>;
+
     /// What the report says of a recording against an older one, as JSON.
     fn compared(&self, before: &str, now: &str) -> Result<Arc<[u8]>, Refusal>;
 
@@ -32,6 +38,8 @@ pub struct Listing {
     pub recordings: Vec<Listed>,
     /// The ids of one recording to show, or of two to compare; empty where the user has to choose.
     pub open: Vec<String>,
+    /// What they are recordings of: the files and folders that the user named.
+    pub places: Vec<String>,
 }
 
 /// What is known of a recording before it is read.

@@ -6,9 +6,11 @@ use std::fmt::Write;
 use base64_simd::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
 
-/// Made from `page/src`, and committed: building nodescope needs no npm.
-const SCRIPT: &str = include_str!("../../../page/dist/ui.js");
-/// The same page with another beginning: it asks a server for recordings, which a single file never does.
+/// What every page shares. Made from `page/src`, and committed: building nodescope needs no npm.
+const SHARED_SCRIPT: &str = include_str!("../../../page/dist/page.js");
+/// How a page begins that has its recording inside.
+const FILE_SCRIPT: &str = include_str!("../../../page/dist/file.js");
+/// How a page begins that asks a server for recordings, which a single file never does.
 const SERVED_SCRIPT: &str = include_str!("../../../page/dist/served.js");
 const STYLE: &str = include_str!("../../../page/style.css");
 /// What the keys do, in a dialog that the script opens.
@@ -18,24 +20,58 @@ const HELP: &str = include_str!("../../../page/help.html");
 /// padding.
 const PIECE: usize = 768 * 1024;
 
-/// The page with a recording inside: `profile` is a .nodescope file of one chunk, `said` what the report says of it, as
-/// JSON.
-pub fn single_file(profile: &[u8], said: &str, title: &str) -> String {
-    let policy = format!("{}; base-uri 'none'; form-action 'none'", own_parts(SCRIPT));
-    let home = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n");
-    let mut recording = String::with_capacity(profile.len() / 3 * 4 + 4096);
-    for piece in profile.chunks(PIECE) {
-        recording.push_str("<script type=\"application/octet-stream\" class=\"recording\">");
-        recording.push_str(&BASE64.encode_to_string(piece));
-        recording.push_str("</script>\n");
+/// A recording as a page has it inside.
+#[derive(Clone, Copy, Debug)]
+pub struct Inside<'a> {
+    /// What it is called, where it stands beside another one.
+    pub name: &'a str,
+    /// A .nodescope file of one chunk.
+    pub profile: &'a [u8],
+    /// What the report says of it, as JSON.
+    pub said: &'a str,
+}
+
+/// The page with a recording inside.
+pub fn single_file(recording: Inside<'_>, title: &str) -> String {
+    let mut data = String::with_capacity(recording.profile.len() / 3 * 4 + 4096);
+    put_recording(&mut data, "", recording);
+    assemble(&single_home(), title, &data, FILE_SCRIPT)
+}
+
+/// The page of two recordings, the second against the first; `compared` is what the report says of that, as JSON.
+pub fn compared_file(before: Inside<'_>, after: Inside<'_>, compared: &str, title: &str) -> String {
+    let bytes = before.profile.len() + after.profile.len();
+    let mut data = String::with_capacity(bytes / 3 * 4 + 4096);
+    put_recording(&mut data, "", after);
+    put_recording(&mut data, "-before", before);
+    let names = serde_json::json!([before.name, after.name]).to_string();
+    put_json(&mut data, "compared-names", &names);
+    put_json(&mut data, "compared-words", compared);
+    assemble(&single_home(), title, &data, FILE_SCRIPT)
+}
+
+/// The policy of a page that is one file.
+fn single_home() -> String {
+    let policy =
+        format!("{}; base-uri 'none'; form-action 'none'", own_parts(&script(FILE_SCRIPT)));
+    format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n")
+}
+
+/// `ending` tells two recordings of a page apart.
+fn put_recording(data: &mut String, ending: &str, recording: Inside<'_>) {
+    for piece in recording.profile.chunks(PIECE) {
+        let _ =
+            write!(data, "<script type=\"application/octet-stream\" class=\"recording{ending}\">");
+        data.push_str(&BASE64.encode_to_string(piece));
+        data.push_str("</script>\n");
     }
-    // No text in it can end the element.
-    let said = said.replace('<', "\\u003c");
-    let _ = writeln!(
-        recording,
-        "<script type=\"application/json\" id=\"report-words\">{said}</script>"
-    );
-    assemble(&home, title, &recording, SCRIPT)
+    put_json(data, &format!("report-words{ending}"), recording.said);
+}
+
+/// No text in it can end the element.
+fn put_json(data: &mut String, id: &str, json: &str) {
+    let json = json.replace('<', "\\u003c");
+    let _ = writeln!(data, "<script type=\"application/json\" id=\"{id}\">{json}</script>");
 }
 
 /// The page that asks its server for recordings. Its policy comes with the answer, see [`served_policy`].
@@ -47,7 +83,7 @@ pub(crate) fn served_page() -> String {
 pub(crate) fn served_policy() -> String {
     format!(
         "{}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        own_parts(SERVED_SCRIPT)
+        own_parts(&script(SERVED_SCRIPT))
     )
 }
 
@@ -56,7 +92,13 @@ fn own_parts(script: &str) -> String {
     format!("default-src 'none'; script-src {}; style-src {}", source_of(script), source_of(STYLE))
 }
 
-fn assemble(home: &str, title: &str, recording: &str, script: &str) -> String {
+/// The whole script of a page: nothing of it is seen from outside.
+fn script(beginning: &str) -> String {
+    format!("\"use strict\";\n(() => {{\n{SHARED_SCRIPT}{beginning}}})();\n")
+}
+
+fn assemble(home: &str, title: &str, recording: &str, beginning: &str) -> String {
+    let script = script(beginning);
     let mut parts = vec![
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
         home,
@@ -73,7 +115,7 @@ fn assemble(home: &str, title: &str, recording: &str, script: &str) -> String {
         "<noscript>This page needs JavaScript; nodescope report shows the same recording as text.</noscript>\n",
         recording,
         "<script>",
-        script,
+        &script,
         "</script>\n</body>\n</html>\n",
     ]);
     parts.concat()
@@ -108,6 +150,10 @@ mod tests {
 
     use super::*;
 
+    fn inside(profile: &[u8]) -> Inside<'_> {
+        Inside { name: "", profile, said: "null" }
+    }
+
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -136,7 +182,7 @@ mod tests {
             all.push(0);
         }
         let expected = hex(&Sha256::digest(&all));
-        for script in [SCRIPT, SERVED_SCRIPT] {
+        for script in [SHARED_SCRIPT, FILE_SCRIPT, SERVED_SCRIPT] {
             let first = script.lines().next().unwrap_or_default();
             assert!(
                 first.ends_with(&expected),
@@ -147,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_script_cannot_end_early() {
-        for text in [SCRIPT, SERVED_SCRIPT, STYLE] {
+        for text in [SHARED_SCRIPT, FILE_SCRIPT, SERVED_SCRIPT, STYLE] {
             let text = text.to_lowercase();
             for end in
                 ["</script", "</style", "<!--", "<script", "http:", "https:", "innerhtml", "eval("]
@@ -161,17 +207,18 @@ mod tests {
     fn a_single_file_cannot_even_ask() {
         for way in ["fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "import("]
         {
-            assert!(!SCRIPT.contains(way), "{way}");
+            assert!(!script(FILE_SCRIPT).contains(way), "{way}");
         }
     }
 
     #[test]
     fn nothing_from_outside_is_markup() {
-        let page = single_file(
-            b"</script><img src=x>",
-            "[\"</script><!--\"]",
-            "</title><script>alert(1)</script>\"'\u{1b}&",
-        );
+        let hostile = Inside {
+            name: "</script><b>",
+            profile: b"</script><img src=x>",
+            said: "[\"</script><!--\"]",
+        };
+        let page = single_file(hostile, "</title><script>alert(1)</script>\"'\u{1b}&");
         assert_eq!(page.matches("</script").count(), 3);
         assert!(page.contains("id=\"report-words\">[\"\\u003c/script>\\u003c!--\"]</script>"));
         let (head, _) = page.split_once("<style>").unwrap();
@@ -182,12 +229,16 @@ mod tests {
             )
         );
         assert!(page.contains("class=\"recording\">PC9zY3JpcHQ+PGltZyBzcmM9eD4=</script>"));
+        let both = compared_file(hostile, hostile, "\"</script>\"", "");
+        assert_eq!(both.matches("</script").count(), 7);
+        assert!(both.contains("id=\"compared-names\">[\"\\u003c/script>"));
+        assert!(both.contains("class=\"recording-before\">PC9zY3JpcHQ+"));
     }
 
     #[test]
     fn a_large_recording_is_in_pieces() {
         let profile: Vec<u8> = (0..2 * PIECE + 5).map(|at| (at % 251) as u8).collect();
-        let page = single_file(&profile, "null", "");
+        let page = single_file(inside(&profile), "");
         let pieces: Vec<u8> = page
             .split("class=\"recording\">")
             .skip(1)
@@ -199,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_policy_allows_this_script_and_this_style_alone() {
-        let page = single_file(b"", "null", "");
+        let page = single_file(inside(b""), "");
         let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
         let (policy, _) = policy.split_once('"').unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");

@@ -1,6 +1,7 @@
 //! The server: the page and its recordings for browsers on this machine. One thread for each connection and one request
 //! on each: there is one user. Whatever a client sends, it costs a bounded time and a bounded memory.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -128,7 +129,11 @@ impl Shared {
         let parts: Vec<&str> = request.path.split('/').skip(1).collect();
         match parts.as_slice() {
             [""] => self.page(),
-            ["recordings.json"] => self.list(),
+            ["recordings.json"] => self.list(request),
+            ["gists.json"] => json_answer(self.library.known_gists()),
+            ["recording", id, "gist.json"] if is_id(id) => {
+                answer_with(self.library.gist(id), json_answer)
+            }
             ["recording", id] if is_id(id) => answer_with(self.library.recording(id), |bytes| {
                 Response::new(200, "application/octet-stream", bytes)
             }),
@@ -151,11 +156,17 @@ impl Shared {
         Response { policy: Some(Arc::clone(&self.policy)), ..page }
     }
 
-    fn list(&self) -> Response {
-        match serde_json::to_vec(&self.library.list()) {
-            Ok(json) => json_answer(json.into()),
-            Err(error) => Response::sentence(422, &error.to_string()),
+    /// A page asks for the list again and again: where nothing has changed, the answer is empty.
+    fn list(&self, request: &Request) -> Response {
+        let json = match serde_json::to_vec(&self.library.list()) {
+            Ok(json) => json,
+            Err(error) => return Response::sentence(422, &error.to_string()),
+        };
+        let mark = mark_of(&json);
+        if request.all("if-none-match").any(|known| known == mark) {
+            return Response::new(304, "application/json", Arc::new([])).with("ETag", mark);
         }
+        json_answer(json.into()).with("ETag", mark)
     }
 
     fn compared(&self, before: &str, now: &str) -> Response {
@@ -164,6 +175,13 @@ impl Shared {
             None => nothing_here(),
         }
     }
+}
+
+/// A short word that is another one for other bytes.
+fn mark_of(bytes: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    format!("\"{:016x}\"", hasher.finish())
 }
 
 /// A text about one row.

@@ -1,30 +1,21 @@
 // From recording and state to what is shown. Each part is kept until something that it depends on changes, so a drag
 // sums samples and nodes and nothing else.
 
-import { NONE, type Other, type Profile, rawOf } from "../data/model.ts";
+import { NONE, type Profile, rawOf } from "../data/model.ts";
 import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
 import type { State, TopBy } from "../select/state.ts";
+import { Against } from "./against.ts";
 import { type CellFacts, cellFacts, ownersOf } from "./cell.ts";
-import { basePieces, type Change, changesOf, type Side, sumPieces, type Things } from "./diff.ts";
 import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
+import { type FunctionFacts, functionFacts } from "./function-facts.ts";
 import { autoRows, categoriesOf, columnStep, gridOf, type Heat, heatOf, rangeOfCells } from "./heat.ts";
+import { Kept, keyOf } from "./kept.ts";
 import { otherBox } from "./lens/virtual.ts";
 import { type Loops, loopsOf } from "./loops.ts";
 import { type Search, searchFor } from "./search.ts";
 import { type Band, bandOfThreads, bandsOf, busiestLoop, weightsOfThreads } from "./threads.ts";
-import {
-  causedBy,
-  hasOwnTime,
-  hottest,
-  type Kinds,
-  kindsOf,
-  ownKinds,
-  type TopRow,
-  topOf,
-  topOfEntries,
-  topOfThreads,
-} from "./top.ts";
+import { causedBy, hottest, type Kinds, kindsOf, type TopRow, topOf, topOfEntries, topOfThreads } from "./top.ts";
 import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
 
 /** Bands are low: they have at most so many rows. */
@@ -32,10 +23,14 @@ const BAND_ROWS = 10;
 /** Functions that ran for less are one box of the inverted graph. */
 const SMALL_PART = 0.005;
 const USUAL_INTERVAL_NS = 1e7;
+/** When a function ran is shown in so many steps. */
+const STRIP_COLUMNS = 100;
 
 export class Derived {
   readonly profile: Profile;
-  private readonly kept = new Map<string, { key: string; value: unknown }>();
+  /** What the selection is compared with. */
+  readonly against: Against;
+  private readonly kept = new Kept();
   private readonly mainLane: number;
   /** The weight of each thread in the whole recording, without waiting. */
   readonly threadWeights: Float64Array;
@@ -44,15 +39,11 @@ export class Derived {
     this.profile = profile;
     this.mainLane = mainLaneOf(profile);
     this.threadWeights = weightsOfThreads(profile, this.mainLane);
+    this.against = new Against(this);
   }
 
-  /** `make`'s value, made anew only when the key changes; the old one is `make`'s to use up. */
   private once<T>(slot: string, key: string, make: (old: T | undefined) => T): T {
-    const known = this.kept.get(slot);
-    if (known?.key === key) return known.value as T;
-    const value = make(known?.value as T | undefined);
-    this.kept.set(slot, { key, value });
-    return value;
+    return this.kept.once(slot, key, make);
   }
 
   /** The lane that is shown: the chosen one, or else the main one. */
@@ -89,7 +80,7 @@ export class Derived {
     return this.once("asked", state.entry, () => askedBy(rawOf(this.profile), state.entry));
   }
 
-  private selectionKey(state: State): string {
+  selectionKey(state: State): string {
     return keyOf(state, "lane", "range", "threads", "categories", "focus", "entry");
   }
 
@@ -139,7 +130,7 @@ export class Derived {
   /** By the functions of boxes; where it is about functions, not about what asked for the work, by those of lists. */
   tree(state: State): Tree {
     const isListed = byFunction(state);
-    return this.once("tree", keyOf(state, "lane", "hidden") + isListed, () => {
+    return this.once(`tree-${isListed}`, keyOf(state, "lane", "hidden"), () => {
       const { listed, function: boxes } = this.profile.stacks;
       return buildTree(this.profile, this.hidden(state), this.whole(state), isListed ? listed : boxes);
     });
@@ -147,93 +138,40 @@ export class Derived {
 
   /** What boxes are made from. */
   private nodeKey(state: State): string {
-    return (
-      this.selectionKey(state) +
-      keyOf(state, "hidden", "isBefore") +
-      byFunction(state) +
-      (state.isBefore ? keyOf(state, "base", "against") : "")
-    );
+    return this.selectionKey(state) + keyOf(state, "hidden");
   }
 
   nodeSums(state: State): NodeSums {
-    return this.once<NodeSums>("nodes", this.nodeKey(state), (old) =>
-      sumNodes(this.tree(state), this.boxSums(state), old),
+    return this.once<NodeSums>(`nodes-${byFunction(state)}`, this.nodeKey(state), (old) =>
+      sumNodes(this.tree(state), this.sums(state), old),
     );
   }
 
-  /** The sums whose weight boxes have: those of the selection, or of what it is compared with. */
-  boxSums(state: State): StackSums {
-    return (state.isBefore && this.baseSums(state)) || this.sums(state);
+  /** The same of what the selection is compared with. */
+  private baseNodes(state: State, sums: StackSums): NodeSums {
+    const key = this.nodeKey(state) + keyOf(state, "base", "against");
+    return this.once<NodeSums>(`base-nodes-${byFunction(state)}`, key, (old) => sumNodes(this.tree(state), sums, old));
   }
 
-  /** What the selection is compared with; null when it is not. */
-  base(state: State): Side | null {
-    const selection = this.selection(state);
-    const { other, lanes, durationNs } = this.profile;
-    if (state.against !== null) return other && this.otherSide(state, selection, other);
-    if (!state.base || (state.base === "rest" && !state.range) || !lanes[selection.lane]?.timed) return null;
-    return { selection, pieces: basePieces(state.base, state.range, durationNs) };
+  /** The sums that boxes of the selection, or of what it is compared with, are parts of. */
+  sideSums(state: State, isBefore: boolean): StackSums {
+    return (isBefore && this.against.sums(state)) || this.sums(state);
   }
 
-  /** All of the other recording that is like the selection. */
-  private otherSide(state: State, selection: Selection, { lane: first, durationNs }: Other): Side {
-    const { lanes } = this.profile;
-    // The lane with the same event, or its main one.
-    const same = lanes.findIndex(({ name }, at) => at >= first && name === lanes[selection.lane]?.name);
-    const lane = same < 0 ? first : same;
-    const threads = this.otherThreads(state, lane);
-    return { selection: { ...selection, lane, threads, range: null }, pieces: [[0, durationNs]] };
+  sideNodes(state: State, isBefore: boolean): NodeSums {
+    const base = isBefore && this.against.sums(state);
+    return base ? this.baseNodes(state, base) : this.nodeSums(state);
   }
 
-  /** The threads of the other recording that do the same as those shown: two recordings share no thread. */
-  private otherThreads(state: State, lane: number): Uint8Array | null {
-    const { threads } = this.profile;
-    const isMain = state.threads === null;
-    // A recording of one thread shows all of it: that is its main loop.
-    const now = isMain ? busiestLoop(this.profile, this.threadWeights) : this.shownThreads(state);
-    if (!now) return null;
-    const roles = new Set(now.map((id) => threads[id]?.role));
-    const loop = isMain ? busiestLoop(this.profile, weightsOfThreads(this.profile, lane)) : null;
-    return Uint8Array.from(threads, ({ role }, id) => Number(loop ? loop.includes(id) : roles.has(role)));
-  }
-
-  private side(state: State): Side {
-    return { selection: this.selection(state), pieces: [state.range ?? [0, this.profile.durationNs]] };
-  }
-
-  baseSums(state: State): StackSums | null {
-    const base = this.base(state);
-    return (
-      base &&
-      this.once("base", this.selectionKey(state) + keyOf(state, "base", "against"), () => sumPieces(this.profile, base))
-    );
-  }
-
-  /** How things changed; null where nothing is compared. */
-  changes(state: State, things: () => Things): Change[] | null {
-    const base = this.base(state);
-    return base && changesOf(this.profile, base, this.side(state), things());
-  }
-
-  /** The rows of a list by their own weight; `of` finds the place of a row. */
-  topChanges(state: State, by: TopBy): { changes: Change[]; of: Map<string, number>; kinds: Kinds } | null {
-    const base = this.base(state);
-    if (!hasOwnTime(by) || !base) return null;
-    return this.once(`top-changes-${by}`, this.selectionKey(state) + keyOf(state, "hidden", "base", "against"), () => {
-      const kinds = this.kinds(state, by);
-      const things = ownKinds(this.profile, this.hidden(state), kinds);
-      const changes = changesOf(this.profile, base, this.side(state), things);
-      return { changes, kinds, of: new Map(kinds.keys.map((row, at) => [`${row}:${kinds.lines[at]}`, at])) };
-    });
-  }
-
-  graph(state: State): Graph {
+  /** The boxes of the selection, or of what it is compared with. */
+  graph(state: State, isBefore = false): Graph {
     // What is compared is compared box by box.
-    const other = this.base(state) ? null : otherBox(this.profile);
+    const other = this.against.base(state) ? null : otherBox(this.profile);
     const small = other === null ? null : { id: other, part: SMALL_PART };
     // A graph that is kept opens its boxes later, from these sums: their room must not hold those of another selection.
-    const sums = this.nodeSums(state);
-    return this.once("graph", `${this.nodeKey(state)}${state.view}${other}`, () =>
+    const sums = this.sideNodes(state, isBefore);
+    const key = this.nodeKey(state) + (isBefore ? keyOf(state, "base", "against") : "");
+    return this.once(`graph-${isBefore}`, `${key}${state.view}${other}`, () =>
       state.view === "inverted" ? fromLeaves(this.tree(state), sums, small) : fromRoots(this.tree(state), sums),
     );
   }
@@ -259,11 +197,11 @@ export class Derived {
   matchedSums(state: State): NodeSums | null {
     const selection = this.matchedSelection(state);
     if (!selection) return null;
-    const key = this.nodeKey(state) + keyOf(state, "search");
+    const key = this.nodeKey(state) + byFunction(state) + keyOf(state, "search");
     return this.once("matched", key, () => sumNodes(this.tree(state), sumStacks(this.profile, selection)));
   }
 
-  private kinds(state: State, by: TopBy): Kinds {
+  kinds(state: State, by: TopBy): Kinds {
     return this.once(`kinds-${by}`, keyOf(state, "hidden"), () => kindsOf(this.profile, by, this.hidden(state)));
   }
 
@@ -278,6 +216,13 @@ export class Derived {
   /** What each function of the application caused, with what it called up to the next one. */
   caused(state: State): Map<number, number> {
     return this.once("caused", this.selectionKey(state), () => causedBy(this.profile, this.sums(state)));
+  }
+
+  /** When, on which lines and in which tiers a function ran. */
+  functionFacts(state: State, id: number): FunctionFacts {
+    return this.once("facts", `${id}|${this.selectionKey(state)}`, () =>
+      functionFacts(this.profile, this.selection(state), id, STRIP_COLUMNS),
+    );
   }
 
   /** The function that callers and callees open on: the chosen one, or the one that caused or took most. */
@@ -298,18 +243,6 @@ export class Derived {
         .map((row) => ({ ...row, line: line[row.key] })),
       areFunctions: true,
     };
-  }
-
-  /** Rows that were there before and are gone. */
-  gone(state: State, by: TopBy): TopRow[] {
-    const base = this.baseSums(state);
-    if (!base || !hasOwnTime(by)) return [];
-    const here = new Set(this.top(state, by).map(({ key, line }) => `${key}:${line}`));
-    const before = topOf(this.profile, base, by, this.hidden(state), this.kinds(state, by));
-    const none = { self: 0, total: 0, selfSamples: 0, totalSamples: 0 };
-    return before
-      .filter(({ key, line, self }) => self > 0 && !here.has(`${key}:${line}`))
-      .map((row) => ({ ...row, ...none }));
   }
 
   /** `width` is that of the picture, where a column has at least three pixels; `most` rows have room. */
@@ -383,11 +316,6 @@ function mainLaneOf({ lanes, other }: Profile): number {
 /** Callers under what they called, and callers and callees: a root that stands for a function is that function. */
 function byFunction({ view }: State): boolean {
   return view === "inverted" || view === "sandwich";
-}
-
-/** A text that changes with these parts of the state. */
-export function keyOf(state: State, ...names: (keyof State)[]): string {
-  return JSON.stringify(names.map((name) => state[name]));
 }
 
 function maskOf(ids: readonly number[], size: number): Uint8Array {

@@ -1,25 +1,34 @@
-// Two selections against each other, as shares of each. What is within sampling noise is marked: samples in a burst are
-// not independent, so the spread comes from blocks of a second (fewer, where there are not enough seconds).
+// Two selections against each other: what each used a second, or the shares of each. What is within sampling noise is
+// marked. The rule stands in docs/page.md ("Before and after"), and crates/views/src/compare has the same one.
 
-import { NONE, type Profile, samplesIn } from "../data/model.ts";
+import { type Lane, NONE, type Profile, samplesIn } from "../data/model.ts";
+import type { Verdict } from "../data/said.ts";
 import { forEachRow, type Range, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
 
 /** Half-open, in the order of time. */
 export type Pieces = readonly Range[];
 
-/** What a change is worth. */
-export type Verdict = "more" | "less" | "new" | "gone" | "noise" | "unknown";
+/** What is compared: what was used in a second of recording, or shares of all that was used. */
+export type Measure = "rate" | "share";
+
+/** Of what a rate is: CPU seconds, bytes or events in a second. */
+export type RateUnit = "cores" | "bytes" | "events";
+
+/** What a lane's weight is as a rate, and what to multiply it with; null where no rate can be had. */
+export interface Scale {
+  unit: RateUnit;
+  factor: number;
+}
 
 /** The weights of many things in one selection, and what their spread over blocks needs. */
 export interface Spread {
   value: Float64Array;
+  /** What values are parts of: all weight, or for a rate the time. */
   total: number;
-  /** How many samples of one weight would tell as much: a few heavy ones prove little. */
-  count: number;
-  /**
-   * Of each thing the sum over blocks of its weight squared, and times the block's weight; of blocks their weight
-   * squared.
-   */
+  weight: number;
+  /** What a sample weighs: the sum of their squares by their sum, because a few heavy ones prove little. */
+  size: number;
+  /** Of each thing the sum over blocks of its weight squared, and times the block's whole; of blocks their whole squared. */
   squares: Float64Array;
   products: Float64Array;
   blockSquares: number;
@@ -72,20 +81,47 @@ export interface Things {
 export interface Side {
   selection: Selection;
   pieces: Pieces;
+  /** How a weight becomes a rate; null where it cannot. */
+  scale: Scale | null;
 }
 
-export function spreadOf(profile: Profile, { selection, pieces }: Side, { of, count, parent }: Things): Spread {
+/** A sample counts for `intervalNs` where its lane counts samples alone; without that and without times there is no rate. */
+export function scaleOf(lane: Lane | undefined, intervalNs: number | null, pieces: Pieces): Scale | null {
+  if (!lane || lengthOf(pieces) <= 0) return null;
+  if (lane.unit === "ns") return { unit: "cores", factor: 1 };
+  if (lane.unit === "count") return intervalNs ? { unit: "cores", factor: intervalNs } : null;
+  return { unit: lane.unit === "bytes" ? "bytes" : "events", factor: 1e9 };
+}
+
+/** The unit of rates that both sides have; null where only shares can be compared. */
+export function commonUnit(before: Side, now: Side): RateUnit | null {
+  const [was, is] = [before.scale?.unit ?? null, now.scale?.unit ?? null];
+  return was === is ? is : null;
+}
+
+export function lengthOf(pieces: Pieces): number {
+  return pieces.reduce((sum, [from, to]) => sum + to - from, 0);
+}
+
+export function spreadOf(
+  profile: Profile,
+  { selection, pieces, scale }: Side,
+  { of, count, parent }: Things,
+  measure: Measure,
+): Spread {
   const room = () => new Float64Array(count);
   const spread: Spread = {
     value: room(),
     total: 0,
-    count: 0,
+    weight: 0,
+    size: 0,
     squares: room(),
     products: room(),
     blockSquares: 0,
     blocks: 0,
   };
   const isTimed = profile.lanes[selection.lane]?.timed ?? false;
+  const factor = scale?.factor ?? 1;
   const own = room();
   let sampleSquares = 0;
   for (const range of isTimed ? blocksOf(pieces) : pieces.slice(0, 1)) {
@@ -93,27 +129,34 @@ export function spreadOf(profile: Profile, { selection, pieces }: Side, { of, co
     let weight = 0;
     forEachRow(profile, { ...selection, range }, (row, lane, stack) => {
       const thing = of[stack === NONE ? of.length - 1 : stack];
-      if (thing >= 0) own[thing] += lane.weight[row];
-      weight += lane.weight[row];
-      sampleSquares += lane.weight[row] ** 2 / Math.max(1, samplesIn(lane, row));
+      const its = lane.weight[row] * factor;
+      if (thing >= 0) own[thing] += its;
+      weight += its;
+      sampleSquares += its ** 2 / Math.max(1, samplesIn(lane, row));
     });
-    for (let thing = count - 1; thing >= 0; thing--) {
-      if (own[thing] === 0) continue;
-      if (parent && parent[thing] !== thing) own[parent[thing]] += own[thing];
-      spread.value[thing] += own[thing];
-      spread.squares[thing] += own[thing] * own[thing];
-      spread.products[thing] += own[thing] * weight;
-    }
-    spread.total += weight;
-    spread.blockSquares += weight * weight;
-    spread.blocks++;
+    addBlock(spread, own, parent, weight, measure === "rate" ? range[1] - range[0] : weight);
   }
-  spread.count = sampleSquares > 0 ? spread.total ** 2 / sampleSquares : 0;
+  spread.size = spread.weight > 0 ? sampleSquares / spread.weight : 0;
   return spread;
 }
 
+/** `whole` is what the block's weights are parts of: its weight, or for a rate its time. */
+function addBlock(spread: Spread, own: Float64Array, parent: Int32Array | null, weight: number, whole: number): void {
+  for (let thing = own.length - 1; thing >= 0; thing--) {
+    if (own[thing] === 0) continue;
+    if (parent && parent[thing] !== thing) own[parent[thing]] += own[thing];
+    spread.value[thing] += own[thing];
+    spread.squares[thing] += own[thing] * own[thing];
+    spread.products[thing] += own[thing] * whole;
+  }
+  spread.weight += weight;
+  spread.total += whole;
+  spread.blockSquares += whole * whole;
+  spread.blocks++;
+}
+
 function blocksOf(pieces: Pieces): [number, number][] {
-  const all = pieces.reduce((sum, [from, to]) => sum + to - from, 0);
+  const all = lengthOf(pieces);
   const count = Math.min(MOST_BLOCKS, Math.max(FEWEST_BLOCKS, Math.floor(all / 1e9)));
   return pieces.flatMap(([from, to]) => {
     const blocks = Math.max(1, Math.round(((to - from) * count) / all));
@@ -122,24 +165,32 @@ function blocksOf(pieces: Pieces): [number, number][] {
   });
 }
 
-export function shareIn(spread: Spread, thing: number): number {
+/** A rate, or a share. */
+export function valueIn(spread: Spread, thing: number): number {
   return spread.total > 0 ? spread.value[thing] / spread.total : 0;
 }
 
-/**
- * The variance of a share by the blocks' distances from it. It is no smaller than that of a coin that falls by the
- * share of both selections: three samples that are all elsewhere prove little.
- */
-function variance(spread: Spread, thing: number, ofBoth: number): number {
-  const { squares, products, blockSquares, blocks, total, count } = spread;
-  if (blocks < 2 || total === 0 || count === 0) return Infinity;
-  const part = shareIn(spread, thing);
-  const sum = squares[thing] - 2 * part * products[thing] + part * part * blockSquares;
-  const byBlocks = ((blocks / (blocks - 1)) * Math.max(0, sum)) / (total * total);
-  return Math.max(byBlocks, (ofBoth * (1 - ofBoth)) / count);
+/** One thing in both selections together: its value, and the part of all weight that is elsewhere. */
+interface OfBoth {
+  value: number;
+  elsewhere: number;
 }
 
-/** A share before and now, and what the difference is worth. */
+/**
+ * The variance of a value by the blocks' distances from it: samples in a burst are not independent. It is no smaller
+ * than chance makes it that lets each sample fall here or elsewhere as in both together, and no smaller than a sample.
+ */
+function variance(spread: Spread, thing: number, ofBoth: OfBoth): number {
+  const { squares, products, blockSquares, blocks, total, size } = spread;
+  if (blocks < 2 || total === 0) return Infinity;
+  const part = valueIn(spread, thing);
+  const sum = squares[thing] - 2 * part * products[thing] + part * part * blockSquares;
+  const byBlocks = ((blocks / (blocks - 1)) * Math.max(0, sum)) / (total * total);
+  const ofOne = size / total;
+  return Math.max(byBlocks, ofBoth.value * ofBoth.elsewhere * ofOne, ofOne * ofOne);
+}
+
+/** A value before and now, and what the difference is worth. */
 export interface Change {
   before: number;
   now: number;
@@ -147,22 +198,35 @@ export interface Change {
 }
 
 /** How one thing changed from `before` to `now`. */
-export function verdictOf(before: Spread, now: Spread, thing: number, isCounted: boolean): Change {
-  const [was, is] = [shareIn(before, thing), shareIn(now, thing)];
+function verdictOf(before: Spread, now: Spread, thing: number, isCounted: boolean): Change {
+  const [was, is] = [valueIn(before, thing), valueIn(now, thing)];
   const of = (verdict: Verdict): Change => ({ before: was, now: is, verdict });
   if (!isCounted) return of("unknown");
-  const ofBoth = (before.value[thing] + now.value[thing]) / Math.max(1, before.total + now.total);
+  const all = before.value[thing] + now.value[thing];
+  const value = all / Math.max(1, before.total + now.total);
+  const ofBoth = { value, elsewhere: 1 - all / Math.max(1, before.weight + now.weight) };
   const error = Math.sqrt(variance(before, thing, ofBoth) + variance(now, thing, ofBoth));
   if (!(Math.abs(is - was) > CERTAIN * error)) return of("noise");
   if (was === 0 || is === 0) return of(was === 0 ? "new" : "gone");
   return of(is > was ? "more" : "less");
 }
 
+/** A side without a sample would have sampled as the other one: it proves no more than that. */
+function sized(spread: Spread, { size }: Spread): Spread {
+  return spread.size > 0 ? spread : { ...spread, size };
+}
+
 /** How all of them changed; noise can be told only from samples that were counted and have a time. */
-export function changesOf(profile: Profile, before: Side, now: Side, things: Things): Change[] {
-  const [was, is] = [before, now].map((side) => spreadOf(profile, side, things));
+export function changesOf(profile: Profile, before: Side, now: Side, things: Things, measure: Measure): Change[] {
+  const [was, is] = [before, now].map((side) => spreadOf(profile, side, things, measure));
   const isCounted = [before, now].every(
     ({ selection }) => profile.lanes[selection.lane].counted && profile.lanes[selection.lane].timed,
   );
-  return Array.from({ length: things.count }, (_, thing) => verdictOf(was, is, thing, isCounted));
+  const [first, second] = [sized(was, is), sized(is, was)];
+  return Array.from({ length: things.count }, (_, thing) => verdictOf(first, second, thing, isCounted));
+}
+
+/** Every stack counts to one thing: the change of the whole. */
+export function everything({ stacks }: Profile): Things {
+  return { of: new Int32Array(stacks.parent.length + 1), count: 1, parent: null };
 }

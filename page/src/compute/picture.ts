@@ -5,7 +5,7 @@ import type { Range } from "../select/selection.ts";
 import type { State } from "../select/state.ts";
 import { thingsDown, thingsOfCallers, thingsUp } from "./boxes.ts";
 import type { Derived } from "./derived.ts";
-import type { Change } from "./diff.ts";
+import { type Change, lengthOf } from "./diff.ts";
 import {
   type Box,
   calleesOf,
@@ -38,6 +38,8 @@ export interface ShownBox {
   span: Span | null;
   /** Since what it is compared with. */
   change: Change | null;
+  /** Whether its widths and numbers are those of what the selection is compared with. */
+  isBefore: boolean;
 }
 
 export interface Picture {
@@ -45,6 +47,8 @@ export interface Picture {
   rows: ShownBox[][];
   /** What fills the width; null in the order of time. */
   root: FlameNode | null;
+  /** The pictures that stand side by side, with the change of what fills each. */
+  halves: { isBefore: boolean; change: Change | null }[];
   /** The row that the eye should start at. */
   home: number;
   /** Why there is nothing to see. */
@@ -53,18 +57,94 @@ export interface Picture {
 
 export function pictureOf(derived: Derived, state: State, width: number): Picture {
   if (state.view === "time") return timePicture(derived, state, width);
-  if (state.view === "sandwich") return sandwich(derived, state, width);
-  const graph = derived.graph(state);
+  const id = state.view === "sandwich" ? derived.chosenFunction(state) : null;
+  if (state.view === "sandwich" && (id === null || !derived.isKnownFunction(id)))
+    return nothing("No sample is selected.");
+  const all = sidesOf(derived, state).map((isBefore) =>
+    id === null ? graphHalf(derived, state, isBefore) : sandwichHalf(derived, state, isBefore, id),
+  );
+  const shown = all[all.length - 1].root;
+  if (all.every(({ root }) => root.totalSamples === 0)) {
+    const note = id !== null && isLeftOut(derived, id) ? LEFT_OUT : noteOf(id);
+    return { ...nothing(note), root: shown };
+  }
+  const own = (width - GAP * (all.length - 1)) / all.length;
+  const most = Math.max(...all.map(({ value }) => value));
+  const laid = all.map((half) => (half.root.totalSamples === 0 ? [] : half.lay((own * half.value) / most)));
+  const home = laid.flat().reduce((most, { row }) => Math.max(most, -row), 0);
+  const boxes = laid.flatMap((half, at) =>
+    half.map(({ box, row, change }) => shownBox(box, at * (own + GAP), row + home, change, all[at].isBefore)),
+  );
+  const picture = stacked(boxes, shown, state.isUpward && id === null, "");
+  const halves = all.map(({ isBefore }, at) => ({
+    isBefore,
+    change: laid[at].find(({ row }) => row === 0)?.change ?? null,
+  }));
+  return { ...picture, halves, home: id === null ? picture.home : home };
+}
+
+/** Pixels between before and after. */
+export const GAP = 12;
+
+/** Which pictures stand side by side: of what the selection is compared with, and of itself. */
+export function sidesOf({ against }: Derived, state: State): boolean[] {
+  if (state.view === "time" || !against.base(state)) return [false];
+  return state.sides === "both" ? [true, false] : [state.sides === "before"];
+}
+
+function noteOf(id: number | null): string {
+  return id === null ? "No sample is selected." : "This function is not in the selection.";
+}
+
+function nothing(note: string): Picture {
+  return { rows: [], root: null, halves: [], home: 0, note };
+}
+
+/** A box with its row from that of the root; what stands above the root has a negative one. */
+interface Laid {
+  box: Box;
+  row: number;
+  change: Change | null;
+}
+
+/** One of the pictures that stand side by side. */
+interface Half {
+  isBefore: boolean;
+  root: FlameNode;
+  /** What its width stands for: both have the same scale, so that what is less is narrower. */
+  value: number;
+  lay(width: number): Laid[];
+}
+
+function graphHalf(derived: Derived, state: State, isBefore: boolean): Half {
+  const graph = derived.graph(state, isBefore);
+  const root = zoomed(derived, state, graph, isBefore);
+  const lay = (width: number) => {
+    const laid = layout(graph, root, width, LEAST_WIDTH);
+    const things = () =>
+      state.view === "flame"
+        ? thingsDown(derived.tree(state), laid, root.members)
+        : thingsUp(derived.tree(state), laid, pathOf(root));
+    const changes = derived.against.changes(state, things);
+    return laid.map((box, at) => ({ box, row: box.depth, change: changes?.[at] ?? null }));
+  };
+  return { isBefore, root, value: widthValue(derived, state, root.total, isBefore), lay };
+}
+
+/** The box that fills the picture. Where before and after stand side by side, one of them may not have it. */
+function zoomed(derived: Derived, state: State, graph: Graph, isBefore: boolean): FlameNode {
   const root = follow(graph, state.zoom);
-  const laid = layout(graph, root, width, LEAST_WIDTH);
-  const things = () =>
-    state.view === "flame"
-      ? thingsDown(derived.tree(state), laid, root.members)
-      : thingsUp(derived.tree(state), laid, pathOf(root));
-  const changes = derived.changes(state, things);
-  const boxes = laid.map((box, at) => shownBox(box, box.depth, changes?.[at]));
-  const note = root.totalSamples === 0 ? "No sample is selected." : "";
-  return stacked(boxes, root, state.isUpward, note);
+  if (state.sides !== "both" || pathOf(root).length === state.zoom.length || !derived.against.base(state)) return root;
+  const other = follow(derived.graph(state, !isBefore), state.zoom);
+  const isThere = pathOf(other).length === state.zoom.length;
+  return isThere ? { ...root, self: 0, total: 0, selfSamples: 0, totalSamples: 0 } : root;
+}
+
+/** Of a rate as much as it is; shares fill the width. */
+function widthValue({ against }: Derived, state: State, weight: number, isBefore: boolean): number {
+  const side = isBefore ? against.base(state) : against.side(state);
+  if (!against.rateUnit(state) || !side?.scale) return 1;
+  return Math.max((weight * side.scale.factor) / lengthOf(side.pieces), Number.MIN_VALUE);
 }
 
 const LEFT_OUT = "The frames of this function have no box here: press e for everything, as it was sampled.";
@@ -76,39 +156,26 @@ function isLeftOut({ profile }: Derived, id: number): boolean {
 }
 
 /** Callers above, the function, callees below. */
-function sandwich(derived: Derived, state: State, width: number): Picture {
-  const id = derived.chosenFunction(state);
-  if (id === null || !derived.isKnownFunction(id)) {
-    return {
-      rows: [],
-      root: null,
-      home: 0,
-      note: "No sample is selected.",
-    };
-  }
-  const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+function sandwichHalf(derived: Derived, state: State, isBefore: boolean, id: number): Half {
+  const [tree, sums] = [derived.tree(state), derived.sideNodes(state, isBefore)];
   const callees = calleesOf(tree, sums, id);
-  if (callees.root.totalSamples === 0) {
-    const note = isLeftOut(derived, id) ? LEFT_OUT : "This function is not in the selection.";
-    return { rows: [], root: callees.root, home: 0, note };
-  }
-  const lay = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
-  const [above, below] = [lay(callersOf(tree, sums, id)), lay(callees)];
-  const deepest = above[above.length - 1].depth;
-  const ofCallers = derived.changes(state, () => thingsOfCallers(tree, above, id));
-  const ofCallees = derived.changes(state, () => thingsDown(tree, below, outermost(tree, null, id)));
-  const boxes = [
-    ...above.map((box, at) => shownBox(box, deepest - box.depth, ofCallers?.[at])).slice(1),
-    ...below.map((box, at) => shownBox(box, deepest + box.depth, ofCallees?.[at])),
-  ];
-  return { ...stacked(boxes, callees.root, false, ""), home: deepest };
+  const lay = (width: number) => {
+    const of = (graph: Graph) => layout(graph, graph.root, width, LEAST_WIDTH);
+    const [above, below] = [of(callersOf(tree, sums, id)), of(callees)];
+    const ofCallers = derived.against.changes(state, () => thingsOfCallers(tree, above, id));
+    const ofCallees = derived.against.changes(state, () => thingsDown(tree, below, outermost(tree, null, id)));
+    return [
+      ...above.map((box, at) => ({ box, row: -box.depth, change: ofCallers?.[at] ?? null })).slice(1),
+      ...below.map((box, at) => ({ box, row: box.depth, change: ofCallees?.[at] ?? null })),
+    ];
+  };
+  return { isBefore, root: callees.root, value: widthValue(derived, state, callees.root.total, isBefore), lay };
 }
 
 function timePicture(derived: Derived, state: State, width: number): Picture {
   const { profile } = derived;
-  const empty = (note: string): Picture => ({ rows: [], root: null, home: 0, note });
   const selection = derived.selection(state);
-  if (!profile.lanes[selection.lane]?.timed) return empty("This recording has no times.");
+  if (!profile.lanes[selection.lane]?.timed) return nothing("This recording has no times.");
   const thread = threadInTime(derived, state);
   const range = timeRange(derived, state);
   const spans = timeOrder(profile, selection, thread, range, width, derived.hidden(state));
@@ -127,6 +194,7 @@ function timePicture(derived: Derived, state: State, width: number): Picture {
       node: null,
       span,
       change: null,
+      isBefore: false,
     };
   });
   return stacked(boxes, null, state.isUpward, boxes.length === 0 ? "No sample of this thread is selected." : "");
@@ -155,9 +223,10 @@ export function threadInTime(derived: Derived, state: State): number {
   return best;
 }
 
-function shownBox({ node, x, width }: Box, row: number, change: Change | null = null): ShownBox {
+function shownBox(box: Box, left: number, row: number, change: Change | null, isBefore: boolean): ShownBox {
+  const { node, x, width } = box;
   const { function: id, category, tier, tiers } = node;
-  return { x, width, row, function: id, category, tier, tiers, node, span: null, change };
+  return { x: left + x, width, row, function: id, category, tier, tiers, node, span: null, change, isBefore };
 }
 
 function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, note: string): Picture {
@@ -169,7 +238,7 @@ function stacked(boxes: ShownBox[], root: FlameNode | null, isUpward: boolean, n
     rows[box.row].push(box);
   }
   for (const row of rows) row.sort((a, b) => a.x - b.x);
-  return { rows, root, home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
+  return { rows, root, halves: [], home: isUpward ? Math.max(0, rows.length - 1) : 0, note };
 }
 
 export interface Matched {

@@ -20,7 +20,8 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     logical: later(row.logical, stack),
     physical: later(row.physical, stack),
   }));
-  const { durationNs, startMs } = before;
+  const { durationNs, startMs, said } = before;
+  const intervalNs = before.meta.interval_ns ?? null;
   return {
     ...now,
     strings: strings.all,
@@ -29,7 +30,7 @@ export function join(now: Profile, before: Profile, id: string, name: string): P
     processes: [...now.processes, ...before.processes],
     threads: [...now.threads, ...threads],
     lanes: [...now.lanes, ...lanes],
-    other: { id, name, lane, thread, durationNs, startMs },
+    other: { id, name, lane, thread, durationNs, startMs, intervalNs, said },
     functions: bothFunctions(now, before, functionOf, {
       strings: strings.of,
       sources: sources.of,

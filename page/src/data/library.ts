@@ -1,7 +1,7 @@
 // Where recordings come from: a single file has one, a server all of a folder. The page knows nothing else of either.
 
 import type { Profile } from "./model.ts";
-import type { Compared } from "./said.ts";
+import type { Compared, Gist } from "./said.ts";
 
 /** A recording that can be opened. */
 export interface Listed {
@@ -12,7 +12,12 @@ export interface Listed {
   modifiedMs: number;
 }
 
+/** What the list says of a recording: its figures, why it cannot be shown, or why it has not been read. */
+export type Told = { gist: Gist } | { problem: string } | { unread: string };
+
 export interface Library {
+  /** Whether the recordings are in the page itself: then there is no server to ask. */
+  isOneFile: boolean;
   recordings: Listed[];
   /** What to show at once: one, or two to compare: before, after. */
   open: string[];
@@ -23,4 +28,16 @@ export interface Library {
   source(id: string, row: number): Promise<string | null>;
   /** Where that source is on the machine of the library; null where it is not. */
   place(id: string, row: number): Promise<string | null>;
+}
+
+/** A library behind a server, which can grow and has a list. */
+export interface Catalog extends Library {
+  /** What they are recordings of: the files and folders that the user named. */
+  places: string[];
+  /** The recordings that there are now; null where nothing has changed since the last answer. */
+  changed(): Promise<Listed[] | null>;
+  /** What the list says of the recordings that have been read by now, by their ids. */
+  known(): Promise<Record<string, Told>>;
+  /** What the list says of a recording, which is read for it. */
+  told(id: string): Promise<Told>;
 }

@@ -107,6 +107,9 @@ export interface Other {
   thread: number;
   durationNs: number;
   startMs: number | null;
+  /** The time between two samples, where it is known. */
+  intervalNs: number | null;
+  said: Said | null;
 }
 
 export interface Profile {

@@ -74,14 +74,48 @@ export interface SaidStall extends Span {
   text: string;
 }
 
+/** A number, as it is compared and as the report writes it. */
+export interface Figure {
+  value: number;
+  text: string;
+}
+
+/** What a list says of a recording (crates/views/src/gist.rs). */
+export interface Gist {
+  service: string;
+  /** `pid 4140`, `64 processes` */
+  processes: string | null;
+  container: string | null;
+  start_ms: number | null;
+  length: Figure | null;
+  cores: Figure | null;
+  /** Null where no loop was watched. */
+  worst_stall: Figure | null;
+  gc: Figure | null;
+  /** What stands out first, or that nothing does. */
+  finding: string;
+  stands_out: boolean;
+  more_findings: number;
+  /** What is wrong with the file. */
+  damage: string | null;
+}
+
 /** What changed since another recording (crates/views/src/compare.rs): of the busiest main loops, and of all threads. */
 export interface Compared {
   loops: Comparison;
   threads: Comparison;
+  loop_shares: Comparison;
+  thread_shares: Comparison;
 }
 
 export interface Comparison {
+  /** How all of it changed. */
   text: string;
+  /** What stands before the changes. */
+  intro: string;
   /** The largest change first. */
-  changes: { function: number; name: string; before: number; now: number; verdict: string; text: string }[];
+  changes: { function: number; name: string; before: number; now: number; verdict: Verdict; text: string }[];
 }
+
+/** What a change is worth. */
+export type Verdict = "more" | "less" | "new" | "gone" | "noise" | "unknown";

@@ -1,7 +1,8 @@
 // The state of the page and what changes it. Parts draw themselves from what `Derived` knows; every change goes through
 // `update`, which also writes the address. Which parts there are is decided in page.ts.
 
-import { Derived, keyOf } from "../compute/derived.ts";
+import { Derived } from "../compute/derived.ts";
+import { keyOf } from "../compute/kept.ts";
 import { throughLens } from "../compute/lens/lens.ts";
 import { lensFor } from "../compute/lens/user.ts";
 import { join } from "../data/join.ts";
@@ -9,7 +10,7 @@ import type { Library, Listed } from "../data/library.ts";
 import { type Profile, withStacks } from "../data/model.ts";
 import type { Compared } from "../data/said.ts";
 import type { Item } from "../select/selection.ts";
-import { fromHash, type Lens, type State, toHash, type View } from "../select/state.ts";
+import { fromHash, type Lens, SIDES, type State, toHash, type View } from "../select/state.ts";
 import { errorText, h } from "./dom.ts";
 
 /** A part of the page: an element that can draw itself. */
@@ -175,6 +176,15 @@ export class App {
     this.schedule();
   }
 
+  /** Selects a function, and shows what is known of it beside the picture. */
+  select(id: number, change: Partial<State> = {}): void {
+    this.update({ function: id, isPanel: true, ...change });
+  }
+
+  closePanel(): void {
+    this.update(this.state.view === "sandwich" ? { isPanel: false } : { isPanel: false, function: null });
+  }
+
   hide(item: Item): void {
     this.update({ hidden: [...this.state.hidden, item], zoom: [] });
   }
@@ -241,7 +251,7 @@ export class App {
       "?": () => this.showHelp(),
       d: () => this.update({ isUpward: !this.state.isUpward }),
       t: () => this.update({ theme: this.isDark ? "light" : "dark" }),
-      b: () => this.update({ isBefore: !this.state.isBefore }),
+      b: () => this.update({ sides: SIDES[(SIDES.indexOf(this.state.sides) + 1) % SIDES.length] }),
       a: () => this.update({ isPhysical: !this.state.isPhysical, zoom: [] }),
       h: () => this.update({ isMapFolded: !this.state.isMapFolded }),
       u: () => this.undo(),
@@ -254,7 +264,8 @@ export class App {
 
   /** One thing at a time, the smallest first. */
   private escape(): void {
-    if (this.state.zoom.length > 0) this.update({ zoom: [] });
+    if (this.state.isPanel) this.closePanel();
+    else if (this.state.zoom.length > 0) this.update({ zoom: [] });
     else if (this.state.range) this.update({ range: null });
     else if (this.state.search) this.update({ search: "" });
   }

@@ -36,6 +36,23 @@ export function refill(container: HTMLElement, ...children: Child[]): void {
   all.find((element) => element.dataset.key === key)?.focus({ preventScroll: true });
 }
 
+/** Makes these the children, in this order. What is in its place already is not touched; the focus stays. */
+export function arrange(container: HTMLElement, children: readonly HTMLElement[]): void {
+  const active = document.activeElement;
+  let at = container.firstElementChild;
+  for (const child of children) {
+    if (child === at) at = at.nextElementSibling;
+    else container.insertBefore(child, at);
+  }
+  while (at) {
+    const next = at.nextElementSibling;
+    at.remove();
+    at = next;
+  }
+  const isMoved = active instanceof HTMLElement && active !== document.activeElement && container.contains(active);
+  if (isMoved) active.focus({ preventScroll: true });
+}
+
 export function button(text: string, key: string, click: () => void, extra: Props = {}): HTMLButtonElement {
   const element = h("button", { ...extra, key, on: { click, ...extra.on } }, text);
   element.type = "button";

@@ -1,5 +1,7 @@
 // Numbers, times and names as people read them. The only place that makes a text from outside fit to be shown.
 
+import type { RateUnit } from "../compute/diff.ts";
+
 /** Control and direction-changing characters: shown by their number, so that a name is what it is and does nothing. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
@@ -39,6 +41,29 @@ export function percent(part: number): string {
 /** A change in points: `+3.1`. */
 export function points(change: number): string {
   return `${change > 0 ? "+" : change < 0 ? "−" : ""}${Math.abs(100 * change).toFixed(1)}`;
+}
+
+/** A rate as crates/views/src/compare/words.rs writes it, without its unit: cores, or bytes or events a second. */
+export function rate(value: number, unit: RateUnit): string {
+  if (unit === "bytes") return bytesOf(Math.round(value));
+  if (unit === "events") return thousands(Math.round(value));
+  if (value > 0 && value < 0.0005) return "<0.001";
+  return value.toFixed(value < 0.0995 ? 3 : 2);
+}
+
+function bytesOf(count: number): string {
+  const power = count < 1024 ? 0 : Math.min(3, Math.floor(Math.log2(count) / 10));
+  return power === 0 ? `${count} bytes` : `${(count / 1024 ** power).toFixed(1)} ${KIB[power]}`;
+}
+
+/** What stands behind a rate: `0.94 cores`, `1.2 MiB/s`. */
+export const RATE_UNITS: Record<RateUnit, string> = { cores: " cores", bytes: "/s", events: "/s" };
+
+/** A change of a rate: `−0.31`. */
+export function rateChange(change: number, unit: RateUnit): string {
+  const size = rate(Math.abs(change), unit);
+  if (size.startsWith("<")) return "0.000";
+  return `${change > 0 ? "+" : change < 0 ? "−" : ""}${size}`;
 }
 
 /** `1520000000` → `1.52 s`. */

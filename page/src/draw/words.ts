@@ -1,11 +1,13 @@
 // What functions, items and changes are called on the page.
 
-import type { Verdict } from "../compute/diff.ts";
+import type { Change } from "../compute/diff.ts";
 import type { ShownBox } from "../compute/picture.ts";
 import { shortName } from "../compute/shorten.ts";
 import { AWAITS, CATEGORIES, functionName, functionWords, NONE, type Profile } from "../data/model.ts";
+import type { Verdict } from "../data/said.ts";
 import type { Item, Range } from "../select/selection.ts";
-import { plural, seconds, shown } from "./text.ts";
+import type { App } from "./app.ts";
+import { percent, plural, points, RATE_UNITS, rate, rateChange, seconds, shown } from "./text.ts";
 
 export const VERDICTS: Record<Verdict, string> = {
   more: "more",
@@ -15,6 +17,29 @@ export const VERDICTS: Record<Verdict, string> = {
   noise: "within noise",
   unknown: "noise unknown",
 };
+
+/** A value before, after, and how much it changed: in the unit of what is compared. */
+export function changeWords(app: App, change: Change): string[] {
+  const unit = app.derived.against.rateUnit(app.state);
+  const [before, after, size] = changeNumbers(app, change);
+  if (!unit) return [before, after, `${size} points`];
+  return unit === "cores" ? [before, after, size].map((text) => `${text}${RATE_UNITS[unit]}`) : [before, after, size];
+}
+
+/** The same for tables, whose heads say that it is cores or points. */
+export function changeNumbers({ derived, state }: App, { before, now }: Change): string[] {
+  const unit = derived.against.rateUnit(state);
+  if (!unit) return [percent(before), percent(now), points(now - before)];
+  const end = unit === "cores" ? "" : RATE_UNITS[unit];
+  return [rate(before, unit), rate(now, unit), rateChange(now - before, unit)].map((text) => text + end);
+}
+
+/** What the numbers of such a table are. */
+export function measureWords({ derived, state }: App): string {
+  const unit = derived.against.rateUnit(state);
+  if (!unit) return "shares, changes in points";
+  return unit === "cores" ? "cores: CPU seconds in a second of recording" : "in a second of recording";
+}
 
 /** The name of a function, or of the box that holds all. */
 export function nameOf(profile: Profile, id: number): string {

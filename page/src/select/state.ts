@@ -10,11 +10,14 @@ export type View = (typeof VIEWS)[number];
 export const LENSES = ["code", "packages", "node", "everything"] as const;
 export type Lens = (typeof LENSES)[number];
 export const COLOR_BY = ["category", "package", "tier"] as const;
+/** Before and after side by side, or one of them alone. */
+export const SIDES = ["both", "before", "after"] as const;
+export const MEASURES = ["rate", "share"] as const;
 export const MAP_BY = ["load", "category"] as const;
 export const BANDS = ["all", "process", "thread"] as const;
 export const TOP_BY = ["function", "entry", "file", "package", "category", "line", "thread", "process"] as const;
 export type TopBy = (typeof TOP_BY)[number];
-export const SORTS = ["caused", "self", "total", "name", "change"] as const;
+export const SORTS = ["caused", "self", "total", "name", "change", "before"] as const;
 
 export interface State {
   view: View;
@@ -24,8 +27,10 @@ export interface State {
   base: Range | "rest" | null;
   /** Or the id of a recording that all is compared with. */
   against: string | null;
-  /** The widths of boxes are those before: what is gone shows. */
-  isBefore: boolean;
+  /** Which of the two that are compared the picture shows. */
+  sides: (typeof SIDES)[number];
+  /** What is compared: what was used in a second, or shares. */
+  measure: (typeof MEASURES)[number];
   /** Rows of the thread table; null for the busiest main loop, an empty list for all. */
   threads: readonly number[] | null;
   /** Samples of these categories; an empty list for all. */
@@ -40,8 +45,10 @@ export interface State {
   opened: readonly number[];
   /** The functions from the root to the box that fills the picture. */
   zoom: readonly number[];
-  /** The function whose callers and callees are shown. */
+  /** The function that is selected: its boxes have frames, and its callers and callees are shown. */
   function: number | null;
+  /** Whether what is known of that function stands beside the picture. */
+  isPanel: boolean;
   /** The source that is shown, and a line in it. */
   source: readonly [number, number] | null;
   search: string;
@@ -68,7 +75,8 @@ export const START: State = {
   range: null,
   base: null,
   against: null,
-  isBefore: false,
+  sides: "both",
+  measure: "rate",
   threads: null,
   categories: [],
   focus: [],
@@ -78,6 +86,7 @@ export const START: State = {
   opened: [],
   zoom: [],
   function: null,
+  isPanel: false,
   source: null,
   search: "",
   colorBy: "category",
@@ -107,7 +116,8 @@ export function toHash(state: State): string {
     state.against ?? (state.base === "rest" ? "rest" : rangeText(state.base)),
     (state.against ?? state.base) !== null,
   );
-  put("widths", "before", state.isBefore);
+  put("sides", state.sides, state.sides !== START.sides);
+  put("measure", state.measure, state.measure !== START.measure);
   put("threads", state.threads?.join(".") || "all", state.threads !== null);
   put("category", state.categories.map((byte) => CATEGORIES[byte][0]).join("."), state.categories.length > 0);
   put("focus", items(state.focus), state.focus.length > 0);
@@ -117,6 +127,7 @@ export function toHash(state: State): string {
   put("open", state.opened.join("."), state.opened.length > 0);
   put("zoom", state.zoom.join("."), state.zoom.length > 0);
   put("function", String(state.function), state.function !== null);
+  put("panel", "1", state.isPanel);
   put("source", state.source?.join(".") ?? "", state.source !== null);
   put("search", state.search, state.search !== "");
   put("colour", state.colorBy, state.colorBy !== START.colorBy);
@@ -152,7 +163,8 @@ export function fromHash(hash: string): State {
     range: rangeOf(word("range")),
     base,
     against: base ? null : word("against") || null,
-    isBefore: word("widths") === "before",
+    sides: one("sides", SIDES, START.sides),
+    measure: one("measure", MEASURES, START.measure),
     threads: words.has("threads") ? numbers(word("threads")) : null,
     categories: word("category")
       .split(".")
@@ -165,6 +177,7 @@ export function fromHash(hash: string): State {
     opened: numbers(word("open")),
     zoom: numbers(word("zoom")),
     function: number("function"),
+    isPanel: word("panel") === "1",
     source: source.length === 2 ? [source[0], source[1]] : null,
     search: word("search"),
     colorBy: one("colour", COLOR_BY, START.colorBy),

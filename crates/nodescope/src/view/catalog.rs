@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use profile::Profile;
-use views::Compared;
 use web::{Library, Listed, Listing, Refusal};
 
 use super::folder::{self, Found, Opened, Stamp};
+use super::gists::{Gists, Told};
 use crate::cli::{Reading, SourceFolders};
 use crate::failure::{Failure, warn};
 use crate::texts::ScriptTexts;
@@ -34,6 +34,7 @@ pub(super) struct Catalog {
     ids: Mutex<Ids>,
     opened: Mutex<Opened>,
     kept: Mutex<Kept>,
+    gists: Mutex<Gists>,
     /// Reading takes all cores and much memory: one at a time.
     reads: Mutex<()>,
     /// What can be read only once: stdin, and pipes.
@@ -43,6 +44,13 @@ pub(super) struct Catalog {
 enum Place {
     File(PathBuf),
     Folder(PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        let (Self::File(path) | Self::Folder(path)) = self;
+        path
+    }
 }
 
 /// Numbers for paths, in the order in which they were seen.
@@ -73,6 +81,8 @@ struct Converted {
     bytes: Arc<[u8]>,
     /// What the report says of it, as JSON.
     said: Arc<[u8]>,
+    /// What the list says of it.
+    told: Arc<Told>,
     sources: Vec<SourceRow>,
 }
 
@@ -96,6 +106,7 @@ impl Converted {
         Ok(Self {
             bytes: bytes.into(),
             said: json(&views::said(profile))?,
+            told: Told::of(profile),
             sources: profile.sources().iter().map(row).collect(),
         })
     }
@@ -155,6 +166,7 @@ impl Catalog {
             ids: Mutex::default(),
             opened: Mutex::default(),
             kept: Mutex::default(),
+            gists: Mutex::default(),
             reads: Mutex::default(),
             streams: BTreeMap::new(),
         };
@@ -192,7 +204,7 @@ impl Catalog {
         }
         let converted = Arc::new(Converted::new(&profile)?);
         match stamp {
-            Some(stamp) => locked(&self.kept).put(file, stamp, &converted),
+            Some(stamp) => self.keep(file, stamp, &converted),
             None => drop(self.streams.insert(file.to_owned(), converted)),
         }
         Ok(locked(&self.ids).of(file))
@@ -255,18 +267,7 @@ impl Catalog {
         profile::file::read(&bytes).map_err(|error| Refusal::Unreadable(error.to_string()))
     }
 
-    /// What a recording is called in sentences.
-    fn name(&self, id: &str) -> String {
-        let found = self.listed().into_iter().find(|row| row.id == id);
-        found.map_or_else(String::new, |row| match row.folder.as_str() {
-            "" => row.name,
-            folder => format!("{folder}/{}", row.name),
-        })
-    }
-
     fn converted(&self, id: &str) -> Result<Arc<Converted>, Refusal> {
-        let unknown =
-            || Refusal::Unknown("there is no such recording, or it is not there any more".into());
         let path = locked(&self.ids).path(id).ok_or_else(unknown)?;
         if let Some(stream) = self.streams.get(&path) {
             return Ok(Arc::clone(stream));
@@ -281,17 +282,59 @@ impl Catalog {
         }
         let converted =
             input::read(&path, &self.reading).and_then(|profile| Converted::new(&profile));
-        let converted =
-            converted.map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))?;
-        let converted = Arc::new(converted);
-        locked(&self.kept).put(&path, stamp, &converted);
+        let refused = |failure: Failure| {
+            locked(&self.gists).put(&path, stamp, &Told::problem(&path, &failure));
+            Refusal::Unreadable(failure.sentence().to_owned())
+        };
+        let converted = Arc::new(converted.map_err(refused)?);
+        self.keep(&path, stamp, &converted);
         Ok(converted)
+    }
+
+    fn keep(&self, path: &Path, stamp: Stamp, converted: &Arc<Converted>) {
+        locked(&self.gists).put(path, stamp, &converted.told);
+        locked(&self.kept).put(path, stamp, converted);
+    }
+
+    /// What the list says of a recording, from what is known or from its file. The recording itself is not kept: the
+    /// user may never open it.
+    fn told(&self, id: &str) -> Result<Arc<Told>, Refusal> {
+        let path = locked(&self.ids).path(id).ok_or_else(unknown)?;
+        if let Some(stream) = self.streams.get(&path) {
+            return Ok(Arc::clone(&stream.told));
+        }
+        let stamp = stamp_of(&path).ok_or_else(unknown)?;
+        if let Some(known) = locked(&self.gists).get(&path, stamp).or_else(|| Told::unread(stamp)) {
+            return Ok(known);
+        }
+        let _one_at_a_time = locked(&self.reads);
+        if let Some(known) = locked(&self.gists).get(&path, stamp) {
+            return Ok(known);
+        }
+        let told = match input::read(&path, &self.reading) {
+            Ok(profile) => Told::of(&profile),
+            Err(failure) => Told::problem(&path, &failure),
+        };
+        locked(&self.gists).put(&path, stamp, &told);
+        Ok(told)
+    }
+
+    /// What is known of recordings as they are now.
+    fn known(&self) -> BTreeMap<String, Arc<Told>> {
+        let paths = locked(&self.ids).paths.clone();
+        let told = |path: &PathBuf| match self.streams.get(path) {
+            Some(stream) => Some(Arc::clone(&stream.told)),
+            None => locked(&self.gists).get(path, stamp_of(path)?),
+        };
+        let rows = paths.iter().filter_map(|path| Some((locked(&self.ids).of(path), told(path)?)));
+        rows.collect()
     }
 }
 
 impl Library for Catalog {
     fn list(&self) -> Listing {
-        Listing { recordings: self.listed(), open: self.open.clone() }
+        let places = self.places.iter().map(|place| place.path().display().to_string());
+        Listing { recordings: self.listed(), open: self.open.clone(), places: places.collect() }
     }
 
     fn recording(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
@@ -302,15 +345,21 @@ impl Library for Catalog {
         Ok(Arc::clone(&self.converted(id)?.said))
     }
 
+    fn gist(&self, id: &str) -> Result<Arc<[u8]>, Refusal> {
+        json(&*self.told(id)?).map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))
+    }
+
+    fn known_gists(&self) -> Arc<[u8]> {
+        let known = self.known();
+        let rows: BTreeMap<&str, &Told> =
+            known.iter().map(|(id, told)| (id.as_str(), &**told)).collect();
+        json(&rows).unwrap_or_else(|_| Arc::from(*b"{}"))
+    }
+
     fn compared(&self, before: &str, now: &str) -> Result<Arc<[u8]>, Refusal> {
         let (older, newer) = (self.profile(before)?, self.profile(now)?);
-        let name = self.name(before);
-        let compare = |which| views::compare(&older, &newer, &name, which);
-        let both = serde_json::json!({
-            "loops": compare(Compared::Loops),
-            "threads": compare(Compared::Threads),
-        });
-        json(&both).map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))
+        json(&views::compare_all(&older, &newer))
+            .map_err(|failure| Refusal::Unreadable(failure.sentence().to_owned()))
     }
 
     fn source(&self, id: &str, row: usize) -> Result<String, Refusal> {
@@ -334,6 +383,10 @@ impl Library for Catalog {
             self.texts.place(path).and_then(|place| place.into_os_string().into_string().ok());
         place.ok_or_else(|| Refusal::Unknown(format!("{path} is not on this machine")))
     }
+}
+
+fn unknown() -> Refusal {
+    Refusal::Unknown("there is no such recording, or it is not there any more".into())
 }
 
 fn json(value: &impl serde::Serialize) -> Result<Arc<[u8]>, Failure> {

@@ -8,8 +8,16 @@ use crate::identity::{self, ProcessRow};
 use crate::text::{length, utc_time};
 use crate::{Selection, Weights};
 
+/// The first line, and what of it a list shows.
+pub(super) struct Headline {
+    /// All of it.
+    pub(super) parts: Vec<String>,
+    /// `pid 4140`, `64 processes`
+    pub(super) processes: Option<String>,
+}
+
 /// `deploy-api · pid 4140 · Node 24.11.1 · container web-3 · limit 0.3 CPU · 30.0 s from 03:15:02 UTC`
-pub(super) fn parts(profile: &Profile, selection: &Selection, weights: &Weights) -> Vec<String> {
+pub(super) fn headline(profile: &Profile, selection: &Selection, weights: &Weights) -> Headline {
     let meta = profile.meta();
     let shown = shown(profile, weights);
     let processes: Vec<ProcessRow> = shown.iter().map(|id| identity::row(profile, *id)).collect();
@@ -25,12 +33,13 @@ pub(super) fn parts(profile: &Profile, selection: &Selection, weights: &Weights)
         || common(&|row| row.command.clone()).or_else(|| meta.command.clone().filter(|_| is_ours));
     let name =
         common(&|row| row.app.clone()).or_else(command).unwrap_or_else(|| meta.format.clone());
+    let which = match &processes[..] {
+        [one] if is_ours => one.pid.map(|pid| format!("pid {pid}")),
+        [] | [_] => None,
+        several => Some(format!("{} processes", several.len())),
+    };
     let mut parts = vec![name];
-    match &processes[..] {
-        [one] if is_ours => parts.extend(one.pid.map(|pid| format!("pid {pid}"))),
-        [] | [_] => {}
-        several => parts.push(format!("{} processes", several.len())),
-    }
+    parts.extend(which.clone());
     parts.extend(meta.host.clone().filter(|_| !is_ours));
     let version = meta.node_version.clone().or_else(|| common(&|row| row.node_version.clone()));
     parts.extend(version.map(|version| format!("Node {}", version.trim_start_matches('v'))));
@@ -39,7 +48,7 @@ pub(super) fn parts(profile: &Profile, selection: &Selection, weights: &Weights)
     );
     parts.extend(common(&|row| row.cpu_limit.map(|cpus| format!("limit {cpus} CPU"))));
     parts.extend(when(profile, selection, weights));
-    parts
+    Headline { parts, processes: which }
 }
 
 /// The processes that were sampled, or whose loops were watched, without those that only started others. Of a recording

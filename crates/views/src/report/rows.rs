@@ -98,6 +98,9 @@ pub struct Report {
     /// Which process it is about, and when, in parts.
     #[serde(skip)]
     pub headline: Vec<String>,
+    /// Its process, or how many there are: a part of the headline.
+    #[serde(skip)]
+    pub which_processes: Option<String>,
     /// Sentences about loops before the findings.
     #[serde(skip)]
     pub loop_notes: Vec<String>,
@@ -148,6 +151,9 @@ pub struct LoopGcRow {
     pub of_time: Option<f64>,
     /// The part of the thread's CPU time.
     pub of_cpu: f64,
+    /// All samples of the thread.
+    #[serde(skip)]
+    pub samples: u64,
 }
 
 /// An event, and how often it was sampled.

@@ -173,7 +173,7 @@ fn named(losses: &LossesRow) -> Option<String> {
 }
 
 /// With so few samples no share is a headline.
-fn too_few(report: &Report) -> Option<String> {
+pub(crate) fn too_few(report: &Report) -> Option<String> {
     let samples = match report.samples {
         0 => "No sample".to_owned(),
         count => format!("Only {}", plural(count, "sample")),

@@ -61,6 +61,13 @@ export function entryOf({ virtual, said }: Profile, id: number): SaidEntry | nul
   return (virtual && said?.entries.list[id - virtual.entries]) ?? null;
 }
 
+/** The function of the recording that a box is of; null where it is of none, as packages and all together are. */
+export function functionOfBox(profile: Profile, id: number): number | null {
+  const kind = kindOfBox(profile, id);
+  if (kind === "entry") return entryOf(profile, id)?.function ?? null;
+  return kind === "function" && id !== NONE ? id : null;
+}
+
 /** What the functions of a lens are, beside their place among all. */
 export interface Names extends Virtual {
   strings: string[];

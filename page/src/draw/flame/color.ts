@@ -20,7 +20,7 @@ import {
 import { h, refill, swatch } from "../dom.ts";
 import { shown } from "../text.ts";
 
-/** A change of so many points has the strongest colour. */
+/** A change of such a part of all that was used has the strongest colour. */
 const STRONGEST = 0.1;
 /** The tiers of JavaScript, without those of wasm. */
 const TIERS_IN_LEGEND = 6;
@@ -33,12 +33,12 @@ export function matchesOf(derived: Derived, state: State): ((box: ShownBox) => b
 }
 
 /** Matches stand out. */
-export function colorOf(profile: Profile, state: State, box: ShownBox, isFound: boolean): Rgb {
+export function colorOf({ profile, state, derived }: App, box: ShownBox, isFound: boolean): Rgb {
   if (box.function === NONE) return GROUP;
   if (isFound) return MATCH;
   const { change } = box;
   if (change && state.colorBy === "category")
-    return colorOfChange(change.verdict, (change.now - change.before) / STRONGEST);
+    return colorOfChange(change.verdict, (change.now - change.before) / (STRONGEST * derived.against.whole(state)));
   if (state.colorBy === "tier") return TIER_COLORS[box.tier];
   if (state.colorBy === "category") return CATEGORY_COLORS[box.category];
   const name = functionPackage(profile, box.function);
@@ -61,7 +61,7 @@ function legendOf(app: App, picture: Picture): [Rgb, string][] {
     return names.map((name, tier) => [TIER_COLORS[tier], name]);
   }
   if (colorBy === "package") return packagesIn(app.profile, picture).map((name) => [colorOfName(name), shown(name)]);
-  if (view === "time" || !app.derived.base(app.state)) return [];
+  if (view === "time" || !app.derived.against.base(app.state)) return [];
   return [
     [colorOfChange("more", 1), "more"],
     [colorOfChange("less", -1), "less or gone"],

@@ -41,6 +41,8 @@ export function nextMatch(
 /** After a change the keyboard stays on the same function in the same row. */
 export function sameBox(picture: Picture, last: ShownBox): ShownBox | null {
   const isSame = (box: ShownBox) =>
-    box.function === last.function && (last.node === null || box.node?.parent?.function === last.node.parent?.function);
+    box.function === last.function &&
+    box.isBefore === last.isBefore &&
+    (last.node === null || box.node?.parent?.function === last.node.parent?.function);
   return picture.rows[last.row]?.find(isSame) ?? null;
 }

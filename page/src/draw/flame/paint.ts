@@ -60,8 +60,8 @@ export class BoxPainter {
   }
 
   private paintBoxes(context: CanvasRenderingContext2D, { picture, height, scrollTop }: Sight): void {
-    const { profile, derived, state } = this.app;
-    const matches = matchesOf(derived, state);
+    const { app } = this;
+    const matches = matchesOf(app.derived, app.state);
     const fillOf = this.fills();
     const quiet = themeColors()("--quiet");
     const first = Math.floor(scrollTop / ROW);
@@ -71,7 +71,7 @@ export class BoxPainter {
       for (const box of picture.rows[row]) {
         const isFound = matches?.(box) ?? false;
         const isFaint = matches !== null && !isFound;
-        context.fillStyle = fillOf(colorOf(profile, state, box, isFound));
+        context.fillStyle = fillOf(colorOf(app, box, isFound));
         context.globalAlpha = isFaint ? FAINT : 1;
         context.fillRect(box.x, y, Math.max(0.5, box.width - (box.width > 2 ? 1 : 0)), ROW - 1);
         context.globalAlpha = 1;

@@ -26,14 +26,15 @@ ${boxes.join("\n")}
 `;
 }
 
-function boxOf({ profile, state }: App, box: ShownBox, matches: ReturnType<typeof matchesOf>): string {
+function boxOf(app: App, box: ShownBox, matches: ReturnType<typeof matchesOf>): string {
+  const { profile } = app;
   const name = nameOfBox(profile, box);
   const place = box.function === NONE ? "" : ` ${shown(functionPlace(profile, box.function))}`;
   const samples = box.node ? ` (${box.node.totalSamples} samples)` : "";
   const [x, y] = [box.x.toFixed(1), box.row * ROW];
   const width = Math.max(0.5, box.width - 0.5).toFixed(1);
   const isFound = matches?.(box) ?? false;
-  const fill = css(colorOf(profile, state, box, isFound));
+  const fill = css(colorOf(app, box, isFound));
   const faint = matches && !isFound ? ` fill-opacity="${FAINT}"` : "";
   const rect = `<rect x="${x}" y="${y}" width="${width}" height="${ROW - 1}" fill="${fill}"${faint}/>`;
   const short = shortened(nameOfBox(profile, box, shortNameOf), Math.floor((box.width - 6) / LETTER));

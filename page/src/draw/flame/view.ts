@@ -2,13 +2,15 @@
 // which box the keyboard is at and which one the mouse is over.
 
 import { pathOf } from "../../compute/flame.ts";
-import { kindOfBox } from "../../compute/lens/virtual.ts";
+import { functionOfBox, kindOfBox } from "../../compute/lens/virtual.ts";
 import { type Picture, pathToMatch, pictureOf, type ShownBox, timeZoomed } from "../../compute/picture.ts";
 import { NONE } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
 import { h } from "../dom.ts";
 import { editorAddress } from "../editor.ts";
+import { panelPart } from "../panel/panel.ts";
 import { sourceView } from "../tables/source.ts";
+import { SourceTexts } from "../tables/source-text.ts";
 import { topTable } from "../tables/top.ts";
 import { sourceOf } from "../words.ts";
 import { matchesOf, renderLegend } from "./color.ts";
@@ -17,20 +19,29 @@ import { homeBox, neighbour, nextMatch, sameBox } from "./moves.ts";
 import { BoxPainter, ROW } from "./paint.ts";
 import { svgOf } from "./svg.ts";
 import { Tip } from "./tip.ts";
-import { linesOfBox, tableOfBoxes } from "./words.ts";
+import { linesOfBox, renderHalves, tableOfBoxes } from "./words.ts";
 
-const NOTHING: Picture = { rows: [], root: null, home: 0, note: "" };
+const NOTHING: Picture = { rows: [], root: null, halves: [], home: 0, note: "" };
 /** The table beside the picture is made when the reader has stopped moving. */
 const SETTLED_MS = 250;
 /** A step of the wheel makes the time that is shown so many times as long. */
 const WHEEL = 1.25;
 
 export function flameParts(app: App): Part[] {
-  const view = new FlameView(app);
+  const texts = new SourceTexts(app);
+  const panel = panelPart(app, texts);
+  const view = new FlameView(app, texts);
   app.step = (direction) => view.step(direction);
   app.svg = () => view.svg();
   return [
-    { element: view.element, render: () => view.render() },
+    {
+      element: h("div", { class: "stage" }, view.element, panel.element),
+      render: () => {
+        // The picture has the room that the panel leaves.
+        panel.render();
+        view.render();
+      },
+    },
     { element: view.foot, render: () => {} },
   ];
 }
@@ -50,6 +61,8 @@ class FlameView {
   private readonly space = h("div");
   private readonly scroll = h("div", { class: "scroll" }, this.canvas, this.space);
   private readonly note = h("div", { class: "note hidden" });
+  /** Which picture is of before, and which of after. */
+  private readonly halves = h("div", { class: "halves hidden", id: "halves" });
   private readonly table = h("div", { class: "unseen", id: "flame-table" });
   private readonly current = h("span", { class: "current", id: "current", role: "status" });
   private readonly legend = h("span", { class: "legend end" });
@@ -67,13 +80,13 @@ class FlameView {
   private lastSearch = "";
   private tableTimer = 0;
 
-  constructor(app: App) {
+  constructor(app: App, texts: SourceTexts) {
     this.app = app;
     this.painter = new BoxPainter(app);
     this.menu = new Menu(app, () => this.canvas.focus({ preventScroll: true }));
-    this.tables = { top: topTable(app), source: sourceView(app) };
-    const { note, scroll, tables, table, tip, menu } = this;
-    const parts = [note, scroll, tables.top.element, tables.source.element, table, tip.element, menu.element];
+    this.tables = { top: topTable(app), source: sourceView(app, texts) };
+    const { note, halves, scroll, tables, table, tip, menu } = this;
+    const parts = [note, halves, scroll, tables.top.element, tables.source.element, table, tip.element, menu.element];
     this.element = h("section", { class: "picture", "aria-label": "Picture" }, ...parts);
     this.foot = h("footer", { class: "foot" }, this.current, this.legend);
     this.listen();
@@ -114,7 +127,7 @@ class FlameView {
   }
 
   private renderTable(table: Part): void {
-    for (const element of [this.scroll, this.note]) element.classList.add("hidden");
+    for (const element of [this.scroll, this.note, this.halves]) element.classList.add("hidden");
     this.current.textContent = "";
     table.render();
     this.legend.replaceChildren();
@@ -125,6 +138,7 @@ class FlameView {
     scroll.classList.remove("hidden");
     this.width = Math.max(100, scroll.clientWidth);
     this.picture = pictureOf(app.derived, app.state, this.width);
+    renderHalves(app, this.picture, this.halves);
     note.classList.toggle("hidden", this.picture.note === "");
     scroll.classList.toggle("hidden", this.picture.note !== "");
     note.textContent = this.picture.note;
@@ -198,24 +212,26 @@ class FlameView {
   }
 
   /**
-   * What fills the picture already is left again; in the order of time a box is a range. A run of package frames opens:
-   * there is nothing in it to zoom to.
+   * Selects the function. What fills the picture already is left again; in the order of time a box is a range. A run of
+   * package frames opens: there is nothing in it to zoom to.
    */
   private zoomTo(box: ShownBox): void {
     const { app } = this;
     this.cursor = box;
     this.tip.hide();
+    const id = functionOfBox(app.profile, box.function);
+    const chosen = id === null ? {} : { function: id, isPanel: true };
     if (!box.span && kindOfBox(app.profile, box.function) === "package") {
       app.openPackage(app.profile.functions.package[box.function]);
     } else if (box.span) {
       const start = Math.floor(box.span.start);
-      app.update({ range: [start, Math.max(start + 1, Math.ceil(box.span.end))] });
+      app.update({ ...chosen, range: [start, Math.max(start + 1, Math.ceil(box.span.end))] });
     } else if (app.state.view === "sandwich") {
-      app.update({ function: box.function });
+      app.update({ function: box.function, ...chosen });
     } else if (box.node) {
       const path = pathOf(box.node);
       const isRoot = path.length === app.state.zoom.length;
-      app.update({ zoom: isRoot ? path.slice(0, -1) : path });
+      app.update({ ...chosen, zoom: isRoot ? path.slice(0, -1) : path });
     }
   }
 

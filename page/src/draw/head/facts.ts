@@ -1,13 +1,16 @@
 // What was recorded and how good that is, on one line: the report's headline and its first sentence. What else it says
 // of the recording stands behind "notes"; the first words of what is wrong with it are in sight.
 
+import type { Said } from "../../data/said.ts";
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
 import { type Drop, drop } from "../drop.ts";
 import { plural, sentence } from "../text.ts";
 
+/** Of two recordings that are compared, the heading below says it. */
 export function factsOf({ profile }: App): HTMLElement {
-  const { said } = profile;
+  const { said, other } = profile;
+  if (other) return h("span", { class: "facts" }, h("span", { class: "fact fact-what" }, "two recordings compared"));
   const [quality] = said?.sentences ?? [];
   const parts = [...(said?.headline ?? []), ...(quality && !quality.is_caution ? [quality.text] : [])].map(sentence);
   const spans = parts.map((text, at) => h("span", { class: at === 0 ? "fact fact-what" : "fact" }, text));
@@ -29,15 +32,23 @@ export function notesOf({ profile }: App): HTMLElement | null {
 
 /** What readers should know before they trust the picture; null where all is well. */
 export function cautionsOf({ profile }: App): HTMLElement | null {
-  const { said } = profile;
-  const cautions = (said?.sentences ?? []).flatMap(({ text, is_caution }) => (is_caution ? [text] : []));
-  const all = [...cautions, ...(said?.warnings ?? [])];
+  const { said, other } = profile;
+  const all = other ? [...named("before", other.said), ...named("after", said)] : cautionsIn(said);
   if (all.length === 0) return null;
   const count = all.length > 1 ? `${plural(all.length, "caution")}: ` : "";
   const made = drop(`${count}${sentence(all[0])}`, "cautions", "What to know before you trust this");
   made.element.classList.add("cautions");
   made.content.id = "cautions";
   return filled(made, all);
+}
+
+function cautionsIn(said: Said | null): string[] {
+  const cautions = (said?.sentences ?? []).flatMap(({ text, is_caution }) => (is_caution ? [text] : []));
+  return [...cautions, ...(said?.warnings ?? [])];
+}
+
+function named(word: string, said: Said | null): string[] {
+  return cautionsIn(said).map((text) => `${word}: ${text}`);
 }
 
 function filled({ element, content }: Drop, texts: readonly string[]): HTMLElement {

@@ -27,7 +27,8 @@ class Verdict {
 
   render(): void {
     const { findings = [], closing = [] } = this.app.profile.said ?? {};
-    const isAny = findings.length + closing.length > 0;
+    // Beside another recording the question is what changed; the heading above answers it.
+    const isAny = findings.length + closing.length > 0 && this.app.profile.other === null;
     this.element.classList.toggle("hidden", !isAny);
     this.element.classList.toggle("open", this.isOpen);
     if (!isAny) return;

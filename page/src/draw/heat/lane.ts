@@ -19,31 +19,68 @@ const BUSY_LIST = 3;
 /** Blocks leave room for the line of quick turns under them. */
 const BLOCK = LANE - 6;
 const PADDING = 3;
+/** Pixels that a turn has at least. */
+const NARROWEST = 2;
+/** Pixels below which no name has room. */
+const SHORTEST_NAME = 12;
+
+/** What every block of the lane needs, looked up once: there may be thousands. */
+interface Look {
+  color: (name: string) => string;
+  /** Of collections, and of all others. */
+  gc: string;
+  other: string;
+  isWatched: boolean;
+}
+
+/** A long turn, and the room that its name has behind it. */
+interface Placed {
+  stall: SaidStall;
+  x: number;
+  width: number;
+  room: number;
+}
 
 /** Quick turns as a line, long ones as blocks with the function that caused them. */
 export function paintLane(app: App, context: CanvasRenderingContext2D, frame: Frame, top: number): void {
   const { heat, left, columnWidth } = frame;
-  const loops = app.derived.loops(app.state);
-  const color = themeColors();
-  const scale = columnWidth / heat.columnNs;
+  const { longest, isWatched } = app.derived.loops(app.state);
+  const hue = (category: number) => css(themed(CATEGORY_COLORS[category], app.isDark));
+  const look = { color: themeColors(), gc: hue(GC), other: hue(ADDON), isWatched };
   const right = left + heat.columns * columnWidth;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  context.fillStyle = color("--quiet");
+  context.fillStyle = look.color("--quiet");
   context.fillText("event loop", left - 6, top + LANE / 2);
-  context.fillStyle = color("--line");
+  context.fillStyle = look.color("--line");
   context.fillRect(left, top + LANE - 1, right - left, 1);
-  if (loops.isWatched) paintWatched(app, context, frame, top);
-  const blocks = loops.longest.map((stall) => {
-    const x = left + stall.start_ns * scale;
-    return { stall, x, width: Math.max(2, (stall.end_ns - stall.start_ns) * scale) };
-  });
-  for (const { stall, x, width } of blocks) paintBlock(app, context, stall, { x, y: top + 1, width, height: BLOCK });
-  const starts = blocks.map(({ x }) => x).sort((a, b) => a - b);
+  if (isWatched) paintWatched(app, context, frame, top);
+  const blocks = place(longest, left, columnWidth / heat.columnNs, right);
   for (const { stall, x, width } of blocks) {
-    const next = starts.find((start) => start > x) ?? right;
-    paintName(app, context, stall, { x, width, room: next - x - width, middle: top + 1 + BLOCK / 2 });
+    paintBlock(context, stall, { x, y: top + 1, width, height: BLOCK }, look);
   }
+  for (const block of blocks) paintName(app, context, block, top + 1 + BLOCK / 2, look);
+}
+
+/** Where the turns stand, the longest first. Of those that are as narrow as a pixel, one at a place is enough. */
+function place(longest: readonly SaidStall[], left: number, scale: number, right: number): Placed[] {
+  const taken = new Set<number>();
+  const blocks: Placed[] = [];
+  for (const stall of longest) {
+    const x = left + stall.start_ns * scale;
+    const width = Math.max(NARROWEST, (stall.end_ns - stall.start_ns) * scale);
+    const pixel = Math.floor(x);
+    if (width === NARROWEST && taken.has(pixel)) continue;
+    taken.add(pixel);
+    blocks.push({ stall, x, width, room: 0 });
+  }
+  const inOrder = [...blocks].sort((a, b) => b.x - a.x);
+  let next = right;
+  for (const block of inOrder) {
+    block.room = next - block.x - block.width;
+    next = block.x;
+  }
+  return blocks;
 }
 
 /** For how long the loops were watched. */
@@ -70,13 +107,11 @@ interface Block {
 }
 
 /** Filled where the thread ran, hatched where it waited. */
-function paintBlock(app: App, context: CanvasRenderingContext2D, stall: SaidStall, block: Block): void {
-  const color = themeColors();
+function paintBlock(context: CanvasRenderingContext2D, stall: SaidStall, block: Block, look: Look): void {
   const { x, y, width, height } = block;
-  const { isWatched } = app.derived.loops(app.state);
-  const hue = css(themed(CATEGORY_COLORS[stall.kind === "gc" ? GC : ADDON], app.isDark));
+  const hue = stall.kind === "gc" ? look.gc : look.other;
   if (isWaiting(stall)) {
-    context.fillStyle = color("--page");
+    context.fillStyle = look.color("--page");
     context.fillRect(x, y, width, height);
     context.fillStyle = hatch(context, hue, 5) ?? hue;
     context.fillRect(x, y, width, height);
@@ -85,7 +120,7 @@ function paintBlock(app: App, context: CanvasRenderingContext2D, stall: SaidStal
     context.strokeRect(x + 0.5, y + 0.5, Math.max(1, width - 1), height - 1);
     return;
   }
-  context.fillStyle = isWatched ? hue : color("--bar");
+  context.fillStyle = look.isWatched ? hue : look.color("--bar");
   context.fillRect(x, y, width, height);
 }
 
@@ -97,11 +132,11 @@ function isWaiting({ kind }: SaidStall): boolean {
 function paintName(
   app: App,
   context: CanvasRenderingContext2D,
-  stall: SaidStall,
-  { x, width, room, middle }: { x: number; width: number; room: number; middle: number },
+  { stall, x, width, room }: Placed,
+  middle: number,
+  { color, isWatched }: Look,
 ): void {
-  if (stall.function === null) return;
-  const color = themeColors();
+  if (stall.function === null || Math.max(width, room) < SHORTEST_NAME) return;
   const text = nameOf(app.profile, stall.function);
   const long = context.measureText(text).width + 2 * PADDING;
   const isInside = long <= width;
@@ -111,7 +146,7 @@ function paintName(
     context.fillStyle = color("--page");
     context.fillRect(start + 1, middle - 8, long, 16);
   }
-  const isOnHue = isInside && !isWaiting(stall) && app.derived.loops(app.state).isWatched;
+  const isOnHue = isInside && !isWaiting(stall) && isWatched;
   context.fillStyle = isOnHue ? "#000" : color("--text");
   context.textAlign = "left";
   context.fillText(text, start + PADDING, middle);

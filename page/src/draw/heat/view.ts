@@ -1,8 +1,8 @@
 // The time of the recording: whose samples are shown, the heat map with the event loop under it, and beside it what
 // asked for the work and the categories. The selection itself is in the state.
 
-import { keyOf } from "../../compute/derived.ts";
 import { cellAt, type Heat, ROW_CHOICES, rangeMovedBy, rangeOfCells } from "../../compute/heat.ts";
+import { keyOf } from "../../compute/kept.ts";
 import type { Lane } from "../../data/model.ts";
 import { BANDS, MAP_BY } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
@@ -93,7 +93,9 @@ class HeatView {
     const isTimed = this.lane?.timed ?? false;
     const flip = () => app.update({ isMapFolded: !isMapFolded });
     const attributes = { class: "link", title: "Fold the heat map (h)", "aria-expanded": String(!isMapFolded) };
-    refill(this.fold, button(isMapFolded ? "▸ map" : "▾ map", "map-fold", flip, attributes));
+    // Beside another recording it must be said whose time this is.
+    const word = app.profile.other ? "after" : "map";
+    refill(this.fold, button(`${isMapFolded ? "▸" : "▾"} ${word}`, "map-fold", flip, attributes));
     this.threads.render();
     this.times.classList.toggle("hidden", isMapFolded);
     for (const element of [this.canvas, this.options]) element.classList.toggle("hidden", !isTimed);

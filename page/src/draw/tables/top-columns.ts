@@ -8,8 +8,8 @@ import type { State, TopBy } from "../../select/state.ts";
 import type { App } from "../app.ts";
 import { CATEGORY_COLORS, css, themed } from "../colors.ts";
 import { button, h, swatch } from "../dom.ts";
-import { percent, points, share, shown, thousands } from "../text.ts";
-import { sourceOf, VERDICTS } from "../words.ts";
+import { percent, share, shown, thousands } from "../text.ts";
+import { changeNumbers, sourceOf, VERDICTS } from "../words.ts";
 
 type Sort = State["sort"];
 
@@ -38,19 +38,26 @@ const PLACES: Partial<Record<TopBy, string>> = { thread: "role", process: "conta
 export function columnsOf(app: App, by: TopBy): Column[] {
   const { total } = app.derived.sums(app.state);
   const isThread = !hasOwnTime(by);
-  const isCompared = app.derived.base(app.state) !== null && !isThread;
+  const isCompared = app.derived.against.base(app.state) !== null && !isThread;
   const number = (text: string, value: (entry: Entry) => string, sort?: Sort) =>
     columnOf(app, text, "number", (entry) => h("td", { class: "number" }, value(entry)), sort);
   const totals = isThread ? [] : [number("total", ({ row }) => percent(share(row.total, total)), "total")];
   const caused = number("caused", (entry) => (entry.caused > 0 ? percent(share(entry.caused, total)) : ""), "caused");
   const samples = number("samples", ({ row }) => thousands(row.totalSamples));
+  if (isCompared) {
+    return [
+      ...changeColumns(app, number),
+      nameColumn(app, by),
+      ...(by === "category" || by === "file" ? [] : [categoryColumn(app)]),
+      ...(by === "function" ? [placeColumn(app)] : []),
+    ];
+  }
   return [
     ...(by === "function" ? [caused] : []),
     number(isThread ? "share" : "self", ({ row }) => percent(share(row.self, total)), "self"),
     number("samples", ({ row }) => thousands(row.selfSamples)),
-    ...(isCompared ? changeColumns(app, number) : []),
     ...totals,
-    ...(isThread || isCompared ? [] : [samples]),
+    ...(isThread ? [] : [samples]),
     nameColumn(app, by),
     ...(isThread || by === "category" || by === "file" ? [] : [categoryColumn(app)]),
     ...(by === "function" ? [placeColumn(app)] : []),
@@ -66,27 +73,36 @@ export function columnsOf(app: App, by: TopBy): Column[] {
 
 function columnOf(app: App, text: string, style: string, cell: Column["cell"], sort?: Sort): Column {
   if (!sort) return { head: h("th", { class: style, scope: "col" }, h("span", {}, text)), cell };
-  const { by, sort: chosen } = app.state;
-  // Only functions cause something.
-  const isSorted = (chosen === "caused" && by !== "function" ? "self" : chosen) === sort;
+  const isSorted = sortOf(app) === sort;
   const sorter = button(`${text}${isSorted ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort }));
   const attributes = { class: style, scope: "col", "aria-sort": isSorted ? "descending" : "none" };
   return { head: h("th", attributes, sorter), cell };
+}
+
+/** What the table is sorted by. Only functions cause something, and what is compared is sorted by its change at first. */
+export function sortOf({ state, derived }: App): Sort {
+  const { by, sort } = state;
+  const isCompared = derived.against.base(state) !== null && hasOwnTime(by);
+  if (isCompared) return sort === "caused" || sort === "total" ? "change" : sort;
+  if (sort === "change" || sort === "before") return "self";
+  return sort === "caused" && by !== "function" ? "self" : sort;
 }
 
 function cellOf(content: HTMLElement | string, attributes: Record<string, string> = {}): HTMLElement {
   return h("td", attributes, content);
 }
 
+/** Own time before and after beside each other. */
 function changeColumns(
   app: App,
   number: (text: string, value: (entry: Entry) => string, sort?: Sort) => Column,
 ): Column[] {
-  const verdict = ({ change }: Entry) =>
-    cellOf(change ? VERDICTS[change.verdict] : "", { class: change?.verdict === "noise" ? "quiet" : "" });
+  const words = ({ change }: Entry, at: number) => (change ? changeNumbers(app, change)[at] : "");
+  const verdict = ({ change }: Entry) => cellOf(change ? VERDICTS[change.verdict] : "");
   return [
-    number("before", ({ change }) => (change ? percent(change.before) : "")),
-    number("points", ({ change }) => (change ? points(change.now - change.before) : ""), "change"),
+    number("before", (entry) => words(entry, 0), "before"),
+    number("after", (entry) => words(entry, 1), "self"),
+    number("change", (entry) => words(entry, 2), "change"),
     columnOf(app, "", "narrow", verdict),
   ];
 }
@@ -115,8 +131,8 @@ function nameOf(app: App, entry: Entry, by: TopBy): HTMLElement | string {
   const { key, line } = entry.row;
   const [name, short] = [shown(entry.name), shown(entry.short)];
   if (by === "function") {
-    const open = () => app.update({ view: "sandwich", function: key });
-    return button(short, `row-${key}`, open, { class: "link", title: `${name}\nCallers and callees` });
+    const open = () => app.select(key);
+    return button(short, `row-${key}`, open, { class: "link", title: `${name}\nSource, callers, callees, times` });
   }
   if (by === "entry") {
     const said = app.profile.said?.entries.list[key];

@@ -1,5 +1,6 @@
 // The top table: sortable, filtered, by function, file, package, category, line, thread or process.
 
+import type { Change } from "../../compute/diff.ts";
 import { isMatch } from "../../compute/search.ts";
 import { shortName, shortPath, shortPlace } from "../../compute/shorten.ts";
 import { hasOwnTime, type TopRow } from "../../compute/top.ts";
@@ -8,7 +9,8 @@ import { type State, TOP_BY, type TopBy } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { button, choice, h, quiet, refill } from "../dom.ts";
 import { thousands } from "../text.ts";
-import { columnsOf, type Entry } from "./top-columns.ts";
+import { measureWords } from "../words.ts";
+import { columnsOf, type Entry, sortOf } from "./top-columns.ts";
 
 /** So many rows: a longer table is slow to draw. While a range is dragged, as many as are in sight. */
 const FIRST_ROWS = 200;
@@ -53,11 +55,13 @@ class TopTable {
 
   private fill(count: number): void {
     const { app } = this;
-    const { by, sort } = app.state;
+    const { by } = app.state;
+    const sort = sortOf(app);
     if (document.activeElement !== this.filter) this.filter.value = app.state.filter;
     const known = TOP_BY.filter((value) => value !== "entry" || app.profile.entries !== null);
     const kinds = choice("by", known, by, (value) => app.update({ by: value }));
-    refill(this.bar, kinds);
+    const isCompared = app.derived.against.base(app.state) !== null && hasOwnTime(by);
+    refill(this.bar, kinds, isCompared && quiet(`self time in ${measureWords(app)}`));
     const entries = entriesOf(app, by).sort((a, b) => order(a, b, sort));
     const rest = entries.length - this.most;
     const showAll = () => {
@@ -80,7 +84,10 @@ function nothing(app: App, by: TopBy): string {
 
 function tableOf(app: App, entries: readonly Entry[]): HTMLElement {
   const columns = columnsOf(app, app.state.by);
-  const lines = entries.map((entry) => h("tr", {}, ...columns.map(({ cell }) => cell(entry))));
+  const styleOf = ({ change, row }: Entry) =>
+    [change?.verdict === "noise" && "quiet", isChosen(row) && "chosen"].filter(Boolean).join(" ");
+  const isChosen = ({ key }: TopRow) => app.state.by === "function" && app.state.isPanel && key === app.state.function;
+  const lines = entries.map((entry) => h("tr", { class: styleOf(entry) }, ...columns.map(({ cell }) => cell(entry))));
   const head = h("thead", {}, h("tr", {}, ...columns.map(({ head }) => head)));
   return h("table", { id: "top", on: { keydown: openSource } }, head, h("tbody", {}, ...lines));
 }
@@ -94,10 +101,10 @@ function openSource(event: KeyboardEvent): void {
 function entriesOf(app: App, by: TopBy): Entry[] {
   const { derived, profile, state } = app;
   const text = state.filter.toLowerCase();
-  const changes = derived.topChanges(state, by);
+  const changes = derived.against.topChanges(state, by);
   const caused = by === "function" ? derived.caused(state) : null;
   const isFound = foundIn(app, by);
-  const rows = [...derived.top(state, by), ...derived.gone(state, by)].filter(isFound);
+  const rows = [...derived.top(state, by), ...derived.against.gone(state, by)].filter(isFound);
   const all = rows.map((row): Entry => {
     const at = changes?.of.get(`${row.key}:${row.line}`);
     const change = changes && at !== undefined ? changes.changes[at] : null;
@@ -126,11 +133,18 @@ function foundIn({ derived, profile, state }: App, by: TopBy): (row: TopRow) => 
 
 function order(a: Entry, b: Entry, sort: State["sort"]): number {
   if (sort === "name") return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
-  const size = ({ change }: Entry) => (change ? Math.abs(change.now - change.before) : 0);
-  if (sort === "change" && size(a) !== size(b)) return size(b) - size(a);
+  if (sort === "change") return byChange(a.change, b.change);
+  if (sort === "before") return (b.change?.before ?? 0) - (a.change?.before ?? 0);
   if (sort === "caused" && a.caused !== b.caused) return b.caused - a.caused;
   const [bySelf, byTotal] = [b.row.self - a.row.self, b.row.total - a.row.total];
   return sort === "total" ? byTotal || bySelf : bySelf || byTotal;
+}
+
+/** The largest first; what is within noise behind all that is not. */
+function byChange(a: Change | null, b: Change | null): number {
+  const isNoise = (change: Change | null) => Number(change?.verdict === "noise");
+  const size = (change: Change | null) => (change ? Math.abs(change.now - change.before) : 0);
+  return isNoise(a) - isNoise(b) || size(b) - size(a);
 }
 
 interface Words {

@@ -1,11 +1,12 @@
 // The bars above the big picture: which view, of what selection, compared with what, where in it, and what is hidden.
 
-import { COLOR_BY, LENSES, type Lens, type View } from "../../select/state.ts";
+import { COLOR_BY, LENSES, type Lens, SIDES, type State, type View } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
+import { comparedPart } from "../compare/heading.ts";
 import { button, choice, h, picker, quiet, refill, toggle } from "../dom.ts";
 import { clock, duration, plural, thousands } from "../text.ts";
 import { rangeText } from "../words.ts";
-import { comparing, renderCompared } from "./compare.ts";
+import { comparing } from "./compare.ts";
 import { chips, crumbs, isTable } from "./trail.ts";
 
 const VIEW_WORDS: Record<View, string> = {
@@ -40,13 +41,20 @@ const LENS_TITLES: Record<Lens, string> = {
   everything: "All frames, as they were sampled (e)",
 };
 
+const SIDE_WORDS: Record<State["sides"], string> = { both: "side by side", before: "before", after: "after" };
+
+const SIDE_TITLES: Record<State["sides"], string> = {
+  both: "Before on the left, after on the right, at one scale (b)",
+  before: "Before alone, as wide as there is room (b)",
+  after: "After alone, as wide as there is room (b)",
+};
+
 export function toolParts(app: App): Part[] {
   const tabs = h("div", { class: "work row" });
   const trail = h("div", { class: "row" });
-  const compared = h("div", { class: "said", id: "compared", role: "status" });
   return [
     { element: tabs, render: () => refill(tabs, lenses(app), views(app), ...awaits(app), selection(app)) },
-    { element: compared, render: () => renderCompared(app, compared) },
+    comparedPart(app, "range"),
     { element: trail, render: () => renderTrail(app, trail) },
   ];
 }
@@ -77,7 +85,14 @@ function selection(app: App): HTMLElement {
     title: "Clear the selection (Escape)",
     "aria-label": "Clear the selection",
   });
-  return h("span", { class: "end row" }, quiet("selection"), text, app.state.range && clear, ...comparing(app));
+  return h(
+    "span",
+    { class: "end row" },
+    quiet(app.profile.other ? "after" : "selection"),
+    text,
+    app.state.range && clear,
+    ...comparing(app),
+  );
 }
 
 function selectionText({ state, profile, derived }: App): string {
@@ -104,10 +119,9 @@ function renderTrail(app: App, trail: HTMLElement): void {
 function options(app: App): HTMLElement[] {
   const { state } = app;
   if (isTable(state)) return [];
-  const isCompared = app.derived.base(state) !== null;
-  const flipWidths = () => app.update({ isBefore: !state.isBefore });
-  const widthsTitle = "Boxes as wide as they were: shows what is gone (b)";
-  const widths = toggle("widths before", "widths", state.isBefore, flipWidths, widthsTitle);
+  const isCompared = app.derived.against.base(state) !== null;
+  const chooseSides = (sides: State["sides"]) => app.update({ sides });
+  const sides = choice("sides", SIDES, state.sides, chooseSides, SIDE_WORDS, SIDE_TITLES);
   const flip = () => app.update({ isUpward: !state.isUpward });
   const upward = toggle(
     "roots at the bottom",
@@ -122,7 +136,7 @@ function options(app: App): HTMLElement[] {
     tier: "colour by tier",
   });
   return [
-    ...(isCompared && state.view !== "time" ? [widths] : []),
+    ...(isCompared && state.view !== "time" ? [sides] : []),
     ...(state.view === "sandwich" ? [] : [upward]),
     colors,
   ];

@@ -1,0 +1,139 @@
+// The heading of a comparison: which is before and which is after, how all of it changed in one sentence, and what
+// changed most.
+
+import type { Change } from "../../compute/diff.ts";
+import { functionWords } from "../../data/model.ts";
+import type { Comparison } from "../../data/said.ts";
+import { MEASURES, type State } from "../../select/state.ts";
+import type { App, Part } from "../app.ts";
+import { button, choice, h, quiet, refill } from "../dom.ts";
+import { duration, RATE_UNITS, rate, sentence, shown } from "../text.ts";
+import { rangeText } from "../words.ts";
+import { baseText, recordingName, shortRecordingName } from "./names.ts";
+import { changesText, changeText, wholeText } from "./words.ts";
+
+const MOST_CHANGES = 4;
+
+const MEASURE_WORDS: Record<State["measure"], string> = { rate: "by the second", share: "shares" };
+
+const MEASURE_TITLES: Record<State["measure"], string> = {
+  rate: "CPU seconds in a second of recording: what did not change is grey, also where something else got faster",
+  share: "Parts of all that was used: for two recordings under another load",
+};
+
+/** Two recordings are what a page is about, and stand at its top; two ranges are a choice, and stand below it. */
+export function comparedPart(app: App, kind: "recording" | "range"): Part {
+  const element = h("section", { class: "compared hidden", "aria-label": "Before and after" });
+  const render = () => {
+    const isRecording = app.state.against !== null;
+    const isShown = app.derived.against.base(app.state) !== null && isRecording === (kind === "recording");
+    element.classList.toggle("hidden", !isShown);
+    // There is one of them at a time.
+    if (isShown) element.id = "compared";
+    else element.removeAttribute("id");
+    refill(element, ...(isShown ? [sentenceRow(app), sidesRow(app), changesRow(app)] : []));
+  };
+  return { element, render };
+}
+
+function sentenceRow(app: App): HTMLElement {
+  const { state } = app;
+  const choose = (measure: State["measure"]) => app.update({ measure });
+  const measures = choice("measure", MEASURES, state.measure, choose, MEASURE_WORDS, MEASURE_TITLES);
+  const words = h("b", { id: "compared-whole", role: "status" }, sentence(wholeWords(app)));
+  return h("div", { class: "row" }, words, h("span", { class: "end row" }, quiet("compare"), measures));
+}
+
+function wholeWords(app: App): string {
+  const { against } = app.derived;
+  const rates: State = { ...app.state, measure: "rate" };
+  const [change, unit] = [against.wholeChange(app.state), against.rateUnit(rates)];
+  if (!change || !unit) return whyShares(app);
+  return toldOf(app)?.text ?? wholeText(whatText(app), change, unit);
+}
+
+/** Why there is no rate. */
+function whyShares({ derived, state }: App): string {
+  const [before, now] = [derived.against.base(state), derived.against.side(state)];
+  return before?.scale && now.scale
+    ? "The two count in different units: shares are compared."
+    : "Of one at least it is not known how long it took: shares are compared.";
+}
+
+function whatText(app: App): string {
+  if (isNarrowed(app.state)) return "What is selected";
+  return app.derived.against.areLoops(app.state) ? "The main loop" : "All threads";
+}
+
+function isNarrowed({ range, entry, categories, focus, hidden, threads, lane }: State): boolean {
+  const lists = [categories, focus, hidden, threads ?? []];
+  return range !== null || entry !== "" || lane > 0 || lists.some((list) => list.length > 0);
+}
+
+/** What the program says, where nothing narrows the comparison of two recordings. */
+function toldOf({ state, profile, compared }: App): Comparison | null {
+  const { against, threads } = state;
+  if (!compared || isNarrowed(state) || against === null || profile.other?.id !== against) return null;
+  if (state.measure === "share") return threads === null ? compared.loop_shares : compared.thread_shares;
+  return threads === null ? compared.loops : compared.threads;
+}
+
+/** Both with name, time, length and what they used, before on the left. */
+function sidesRow(app: App): HTMLElement {
+  const { state, profile } = app;
+  const { other } = profile;
+  const change = app.derived.against.wholeChange(state);
+  const unit = app.derived.against.rateUnit({ ...state, measure: "rate" });
+  const used = (value: number | undefined) =>
+    value === undefined || !unit ? "" : `${rate(value, unit)}${RATE_UNITS[unit]}`;
+  const side = (word: string, parts: string[], title: string) => {
+    const [name, ...rest] = parts.filter(Boolean);
+    return h("div", { class: "side-facts", title }, quiet(word), h("b", {}, name), quiet(rest.join(" · ")));
+  };
+  const [from, to] = state.range ?? [0, profile.durationNs];
+  if (!other || state.against === null) {
+    const all = [rangeText([from, to]), duration(to - from), used(change?.now)];
+    const was = [baseText(state.base), duration(baseLength(app)), used(change?.before)];
+    return h("div", { class: "halves" }, side("before", was, ""), side("after", all, ""));
+  }
+  const was = [
+    shortRecordingName(app, other.id),
+    when(other.startMs),
+    duration(other.durationNs),
+    used(change?.before),
+  ];
+  const range = state.range ? rangeText(state.range) : "";
+  const is = [shortRecordingName(app, app.id), when(profile.startMs), range, duration(to - from), used(change?.now)];
+  const names = [other.id, app.id].map((id) => recordingName(app, id));
+  return h("div", { class: "halves" }, side("before", was, names[0]), side("after", is, names[1]));
+}
+
+function baseLength({ state, profile }: App): number {
+  const [from, to] = (state.base === "rest" ? state.range : state.base) ?? [0, 0];
+  return state.base === "rest" ? profile.durationNs - (to - from) : to - from;
+}
+
+function when(startMs: number | null): string {
+  return startMs === null ? "" : `${new Date(startMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+function changesRow(app: App): HTMLElement {
+  const told = app.lens === "everything" ? toldOf(app) : null;
+  const all = told ? told.changes : computed(app);
+  const parts = all.slice(0, MOST_CHANGES).map(({ function: id, name, text }, at) => {
+    const open = button(shown(name), `changed-${at}`, () => app.select(id), { class: "link" });
+    return h("span", {}, open, ` ${sentence(text)}`);
+  });
+  return h("div", { class: "said changes" }, quiet(told?.intro ?? changesText(all[0])), ...parts);
+}
+
+/** The functions that changed beyond noise, the largest change first. */
+function computed({ derived, state, profile }: App): (Change & { function: number; name: string; text: string })[] {
+  const top = derived.against.topChanges(state, "function");
+  const unit = derived.against.rateUnit(state);
+  return (top?.changes ?? [])
+    .map((change, at) => ({ ...change, function: top?.kinds.keys[at] ?? 0 }))
+    .filter((change) => change.verdict !== "noise" && change.before !== change.now)
+    .sort((a, b) => Math.abs(b.now - b.before) - Math.abs(a.now - a.before))
+    .map((change) => ({ ...change, name: functionWords(profile, change.function), text: changeText(change, unit) }));
+}

@@ -1,0 +1,122 @@
+// The figures of a function, its callers and callees, and the tiers that it ran in.
+
+import { calleesOf, callersOf, type FlameNode, outermost } from "../../compute/flame.ts";
+import { thingsOfFunction } from "../../compute/function-facts.ts";
+import { kindOfBox } from "../../compute/lens/virtual.ts";
+import { TIERS } from "../../data/model.ts";
+import type { App } from "../app.ts";
+import { css, TIER_COLORS, themed } from "../colors.ts";
+import { button, h, quiet, swatch } from "../dom.ts";
+import { percent, share, thousands } from "../text.ts";
+import { changeNumbers, shortNameOf, VERDICTS } from "../words.ts";
+
+const MOST_CALLS = 5;
+/** Tiers that less of the time was in are left out. */
+const LEAST_TIER = 0.005;
+
+export function figures(app: App, id: number): HTMLElement {
+  const { derived, state } = app;
+  const { total } = derived.sums(state);
+  const row = derived.top(state, "function").find(({ key }) => key === id);
+  const caused = derived.caused(state).get(id) ?? 0;
+  const figure = (word: string, weight: number, samples: number | null) => {
+    const count = samples === null ? null : quiet(`(${thousands(samples)})`);
+    return h("span", { class: "figure" }, quiet(word), percent(share(weight, total)), count);
+  };
+  const parts = [
+    figure("self", row?.self ?? 0, row?.selfSamples ?? 0),
+    ...(caused > 0 ? [figure("caused", caused, null)] : []),
+    figure("total", row?.total ?? 0, row?.totalSamples ?? 0),
+  ];
+  const compared = changes(app, id);
+  return h("div", { class: "panel-figures" }, h("div", { class: "row" }, ...parts), compared);
+}
+
+/** Self and total before and after, beside each other. */
+function changes(app: App, id: number): HTMLElement | null {
+  const found = app.derived.against.changes(app.state, () => thingsOfFunction(app.profile, id));
+  if (!found) return null;
+  const [total, self] = found;
+  const rows = (
+    [
+      ["self", self],
+      ["total", total],
+    ] as const
+  ).map(([word, change]) => {
+    const cells = [word, ...changeNumbers(app, change), VERDICTS[change.verdict]];
+    const style = change.verdict === "noise" ? "quiet" : "";
+    return h("tr", { class: style }, ...cells.map((text) => h("td", {}, text)));
+  });
+  const unit = app.derived.against.rateUnit(app.state) === "cores" ? "cores" : "";
+  const heads = [unit, "before", "after", "change", ""].map((text) => h("th", { scope: "col" }, h("span", {}, text)));
+  return h("table", { id: "panel-changes" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
+}
+
+/** Who called it and what it called, as parts of its time; of what is gone as it was. */
+export function calledBy(app: App, id: number): HTMLElement[] {
+  const { derived } = app;
+  const view = { ...app.state, view: "sandwich" as const };
+  const tree = derived.tree(view);
+  const isGone = derived.against.base(view) !== null && outermost(tree, derived.nodeSums(view), id).length === 0;
+  const sums = derived.sideNodes(view, isGone);
+  const [callers, callees] = [callersOf(tree, sums, id), calleesOf(tree, sums, id)];
+  const { total, self } = callees.root;
+  const own: Call[] = self > 0 ? [{ id: null, name: "itself", weight: self }] : [];
+  const called = [...own, ...callees.open(callees.root).map((node) => callOf(app, node))];
+  return [
+    callList(
+      app,
+      "called by",
+      callers.open(callers.root).map((node) => callOf(app, node)),
+      total,
+    ),
+    callList(
+      app,
+      "calls",
+      called.sort((a, b) => b.weight - a.weight),
+      total,
+    ),
+  ];
+}
+
+interface Call {
+  /** Null where there is nothing to select. */
+  id: number | null;
+  name: string;
+  weight: number;
+}
+
+function callOf({ profile }: App, { function: id, total }: FlameNode): Call {
+  const isFunction = kindOfBox(profile, id) === "function";
+  return { id: isFunction ? id : null, name: shortNameOf(profile, id), weight: total };
+}
+
+function callList(app: App, title: string, calls: readonly Call[], total: number): HTMLElement {
+  const rows = calls.slice(0, MOST_CALLS).map(({ id, name, weight }) => {
+    const open =
+      id === null
+        ? h("span", {}, name)
+        : button(name, `${title}-${id}`, () => app.select(id), { class: "link", title: name });
+    return h("li", {}, h("span", { class: "what" }, open), h("span", { class: "part" }, percent(share(weight, total))));
+  });
+  const left = calls.length - rows.length;
+  const more = left > 0 && h("li", { class: "quiet" }, `${thousands(left)} more`);
+  const none =
+    calls.length === 0 &&
+    h("li", { class: "quiet" }, title === "calls" || title === "called" ? "nothing" : "no function");
+  return h("div", {}, h("h2", {}, title), h("ul", {}, ...rows, more, none));
+}
+
+/** How V8 ran it, the most of the time first. */
+export function tiers(app: App, weights: Float64Array): HTMLElement[] {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const known = Array.from(weights, (weight, tier) => ({ tier, part: share(weight, total) }))
+    .filter(({ tier, part }) => tier > 0 && part >= LEAST_TIER)
+    .sort((a, b) => b.part - a.part);
+  if (known.length === 0) return [];
+  const parts = known.map(({ tier, part }) => {
+    const color = css(themed(TIER_COLORS[tier], app.isDark));
+    return h("span", { class: "figure" }, swatch(color), TIERS[tier], quiet(percent(part)));
+  });
+  return [h("h2", {}, "ran as"), h("div", { class: "row" }, ...parts)];
+}

@@ -1,0 +1,65 @@
+// Lines of a source as a table, with the weight of each: all that is known of them, or beside a picture what fits.
+
+import type { SourceLine } from "../../compute/source-lines.ts";
+import { h } from "../dom.ts";
+import { percent, share, shown, thousands } from "../text.ts";
+
+/** A line with such a part of the hottest one's weight is hot. */
+const HOT = 0.25;
+/** Pixels of the longest bar. */
+const LONGEST_BAR = 60;
+
+type Style = "number" | "line" | "code";
+const WHOLE: readonly (readonly [string, Style])[] = [
+  ["self", "number"],
+  ["samples", "number"],
+  ["total", "number"],
+  ["", "line"],
+  ["line", "number"],
+  ["", "code"],
+];
+const NARROW: readonly (readonly [string, Style])[] = [
+  ["self", "number"],
+  ["line", "number"],
+  ["", "code"],
+];
+
+export interface Look {
+  /** What shares are parts of. */
+  total: number;
+  /** The first line at or behind it is marked. */
+  wanted: number;
+  isNarrow: boolean;
+  /** Where a line opens in the editor. */
+  addressOf(line: number): string | null;
+}
+
+export function sourceTable(lines: readonly SourceLine[], look: Look): HTMLElement {
+  const most = lines.reduce((best, { row }) => Math.max(best, row?.self ?? 0), 1e-9);
+  const wanted = lines.find(({ number }) => number >= look.wanted);
+  const columns = look.isNarrow ? NARROW : WHOLE;
+  const rows = lines.flatMap((one) => {
+    const own = rowOf(one, look, most, one === wanted);
+    const gap = h("td", { class: "quiet", colspan: String(columns.length) }, `… ${thousands(one.skipped)} lines`);
+    return one.skipped > 0 ? [h("tr", {}, gap), own] : [own];
+  });
+  const heads = columns.map(([text, style]) => h("th", { class: style, scope: "col" }, h("span", {}, text)));
+  const id = look.isNarrow ? "panel-source" : "source";
+  return h("table", { id, class: "source" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
+}
+
+function rowOf({ number, text, row }: SourceLine, look: Look, most: number, isWanted: boolean): HTMLElement {
+  const { total, isNarrow } = look;
+  const figure = (words: string) => h("td", { class: "number" }, words);
+  const self = figure(row ? percent(share(row.self, total)) : "");
+  const rest = [row ? thousands(row.selfSamples) : "", row ? percent(share(row.total, total)) : ""].map(figure);
+  const address = look.addressOf(number);
+  const link = address && h("a", { href: address, title: "Open in the editor" }, String(number));
+  const place = h("td", { class: "number" }, link || String(number));
+  const bar = h("span", { class: "bar" });
+  bar.style.width = `${row ? Math.round((LONGEST_BAR * row.self) / most) : 0}px`;
+  const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("\t", "    ")));
+  const marks = [row && row.self >= HOT * most && "hot", isWanted && "wanted"].filter(Boolean).join(" ");
+  const cells = isNarrow ? [self, place, code] : [self, ...rest, h("td", { class: "line" }, bar), place, code];
+  return h("tr", { class: marks, "data-line": String(number) }, ...cells);
+}

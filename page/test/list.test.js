@@ -1,0 +1,104 @@
+// The list of recordings: what is read when, how rows are ordered, and what of their paths is left out.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const { Shelf } = await import("../src/data/shelf.ts");
+const { COLUMNS, commonFolder, inOrder } = await import("../src/draw/list/columns.ts");
+
+const file = (id, modifiedMs = 0, bytes = 1, name = `${id}.nodescope.part`) => ({
+  id,
+  name,
+  folder: "",
+  bytes,
+  modifiedMs,
+});
+
+/** A library whose files and clock the test moves. */
+function shelfOf(recordings, tookMs = 0) {
+  const clock = { now: 1e6 };
+  const asked = [];
+  const library = {
+    recordings,
+    next: null,
+    known: async () => ({}),
+    changed: async () => library.next,
+    told: async (id) => {
+      asked.push(id);
+      clock.now += tookMs;
+      return { problem: `of ${id}` };
+    },
+  };
+  return { shelf: new Shelf(library, () => clock.now), library, clock, asked };
+}
+
+/** Reads everything that is due. */
+async function readAll({ shelf }) {
+  for (let row = shelf.next(shelf.rows); row; row = shelf.next(shelf.rows)) await shelf.read(row);
+}
+
+test("a recording is read once, and again when its file has changed", async () => {
+  const made = shelfOf([file("1"), file("2")]);
+  const { shelf, library, clock, asked } = made;
+  await readAll(made);
+  assert.deepEqual([asked, shelf.unread], [["1", "2"], 0]);
+  library.next = [file("3"), file("1", 5, 9), file("2")];
+  assert.equal(await shelf.look(), true);
+  // A new file is read at once, one that has changed after a while, and its row stays until then.
+  await readAll(made);
+  assert.deepEqual(asked, ["1", "2", "3"]);
+  assert.deepEqual(
+    shelf.rows.map(({ told }) => told?.problem),
+    ["of 3", "of 1", "of 2"],
+  );
+  assert.deepEqual(
+    shelf.rows.map((row) => shelf.isGrowing(row)),
+    [false, true, false],
+  );
+  clock.now += 2000;
+  await readAll(made);
+  assert.deepEqual(asked, ["1", "2", "3", "1"]);
+  library.next = null;
+  assert.equal(await shelf.look(), false);
+  clock.now += 10_000;
+  assert.ok(shelf.rows.every((row) => !shelf.isGrowing(row)));
+});
+
+test("a large recording that grows is read for a small part of the time", async () => {
+  const made = shelfOf([file("1")], 1000);
+  const { shelf, library, clock, asked } = made;
+  const start = clock.now;
+  while (clock.now < start + 200_000) {
+    library.next = [file("1", clock.now)];
+    await shelf.look();
+    await readAll(made);
+    clock.now += 2000;
+  }
+  assert.ok(asked.length >= 5 && asked.length <= 11, `read ${asked.length} times in 200 seconds`);
+});
+
+test("rows are in the order of a column, and what is not known is last", () => {
+  const gist = (start_ms, stall) => ({ gist: { start_ms, worst_stall: stall && { value: stall, text: "" } } });
+  const rows = [
+    { ...file("unread", 2e3), told: null },
+    { ...file("old"), told: gist(1e3, 0.5) },
+    { ...file("new"), told: gist(9e3, 0.1) },
+    { ...file("unwatched"), told: gist(3e3, null) },
+  ];
+  const column = (wanted) => COLUMNS.find(({ key }) => key === wanted);
+  const order = (key, isReversed = false) => inOrder(rows, column(key), isReversed).map(({ id }) => id);
+  assert.deepEqual(order("time"), ["new", "unwatched", "unread", "old"]);
+  assert.deepEqual(order("time", true), ["old", "unread", "unwatched", "new"]);
+  assert.deepEqual(order("stall"), ["old", "new", "unwatched", "unread"]);
+  assert.deepEqual(order("stall", true), ["new", "old", "unwatched", "unread"]);
+});
+
+test("the folder that all rows are in is left out", () => {
+  const common = (...folders) => commonFolder(folders.map((folder) => ({ folder })));
+  assert.equal(common("/srv/a/x", "/srv/a/y", "/srv/a"), "/srv/a");
+  assert.equal(common("/srv/ab", "/srv/ac"), "/srv");
+  assert.equal(common("a", "b"), "");
+  assert.equal(common("", "a"), "");
+  assert.equal(common("deep/er"), "deep/er");
+  assert.equal(common(), "");
+});
