@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const SUDO_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// As it was typed: `nodescope`, or `target/release/nodescope`.
+/// As it was typed: `nodescope`, `target/release/nodescope`, or `npx nodescope`, which npm's package says.
 pub(crate) fn name() -> String {
     let typed = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let here = std::env::current_dir().unwrap_or_default();
@@ -23,6 +23,9 @@ pub(crate) fn with_sudo() -> String {
 }
 
 fn name_of(typed: &Path, here: &Path) -> String {
+    if let Some(command) = typed.to_str().filter(|text| is_run_by_another(text)) {
+        return command.to_owned();
+    }
     if typed.components().count() < 2 {
         return "nodescope".to_owned();
     }
@@ -32,6 +35,12 @@ fn name_of(typed: &Path, here: &Path) -> String {
         .filter(|_| here.parent().is_some())
         .filter(|path| path.components().count() > 1);
     quoted(inside.unwrap_or(typed))
+}
+
+/// `npx nodescope`: the package of npm makes this the program's name, as packaging/npm/nodescope/nodescope.js says.
+fn is_run_by_another(typed: &str) -> bool {
+    let runner = typed.strip_suffix(" nodescope").unwrap_or_default();
+    !runner.is_empty() && runner.chars().all(|letter| letter.is_ascii_lowercase())
 }
 
 fn with_sudo_at(program: &Path) -> String {
@@ -60,6 +69,8 @@ mod tests {
     fn it_works_when_it_is_pasted() {
         let here = Path::new("/srv/src");
         assert_eq!(name_of(Path::new("nodescope"), here), "nodescope");
+        assert_eq!(name_of(Path::new("npx nodescope"), here), "npx nodescope");
+        assert_eq!(name_of(Path::new("rm -r nodescope"), here), "nodescope");
         assert_eq!(
             name_of(Path::new("target/release/nodescope"), here),
             "target/release/nodescope"
