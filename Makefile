@@ -28,6 +28,10 @@ bench: ## measure speed against inferno and others, as ratios
 	node bench/loops.mjs
 	node bench/inspector.mjs
 	node bench/page.mjs
+	node bench/npm.mjs
+
+npm: ## make the npm packages of the programs in dist: dist/npm/*.tgz
+	node scripts/npm.mjs
 
 fuzz: ## run every fuzz target for a short while
 	scripts/fuzz.sh
@@ -38,4 +42,4 @@ pictures: ## record the demo, and make docs/demo.html and the pictures of the pa
 proof: ## what takes hours: benchmarks, truth, fuzzers, mutants; writes docs/proof.md
 	scripts/proof.sh
 
-.PHONY: help build check demo test lint fmt bench fuzz pictures proof
+.PHONY: help build check demo test lint fmt bench npm fuzz pictures proof

@@ -23,6 +23,9 @@ trap 'rm -rf "$work" "${maps[@]}"' EXIT
 
 say() { printf 'bench: %s\n' "$*" >&2; }
 
+# shellcheck source=bench/compare.sh
+. "$root/bench/compare.sh"
+
 build() {
   say 'building nodescope'
   (cd "$root" && cargo build --release --quiet)
@@ -34,33 +37,6 @@ build() {
   collapse=$cache/inferno/bin/inferno-collapse-perf
   flames=$cache/inferno/bin/inferno-flamegraph
   [ -n "$flamegraph" ] || flamegraph=$(dirname "$(command -v stackcollapse-perf.pl 2>/dev/null)" 2>/dev/null) || true
-}
-
-# Runs a command once and prints its wall time in milliseconds. The clock runs inside the shell, so that the
-# shell's own start does not count for either side.
-once() {
-  bash -c 'set -e -o pipefail
-    start=${EPOCHREALTIME/./}
-    eval "$1" >/dev/null 2>"$2"
-    end=${EPOCHREALTIME/./}
-    echo $(((end - start) / 100))' bash "$1" "$work/err" | sed 's/.$/.&/' || { cat "$work/err" >&2; exit 1; }
-}
-
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-
-# compare TITLE OURS THEIRS GOAL: the median of the ratios of neighbouring runs.
-compare() {
-  local title=$1 ours=$2 theirs=$3 goal=$4 round a b
-  : >"$work/ours"; : >"$work/theirs"; : >"$work/ratios"
-  once "$ours" >/dev/null
-  once "$theirs" >/dev/null
-  for ((round = 0; round < rounds; round++)); do
-    a=$(once "$ours"); b=$(once "$theirs")
-    echo "$a" >>"$work/ours"; echo "$b" >>"$work/theirs"
-    awk -v a="$a" -v b="$b" 'BEGIN { print b / a }' >>"$work/ratios"
-  done
-  awk -v t="$title" -v a="$(median "$work/ours")" -v b="$(median "$work/theirs")" -v r="$(median "$work/ratios")" -v g="$goal" \
-    'BEGIN { printf "%-58s %9.1f ms %9.1f ms %7.1f ×   %-6s %s\n", t, a, b, r, "≥ " g, (r >= g ? "met" : "MISSED") }'
 }
 
 # memory TITLE COMMAND LIMIT_MB: the largest anonymous memory, sampled from /proc while it runs.
@@ -107,10 +83,6 @@ bench_text() {
   else
     say 'FlameGraph is not here (FLAMEGRAPH=folder): the Perl scripts are left out'
   fi
-}
-
-head_line() {
-  printf '\n%-58s %12s %12s %9s   %s\n' "$1, $(($(stat -c %s "$2") / 1000000)) MB, median of $rounds runs in turn" nodescope peer ratio goal
 }
 
 install_samply() {

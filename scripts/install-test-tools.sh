@@ -9,9 +9,11 @@
 #   - two of them built for musl, from PyPI, with musl itself by apt (as root)
 #   - Debian's own Node, which is a shared library, out of its packages
 #   - docker.io by apt (as root): a real container is profiled, too
-#   - the npm packages of page and tests/browser, and those of tests/packages, which the tests of `record` profile
+#   - the npm packages of page and tests/browser, those of tests/npm, which are package managers and a registry, and
+#     those of tests/packages, which the tests of `record` profile
 #   - what runs TypeScript while it is loaded (tsx, vitest, jest), from npm
 #   - zsh, fish, man, perf and nm by apt (as root): they check our completions, our manual, and how we read perf.data
+#   - qemu-user-static by apt (as root): it runs the program for arm64
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
 # Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,
@@ -227,6 +229,7 @@ install_judges() {
   command -v man >/dev/null || missing+=(man-db)
   command -v perf >/dev/null || missing+=(linux-perf)
   command -v nm >/dev/null || missing+=(binutils)
+  command -v qemu-aarch64 qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
   [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"
 }
 
@@ -254,6 +257,7 @@ install_docker
 install_packages page
 install_packages tests/browser
 install_packages tests/docs
+install_packages tests/npm
 install_recorded_packages
 install_transpilers
 install_browser

@@ -38,6 +38,7 @@ node() {
 place() {
   [ -e "$2/.placed" ] && return
   mkdir -p "$2"
+  placed+=("$2")
   cp -r "$corpus/programs/$1/." "$2"
   if [ -e "$2/package.json" ]; then
     (cd "$2" && npm install --silent --no-audit --no-fund 2>/dev/null)
@@ -135,7 +136,14 @@ unmount_all() {
   local dir
   for dir in "${mounts[@]}"; do umount "$dir"; done
 }
-trap unmount_all EXIT
+
+# What stays in /srv would be found by whoever reads the corpus here: versions of packages that no other machine has.
+remove_programs() {
+  local dir
+  for dir in "${placed[@]}"; do rm -rf -- "$dir"; done
+}
+placed=()
+trap 'unmount_all; remove_programs' EXIT
 
 perf_flags=(--perf-basic-prof --interpreted-frames-native-stack)
 shop_routes='/,/search?q=lamp,/article,/parse,/report,POST /login,/search?q=vase,/'

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Runs all tests: the workspace's, those of the documents, of the page's modules, and those in a browser. Says at the
-# end what was skipped and why.
+# Runs all tests: the workspace's, those of the documents, of the page's modules, those in a browser, and those of the
+# npm packages. Says at the end what was skipped and why.
 #
 # Many tests measure a running Node while others do the same beside them. What failed runs once more, alone, at the end:
 # what fails again has failed, the rest is listed. So a list that grows is a fault to look for, of a test or of ours.
+#
+# NODESCOPE_BIN=dist/x86_64-unknown-linux-musl/nodescope tests that program instead of the one that cargo builds
+# (`make test-dist`); what is tested without the program is tested as ever.
 #
 # A test that cannot run here prints a line `skipped: WHAT: WHY` and passes; NODESCOPE_REQUIRE_ALL=1 makes that a failure.
 set -uo pipefail
@@ -66,6 +69,17 @@ test_browser() {
   fi
 }
 
+# They install the packages from a registry of their own.
+test_npm() {
+  if ! has_node; then
+    skip 'npm: Node.js is missing'
+  elif [ ! -d tests/npm/node_modules ]; then
+    skip 'npm: tests/npm has no npm packages, because npm ci failed'
+  else
+    run 'npm' node --test --test-reporter=spec tests/npm/*.test.mjs
+  fi
+}
+
 # test_rust TARGET... -- FILTER...: some of the workspace's tests. Always of the whole workspace, so that nothing is
 # built twice.
 test_rust() { cargo test --workspace --no-fail-fast "$@" --show-output; }
@@ -87,6 +101,7 @@ test_patiently() {
   test_documents
   test_page
   test_browser
+  test_npm
   printf '%s\n' "${failed[@]}" >"${log%.lines}.failed"
 }
 
@@ -97,7 +112,7 @@ say 'tools and build'
 run 'build' cargo test --workspace --quiet --no-run
 wait
 export PATH=$cache/tools:$PATH
-NODESCOPE_BIN=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/nodescope
+NODESCOPE_BIN=$(realpath "${NODESCOPE_BIN:-${CARGO_TARGET_DIR:-target}/debug/nodescope}") || exit 1
 export NODESCOPE_BIN
 test_patiently >"$log.patient" 2>&1 &
 run 'workspace: units' test_rust --lib --bins --
@@ -137,6 +152,7 @@ once_more() {
     case $title in
       workspace*) [ -n "$targets" ] || failed+=("$title") ;;
       browser) test_browser ;;
+      npm) test_npm ;;
       *) failed+=("$title") ;;
     esac
   done

@@ -19,9 +19,19 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+/// What `--version` prints: the release, the commit and the target; build.rs knows the last two.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("NODESCOPE_COMMIT"),
+    ", ",
+    env!("NODESCOPE_TARGET"),
+    ")"
+);
+
 /// Profiles Node.js and shows where its time went.
 #[derive(Debug, Parser)]
-#[command(name = "nodescope", version, max_term_width = 100)]
+#[command(name = "nodescope", version = VERSION, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -43,7 +53,8 @@ pub(crate) enum Command {
 /// Profile a running process, or a command: where its CPU time goes from now on
 ///
 /// Kernel, native and JavaScript code, on all threads and in all processes that it starts. Node needs no option for
-/// that: JavaScript's names and lines are read from its memory while it runs.
+/// that: JavaScript's names and lines are read from its memory while it runs. Names without an option are for x86-64 so
+/// far; on other processors start Node with --perf-basic-prof, or use --via inspector.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   nodescope record 4140 -d 10s
@@ -248,6 +259,7 @@ pub(crate) struct Report {
 #[command(after_help = "Examples:
   nodescope export perf.data -o page.html
   nodescope export perf.data -o page.html --with-source
+  nodescope export after.nodescope -o compared.html --against before.nodescope
   nodescope export perf.data -o flame.svg
   nodescope export perf.data -o all-frames.svg --lens everything
   nodescope export recording.nodescope -o for-others.html --redact
@@ -266,9 +278,12 @@ pub(crate) struct Export {
     pub(crate) to: Option<String>,
     #[command(flatten)]
     pub(crate) texts: SourceTexts,
+    /// html: compare FILE with this older recording, as `view BEFORE FILE` does; the page has both inside
+    #[arg(long, value_name = "BEFORE")]
+    pub(crate) against: Option<PathBuf>,
     /// Take out the host, paths, command lines and the names of your own code: the same name becomes the same stand-in.
     /// Packages, Node and the engine keep their names, and all numbers stay
-    #[arg(long, conflicts_with_all = ["with_source", "search"])]
+    #[arg(long, conflicts_with_all = ["with_source", "search", "against"])]
     pub(crate) redact: bool,
     #[command(flatten)]
     pub(crate) narrow: Narrow,

@@ -37,8 +37,9 @@ pub(crate) fn man_pages(command: &Command, dir: Option<&Path>) -> Result<(), Fai
     Ok(())
 }
 
+/// The pages of a release are the same for every target.
 fn render(command: Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
-    Man::new(command).render(&mut page)?;
+    Man::new(command.version(env!("CARGO_PKG_VERSION"))).render(&mut page)?;
     Ok(page)
 }

@@ -15,6 +15,7 @@ use symbols::{Disk, ForProcess, KernelNames, Owners, Sources};
 
 use crate::cli::{Input, Names, Reading, SourceMaps};
 use crate::failure::{Failure, warn};
+use crate::invoked;
 use crate::text::{plural, thousands};
 
 /// Files from this size on are worth some preparation.
@@ -212,14 +213,18 @@ fn refuse_terminal() -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage("`-` reads a recording from stdin, but stdin is a terminal")
-        .hint("perf script | nodescope report -"))
+        .hint(format!("perf script | {} report -", invoked::name())))
 }
 
 pub(crate) fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let name = path.display();
     let refused = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))
-            .hint("to make one: nodescope record PID, or perf record -F 99 -g -p PID -- sleep 30"),
+        io::ErrorKind::NotFound => {
+            Failure::failed(format!("there is no file {name}")).hint(format!(
+                "to make one: {} record PID, or perf record -F 99 -g -p PID -- sleep 30",
+                invoked::name()
+            ))
+        }
         io::ErrorKind::PermissionDenied => Failure::failed(format!("you may not read {name}"))
             .hint(format!("sudo chmod a+r {name}")),
         _ => Failure::failed(format!("cannot open {name}: {error}")),

@@ -25,6 +25,7 @@ mod file_size;
 mod findings;
 mod full_disk;
 mod generated_code;
+mod handed_out;
 mod hostile_memory;
 mod identity;
 mod inspector;

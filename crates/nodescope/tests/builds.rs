@@ -185,7 +185,7 @@ fn memory_that_may_not_be_read_is_said_to_be() {
         return;
     }
     let scratch = Scratch::for_all("denied");
-    let binary = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
+    let binary = scratch.program_for_all(crate::program::path(), "nodescope");
     let script = scratch.file("shares.js", format!("console.log('ready');{SHARES}").as_bytes());
     assert!(runs(Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")])));
     let node = Running::start(Command::new("node").args([&script, "30000"]));

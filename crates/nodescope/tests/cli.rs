@@ -125,7 +125,7 @@ fn help_is_a_command_too() {
 #[test]
 fn a_terminal_is_treated_as_one() {
     let on_terminal = |arguments: &str, variables: &[(&str, &str)]| {
-        let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_nodescope"));
+        let command = format!("{} {arguments}", crate::program::path());
         let mut script = Command::new("script");
         script.args(["-qec", &command, "/dev/null"]).env("SHELL", "/bin/sh").stdin(Stdio::null());
         script.env_remove("NO_COLOR").env_remove("COLUMNS").env("TERM", "xterm-256color");

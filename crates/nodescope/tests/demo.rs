@@ -295,8 +295,7 @@ fn a_node_that_does_not_work_is_explained() {
 #[test]
 fn without_permission_a_shipped_recording_is_shown() {
     let scratch = Scratch::new("demo-refused");
-    let script =
-        format!("ulimit -n 4; exec '{}' demo -o a.nodescope", env!("CARGO_BIN_EXE_nodescope"));
+    let script = format!("ulimit -n 4; exec '{}' demo -o a.nodescope", program::path());
     let output = Command::new("sh").args(["-c", &script]).current_dir(&scratch.0).output().unwrap();
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return skip("a file for each CPU: there is one CPU");

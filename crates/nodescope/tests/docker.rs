@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::handed_out::{architecture, make, stripped};
 use crate::program::running::{
     Folded, NAMES, can_record, copy_program, function, installed_node, is_function, make_root,
     nodes,
 };
-use crate::program::{Scratch, nodescope, stderr, stdout, with_stdin};
+use crate::program::{Scratch, nodescope, stderr, stdout, succeeds, with_stdin};
 use crate::skip::skip;
 
 /// Two functions, called through a builtin, so that the optimising compiler does not make one of them.
@@ -113,9 +114,7 @@ impl Daemon {
         let fetched = nodes().into_iter().find(|(release, _)| release.starts_with("22.23"));
         let node = fetched.map(|(_, path)| path.display().to_string()).or_else(installed_node);
         let node = node.ok_or("node is missing")?;
-        if !make_root(&root, &node)
-            || !copy_program(&root, env!("CARGO_BIN_EXE_nodescope"), "/nodescope")
-        {
+        if !make_root(&root, &node) || !copy_program(&root, crate::program::path(), "/nodescope") {
             return Err("no root file system can be made here".to_owned());
         }
         fs::set_permissions(format!("{root}/tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
@@ -217,6 +216,7 @@ fn check(daemon: &Daemon, version: &str) {
     let pid = it_is_listed(daemon, &name, &id, version);
     it_is_recorded_from_outside(daemon, &name, &id, &pid);
     seccomp_is_explained(daemon, &name);
+    it_is_recorded_by_our_image(daemon, &pid);
     its_inspector_could_be_opened(daemon, &name, &pid);
     it_is_recorded_by_its_inspector(daemon, &name, &pid);
     daemon.tell(&["rm", "--force", &name]).unwrap();
@@ -300,6 +300,31 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
     ]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("nodescope ps"), "{}", stderr(&output));
+}
+
+/// The image that scripts/image.sh makes, run as docs/install.md says. It holds the program alone: one that is not
+/// static borrows the libraries of this machine.
+fn it_is_recorded_by_our_image(daemon: &Daemon, pid: &str) {
+    let (program, archive) = (stripped(&daemon.scratch), daemon.scratch.path("image.tar"));
+    make("image.sh", &[&program, architecture(), &archive], &[]);
+    daemon.tell(&["load", "--input", &archive]).unwrap();
+    let version = succeeds(&["--version"]);
+    let borrowed: &[&str] = match version.contains("-musl") {
+        true => &[],
+        false => &["--volume", "/lib:/lib:ro", "--volume", "/lib64:/lib64:ro"],
+    };
+    let permissions =
+        &["--pid=host", "--cap-add=PERFMON", "--cap-add=SYS_PTRACE", "--cap-add=SYSLOG"];
+    let run = |words: &[&str]| {
+        let options = &["run", "--rm", "--net=none"];
+        daemon.docker(&[options, borrowed, permissions, &["nodescope"], words].concat())
+    };
+    let image = run(&["--version"]);
+    assert_eq!(stdout(&image), version, "{}", stderr(&image));
+    let words = ["record", pid, "-F", "999", "-d", "1s", "--to", "folded", "-o", "-"];
+    let recorded = run(&words);
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    assert!(stdout(&recorded).contains("heavy"), "{}", stderr(&recorded));
 }
 
 /// Docker's own filter forbids perf events inside: that is an error, never an empty profile.

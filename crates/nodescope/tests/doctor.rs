@@ -160,7 +160,7 @@ fn the_inspector_is_described() {
 
 /// What doctor says when it is started by another program, such as unshare; `None` where that is not possible.
 fn checks_by(words: &[&str]) -> Option<Value> {
-    let program = env!("CARGO_BIN_EXE_nodescope");
+    let program = program::path();
     let output =
         Command::new(words[0]).args(&words[1..]).args([program, "doctor", "--json"]).output();
     let Ok(output) = output else {
@@ -201,7 +201,7 @@ fn a_narrow_place_is_noticed() {
     }
     let nobody = ["setpriv", "--reuid=65534", "--clear-groups"];
     let scratch = Scratch::for_all("doctor-nobody");
-    let program = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
+    let program = scratch.program_for_all(program::path(), "nodescope");
     let output = Command::new(nobody[0])
         .args(&nobody[1..])
         .arg(&program)

@@ -335,7 +335,7 @@ fn what_cannot_be_dumped() {
 fn other_users_are_refused() {
     let Some((_, node)) = nodes().into_iter().next_back() else { return };
     let scratch = Scratch::for_all("dump-user");
-    let program = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
+    let program = scratch.program_for_all(crate::program::path(), "nodescope");
     let running = start(&node, &scratch, IDLE, &[]);
     let mut command = Command::new(&program);
     let Ok(output) = command.args(["dump", &running.pid()]).uid(NOBODY).gid(NOBODY).output() else {

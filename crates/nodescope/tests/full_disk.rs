@@ -49,7 +49,7 @@ fn record(size: &str, frees: &str, words: &[&str]) -> Option<(Output, Scratch)> 
     fs::create_dir_all(&kept).unwrap();
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", SCRIPT, "sh", &disk, size, &kept, frees]);
-    let output = command.arg(env!("CARGO_BIN_EXE_nodescope")).args(words).output();
+    let output = command.arg(crate::program::path()).args(words).output();
     match output {
         Ok(output)
             if output.status.code() != Some(NO_DISK) && !stderr(&output).contains("unshare:") =>

@@ -214,7 +214,7 @@ fn other_users_see_less() {
         return skip("ps as another user: node is not here");
     };
     let scratch = Scratch::for_all("ps-user");
-    let program = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
+    let program = scratch.program_for_all(crate::program::path(), "nodescope");
     let script = scratch.file("waiting.js", WAITING.as_bytes());
     let running = Running::start(&node, &["--perf-basic-prof", &script, "secret-value"]);
     let output = Command::new(&program).args(["ps", "--json"]).uid(NOBODY).gid(NOBODY).output();

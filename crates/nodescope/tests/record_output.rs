@@ -21,7 +21,7 @@ console.log('ready'); setInterval(simmer, 60);";
 
 /// Runs nodescope on a terminal of its own, with something typed.
 fn on_terminal(arguments: &str, variables: &[(&str, &str)], typed: &str) -> Option<String> {
-    let command = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_nodescope"));
+    let command = format!("'{}' {arguments}", program::path());
     let mut script = Command::new("script");
     script.args(["-qec", &command, "/dev/null"]).env("SHELL", "/bin/sh").env_remove("COLUMNS");
     script.stdin(Stdio::piped()).stdout(Stdio::piped()).envs(variables.iter().copied());
@@ -253,7 +253,7 @@ fn names_are_read_without_the_system_call() {
         command.args(["record", &busy.pid(), "-F", "499", "-d", "1s", "-o", &out]).output()
     };
     let mut python = Command::new("python3");
-    let Ok(output) = record(python.args([&wrapper, env!("CARGO_BIN_EXE_nodescope")])) else {
+    let Ok(output) = record(python.args([&wrapper, program::path()])) else {
         return skip("a kernel without process_vm_readv: python3 is not here");
     };
     assert!(output.status.success() && !stderr(&output).contains("Error"), "{}", stderr(&output));

@@ -52,7 +52,7 @@ const UNSAFE_CRATE: &str = "sys";
 
 /// What a path in a document may start with; other paths are not ours.
 const TOP_FOLDERS: &[&str] =
-    &[".ci", "bench", "corpus", "crates", "docs", "fuzz", "page", "scripts", "tests"];
+    &[".ci", "bench", "corpus", "crates", "docs", "fuzz", "packaging", "page", "scripts", "tests"];
 
 /// Files that documents mention by their bare names.
 const TOP_FILES: &[&str] = &[
@@ -67,6 +67,7 @@ const TOP_FILES: &[&str] = &[
 
 /// Folders that are made, not written.
 const MADE: &[&str] = &[".git", "target", "node_modules", "artifacts"];
+const MADE_PATHS: &[&str] = &["fuzz/corpus", "dist"];
 
 /// Endings of texts that must not know a home folder. Rust is none of them: tests have paths of every kind.
 const WRITTEN: &[&str] = &[".md", ".toml", ".sh", ".js", ".mjs", ".ts", "Makefile", "run"];
@@ -397,7 +398,8 @@ fn files(wanted: impl Fn(&str) -> bool) -> Vec<String> {
             let name = entry.file_name().into_string().unwrap();
             let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
             let is_folder = entry.file_type().unwrap().is_dir();
-            if is_folder && !MADE.contains(&name.as_str()) && path != "fuzz/corpus" {
+            let is_made = MADE.contains(&name.as_str()) || MADE_PATHS.contains(&path.as_str());
+            if is_folder && !is_made {
                 folders.push(path);
             } else if !is_folder && wanted(&path) {
                 found.push(path);

@@ -334,7 +334,7 @@ fn a_process_of_another_user_has_its_names() {
     let scratch = Scratch::for_all("nobody");
     let Some(node) = installed_node() else { return skip("an installed Node: node is missing") };
     let script = scratch.file("shares.js", SHARES.as_bytes());
-    let binary = scratch.program_for_all(env!("CARGO_BIN_EXE_nodescope"), "nodescope");
+    let binary = scratch.program_for_all(crate::program::path(), "nodescope");
     let node = scratch.program_for_all(&node, "node");
     Command::new("chmod").args(["-R", "a+rwX", &scratch.path("")]).status().unwrap();
     let mut command = Command::new(node);

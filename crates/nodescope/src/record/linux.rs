@@ -18,6 +18,7 @@ use super::spool::MOST_IN_MEMORY;
 use super::words::name_for;
 use crate::cli::{self, Via};
 use crate::failure::Failure;
+use crate::invoked;
 
 pub(crate) use self::target::stand_in;
 
@@ -84,7 +85,7 @@ fn nodes(target: &Target) -> Result<Vec<Process>, Failure> {
         ))
         .hint("record its workers: leave out --no-children, or name one of them")),
         None => Err(Failure::failed(format!("{} is not Node, and has no inspector", target.describe()))
-            .hint("nodescope ps lists the Node processes")),
+            .hint(format!("{} ps lists the Node processes", invoked::name()))),
     }
 }
 

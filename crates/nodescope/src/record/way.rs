@@ -2,6 +2,7 @@
 
 use crate::cli::{self, Via};
 use crate::failure::Failure;
+use crate::invoked;
 
 /// Refuses what cannot go together.
 pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
@@ -10,14 +11,14 @@ pub(super) fn check(arguments: &cli::Record) -> Result<(), Failure> {
     let is_named = arguments.target.is_some() || !arguments.pid.is_empty() || arguments.all;
     let inspector = |what: &str| {
         Err(Failure::usage(format!("{what} needs the inspector"))
-            .hint("nodescope record TARGET --via inspector"))
+            .hint(format!("{} record TARGET --via inspector", invoked::name())))
     };
     let perf =
         |what: &str| Err(Failure::usage(format!("{what} needs perf events")).hint("--via perf"));
     if way.connect.is_some() && (way.via == Via::Perf || is_named || arguments.container.is_some())
     {
         return Err(Failure::usage("--connect says which process is meant, and by which way")
-            .hint("nodescope record --connect localhost:9229"));
+            .hint(format!("{} record --connect localhost:9229", invoked::name())));
     }
     match way.via {
         Via::Auto | Via::Perf if !by_inspector && way.calls => inspector("--calls"),

@@ -8,13 +8,23 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
+/// The program that is tested: the one that cargo has built, or another that NODESCOPE_BIN names, such as a static one.
+pub fn path() -> &'static str {
+    static PATH: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("NODESCOPE_BIN")
+            .unwrap_or_else(|_| env!("CARGO_BIN_EXE_nodescope").to_owned())
+    });
+    &PATH
+}
+
 /// The program with these arguments, in a plain environment.
 pub fn nodescope(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nodescope"));
+    let mut command = Command::new(path());
     command.args(arguments).stdin(Stdio::null());
     for variable in ["COLUMNS", "NO_COLOR", "TERM", "SUDO_UID", "SUDO_GID"] {
         command.env_remove(variable);

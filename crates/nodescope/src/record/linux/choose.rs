@@ -137,7 +137,8 @@ fn settle(found: &[&Process], all: Option<bool>) -> Result<Vec<u32>, Failure> {
 }
 
 fn nothing() -> Failure {
-    Failure::failed("no Node process here matches").hint("nodescope ps lists them all")
+    Failure::failed("no Node process here matches")
+        .hint(format!("{} ps lists them all", invoked::name()))
 }
 
 /// `4140 shop: node server.js in /srv/shop`, so that two can be told apart.

@@ -109,7 +109,7 @@ fn attach(target: &Target, options: &Options, arguments: &cli::Record) -> Result
         None => Ok(session),
         Some(pid) => {
             Err(Failure::failed(format!("process {pid} has ended, and another one has its number"))
-                .hint("nodescope ps lists what runs here"))
+                .hint(format!("{} ps lists what runs here", invoked::name())))
         }
     }
 }

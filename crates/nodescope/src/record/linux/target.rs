@@ -12,8 +12,8 @@ use live::{Job, proc};
 
 use super::choose;
 use crate::advice::Subject;
-use crate::cli;
 use crate::failure::{Failure, warn};
+use crate::{cli, invoked};
 
 /// So many pids are said.
 const MOST_PIDS: usize = 5;
@@ -282,7 +282,7 @@ fn births(pids: &[u32]) -> BTreeMap<u32, u64> {
 fn name_of(pid: u32) -> Result<String, Failure> {
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).map_err(|_| {
         Failure::failed(format!("there is no process {pid}"))
-            .hint("nodescope ps lists Node's processes")
+            .hint(format!("{} ps lists Node's processes", invoked::name()))
     })?;
     Ok(::target::title(pid).unwrap_or_else(|| comm.trim_end().to_owned()))
 }

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Builds what is handed out, by the profile `dist`, into dist/TARGET: the program without its debug information, and
+# that information in a file of its own beside it. `make dist` calls it.
+#
+#   scripts/dist.sh                              every target of the list below
+#   scripts/dist.sh x86_64-unknown-linux-musl    this one; any target of rustc's will do
+#
+# DIST=folder writes elsewhere, PROFILE=dev builds by another profile, NODESCOPE_COMMIT=… says the commit where there
+# is no clone. Nothing is needed but rustup: its targets for musl bring libc, and rustc brings a linker for them.
+#
+# Two builds of one commit by one release of rustc are equal, byte for byte, wherever they are made
+# (scripts/reproduce.sh proves it): no path of this machine, no time and no random number goes in.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+out=${DIST:-dist}
+profile=${PROFILE:-dist}
+targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+[ $# = 0 ] || targets=("$@")
+
+say() { printf 'dist: %s\n' "$*" >&2; }
+
+# flags_of TARGET: what rustc is told, a word in each line. Paths go in as /nodescope, /cargo and /rust.
+flags_of() {
+  printf '%s\n' "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
+    "--remap-path-prefix=$(rustc --print sysroot)=/rust" "--remap-path-prefix=$root=/nodescope"
+  case $1 in
+    *-linux-musl)
+      printf '%s\n' -Clinker=rust-lld -Clink-self-contained=yes -Ctarget-feature=+crt-static -Clink-arg=--build-id=sha1 -Clink-arg=--icf=all -Clink-arg=--pack-dyn-relocs=relr
+      ;;
+  esac
+}
+
+# build TARGET: target/TARGET/dist/nodescope. The flags of the environment and of configuration files do not count.
+build() {
+  local target=$1 flags
+  say "building for $target by the profile $profile"
+  rustup target add "$target" >/dev/null 2>&1 || say "rustup cannot add $target: is it there already?"
+  mapfile -t flags < <(flags_of "$target")
+  CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f'; printf '%s' "${flags[*]}") \
+    cargo build --quiet --locked -p nodescope --profile "$profile" --target "$target"
+}
+
+# copy OPTION...: objcopy. The one of rustc knows every processor; it finds its libraries only by LD_LIBRARY_PATH.
+copy() {
+  local sysroot ours
+  sysroot=$(rustc --print sysroot)
+  ours=$sysroot/lib/rustlib/$(rustc -vV | awk '/^host:/ { print $2 }')/bin/rust-objcopy
+  if [ -x "$ours" ]; then LD_LIBRARY_PATH=$sysroot/lib "$ours" "$@"; else llvm-objcopy "$@"; fi
+}
+
+# split FILE FOLDER: the program, and its debug information, which debuggers and perf find by the link and the build id.
+split() {
+  local built=$1 folder=$2
+  copy --only-keep-debug "$built" "$folder/nodescope.debug"
+  chmod a-x "$folder/nodescope.debug"
+  (cd "$folder" && copy --strip-all --add-gnu-debuglink=nodescope.debug "$built" nodescope)
+}
+
+hand_out() {
+  local target=$1 folder=$out/$1 built
+  built=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/$target/${profile/#dev/debug}
+  rm -rf "$folder" && mkdir -p "$folder"
+  case $target in
+    *-linux-*) split "$built/nodescope" "$folder" ;;
+    *) say "no rule says what to hand out for $target"; return 1 ;;
+  esac
+}
+
+write_sums() {
+  (cd "$out" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
+}
+
+mkdir -p "$out"
+for target in "${targets[@]}"; do
+  build "$target"
+  hand_out "$target"
+done
+write_sums
+(cd "$out" && cat SHA256SUMS)

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes the files of a release out of the programs in dist, into dist/release: archives, debug information, Debian
+# packages, images, and their checksums.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+dist=$(realpath "${DIST:-$root/dist}")
+out=$dist/release
+# The program that runs here writes the manual and the completions of every package.
+NODESCOPE_BIN=$dist/$(uname -m)-unknown-linux-musl/nodescope
+export NODESCOPE_BIN
+version=$("$NODESCOPE_BIN" --version | awk '{ print $2 }')
+time=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
+rm -rf "$out" && mkdir -p "$out"
+
+# archive NAME FOLDER FILE...: the same inputs make the same bytes.
+archive() {
+  local name=$1 folder=$2
+  shift 2
+  tar --create --format=ustar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner --directory "$folder" "$@" |
+    gzip -9n >"$out/$name.tar.gz"
+}
+
+# processor TARGET ARCHITECTURE
+processor() {
+  local program=$dist/$1/nodescope
+  archive "nodescope-$version-$1" "$dist/$1" nodescope
+  archive "nodescope-$version-$1-debug" "$dist/$1" nodescope.debug
+  "$root/scripts/deb.sh" "$program" "$2" "$out/nodescope_${version}_$2.deb"
+  "$root/scripts/image.sh" "$program" "$2" "$out/nodescope-$version-image-$2.tar"
+}
+
+processor x86_64-unknown-linux-musl amd64
+processor aarch64-unknown-linux-musl arm64
+(cd "$out" && sha256sum -- * >"$dist/sums" && mv "$dist/sums" SHA256SUMS && cat SHA256SUMS)
