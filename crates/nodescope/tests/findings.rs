@@ -100,7 +100,7 @@ const SECOND: &[&[Known]] = &[
         known("second/bad-shard", (160, "/"), Some(("bad-worker", "sortKeys", 14))),
     ],
     &[
-        known("second/lodash-groups", (60, "/"), Some(("hot-package", "(anonymous)", 7))),
+        known("second/lodash-groups", (60, "/"), Some(("hot-package", "(anonymous)", 9))),
         known("second/make-code", (30, "/"), Some(("compiling", "compileRules", 5))),
     ],
 ];
