@@ -88,7 +88,7 @@ fn show_shipped(
     if out == Path::new("-") {
         return Ok(());
     }
-    report::print_short(&profile)?;
+    report::print_head(&profile)?;
     warn(&format!("wrote {} (the recording that ships with nodescope)", out.display()));
     say_next(form, out)?;
     if wants_page(arguments, out) {
@@ -103,7 +103,7 @@ fn say_next(form: Form, out: &Path) -> Result<(), Failure> {
     let mut rows = Vec::new();
     if form == Form::Nodescope {
         rows.push((
-            "The whole report, with all rows and threads",
+            "What is behind it: functions, packages, lines, stalls, threads",
             format!("{program} report {file}"),
         ));
         rows.push(("Heat map and flame graph, in the browser", format!("{program} view {file}")));

@@ -33,16 +33,15 @@ pub(crate) use linux::{choose, stand_in};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Record) -> Result<(), Failure> {
-    run_and_show(arguments, report::print_head, say_next)
+    run_and_say(arguments, say_next)
 }
 
-/// The same for another command, which shows more of the report, or says something else at the end.
-pub(crate) fn run_and_show(
+/// The same for another command, which says something else at the end.
+pub(crate) fn run_and_say(
     arguments: &cli::Record,
-    show: fn(&Profile) -> Result<(), Failure>,
     say_more: fn(Form, &Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let showing = Showing { show, say_more };
+    let showing = Showing { say_more };
     if arguments.quiet {
         failure::be_quiet();
     }
@@ -55,9 +54,8 @@ pub(crate) fn run_and_show(
     here::run(arguments, &showing)
 }
 
-/// What is said when a recording is done.
+/// What is said when a recording is done and its report has begun.
 struct Showing {
-    show: fn(&Profile) -> Result<(), Failure>,
     say_more: fn(Form, &Path) -> Result<(), Failure>,
 }
 
@@ -170,7 +168,7 @@ fn complete(
     say_losses(profile, out);
     if !arguments.quiet && out.path != Path::new("-") {
         // Where stdout is on the same disk, the failure is still to be said.
-        let _ = (showing.show)(profile);
+        let _ = report::print_head(profile);
     }
     Err(spool.explain(&failure))
 }
@@ -218,7 +216,7 @@ fn deliver(
         return Ok(());
     }
     if !arguments.quiet {
-        (showing.show)(profile)?;
+        report::print_head(profile)?;
     }
     say_written(profile, &out.path);
     (showing.say_more)(out.form, &out.path)?;

@@ -12,9 +12,6 @@ use crate::failure::Failure;
 use crate::style::Style;
 use crate::{input, output, select};
 
-/// How many rows the tables of a short report have.
-const SHORT_ROWS: usize = 5;
-
 /// Runs the command.
 pub(crate) fn run(arguments: &cli::Report) -> Result<(), Failure> {
     let profile = input::open(&arguments.input)?;
@@ -44,11 +41,4 @@ pub(crate) fn print_head(profile: &Profile) -> Result<(), Failure> {
     let (selection, weights) = views::weigh_busy(profile, &Selection::of_logical());
     let report = Report::without_lists(profile, &weights, &selection);
     output::print(&terminal::render_head(&report, &Style::new(cli::Color::Auto)))
-}
-
-/// Prints a report of short tables.
-pub(crate) fn print_short(profile: &Profile) -> Result<(), Failure> {
-    let (selection, weights) = views::weigh_busy(profile, &Selection::of_logical());
-    let report = Report::new(profile, &weights, &selection);
-    output::print(&terminal::render(&report, SHORT_ROWS, &Style::new(cli::Color::Auto)))
 }

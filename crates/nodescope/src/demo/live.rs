@@ -11,7 +11,7 @@ use super::{Outcome, say_next};
 use crate::advice::Subject;
 use crate::cli;
 use crate::failure::{Failure, warn};
-use crate::{advice, record, report};
+use crate::{advice, record};
 
 /// Code is compiled and the pace has settled when the recording begins.
 const WARM_UP: Duration = Duration::from_millis(1500);
@@ -71,6 +71,6 @@ pub(super) fn run(arguments: &cli::Demo, out: &Path) -> Result<Outcome, Failure>
         open: super::wants_page(arguments, out),
         command: Vec::new(),
     };
-    record::run_and_show(&request, report::print_short, say_next)?;
+    record::run_and_say(&request, say_next)?;
     Ok(Outcome::Recorded)
 }
