@@ -6,8 +6,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::program::running::{can_record, nodes};
+use crate::program::running::{cache, can_record, nodes};
 use crate::program::{Scratch, fails, input, json, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 /// A server that asks itself: a handler that works before and after an await, a timer, an immediate. Each counts the
 /// CPU time that it used.
@@ -68,6 +69,91 @@ fn shares_are_those_of_the_programs_own_clock() {
     let did = text.split("It did: ").nth(1).unwrap_or_default();
     assert!(did.contains("HTTP requests ") && did.contains("timers "), "{text}");
     assert!(text.contains("HTTP request ▸ list"), "{text}");
+}
+
+/// A handler that works only after it has awaited something, and a job of a timer that does the same. A sample never
+/// sees them start.
+const LATE: &str = "
+const used = { list: 0, job: 0 };
+const now = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };
+function spin(kind, ms) { const start = now(); let sum = 0; while (now() < start + ms) for (let i = 0; i < 2e4; i++) sum += Math.sqrt(i); used[kind] += now() - start; return sum; }
+const rows = () => new Promise((resolve) => setTimeout(resolve, 1));
+async function list() { await rows(); return spin('list', 12) + 1; }
+async function job() { await rows(); return spin('job', 8) + 1; }
+function serve(server, close) {
+  const timer = setInterval(job, 10);
+  const ask = () => require('node:http').get({ port: server.address().port, agent: false }, (answer) => answer.resume().on('end', again));
+  const again = () => {
+    if (now() < 1200) return ask();
+    clearInterval(timer);
+    close();
+    require('node:fs').writeFileSync(process.argv[2], JSON.stringify(used));
+  };
+  ask();
+}
+";
+
+/// The same server by Node alone and by frameworks; each calls its handlers in another way.
+const SERVERS: [(&str, &str); 3] = [
+    (
+        "http",
+        "const server = require('node:http').createServer(async function handler(_, response) { await list(); response.end(); });
+server.listen(0, () => serve(server, () => server.close()));",
+    ),
+    (
+        "express",
+        "const app = require('express')();
+app.get('/', async function handler(_, response) { await list(); response.end(); });
+const server = app.listen(0, () => serve(server, () => server.close()));",
+    ),
+    (
+        "fastify",
+        "const app = require('fastify')();
+app.get('/', async function handler() { await list(); return 'done'; });
+app.listen({ port: 0 }).then(() => serve(app.server, () => app.close()));",
+    ),
+];
+
+/// Of one recording: the part of the list's work that is a request's, and no work of the job's may be.
+fn requests_are_known(node: &std::path::Path, (name, server): (&str, &str), scratch: &Scratch) {
+    let script = scratch.file(&format!("{name}.js"), format!("{LATE}{server}").as_bytes());
+    let (out, clock) = (scratch.path("a.nodescope"), scratch.path("used.json"));
+    let node = node.display().to_string();
+    let words = ["record", "-F", "499", "-o", &out, "--", &node, &script, &clock];
+    let mut command = nodescope(&words);
+    command.current_dir(&scratch.0).env("NODE_PATH", cache().join("packages/node_modules"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{name}: {}", stderr(&output));
+    let used: Value = serde_json::from_slice(&fs::read(&clock).unwrap()).unwrap();
+    let [list, job] = ["list", "job"].map(|part| used[part].as_f64().unwrap());
+    let report = json(&["report", "--json", &out]);
+    let [known, unknown] = ["http", "await"].map(|kind| share_of(&report, kind, "handler"));
+    let jobs = ["http", "await"].map(|kind| share_of(&report, kind, "job"));
+    let share = known / (known + jobs[1]);
+    println!("{name}: {share:.3} of the samples, {:.3} by its own clock", list / (list + job));
+    assert_eq!(jobs[0], 0.0, "{name}: a job is no request: {}", report["entries"]);
+    // What was read too late is unknown, and says so.
+    assert!(known > unknown && known > 0.3 * list / (list + job), "{name}: {}", report["entries"]);
+    assert!(share < list / (list + job) + 0.1, "{name}: {share}");
+}
+
+#[test]
+fn a_handler_that_works_after_an_await_is_a_request() {
+    if !can_record() {
+        return;
+    }
+    let (plain, frameworks) = SERVERS.split_at(1);
+    for (release, node) in nodes() {
+        requests_are_known(&node, plain[0], &Scratch::new(&format!("entries-late-{release}")));
+    }
+    let newest = nodes().into_iter().find(|(release, _)| release.starts_with("24."));
+    let Some((_, node)) = newest else { return };
+    if !cache().join("packages/node_modules/fastify").exists() {
+        return skip("requests of frameworks: their packages are not installed");
+    }
+    for server in frameworks {
+        requests_are_known(&node, *server, &Scratch::new(&format!("entries-late-{}", server.0)));
+    }
 }
 
 fn share_of(report: &Value, kind: &str, function: &str) -> f64 {

@@ -11,6 +11,7 @@
 
 mod coroutine;
 mod hop;
+mod origin;
 mod scan;
 mod suspended;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::reader::Reader;
 use crate::reason::Reason;
 use crate::walk::{Frame, Kind};
 
+pub(crate) use origin::KnownClass;
 pub use suspended::{Suspensions, WaitingChain};
 
 /// The symbols of the builtins that call what was given to `then`, or the closure that ends an `await`.
@@ -46,7 +48,7 @@ pub struct Awaiter {
 pub struct AwaitChain {
     /// So many frames, from the innermost on, run since the `await`: the rest is V8's queue and what empties it.
     pub resumed: usize,
-    /// The innermost first.
+    /// The innermost first; behind the last that waits may stand what began it.
     pub awaiters: Vec<Awaiter>,
     /// Why there are no more.
     pub end: ChainEnd,
@@ -119,15 +121,20 @@ impl Reader {
         is_job: Option<&dyn Fn(u64) -> bool>,
     ) -> Option<AwaitChain> {
         let layout = self.layout.awaits.clone()?;
-        let mut chain = Chain { reader: self, memory, layout, links: Vec::new() };
+        let mut chain = Chain::new(self, memory, layout);
         let mut suspended = Vec::new();
         let (resumed, first) = chain.start(stack, frames, is_job)?;
         let runs = first.as_ref().ok().and_then(|first| chain.reactions_of(*first));
         let mut end = match first.and_then(|first| chain.follow(first, &mut suspended)) {
             Ok(end) | Err(end) => end,
         };
+        let mut origin = match end.is_loss() {
+            false => chain.origin(&suspended),
+            true => Vec::new(),
+        };
         if let Some(count) = chain.first_changed() {
             suspended.truncate(count);
+            origin.clear();
             end = ChainEnd::Changed;
         }
         // Names stay where they are: what wakes up soon was read first.
@@ -137,10 +144,12 @@ impl Reader {
                 Ok(awaiter) => awaiters.push(awaiter),
                 Err(reason) => {
                     end = reason.into();
+                    origin.clear();
                     break;
                 }
             }
         }
+        awaiters.extend(origin.into_iter().map(Awaiter::from));
         Some(AwaitChain { resumed, awaiters, end, runs })
     }
 }
@@ -151,6 +160,10 @@ struct Chain<'a> {
     memory: &'a dyn Memory,
     layout: AwaitLayout,
     links: Vec<Link>,
+    /// The generator of the function that was resumed, where one was.
+    resumed: Option<u64>,
+    /// What `then` was given on the way: how many callers were found before it, and the function.
+    handlers: Vec<(usize, u64)>,
 }
 
 /// A word that the chain rests on.
@@ -171,6 +184,13 @@ struct Suspended {
 
 /// Where a chain goes on: at a promise.
 type Next = Result<Object, ChainEnd>;
+
+impl<'a> Chain<'a> {
+    fn new(reader: &'a mut Reader, memory: &'a dyn Memory, layout: AwaitLayout) -> Self {
+        let (links, handlers) = (Vec::new(), Vec::new());
+        Self { reader, memory, layout, links, resumed: None, handlers }
+    }
+}
 
 impl Chain<'_> {
     fn heap(&mut self) -> Heap<'_> {
@@ -246,6 +266,7 @@ impl Chain<'_> {
         if !stack.has_word(generator.address | 1, lowest.max(stack.base())..fp) {
             self.rely_on_frame(stack, closure);
         }
+        self.resumed = Some(generator.address);
         Some(match same {
             Ok(true) => self.promise_of(generator),
             Ok(false) => Err(ChainEnd::Unread(Reason::Mismatch)),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::awaits::KnownClass;
 use crate::code::Codes;
 use crate::function::{Function, FunctionId, FunctionKind};
 use crate::heap::{Heap, Kept, Object};
@@ -41,6 +42,8 @@ pub(crate) struct State {
     pub(crate) new_scripts: Vec<SeenScript>,
     pub(crate) told_scripts: FxHashSet<(u64, Arc<str>)>,
     bytecodes: FxHashMap<u64, Bytecode>,
+    /// What objects of a map are, of those that functions were given.
+    pub(crate) classes: FxHashMap<u64, KnownClass>,
     pub(crate) batch: u64,
     /// How often a frame was read anew in this batch.
     pub(crate) retries: u32,
@@ -124,6 +127,7 @@ impl Reader {
             state.told_scripts.clear();
         }
         empty_when_full(&mut state.bytecodes);
+        empty_when_full(&mut state.classes);
         if state.told_scripts.len() > MOST_ENTRIES {
             state.told_scripts.clear();
         }

@@ -10,6 +10,9 @@ use crate::reason::Reason;
 /// Bits of a promise's flags: zero while it is pending.
 const STATUS: i32 = 3;
 
+/// A reaction has what a rejection calls just before what a result calls.
+const REJECT_BEFORE_FULFILL: u64 = 8;
+
 /// In the context of `Promise.all` and its like: how many are left, and what is settled in the end; it has so many slots.
 const ELEMENT_SLOTS: i32 = 5;
 const REMAINING_SLOT: u64 = FIRST_SLOT;
@@ -48,11 +51,14 @@ impl Chain<'_> {
     pub(super) fn hop(&mut self, promise: Object, suspended: &mut Vec<Suspended>) -> Next {
         let reaction = self.reaction_of(promise, suspended.len())?;
         let (fulfill, target) = (self.layout.at.reaction_fulfill, self.layout.at.reaction_target);
+        let reject = fulfill - REJECT_BEFORE_FULFILL;
         let mut heap = self.heap();
         let handler = heap.word(reaction.address + fulfill)?;
         let target = heap.word(reaction.address + target)?;
         let function = heap.object(handler)?;
         if !heap.is_function(function) {
+            let handler = heap.word(reaction.address + reject)?;
+            self.handlers.push((suspended.len(), handler));
             return self.target(target);
         }
         let context = self.context_of(function)?;
@@ -69,6 +75,7 @@ impl Chain<'_> {
             suspended.push(self.suspended(coroutine.generator, suspended.len())?);
             return Ok(coroutine.promise);
         }
+        self.handlers.push((suspended.len(), handler));
         self.target(target)
     }
 

@@ -68,7 +68,7 @@ impl Reader {
     ) -> Suspensions {
         let Some(layout) = self.layout.awaits.clone() else { return Suspensions::default() };
         self.begin_batch();
-        let mut chain = Chain { reader: self, memory, layout, links: Vec::new() };
+        let mut chain = Chain::new(self, memory, layout);
         let mut found = Suspensions::default();
         let generators = chain.search(ranges, &mut found, may_go_on);
         let nodes = chain.nodes(&generators, &mut found, may_go_on);
@@ -132,6 +132,7 @@ impl Chain<'_> {
     /// A generator that is suspended, and the promise that it settles in the end.
     fn begin(&mut self, generator: Object) -> Result<(Suspended, Next), ChainEnd> {
         self.links.clear();
+        self.handlers.clear();
         let flags = self.layout.at.promise_flags;
         let generator = self.heap().object_of(generator.address | 1, generator.kind)?;
         let function = self.suspended(generator, 0)?;
@@ -157,6 +158,7 @@ impl Chain<'_> {
             None => {}
         }
         self.links.clear();
+        self.handlers.clear();
         // Where the line is not known, its memory may be that of another function by now: no name is better.
         let place = self.name(&function).ok().filter(|place| place.line > 0)?;
         let above = caller.as_ref().map(|(caller, _)| caller.generator).map_err(|end| *end);

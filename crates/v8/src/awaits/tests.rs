@@ -28,6 +28,8 @@ const REQUEST: u16 = 145;
 const BYTECODE: u16 = 402;
 const BYTES: u16 = 403;
 const SCRIPT: u16 = 404;
+const ARRAY: u16 = 405;
+const OBJECT: u16 = 1058;
 
 fn constant(name: &str) -> Option<i64> {
     Some(match name {
@@ -56,6 +58,7 @@ fn constant(name: &str) -> Option<i64> {
         "type_BytecodeArray__BYTECODE_ARRAY_TYPE" => BYTECODE.into(),
         "type_ByteArray__BYTE_ARRAY_TYPE" => BYTES.into(),
         "type_Script__SCRIPT_TYPE" => SCRIPT.into(),
+        "type_FixedArray__FIXED_ARRAY_TYPE" => ARRAY.into(),
         "class_FixedArray__data__uintptr_t" | "class_Script__name__Object" => 16,
         "class_Script__line_ends__Object" => 56,
         name if name.starts_with("type_") => 400,
@@ -122,18 +125,25 @@ impl Made {
         self.object(ODDBALL, &[0; 5])
     }
 
-    /// A string of eight letters at most.
     fn string(&self, text: &str) -> u64 {
-        let mut word = [0; 8];
-        word[..text.len()].copy_from_slice(text.as_bytes());
-        self.object(STRING, &[(text.len() as u64) << 32, u64::from_le_bytes(word), 0, 0])
+        let word = |letters: &[u8]| {
+            let mut word = [0; 8];
+            word[..letters.len()].copy_from_slice(letters);
+            u64::from_le_bytes(word)
+        };
+        let words: Vec<u64> = text.as_bytes().chunks(8).map(word).collect();
+        self.object(STRING, &[&[(text.len() as u64) << 32], &words[..], &[0, 0]].concat())
     }
 
     /// A function that has neither bytecode nor a script where it is a builtin.
     fn function(&self, name: &str, builtin: i32, context: u64) -> u64 {
+        self.function_of((name, "app.js"), builtin, context)
+    }
+
+    fn function_of(&self, (name, file): (&str, &str), builtin: i32, context: u64) -> u64 {
         let name = self.string(name);
         let (code, script) = match builtin < 0 {
-            true => (self.bytecode(), self.script()),
+            true => (self.bytecode(), self.script(file)),
             false => (number(0), self.undefined()),
         };
         let shared = self.object(SHARED, &[code, number(builtin), name, 0, script, 0, 0]);
@@ -147,8 +157,8 @@ impl Made {
         self.object(BYTECODE, &[number(80), 0, positions, 0, 0])
     }
 
-    fn script(&self) -> u64 {
-        let (source, name) = (self.string("await x"), self.string("app.js"));
+    fn script(&self, file: &str) -> u64 {
+        let (source, name) = (self.string("await x"), self.string(file));
         let no_lines = self.undefined();
         let start = number(0);
         self.object(SCRIPT, &[source, name, start, start, 0, 0, no_lines, number(5), start, 0])
@@ -170,6 +180,21 @@ impl Made {
         let mut bytes = [0; 8];
         self.read(generator - 1 + 80, &mut bytes).unwrap();
         u64::from_le_bytes(bytes)
+    }
+
+    /// An object of a class, which got a property after it was made: its map was made from another.
+    fn made_by(&self, class: (&str, &str)) -> u64 {
+        let constructor = self.function_of(class, -1, self.undefined());
+        let kind = u64::from(OBJECT) << 32;
+        let first = self.add(&[BASE | 1, kind, 0, 0, constructor]);
+        let map = self.add(&[BASE | 1, kind, 0, 0, first]);
+        self.add(&[map, 0, 0])
+    }
+
+    /// Gives an async function its arguments.
+    fn give(&self, generator: u64, arguments: &[u64]) {
+        let length = number(arguments.len() as i32);
+        self.set(generator, 72, self.object(ARRAY, &[&[length], arguments].concat()));
     }
 
     /// A context of so many slots from the third on.
@@ -275,6 +300,75 @@ fn closures_of_promises_lead_on() {
     assert_eq!(made.chain(leaf), expected, "catch of a subclass");
     made.react(of_leaf, made.function("", 9, made.context(PLAIN, &[all])), flag);
     assert_eq!(made.chain(leaf), (vec![], ChainEnd::Root), "a closure of another shape");
+}
+
+const REQUEST_CLASS: (&str, &str) = ("IncomingMessage", "node:_http_incoming");
+const REPLY_CLASS: (&str, &str) = ("ServerResponse", "node:_http_server");
+
+#[test]
+fn a_handler_is_known_by_what_it_was_given() {
+    let made = Made::new();
+    let [(leaf, of_leaf), (outer, _)] = ["leaf", "outer"].map(|name| made.suspended(name));
+    let (request, reply) = (made.made_by(REQUEST_CLASS), made.made_by(REPLY_CLASS));
+    let by_node = names(&["parserOnIncoming"]);
+    made.give(leaf, &[request, reply]);
+    assert_eq!(made.chain(leaf), (by_node, ChainEnd::Root));
+    made.give(leaf, &[number(0), request, reply, made.undefined()]);
+    made.awaits(of_leaf, outer);
+    let expected = names(&["outer", "parserOnIncoming"]);
+    assert_eq!(made.chain(leaf), (expected.clone(), ChainEnd::Root), "one that another awaits");
+    made.give(leaf, &[]);
+    made.give(outer, &[request, reply]);
+    assert_eq!(made.chain(leaf), (expected, ChainEnd::Root), "the one that awaits");
+    let of_http2 = ["Http2ServerRequest", "Http2ServerResponse"]
+        .map(|class| made.made_by((class, "node:internal/http2/compat")));
+    made.give(outer, &of_http2);
+    let expected = names(&["outer", "onServerStream"]);
+    assert_eq!(made.chain(leaf), (expected, ChainEnd::Root), "HTTP/2");
+}
+
+#[test]
+fn what_only_looks_like_a_request_is_none() {
+    let made = Made::new();
+    let (leaf, of_leaf) = made.suspended("leaf");
+    let (request, reply) = (made.made_by(REQUEST_CLASS), made.made_by(REPLY_CLASS));
+    let own = made.made_by(("ServerResponse", "/srv/app.js"));
+    let undefined = made.undefined();
+    for arguments in
+        [&[request, own][..], &[reply, request], &[request, undefined, reply], &[reply]]
+    {
+        made.give(leaf, arguments);
+        assert_eq!(made.chain(leaf), (vec![], ChainEnd::Root), "{arguments:x?}");
+    }
+    // What waited for it has been woken up since: it may run for another by now.
+    made.give(leaf, &[request, reply]);
+    made.set(of_leaf, 32, number(1));
+    assert_eq!(made.chain(leaf), (vec![], ChainEnd::Settled));
+}
+
+#[test]
+fn a_framework_is_known_by_what_it_gave_to_then() {
+    let made = Made::new();
+    let [(leaf, of_leaf), (outer, of_outer)] = ["leaf", "outer"].map(|name| made.suspended(name));
+    let (settled, last, undefined) = (made.promise(), made.promise(), made.undefined());
+    let of_package = |name: &str| {
+        made.function_of((name, "/srv/node_modules/koa/lib/application.js"), -1, undefined)
+    };
+    made.react(of_leaf, of_package("handleResponse"), settled);
+    let caught = made.react(settled, undefined, last);
+    made.set(caught, 24, of_package("onerror"));
+    let expected = names(&["handleResponse", "onerror"]);
+    assert_eq!(made.chain(leaf), (expected, ChainEnd::Root));
+    made.react(of_leaf, made.function("own", -1, undefined), settled);
+    made.set(caught, 24, undefined);
+    assert_eq!(made.chain(leaf), (vec![], ChainEnd::Root), "the program's own");
+    // Where a function awaits the rest, what stands before that is no origin.
+    made.react(of_leaf, of_package("wrap"), settled);
+    made.awaits(settled, outer);
+    assert_eq!(made.chain(leaf), (names(&["outer"]), ChainEnd::Root));
+    made.react(of_outer, of_package("handleResponse"), last);
+    let expected = names(&["outer", "handleResponse"]);
+    assert_eq!(made.chain(leaf), (expected, ChainEnd::Root));
 }
 
 #[test]
