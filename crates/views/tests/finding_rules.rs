@@ -371,6 +371,15 @@ fn a_busy_loop_names_its_causes_once() {
             "Largest causes: render (/srv/views.js:12) 67 %, poll (/srv/server.js:4) 33 %.",
         ]
     );
+    // An immediate that asks for the next one keeps the loop busy, and does almost nothing itself.
+    let turning = spread(Service::new(10).watched(SECOND), &[TIMERS], "", 8 * SECOND);
+    assert_eq!(
+        words(spread(turning, &[TIMERS, POLL], "", SECOND))[1..],
+        [
+            "Largest causes: poll (/srv/server.js:4) 11 %.",
+            "89 % of it was for none of your functions: packages, Node, and the loop itself where it never waits.",
+        ]
+    );
     let told = Service::new(10).watched(SECOND);
     let told = spread(told, &[TIMERS, RENDER, PARSE], "", 8 * SECOND);
     assert_eq!(ids(&found(told)), ["json"], "most of it is JSON: that is told");

@@ -7,6 +7,9 @@ use crate::packages::{Versions, package_words, pulled_in_by};
 use crate::text::rough_percent;
 use crate::{BadWorker, Busy, FEW_SAMPLES, HotPackage, Work};
 
+/// From this part on it is said that the causes explain little.
+const MOSTLY_OTHERS: f64 = 0.5;
+
 impl Telling<'_> {
     /// `The event loop was busy 93 % of the time, mostly with short turns: what arrives has to queue.`
     pub(super) fn busy(&self, busy: &Busy) -> Vec<String> {
@@ -26,6 +29,14 @@ impl Telling<'_> {
             busy.functions.iter().take(LARGEST_USERS).filter_map(one).collect();
         if samples >= FEW_SAMPLES && !causes.is_empty() {
             text.push(format!("Largest causes: {}.", causes.join(", ")));
+        }
+        let own = busy.functions.iter().fold(0u64, |sum, (_, its, _)| sum.saturating_add(*its));
+        let others = 1.0 - crate::share(own, weight);
+        if samples >= FEW_SAMPLES && others >= MOSTLY_OTHERS {
+            text.push(format!(
+                "{} of it was for none of your functions: packages, Node, and the loop itself where it never waits.",
+                rough_percent(others, samples)
+            ));
         }
         text
     }
