@@ -131,11 +131,11 @@ async function measure(name, folder) {
   stop();
   service.kill("SIGTERM");
   const used = await next();
-  const { awaits } = JSON.parse(execFileSync(program, ["report", "--json", out], { maxBuffer: 1 << 28 })).losses;
-  return { used, awaits, stacks: folded(out) };
+  const { losses, entries } = JSON.parse(execFileSync(program, ["report", "--json", out], { maxBuffer: 1 << 28 }));
+  return { used, awaits: losses.awaits, entries, stacks: folded(out) };
 }
 
-function show(name, { used, awaits, stacks }) {
+function show(name, { used, awaits, entries, stacks }) {
   const count = (isWanted) => stacks.reduce((sum, [stack, ns]) => sum + (isWanted(stack) ? ns : 0), 0);
   const has = (stack, name) => stack.split(";").some((frame) => frame.includes(name));
   const of = (kind) => count((stack) => has(stack, `parse${kind}`));
@@ -146,9 +146,12 @@ function show(name, { used, awaits, stacks }) {
   const percent = (part, whole) => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`;
   const { read, inferred, late, unread, cut } = awaits;
   const total = read + inferred + late + unread + cut;
+  /** Of JavaScript: what is known to be a request's. */
+  const asked = (isWanted) => entries.filter(({ kind }) => isWanted(kind)).reduce((sum, { share }) => sum + share, 0);
+  const requests = percent(asked((kind) => kind === "http"), asked((kind) => kind !== "none"));
   const truth = percent(used.costly, used.cheap + used.costly);
   console.log(
-    `${name.padEnd(8)} ${(all / 1e9).toFixed(1)} s of work, ${percent(cheap + costly, all)} under its handler, ${percent(wrong, all)} under the other; ` +
+    `${name.padEnd(8)} ${(all / 1e9).toFixed(1)} s of work, ${percent(cheap + costly, all)} under its handler, ${percent(wrong, all)} under the other, ${requests} is requests'; ` +
       `costly route ${percent(costly, cheap + costly)}, by its own clock ${truth}; ` +
       `chains read ${percent(read + cut, total)}, inferred ${percent(inferred, total)}`,
   );
