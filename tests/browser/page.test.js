@@ -86,6 +86,11 @@ async function tableRows(page) {
   return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)));
 }
 
+/** As the page writes a share, and cores. */
+const percent = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
+const cores = (value) => (value > 0 && value < 0.0005 ? "<0.001" : value.toFixed(value < 0.0995 ? 3 : 2));
+const CHANGE_IN_CORES = /before [\d.<]+ cores · after [\d.<]+ cores · [+−]?[\d.]+ cores: (more|less|new|gone|within noise)/;
+
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
 /** What the page says of the box under the mouse, which comes after the mouse. */
@@ -277,6 +282,11 @@ describe("the page of a recording", () => {
     assert.deepEqual((await rows()).map((cells) => cells[5]), ["renderArticle"]);
     await page.locator("#top tbody button").first().click();
     await drawn(page);
+    const { view, panel } = await hashOf(page);
+    assert.deepEqual([view, panel], ["top", "1"], "what is known of the function stands beside the table");
+    assert.equal(await page.locator("#panel .panel-name").textContent(), "renderArticle");
+    await page.locator('[data-key="panel-sandwich"]').click();
+    await drawn(page);
     assert.equal((await hashOf(page)).view, "sandwich");
     const middle = await boxes(page);
     const row = told.functions.find(({ name }) => name === "renderArticle");
@@ -330,8 +340,17 @@ describe("the page of a recording", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.locator("dialog").waitFor();
-    await page.getByRole("button", { name: "close" }).press("Enter");
+    await page.getByRole("button", { name: "close", exact: true }).press("Enter");
     await page.locator("dialog").waitFor({ state: "hidden" });
+    await page.keyboard.press("?");
+    await page.locator("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "hidden" });
+    assert.ok(await page.locator("#panel").isVisible(), "Escape closes one thing at a time");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "flame", "the focus is where it was");
+    await page.keyboard.press("Escape");
+    await page.locator("#panel").waitFor({ state: "hidden" });
+    assert.ok((await hashOf(page)).zoom, "the zoom is left by the next one");
     await page.keyboard.press("2");
     await drawn(page);
     await page.screenshot({ path: join(pictures, "time-order.png") });
@@ -515,16 +534,23 @@ test("a range is compared with the rest, or with another", async () => {
   assert.equal((await hashOf(page)).against, "rest");
   assert.match(await page.locator("#against").textContent(), /^against the rest/);
   assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
-  assert.match(await page.locator("#compared").textContent(), /against the rest \([\d.]+ s\); the largest changes beyond noise: ?\S+/);
+  const [{ start_s, end_s }] = report(DEMO).stalls;
+  const told = report(DEMO, "--thread", "main", "--range", `${start_s}s..${end_s}s`);
+  const whole = report(DEMO, "--thread", "main");
+  const [is, was] = [told.weight / (end_s - start_s), (whole.weight - told.weight) / (whole.duration_s - (end_s - start_s))].map((weight) => cores(weight / 1e9));
+  const said = await page.locator("#compared-whole").textContent();
+  assert.ok(said.startsWith("What is selected used ") && said.endsWith(`: ${was} before, ${is} after.`), `${said}, not ${was} and ${is}`);
+  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), ["the rest", `${start_s.toFixed(3)}–${end_s.toFixed(3)} s`]);
+  assert.match(await page.locator("#compared .changes").textContent(), /^Largest changes beyond noise:\S+ [+−][\d.]+ cores, /);
   await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
-  await tips(page, /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+  await tips(page, CHANGE_IN_CORES);
   await page.screenshot({ path: join(pictures, "compared.png") });
   await page.keyboard.press("4");
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => Math.abs(Number(row.cells[4].textContent.replace("−", "-")))));
-  assert.ok(changes.length > 5 && changes[0] > 1);
-  assert.deepEqual(changes, [...changes].sort((a, b) => b - a));
+  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => [row.cells[3].textContent === "within noise", Math.abs(Number(row.cells[2].textContent.replace("−", "-")))]));
+  assert.ok(changes.length > 5 && changes[0][1] > 0.1);
+  assert.deepEqual(changes, [...changes].sort((a, b) => a[0] - b[0] || b[1] - a[1]), "what is within noise is behind all that is not");
   await page.locator('[data-key="compare-stop"]').click();
   await page.locator('[data-key="compare-base"]').click();
   await drawn(page);
@@ -571,16 +597,28 @@ test("a recording is compared with another, in every view", async () => {
   await drawn(page);
   await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 0"));
   const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
-  const share = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
-  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
-  const said = await page.locator("#compared").textContent();
-  assert.match(said, /^Self time as shares: the whole recording \([\d.]+ s\) against recording 0 <b> \([\d.]+ s\); the largest changes beyond noise:/);
-  const named = await page.locator("#compared button").allTextContents();
-  assert.ok(named.length >= 1 && named.length <= 3, said);
-  for (const name of named) {
-    const [was, is] = [share(before, name), share(now, name)];
-    assert.ok(said.includes(was === 0 ? `${name} new, ${digits(is)}` : is === 0 ? `${name} gone, ${digits(was)}` : `${digits(was)} → ${digits(is)}`), `${name}: ${said}`);
+  const self = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
+  const inCores = (told, name) => cores((self(told, name) * told.weight) / told.duration_s / 1e9);
+  const inShares = (told, name) => percent(self(told, name));
+  const used = (told) => cores(told.weight / told.duration_s / 1e9);
+  const said = await page.locator("#compared-whole").textContent();
+  assert.match(said, /^The main loop used [\d.]+ cores less \(\d+\s%\): /);
+  assert.ok(said.endsWith(`: ${used(before)} before, ${used(now)} after.`), said);
+  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), ["recording 0 <b>", "recording 1 <b>"]);
+  // A third less work: what changed is said in cores, and in shares where these are chosen.
+  for (const [measure, words, unit] of [["rate", inCores, " cores"], ["share", inShares, ""]]) {
+    await page.locator(`[data-key="measure-${measure}"]`).click();
+    assert.equal((await hashOf(page)).measure, measure === "share" ? "share" : undefined);
+    const changes = await page.locator("#compared .changes > span:not(.quiet)").evaluateAll((all) => all.map((row) => [row.querySelector("button").textContent, row.textContent]));
+    assert.ok(changes.length >= 1 && changes.length <= 4, changes.join());
+    for (const [name, text] of changes) {
+      const [was, is] = [words(before, name), words(now, name)];
+      const [wasNone, isNone] = [before, now].map((told) => self(told, name) === 0);
+      assert.ok(text.endsWith(wasNone ? ` new, ${is}${unit}` : isNone ? ` gone, ${was}${unit}` : `, ${was} → ${is}`), `${text}: ${was}, ${is}`);
+    }
   }
+  await page.locator('[data-key="measure-rate"]').click();
+  await drawn(page);
   await page.screenshot({ path: join(pictures, "against-recording.png") });
   assert.equal((await selected(page)).samples, now.samples, "the other recording's samples are not among the selected");
   for (const key of ["1", "3"]) {
@@ -588,33 +626,46 @@ test("a recording is compared with another, in every view", async () => {
     await drawn(page);
     assert.match(await page.locator(".foot .legend").textContent(), /more.*less or gone.*new.*within noise/);
     await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
-    await tips(page, /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+    await tips(page, CHANGE_IN_CORES);
   }
   await page.screenshot({ path: join(pictures, "against-inverted.png") });
   await page.keyboard.press("4");
   await drawn(page);
   await page.locator('[data-key="sort-self"]').click();
   const rows = () => tableRows(page);
-  const [, self, , was, , verdict, , name] = (await rows())[0];
-  assert.deepEqual([self, was], [digits(share(now, name)), digits(share(before, name))]);
+  const [was, is, , verdict, name] = (await rows())[0];
+  assert.deepEqual([was, is], [inCores(before, name), inCores(now, name)]);
   assert.match(verdict, /^(more|less|new|gone|within noise)$/);
+  await page.locator('[data-key="measure-share"]').click();
+  await drawn(page);
+  const [inShare] = await rows();
+  assert.deepEqual(inShare.slice(0, 2), [inShares(before, inShare[4]), inShares(now, inShare[4])]);
+  await page.locator('[data-key="measure-rate"]').click();
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  const gone = (await rows()).find((row) => row[1] === "0.0\u00a0%");
-  assert.deepEqual([gone[2], gone[3]], ["0", digits(share(before, gone[7]))], "what is gone is listed");
+  const gone = (await rows()).find((row) => row[3] === "gone");
+  assert.deepEqual(gone.slice(0, 2), [inCores(before, gone[4]), "0.000"], "what is gone is listed");
   await page.screenshot({ path: join(pictures, "against-top.png") });
-  await page.locator("#compared button").first().click();
+  await page.locator('#compared [data-key="changed-0"]').click();
+  await drawn(page);
+  const [, changed] = await page.locator("#panel-changes tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.match(changed.join(" "), /^total [\d.<]+ [\d.<]+ [+−]?[\d.]+ (more|less|new|gone|within noise)$/);
+  await page.locator('[data-key="panel-sandwich"]').click();
   await drawn(page);
   assert.match(await page.locator(".foot .legend").textContent(), /within noise/);
   await page.screenshot({ path: join(pictures, "against-sandwich.png") });
   await page.keyboard.press("1");
-  await page.keyboard.press("b");
+  await page.keyboard.press("Escape");
   await drawn(page);
-  assert.equal((await hashOf(page)).widths, "before");
-  assert.equal(samplesOf((await boxes(page))[0]), before.samples, "the widths are those of before");
+  const roots = async () => (await boxes(page)).filter(([name]) => name === "all").map(samplesOf).sort((a, b) => a - b);
+  assert.deepEqual(await roots(), [before.samples, now.samples].sort((a, b) => a - b), "side by side");
+  assert.deepEqual(await page.locator("#halves .half").allTextContents(), [`before${used(before)} cores`, `after${used(now)} cores`]);
+  await page.keyboard.press("b");
+  assert.equal((await hashOf(page)).sides, "before");
+  assert.deepEqual(await roots(), [before.samples], "before alone");
   await page.locator('[data-key="compare-stop"]').click();
   await drawn(page);
-  assert.equal(await page.locator("#compared").textContent(), "");
+  assert.equal(await page.locator("#compared").count(), 0);
   await page.locator('select[aria-label="compare with"]').selectOption("r2");
   await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 2"));
   assert.equal((await hashOf(page)).against, "r2");
@@ -627,8 +678,7 @@ test("a source has the weight of each line, with its text or without", async () 
   const { name, line } = told.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
   const lines = told.lines.filter(({ file }) => file === SHOP);
   assert.ok(lines.length > 3);
-  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
-  const expected = lines.map(({ line, self, total, self_samples }) => [digits(self), String(self_samples), digits(total), String(line)]).sort();
+  const expected = lines.map(({ line, self, total, self_samples }) => [percent(self), String(self_samples), percent(total), String(line)]).sort();
   const weights = async (page) => (await page.locator("#source tbody tr[data-line]").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))))
     .filter(([self]) => self !== "").map(([self, samples, total, , line]) => [self, samples, total, line]).sort();
 

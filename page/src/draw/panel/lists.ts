@@ -6,7 +6,7 @@ import { kindOfBox } from "../../compute/lens/virtual.ts";
 import { TIERS } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { css, TIER_COLORS, themed } from "../colors.ts";
-import { button, h, quiet, swatch } from "../dom.ts";
+import { button, columnHead, h, quiet, swatch } from "../dom.ts";
 import { percent, share, thousands } from "../text.ts";
 import { changeNumbers, shortNameOf, VERDICTS } from "../words.ts";
 
@@ -48,7 +48,8 @@ function changes(app: App, id: number): HTMLElement | null {
     return h("tr", { class: style }, ...cells.map((text) => h("td", {}, text)));
   });
   const unit = app.derived.against.rateUnit(app.state) === "cores" ? "cores" : "";
-  const heads = [unit, "before", "after", "change", ""].map((text) => h("th", { scope: "col" }, h("span", {}, text)));
+  const heads = [columnHead(unit, "", "share"), ...["before", "after", "change"].map((text) => columnHead(text))];
+  heads.push(columnHead("", "", "beyond noise"));
   return h("table", { id: "panel-changes" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
 

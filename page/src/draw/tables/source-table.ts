@@ -1,7 +1,7 @@
 // Lines of a source as a table, with the weight of each: all that is known of them, or beside a picture what fits.
 
 import type { SourceLine } from "../../compute/source-lines.ts";
-import { h } from "../dom.ts";
+import { columnHead, h } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
 
 /** A line with such a part of the hottest one's weight is hot. */
@@ -10,6 +10,8 @@ const HOT = 0.25;
 const LONGEST_BAR = 60;
 
 type Style = "number" | "line" | "code";
+/** What is plain to see needs a head only for those who cannot. */
+const UNSEEN: Partial<Record<Style, string>> = { line: "self, as a bar", code: "text" };
 const WHOLE: readonly (readonly [string, Style])[] = [
   ["self", "number"],
   ["samples", "number"],
@@ -43,7 +45,7 @@ export function sourceTable(lines: readonly SourceLine[], look: Look): HTMLEleme
     const gap = h("td", { class: "quiet", colspan: String(columns.length) }, `… ${thousands(one.skipped)} lines`);
     return one.skipped > 0 ? [h("tr", {}, gap), own] : [own];
   });
-  const heads = columns.map(([text, style]) => h("th", { class: style, scope: "col" }, h("span", {}, text)));
+  const heads = columns.map(([text, style]) => columnHead(text, style, UNSEEN[style]));
   const id = look.isNarrow ? "panel-source" : "source";
   return h("table", { id, class: "source" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
