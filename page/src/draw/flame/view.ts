@@ -5,8 +5,9 @@ import { pathOf } from "../../compute/flame.ts";
 import { functionOfBox, kindOfBox } from "../../compute/lens/virtual.ts";
 import { type Picture, pathToMatch, pictureOf, type ShownBox, timeZoomed } from "../../compute/picture.ts";
 import { NONE } from "../../data/model.ts";
+import { isNarrowed, NARROWED_BY_NOTHING } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { h } from "../dom.ts";
+import { button, h, refill } from "../dom.ts";
 import { editorAddress } from "../editor.ts";
 import { panelPart } from "../panel/panel.ts";
 import { sourceView } from "../tables/source.ts";
@@ -141,7 +142,7 @@ class FlameView {
     renderHalves(app, this.picture, this.halves);
     note.classList.toggle("hidden", this.picture.note === "");
     scroll.classList.toggle("hidden", this.picture.note !== "");
-    note.textContent = this.picture.note;
+    refill(note, this.picture.note, this.picture.note !== "" && isNarrowed(app.state) && this.showAll());
     this.scrollHome();
     this.hovered = null;
     this.cursor = this.cursor && sameBox(this.picture, this.cursor);
@@ -155,6 +156,13 @@ class FlameView {
       if (this.element.isConnected) this.table.replaceChildren(tableOfBoxes(app, this.picture.rows.flat()));
     };
     this.tableTimer = window.setTimeout(fill, SETTLED_MS);
+  }
+
+  /** The way back from a selection that has nothing. */
+  private showAll(): HTMLElement {
+    return button("show all", "show-all", () => this.app.update(NARROWED_BY_NOTHING), {
+      title: "All samples of the threads",
+    });
   }
 
   /** In another picture the eye starts at its home row; in the same one nothing moves. */

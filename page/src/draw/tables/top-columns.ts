@@ -122,7 +122,10 @@ function categoryColumn(app: App): Column {
 function placeColumn(app: App): Column {
   return columnOf(app, "where", "", (entry) => {
     const link = toSource(app, entry, entry.shortPlace, entry.place, sourceOf(app.profile, entry.row.key));
-    return cellOf(h("bdi", {}, link), { class: "place", title: shown(entry.place) });
+    // What does not fit is left out at the start: the file and the line say most.
+    const words = h("bdi", {}, shown(entry.shortPlace));
+    if (typeof link !== "string") link.replaceChildren(words);
+    return cellOf(typeof link === "string" ? words : link, { class: "place", title: shown(entry.place) });
   });
 }
 
