@@ -119,3 +119,90 @@ describe("axe finds nothing", () => {
     assert.deepEqual(found, {});
   });
 });
+
+test("nothing moves, least of all for those who asked for that", async () => {
+  for (const reducedMotion of ["no-preference", "reduce"]) {
+    const page = await show();
+    await page.emulateMedia({ reducedMotion });
+    await page.keyboard.press("4");
+    await page.locator("#top tbody button").first().click();
+    await page.locator("#panel").waitFor();
+    await page.keyboard.press("1");
+    await page.locator("#flame").click({ position: { x: 30, y: 30 } });
+    await settled(page);
+    const moving = await page.evaluate(() => {
+      const isMoving = (style) => style.transitionDuration !== "0s" || style.animationName !== "none" || style.scrollBehavior === "smooth";
+      return [document.getAnimations().length, ...[...document.querySelectorAll("*")].filter((element) => isMoving(getComputedStyle(element))).map(({ tagName }) => tagName)];
+    });
+    assert.deepEqual(moving, [0], reducedMotion);
+    await page.close();
+  }
+});
+
+test("every picture has a table beside it, and a name", async () => {
+  const page = await show();
+  const caused = await mostCaused(page);
+  for (const view of ["flame", "time", "inverted", "sandwich"]) {
+    await go(page, `#view=${view}&panel=1&function=${caused}`);
+    await settled(page);
+    const canvases = await page.locator("canvas:visible").evaluateAll((all) =>
+      all.map((canvas) => [canvas.getAttribute("aria-label").length > 20, canvas.closest(".heat, .picture, .panel-when").querySelectorAll(".unseen table caption ~ tbody tr").length]),
+    );
+    assert.equal(canvases.length, 3, "the heat map, the picture, and when the function ran");
+    assert.ok(canvases.every(([isNamed, rows]) => isNamed && rows > 0), `${view}: ${canvases}`);
+  }
+  await page.close();
+});
+
+describe("by touch", () => {
+  let context;
+  let page;
+  let fingers;
+  const hash = () => page.evaluate(() => location.hash);
+  const area = (selector) => page.locator(selector).boundingBox();
+  before(async () => {
+    context = await browser.newContext({ viewport: { width: 1180, height: 820 }, hasTouch: true });
+    page = await open(context, pathToFileURL(exported).href);
+    await page.evaluate(() => addEventListener("pointerdown", (event) => (window.pointer = event.pointerType), { capture: true }));
+    fingers = await context.newCDPSession(page);
+  });
+  after(() => context.close());
+
+  /** A finger from one place to another. */
+  async function swipe(from, to) {
+    const touch = (type, points) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+    await touch("touchStart", [from]);
+    for (const part of [0.25, 0.5, 0.75, 1]) await touch("touchMove", [[from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])]]);
+    await touch("touchEnd", []);
+  }
+
+  test("a finger over the heat map selects a range", async () => {
+    const { x, y, width } = await area("#heat");
+    await swipe([x + 64 + 0.2 * (width - 66), y + 20], [x + 64 + 0.6 * (width - 66), y + 30]);
+    await eventually(async () => assert.match(await hash(), /range=[\d.]+-[\d.]+/));
+    const [from, to] = (await hash()).match(/range=([\d.]+)-([\d.]+)/).slice(1).map(Number);
+    assert.ok(from < to - 1, `${from}-${to}`);
+    assert.equal(await page.evaluate(() => window.pointer), "touch");
+    assert.equal(await page.evaluate(() => scrollY), 0, "and the page stays where it is");
+    await go(page, "#view=flame");
+    // Two taps are the two ends.
+    await page.touchscreen.tap(x + 64 + 100, y + 20);
+    await page.touchscreen.tap(x + 64 + 400, y + 20);
+    await eventually(async () => assert.match(await hash(), /range=/));
+  });
+
+  test("a tap on a box zooms and says what it is, another one leads back", async () => {
+    await go(page, "#view=flame");
+    await settled(page);
+    const { x, y } = await area("#flame");
+    await page.touchscreen.tap(x + 40, y + 18 + 9);
+    await eventually(async () => assert.match(await hash(), /zoom=\d+.*panel=1/));
+    assert.equal(await page.evaluate(() => window.pointer), "touch");
+    const close = await area('[data-key="panel-close"]');
+    assert.ok(close.width >= 24 && close.height >= 24, "large enough for a finger");
+    await page.touchscreen.tap(close.x + close.width / 2, close.y + close.height / 2);
+    await page.locator("#panel").waitFor({ state: "hidden" });
+    await page.touchscreen.tap(x + 40, y + 9);
+    await eventually(async () => assert.doesNotMatch(await hash(), /zoom=/));
+  });
+});

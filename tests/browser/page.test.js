@@ -523,6 +523,9 @@ test("in time order the wheel zooms around the mouse", async () => {
   await eventually(async () => assert.notEqual((await hashOf(page)).range, "1-3"));
   const [from, to] = (await hashOf(page)).range.split("-").map(Number);
   assert.ok(from > 1 && to < 3 && Math.abs(to - from - 1.6) < 0.01, `${from}-${to}`);
+  const marks = await page.locator("#time-axis span").evaluateAll((all) => all.map((mark) => [parseFloat(mark.textContent), mark.offsetLeft]));
+  const { width } = await page.locator("#flame").boundingBox();
+  assert.ok(marks.length > 3 && marks.every(([time, x]) => Math.abs(((time - from) / (to - from)) * width - x) < 3), marks.join(" "));
   await close(page);
 });
 
@@ -724,6 +727,76 @@ test("a source has the weight of each line, with its text or without", async () 
   const samples = part.map((one) => String(one.self_samples)).sort();
   await eventually(async () => assert.deepEqual((await weights(other)).map((cells) => cells[1]).sort(), samples));
   await close(other);
+});
+
+test("the panel of a function: its time, its lines, when, its callers and callees, its tiers, by keyboard alone", async () => {
+  const told = report(DEMO, "--thread", "main");
+  const { file } = told.lines.find((row) => row.file.endsWith("/lib/catalogue.js"));
+  const its = told.functions.filter((row) => row.file === file && /^\w+$/.test(row.name)).sort((a, b) => b.self - a.self)[0];
+  const text = Array.from({ length: 300 }, (_, at) => `line ${at + 1}`).join("\n");
+  const page = await showLibrary([DEMO], { texts: { [file]: text } });
+  const panel = page.locator("#panel");
+  assert.ok(!(await panel.isVisible()));
+  await page.keyboard.press("e");
+  await page.keyboard.press("/");
+  await page.keyboard.type(`name:^${its.name}$`);
+  await page.keyboard.press("Enter");
+  await page.locator("#flame").focus();
+  await page.keyboard.press("Enter");
+  await panel.waitFor();
+  const { view, panel: isOpen, zoom } = await hashOf(page);
+  assert.deepEqual([view, isOpen], [undefined, "1"], "beside the picture, which zooms as before");
+  assert.equal(await panel.locator(".panel-name").textContent(), its.name);
+  const figures = (await panel.locator(".panel-figures .figure").allTextContents()).join(" ");
+  assert.ok(figures.startsWith(`self${percent(its.self)}(${its.self_samples})`), figures);
+  assert.ok(figures.endsWith(`total${percent(its.total)}(${its.total_samples})`), figures);
+  // The text of its lines, the hottest in colour and in sight.
+  await page.locator("#panel-source .code", { hasText: `line ${its.line}` }).first().waitFor();
+  const rows = await page.locator("#panel-source tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const lines = told.lines.filter((row) => row.file === file && rows.some(([, , line]) => Number(line) === row.line));
+  assert.deepEqual(rows.filter(([self]) => self), lines.sort((a, b) => a.line - b.line).map(({ self, total, line }) => [percent(self), percent(total), String(line), `line ${line}`]));
+  const hottest = lines.reduce((best, row) => (row.total > best.total ? row : best));
+  const hot = page.locator(`#panel-source tr.hot[data-line="${hottest.line}"]`);
+  const [row, area] = [await hot.boundingBox(), await page.locator(".panel-source").boundingBox()];
+  assert.ok(row.y >= area.y && row.y < area.y + area.height);
+  const when = await page.locator("#panel-when-table tbody td:last-child").allTextContents();
+  assert.ok(when.length === 20 && Math.abs(when.reduce((sum, part) => sum + parseFloat(part.replace("<", "")), 0) - 100) < 1.5, when.join());
+  assert.match(await panel.locator(".panel-tiers").textContent(), /^ran as.*(TurboFan|Maglev|Sparkplug|interpreted)/);
+  await page.screenshot({ path: join(pictures, "panel.png") });
+  // The range says which part of it all this is of.
+  await go(page, `${await page.evaluate(() => location.hash)}&range=0-3`);
+  const part = report(DEMO, "--thread", "main", "--range", "0s..3s").functions.find((row) => row.name === its.name && row.line === its.line);
+  await eventually(async () => assert.match(await panel.locator(".panel-figures").textContent(), new RegExp(`\\(${part.total_samples}\\)$`)));
+  // Tab leads into it; a caller opens in its place; Escape closes it and gives the focus back.
+  await page.locator("#flame").focus();
+  await page.keyboard.press("Tab");
+  const focused = () => page.evaluate(() => document.activeElement.dataset.key ?? document.activeElement.id);
+  assert.equal(await focused(), "panel-close");
+  const [callers, callees] = [panel.locator(".panel-calls > div").first(), panel.locator(".panel-calls > div").last()];
+  const caller = await callers.locator("button").first().textContent();
+  await callers.locator("button").first().press("Enter");
+  await drawn(page);
+  assert.equal(await panel.locator(".panel-name").textContent(), caller);
+  assert.ok((await callees.locator("li").allTextContents()).some((called) => called.startsWith(its.name)));
+  await panel.locator('[data-key="panel-close"]').focus();
+  await page.keyboard.press("Escape");
+  await panel.waitFor({ state: "hidden" });
+  assert.equal(await focused(), "flame");
+  assert.equal((await hashOf(page)).zoom, zoom, "and nothing else");
+  await back(page);
+  await panel.waitFor();
+  // In the table the focus goes back to the row.
+  await page.keyboard.press("4");
+  await settled(page);
+  await page.locator("#top tbody button.link").first().press("Enter");
+  await drawn(page);
+  const { function: chosen } = await hashOf(page);
+  await panel.locator('[data-key="panel-close"]').press("Enter");
+  await panel.waitFor({ state: "hidden" });
+  assert.equal(await focused(), `row-${chosen}`);
+  // Of other sources there is no text.
+  page.trouble = page.trouble.filter((words) => !words.includes("404"));
+  await close(page);
 });
 
 test("what is shown can be saved as a picture, hostile names and all", async () => {

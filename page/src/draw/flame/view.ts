@@ -14,6 +14,7 @@ import { sourceView } from "../tables/source.ts";
 import { SourceTexts } from "../tables/source-text.ts";
 import { topTable } from "../tables/top.ts";
 import { sourceOf } from "../words.ts";
+import { renderTimeAxis } from "./axis.ts";
 import { matchesOf, renderLegend } from "./color.ts";
 import { Menu } from "./menu.ts";
 import { homeBox, neighbour, nextMatch, sameBox } from "./moves.ts";
@@ -64,6 +65,8 @@ class FlameView {
   private readonly note = h("div", { class: "note hidden" });
   /** Which picture is of before, and which of after. */
   private readonly halves = h("div", { class: "halves hidden", id: "halves" });
+  /** The times of the order of time; the table has them for each box. */
+  private readonly axis = h("div", { class: "time-axis hidden", id: "time-axis", "aria-hidden": "true" });
   private readonly table = h("div", { class: "unseen", id: "flame-table" });
   private readonly current = h("span", { class: "current", id: "current", role: "status" });
   private readonly legend = h("span", { class: "legend end" });
@@ -86,9 +89,10 @@ class FlameView {
     this.painter = new BoxPainter(app);
     this.menu = new Menu(app, () => this.canvas.focus({ preventScroll: true }));
     this.tables = { top: topTable(app), source: sourceView(app, texts) };
-    const { note, halves, scroll, tables, table, tip, menu } = this;
-    const parts = [note, halves, scroll, tables.top.element, tables.source.element, table, tip.element, menu.element];
-    this.element = h("section", { class: "picture", "aria-label": "Picture" }, ...parts);
+    const { note, halves, axis, scroll, tables, table, tip, menu } = this;
+    const pictures = [note, halves, axis, scroll, tables.top.element, tables.source.element];
+    const around = [table, tip.element, menu.element];
+    this.element = h("section", { class: "picture", "aria-label": "Picture" }, ...pictures, ...around);
     this.foot = h("footer", { class: "foot" }, this.current, this.legend);
     this.listen();
   }
@@ -128,7 +132,7 @@ class FlameView {
   }
 
   private renderTable(table: Part): void {
-    for (const element of [this.scroll, this.note, this.halves]) element.classList.add("hidden");
+    for (const element of [this.scroll, this.note, this.halves, this.axis]) element.classList.add("hidden");
     this.current.textContent = "";
     table.render();
     this.legend.replaceChildren();
@@ -140,6 +144,7 @@ class FlameView {
     this.width = Math.max(100, scroll.clientWidth);
     this.picture = pictureOf(app.derived, app.state, this.width);
     renderHalves(app, this.picture, this.halves);
+    renderTimeAxis(app, this.axis, this.width);
     note.classList.toggle("hidden", this.picture.note === "");
     scroll.classList.toggle("hidden", this.picture.note !== "");
     refill(note, this.picture.note, this.picture.note !== "" && isNarrowed(app.state) && this.showAll());

@@ -10,7 +10,7 @@ import { editorAddress, editorPicker } from "../editor.ts";
 import { sourceTable } from "../tables/source-table.ts";
 import type { SourceTexts } from "../tables/source-text.ts";
 import { shown } from "../text.ts";
-import { nameOf, sourceOf } from "../words.ts";
+import { nameOf, shortNameOf, sourceOf } from "../words.ts";
 import { calledBy, figures, tiers } from "./lists.ts";
 import { Strip } from "./strip.ts";
 
@@ -107,7 +107,12 @@ function heading(app: App, id: number): HTMLElement[] {
     title: "Close (Escape)",
     "aria-label": "Close what is known of the function",
   });
-  const name = h("div", { class: "row" }, h("b", { class: "panel-name" }, nameOf(profile, id)), close);
+  const name = h(
+    "div",
+    { class: "row" },
+    h("b", { class: "panel-name", title: nameOf(profile, id) }, shortNameOf(profile, id)),
+    close,
+  );
   const source = sourceOf(profile, id);
   const place = shown(functionPlace(profile, id));
   const toSource = source && (() => app.update({ view: "source", source }));

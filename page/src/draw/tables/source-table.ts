@@ -22,6 +22,7 @@ const WHOLE: readonly (readonly [string, Style])[] = [
 ];
 const NARROW: readonly (readonly [string, Style])[] = [
   ["self", "number"],
+  ["total", "number"],
   ["line", "number"],
   ["", "code"],
 ];
@@ -37,7 +38,7 @@ export interface Look {
 }
 
 export function sourceTable(lines: readonly SourceLine[], look: Look): HTMLElement {
-  const most = lines.reduce((best, { row }) => Math.max(best, row?.self ?? 0), 1e-9);
+  const most = lines.reduce((best, { row }) => Math.max(best, row ? heatOf(row, look) : 0), 1e-9);
   const wanted = lines.find(({ number }) => number >= look.wanted);
   const columns = look.isNarrow ? NARROW : WHOLE;
   const rows = lines.flatMap((one) => {
@@ -50,18 +51,24 @@ export function sourceTable(lines: readonly SourceLine[], look: Look): HTMLEleme
   return h("table", { id, class: "source" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
 
+/** Of a whole file its own time; of one function also what its lines called, which is what a reader of it looks for. */
+function heatOf({ self, total }: NonNullable<SourceLine["row"]>, { isNarrow }: Look): number {
+  return isNarrow ? total : self;
+}
+
 function rowOf({ number, text, row }: SourceLine, look: Look, most: number, isWanted: boolean): HTMLElement {
   const { total, isNarrow } = look;
   const figure = (words: string) => h("td", { class: "number" }, words);
   const self = figure(row ? percent(share(row.self, total)) : "");
-  const rest = [row ? thousands(row.selfSamples) : "", row ? percent(share(row.total, total)) : ""].map(figure);
+  const samples = figure(row ? thousands(row.selfSamples) : "");
+  const all = figure(row ? percent(share(row.total, total)) : "");
   const address = look.addressOf(number);
   const link = address && h("a", { href: address, title: "Open in the editor" }, String(number));
   const place = h("td", { class: "number" }, link || String(number));
   const bar = h("span", { class: "bar" });
-  bar.style.width = `${row ? Math.round((LONGEST_BAR * row.self) / most) : 0}px`;
+  bar.style.width = `${row ? Math.round((LONGEST_BAR * heatOf(row, look)) / most) : 0}px`;
   const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("\t", "    ")));
-  const marks = [row && row.self >= HOT * most && "hot", isWanted && "wanted"].filter(Boolean).join(" ");
-  const cells = isNarrow ? [self, place, code] : [self, ...rest, h("td", { class: "line" }, bar), place, code];
-  return h("tr", { class: marks, "data-line": String(number) }, ...cells);
+  const marks = [row && heatOf(row, look) >= HOT * most && "hot", isWanted && "wanted"].filter(Boolean).join(" ");
+  const weights = isNarrow ? [self, all] : [self, samples, all, h("td", { class: "line" }, bar)];
+  return h("tr", { class: marks, "data-line": String(number) }, ...weights, place, code);
 }
