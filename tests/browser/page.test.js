@@ -761,6 +761,11 @@ test("the panel of a function: its time, its lines, when, its callers and callee
   assert.ok(row.y >= area.y && row.y < area.y + area.height);
   const when = await page.locator("#panel-when-table tbody td:last-child").allTextContents();
   assert.ok(when.length === 20 && Math.abs(when.reduce((sum, part) => sum + parseFloat(part.replace("<", "")), 0) - 100) < 1.5, when.join());
+  for (const list of await panel.locator(".panel-calls > div").all()) {
+    const parts = await list.locator(".part").allTextContents();
+    const sum = parts.reduce((all, part) => all + parseFloat(part.replace("<", "")), 0);
+    assert.ok(Math.abs(sum - 100) < 1, `callers, and callees, are all of its time: ${parts}`);
+  }
   assert.match(await panel.locator(".panel-tiers").textContent(), /^ran as.*(TurboFan|Maglev|Sparkplug|interpreted)/);
   await page.screenshot({ path: join(pictures, "panel.png") });
   // The range says which part of it all this is of.

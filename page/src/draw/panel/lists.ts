@@ -13,6 +13,8 @@ import { changeNumbers, shortNameOf, VERDICTS } from "../words.ts";
 const MOST_CALLS = 5;
 /** Tiers that less of the time was in are left out. */
 const LEAST_TIER = 0.005;
+/** Below it is what numbers lose when they are added up. */
+const LEAST_ALONE = 0.0005;
 
 export function figures(app: App, id: number): HTMLElement {
   const { derived, state } = app;
@@ -62,13 +64,17 @@ export function calledBy(app: App, id: number): HTMLElement[] {
   const sums = derived.sideNodes(view, isGone);
   const [callers, callees] = [callersOf(tree, sums, id), calleesOf(tree, sums, id)];
   const { total, self } = callees.root;
+  const calling = callers.open(callers.root).map((node) => callOf(app, node));
+  // What runs after an await, or was called by native code that a lens leaves out, has no caller.
+  const alone = total - calling.reduce((sum, { weight }) => sum + weight, 0);
+  if (alone > LEAST_ALONE * total) calling.push({ id: null, name: "no function", weight: alone });
   const own: Call[] = self > 0 ? [{ id: null, name: "itself", weight: self }] : [];
   const called = [...own, ...callees.open(callees.root).map((node) => callOf(app, node))];
   return [
     callList(
       app,
       "called by",
-      callers.open(callers.root).map((node) => callOf(app, node)),
+      calling.sort((a, b) => b.weight - a.weight),
       total,
     ),
     callList(
