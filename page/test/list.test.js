@@ -86,9 +86,13 @@ test("rows are in the order of a column, and what is not known is last", () => {
     { ...file("unwatched"), told: gist(3e3, null) },
   ];
   const column = (wanted) => COLUMNS.find(({ key }) => key === wanted);
-  const order = (key, isReversed = false) => inOrder(rows, column(key), isReversed).map(({ id }) => id);
+  const order = (key, isReversed = false) => inOrder(rows, column(key), isReversed, true).map(({ id }) => id);
   assert.deepEqual(order("time"), ["new", "unwatched", "unread", "old"]);
   assert.deepEqual(order("time", true), ["old", "unread", "unwatched", "new"]);
+  // Files are written one after another here: the order of the names.
+  const written = rows.map((row, at) => ({ ...row, modifiedMs: 1e3 * at }));
+  const whileReading = inOrder(written, column("time"), false, false).map(({ id }) => id);
+  assert.deepEqual(whileReading, ["unwatched", "new", "old", "unread"], "a row that is read stays where it is");
   assert.deepEqual(order("stall"), ["old", "new", "unwatched", "unread"]);
   assert.deepEqual(order("stall", true), ["new", "old", "unwatched", "unread"]);
 });

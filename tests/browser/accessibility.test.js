@@ -9,15 +9,27 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { eventually, go, launch, newPage, open, program, serve, settled } from "./browser.js";
+import { endServers, eventually, go, launch, newPage, open, program, serve, settled } from "./browser.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-accessibility-"));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const DEMO = join(root, "crates/nodescope/src/demo/recording.nodescope");
 const STALLS = join(root, "tests/browser/stalls.nodescope");
-/** Each view, and what differs from it. */
-const STATES = ["", "#view=time", "#view=top", "#view=top&by=entry", "#view=sandwich", "#view=source", "#range=1-2&search=a", "#bands=thread"];
+/** Each view, and what differs from it; a function is that which caused most. */
+const STATES = [
+  "#view=flame",
+  "#view=time",
+  "#view=top",
+  "#view=top&by=entry",
+  "#view=sandwich",
+  "#view=source",
+  "#range=1-2&search=a",
+  "#bands=thread",
+  "#panel=1&function=",
+  "#panel=1&range=0-2&against=rest&function=",
+  "#view=top&range=1-2&against=rest",
+];
 
 let browser;
 let exported;
@@ -28,36 +40,49 @@ before(async () => {
 });
 after(async () => {
   await browser.close();
+  endServers();
   rmSync(folder, { recursive: true });
 });
 
 const show = () => open(browser, pathToFileURL(exported).href, 1440);
 
-/** What axe finds, a line each: the rule, and the first elements that break it. */
-async function faults(page) {
-  const found = await page.evaluate(async () => {
-    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-    return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 4).map(({ html }) => html.slice(0, 200)).join(" | ")}`);
+/** The row of the function that caused most. */
+async function mostCaused(page) {
+  await go(page, "#view=top");
+  await page.locator("#top tbody button").first().click();
+  return eventually(async () => {
+    const id = (await page.evaluate(() => location.hash)).match(/function=(\d+)/)?.[1];
+    assert.ok(id);
+    return id;
   });
-  return found;
+}
+
+/** What axe finds, a line each: the rule, and the first elements that break it. */
+async function faults(page, rules = undefined) {
+  return page.evaluate(async (runOnly) => {
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"], ...(runOnly && { runOnly }) });
+    return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 4).map(({ html }) => html.slice(0, 200)).join(" | ")}`);
+  }, rules);
 }
 
 describe("axe finds nothing", () => {
-  for (const colorScheme of ["light", "dark"]) {
+  // Another theme changes colours alone.
+  for (const [colorScheme, rules] of [["light", undefined], ["dark", ["color-contrast"]]]) {
     test(`on the page of a recording, ${colorScheme}`, async () => {
       const page = await show();
       await page.emulateMedia({ colorScheme });
       await page.evaluate(AXE);
       const found = {};
+      const caused = await mostCaused(page);
       for (const state of STATES) {
-        if (state) await go(page, state);
+        await go(page, state.endsWith("function=") ? state + caused : state);
         await settled(page);
-        const faultsHere = await faults(page);
+        const faultsHere = await faults(page, rules);
         if (faultsHere.length > 0) found[state] = faultsHere;
       }
       await page.keyboard.press("?");
       await page.locator("dialog").waitFor();
-      const ofHelp = await faults(page);
+      const ofHelp = await faults(page, rules);
       assert.deepEqual([found, ofHelp], [{}, []]);
       await page.close();
     });
@@ -90,7 +115,94 @@ describe("axe finds nothing", () => {
     await page.locator("#compared").waitFor();
     await look("compare");
     await context.close();
-    end();
+    await end();
     assert.deepEqual(found, {});
+  });
+});
+
+test("nothing moves, least of all for those who asked for that", async () => {
+  for (const reducedMotion of ["no-preference", "reduce"]) {
+    const page = await show();
+    await page.emulateMedia({ reducedMotion });
+    await page.keyboard.press("4");
+    await page.locator("#top tbody button").first().click();
+    await page.locator("#panel").waitFor();
+    await page.keyboard.press("1");
+    await page.locator("#flame").click({ position: { x: 30, y: 30 } });
+    await settled(page);
+    const moving = await page.evaluate(() => {
+      const isMoving = (style) => style.transitionDuration !== "0s" || style.animationName !== "none" || style.scrollBehavior === "smooth";
+      return [document.getAnimations().length, ...[...document.querySelectorAll("*")].filter((element) => isMoving(getComputedStyle(element))).map(({ tagName }) => tagName)];
+    });
+    assert.deepEqual(moving, [0], reducedMotion);
+    await page.close();
+  }
+});
+
+test("every picture has a table beside it, and a name", async () => {
+  const page = await show();
+  const caused = await mostCaused(page);
+  for (const view of ["flame", "time", "inverted", "sandwich"]) {
+    await go(page, `#view=${view}&panel=1&function=${caused}`);
+    await settled(page);
+    const canvases = await page.locator("canvas:visible").evaluateAll((all) =>
+      all.map((canvas) => [canvas.getAttribute("aria-label").length > 20, canvas.closest(".heat, .picture, .panel-when").querySelectorAll(".unseen table caption ~ tbody tr").length]),
+    );
+    assert.equal(canvases.length, 3, "the heat map, the picture, and when the function ran");
+    assert.ok(canvases.every(([isNamed, rows]) => isNamed && rows > 0), `${view}: ${canvases}`);
+  }
+  await page.close();
+});
+
+describe("by touch", () => {
+  let context;
+  let page;
+  let fingers;
+  const hash = () => page.evaluate(() => location.hash);
+  const area = (selector) => page.locator(selector).boundingBox();
+  before(async () => {
+    context = await browser.newContext({ viewport: { width: 1180, height: 820 }, hasTouch: true });
+    page = await open(context, pathToFileURL(exported).href);
+    await page.evaluate(() => addEventListener("pointerdown", (event) => (window.pointer = event.pointerType), { capture: true }));
+    fingers = await context.newCDPSession(page);
+  });
+  after(() => context.close());
+
+  /** A finger from one place to another. */
+  async function swipe(from, to) {
+    const touch = (type, points) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+    await touch("touchStart", [from]);
+    for (const part of [0.25, 0.5, 0.75, 1]) await touch("touchMove", [[from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1])]]);
+    await touch("touchEnd", []);
+  }
+
+  test("a finger over the heat map selects a range", async () => {
+    const { x, y, width } = await area("#heat");
+    await swipe([x + 64 + 0.2 * (width - 66), y + 20], [x + 64 + 0.6 * (width - 66), y + 30]);
+    await eventually(async () => assert.match(await hash(), /range=[\d.]+-[\d.]+/));
+    const [from, to] = (await hash()).match(/range=([\d.]+)-([\d.]+)/).slice(1).map(Number);
+    assert.ok(from < to - 1, `${from}-${to}`);
+    assert.equal(await page.evaluate(() => window.pointer), "touch");
+    assert.equal(await page.evaluate(() => scrollY), 0, "and the page stays where it is");
+    await go(page, "#view=flame");
+    // Two taps are the two ends.
+    await page.touchscreen.tap(x + 64 + 100, y + 20);
+    await page.touchscreen.tap(x + 64 + 400, y + 20);
+    await eventually(async () => assert.match(await hash(), /range=/));
+  });
+
+  test("a tap on a box zooms and says what it is, another one leads back", async () => {
+    await go(page, "#view=flame");
+    await settled(page);
+    const { x, y } = await area("#flame");
+    await page.touchscreen.tap(x + 40, y + 18 + 9);
+    await eventually(async () => assert.match(await hash(), /zoom=\d+.*panel=1/));
+    assert.equal(await page.evaluate(() => window.pointer), "touch");
+    const close = await area('[data-key="panel-close"]');
+    assert.ok(close.width >= 24 && close.height >= 24, "large enough for a finger");
+    await page.touchscreen.tap(close.x + close.width / 2, close.y + close.height / 2);
+    await page.locator("#panel").waitFor({ state: "hidden" });
+    await page.touchscreen.tap(x + 40, y + 9);
+    await eventually(async () => assert.doesNotMatch(await hash(), /zoom=/));
   });
 });

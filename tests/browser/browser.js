@@ -8,7 +8,7 @@
 // CHROMIUM       the browser (default: /usr/bin/chromium)
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -30,6 +30,30 @@ export function exportCase(name, ending, ...options) {
   const out = join(folder, `${name}-${++files}${ending}`);
   execFileSync(program, ["export", input, "-o", out, ...options], { stdio: ["ignore", "ignore", "inherit"] });
   return pathToFileURL(out).href;
+}
+
+const servers = new Set();
+
+/** Starts `nodescope view`, and gives its address and what ends it. */
+export async function serve(...inputs) {
+  const server = spawn(program, ["view", "--no-browser", ...inputs], { stdio: ["ignore", "pipe", "inherit"] });
+  servers.add(server);
+  const exit = new Promise((done) => server.once("exit", done));
+  const url = await new Promise((done, fail) => {
+    server.stdout.once("data", (line) => done(String(line).trim()));
+    exit.then((status) => fail(new Error(`view ended with ${status}`)));
+  });
+  const end = () => {
+    servers.delete(server);
+    server.kill("SIGKILL");
+    return exit;
+  };
+  return { url, end };
+}
+
+/** Ends the servers that still run. */
+export function endServers() {
+  for (const server of servers) server.kill();
 }
 
 /** Starts the browser; it stays off the network. */

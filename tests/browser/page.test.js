@@ -86,6 +86,11 @@ async function tableRows(page) {
   return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)));
 }
 
+/** As the page writes a share, and cores. */
+const percent = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
+const cores = (value) => (value > 0 && value < 0.0005 ? "<0.001" : value.toFixed(value < 0.0995 ? 3 : 2));
+const CHANGE_IN_CORES = /before [\d.<]+ cores · after [\d.<]+ cores · [+−]?[\d.]+ cores: (more|less|new|gone|within noise)/;
+
 const samplesOf = (box) => Number(box[2].match(/total [\d.<]+\s% \(([\d,]+)\)/)[1].replaceAll(",", ""));
 
 /** What the page says of the box under the mouse, which comes after the mouse. */
@@ -277,6 +282,11 @@ describe("the page of a recording", () => {
     assert.deepEqual((await rows()).map((cells) => cells[5]), ["renderArticle"]);
     await page.locator("#top tbody button").first().click();
     await drawn(page);
+    const { view, panel } = await hashOf(page);
+    assert.deepEqual([view, panel], ["top", "1"], "what is known of the function stands beside the table");
+    assert.equal(await page.locator("#panel .panel-name").textContent(), "renderArticle");
+    await page.locator('[data-key="panel-sandwich"]').click();
+    await drawn(page);
     assert.equal((await hashOf(page)).view, "sandwich");
     const middle = await boxes(page);
     const row = told.functions.find(({ name }) => name === "renderArticle");
@@ -330,8 +340,17 @@ describe("the page of a recording", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.locator("dialog").waitFor();
-    await page.getByRole("button", { name: "close" }).press("Enter");
+    await page.getByRole("button", { name: "close", exact: true }).press("Enter");
     await page.locator("dialog").waitFor({ state: "hidden" });
+    await page.keyboard.press("?");
+    await page.locator("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "hidden" });
+    assert.ok(await page.locator("#panel").isVisible(), "Escape closes one thing at a time");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "flame", "the focus is where it was");
+    await page.keyboard.press("Escape");
+    await page.locator("#panel").waitFor({ state: "hidden" });
+    assert.ok((await hashOf(page)).zoom, "the zoom is left by the next one");
     await page.keyboard.press("2");
     await drawn(page);
     await page.screenshot({ path: join(pictures, "time-order.png") });
@@ -504,6 +523,9 @@ test("in time order the wheel zooms around the mouse", async () => {
   await eventually(async () => assert.notEqual((await hashOf(page)).range, "1-3"));
   const [from, to] = (await hashOf(page)).range.split("-").map(Number);
   assert.ok(from > 1 && to < 3 && Math.abs(to - from - 1.6) < 0.01, `${from}-${to}`);
+  const marks = await page.locator("#time-axis span").evaluateAll((all) => all.map((mark) => [parseFloat(mark.textContent), mark.offsetLeft]));
+  const { width } = await page.locator("#flame").boundingBox();
+  assert.ok(marks.length > 3 && marks.every(([time, x]) => Math.abs(((time - from) / (to - from)) * width - x) < 3), marks.join(" "));
   await close(page);
 });
 
@@ -515,16 +537,23 @@ test("a range is compared with the rest, or with another", async () => {
   assert.equal((await hashOf(page)).against, "rest");
   assert.match(await page.locator("#against").textContent(), /^against the rest/);
   assert.match(await page.locator(".foot .legend").textContent(), /more.*less.*new.*within noise/);
-  assert.match(await page.locator("#compared").textContent(), /against the rest \([\d.]+ s\); the largest changes beyond noise: ?\S+/);
+  const [{ start_s, end_s }] = report(DEMO).stalls;
+  const told = report(DEMO, "--thread", "main", "--range", `${start_s}s..${end_s}s`);
+  const whole = report(DEMO, "--thread", "main");
+  const [is, was] = [told.weight / (end_s - start_s), (whole.weight - told.weight) / (whole.duration_s - (end_s - start_s))].map((weight) => cores(weight / 1e9));
+  const said = await page.locator("#compared-whole").textContent();
+  assert.ok(said.startsWith("What is selected used ") && said.endsWith(`: ${was} before, ${is} after.`), `${said}, not ${was} and ${is}`);
+  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), ["the rest", `${start_s.toFixed(3)}–${end_s.toFixed(3)} s`]);
+  assert.match(await page.locator("#compared .changes").textContent(), /^Largest changes beyond noise:\S+ [+−][\d.]+ cores, /);
   await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
-  await tips(page, /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+  await tips(page, CHANGE_IN_CORES);
   await page.screenshot({ path: join(pictures, "compared.png") });
   await page.keyboard.press("4");
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => Math.abs(Number(row.cells[4].textContent.replace("−", "-")))));
-  assert.ok(changes.length > 5 && changes[0] > 1);
-  assert.deepEqual(changes, [...changes].sort((a, b) => b - a));
+  const changes = await page.locator("#top tbody tr").evaluateAll((rows) => rows.map((row) => [row.cells[3].textContent === "within noise", Math.abs(Number(row.cells[2].textContent.replace("−", "-")))]));
+  assert.ok(changes.length > 5 && changes[0][1] > 0.1);
+  assert.deepEqual(changes, [...changes].sort((a, b) => a[0] - b[0] || b[1] - a[1]), "what is within noise is behind all that is not");
   await page.locator('[data-key="compare-stop"]').click();
   await page.locator('[data-key="compare-base"]').click();
   await drawn(page);
@@ -571,16 +600,28 @@ test("a recording is compared with another, in every view", async () => {
   await drawn(page);
   await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 0"));
   const [before, now] = [BEFORE, AFTER].map((file) => report(file, "--thread", "main"));
-  const share = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
-  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
-  const said = await page.locator("#compared").textContent();
-  assert.match(said, /^Self time as shares: the whole recording \([\d.]+ s\) against recording 0 <b> \([\d.]+ s\); the largest changes beyond noise:/);
-  const named = await page.locator("#compared button").allTextContents();
-  assert.ok(named.length >= 1 && named.length <= 3, said);
-  for (const name of named) {
-    const [was, is] = [share(before, name), share(now, name)];
-    assert.ok(said.includes(was === 0 ? `${name} new, ${digits(is)}` : is === 0 ? `${name} gone, ${digits(was)}` : `${digits(was)} → ${digits(is)}`), `${name}: ${said}`);
+  const self = (told, name) => told.functions.filter((row) => row.name === name).reduce((sum, { self }) => sum + self, 0);
+  const inCores = (told, name) => cores((self(told, name) * told.weight) / told.duration_s / 1e9);
+  const inShares = (told, name) => percent(self(told, name));
+  const used = (told) => cores(told.weight / told.duration_s / 1e9);
+  const said = await page.locator("#compared-whole").textContent();
+  assert.match(said, /^The main loop used [\d.]+ cores less \(\d+\s%\): /);
+  assert.ok(said.endsWith(`: ${used(before)} before, ${used(now)} after.`), said);
+  assert.deepEqual(await page.locator("#compared .side-facts b").allTextContents(), ["recording 0 <b>", "recording 1 <b>"]);
+  // A third less work: what changed is said in cores, and in shares where these are chosen.
+  for (const [measure, words, unit] of [["rate", inCores, " cores"], ["share", inShares, ""]]) {
+    await page.locator(`[data-key="measure-${measure}"]`).click();
+    assert.equal((await hashOf(page)).measure, measure === "share" ? "share" : undefined);
+    const changes = await page.locator("#compared .changes > span:not(.quiet)").evaluateAll((all) => all.map((row) => [row.querySelector("button").textContent, row.textContent]));
+    assert.ok(changes.length >= 1 && changes.length <= 4, changes.join());
+    for (const [name, text] of changes) {
+      const [was, is] = [words(before, name), words(now, name)];
+      const [wasNone, isNone] = [before, now].map((told) => self(told, name) === 0);
+      assert.ok(text.endsWith(wasNone ? ` new, ${is}${unit}` : isNone ? ` gone, ${was}${unit}` : `, ${was} → ${is}`), `${text}: ${was}, ${is}`);
+    }
   }
+  await page.locator('[data-key="measure-rate"]').click();
+  await drawn(page);
   await page.screenshot({ path: join(pictures, "against-recording.png") });
   assert.equal((await selected(page)).samples, now.samples, "the other recording's samples are not among the selected");
   for (const key of ["1", "3"]) {
@@ -588,33 +629,46 @@ test("a recording is compared with another, in every view", async () => {
     await drawn(page);
     assert.match(await page.locator(".foot .legend").textContent(), /more.*less or gone.*new.*within noise/);
     await page.locator("#flame").hover({ position: { x: 40, y: 1.5 * ROW } });
-    await tips(page, /before [\d.<]+\s% · now [\d.]+\s% · [+−]?[\d.]+ points: /);
+    await tips(page, CHANGE_IN_CORES);
   }
   await page.screenshot({ path: join(pictures, "against-inverted.png") });
   await page.keyboard.press("4");
   await drawn(page);
   await page.locator('[data-key="sort-self"]').click();
   const rows = () => tableRows(page);
-  const [, self, , was, , verdict, , name] = (await rows())[0];
-  assert.deepEqual([self, was], [digits(share(now, name)), digits(share(before, name))]);
+  const [was, is, , verdict, name] = (await rows())[0];
+  assert.deepEqual([was, is], [inCores(before, name), inCores(now, name)]);
   assert.match(verdict, /^(more|less|new|gone|within noise)$/);
+  await page.locator('[data-key="measure-share"]').click();
+  await drawn(page);
+  const [inShare] = await rows();
+  assert.deepEqual(inShare.slice(0, 2), [inShares(before, inShare[4]), inShares(now, inShare[4])]);
+  await page.locator('[data-key="measure-rate"]').click();
   await page.locator('[data-key="sort-change"]').click();
   await drawn(page);
-  const gone = (await rows()).find((row) => row[1] === "0.0\u00a0%");
-  assert.deepEqual([gone[2], gone[3]], ["0", digits(share(before, gone[7]))], "what is gone is listed");
+  const gone = (await rows()).find((row) => row[3] === "gone");
+  assert.deepEqual(gone.slice(0, 2), [inCores(before, gone[4]), "0.000"], "what is gone is listed");
   await page.screenshot({ path: join(pictures, "against-top.png") });
-  await page.locator("#compared button").first().click();
+  await page.locator('#compared [data-key="changed-0"]').click();
+  await drawn(page);
+  const [, changed] = await page.locator("#panel-changes tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.match(changed.join(" "), /^total [\d.<]+ [\d.<]+ [+−]?[\d.]+ (more|less|new|gone|within noise)$/);
+  await page.locator('[data-key="panel-sandwich"]').click();
   await drawn(page);
   assert.match(await page.locator(".foot .legend").textContent(), /within noise/);
   await page.screenshot({ path: join(pictures, "against-sandwich.png") });
   await page.keyboard.press("1");
-  await page.keyboard.press("b");
+  await page.keyboard.press("Escape");
   await drawn(page);
-  assert.equal((await hashOf(page)).widths, "before");
-  assert.equal(samplesOf((await boxes(page))[0]), before.samples, "the widths are those of before");
+  const roots = async () => (await boxes(page)).filter(([name]) => name === "all").map(samplesOf).sort((a, b) => a - b);
+  assert.deepEqual(await roots(), [before.samples, now.samples].sort((a, b) => a - b), "side by side");
+  assert.deepEqual(await page.locator("#halves .half").allTextContents(), [`before${used(before)} cores`, `after${used(now)} cores`]);
+  await page.keyboard.press("b");
+  assert.equal((await hashOf(page)).sides, "before");
+  assert.deepEqual(await roots(), [before.samples], "before alone");
   await page.locator('[data-key="compare-stop"]').click();
   await drawn(page);
-  assert.equal(await page.locator("#compared").textContent(), "");
+  assert.equal(await page.locator("#compared").count(), 0);
   await page.locator('select[aria-label="compare with"]').selectOption("r2");
   await page.waitForFunction(() => document.querySelector("#compared")?.textContent.includes("recording 2"));
   assert.equal((await hashOf(page)).against, "r2");
@@ -627,8 +681,7 @@ test("a source has the weight of each line, with its text or without", async () 
   const { name, line } = told.functions.find((row) => row.file === SHOP && /^\w+$/.test(row.name));
   const lines = told.lines.filter(({ file }) => file === SHOP);
   assert.ok(lines.length > 3);
-  const digits = (part) => (part > 0 && part < 0.0005 ? "<0.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`);
-  const expected = lines.map(({ line, self, total, self_samples }) => [digits(self), String(self_samples), digits(total), String(line)]).sort();
+  const expected = lines.map(({ line, self, total, self_samples }) => [percent(self), String(self_samples), percent(total), String(line)]).sort();
   const weights = async (page) => (await page.locator("#source tbody tr[data-line]").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))))
     .filter(([self]) => self !== "").map(([self, samples, total, , line]) => [self, samples, total, line]).sort();
 
@@ -674,6 +727,81 @@ test("a source has the weight of each line, with its text or without", async () 
   const samples = part.map((one) => String(one.self_samples)).sort();
   await eventually(async () => assert.deepEqual((await weights(other)).map((cells) => cells[1]).sort(), samples));
   await close(other);
+});
+
+test("the panel of a function: its time, its lines, when, its callers and callees, its tiers, by keyboard alone", async () => {
+  const told = report(DEMO, "--thread", "main");
+  const { file } = told.lines.find((row) => row.file.endsWith("/lib/catalogue.js"));
+  const its = told.functions.filter((row) => row.file === file && /^\w+$/.test(row.name)).sort((a, b) => b.self - a.self)[0];
+  const text = Array.from({ length: 300 }, (_, at) => `line ${at + 1}`).join("\n");
+  const page = await showLibrary([DEMO], { texts: { [file]: text } });
+  const panel = page.locator("#panel");
+  assert.ok(!(await panel.isVisible()));
+  await page.keyboard.press("e");
+  await page.keyboard.press("/");
+  await page.keyboard.type(`name:^${its.name}$`);
+  await page.keyboard.press("Enter");
+  await page.locator("#flame").focus();
+  await page.keyboard.press("Enter");
+  await panel.waitFor();
+  const { view, panel: isOpen, zoom } = await hashOf(page);
+  assert.deepEqual([view, isOpen], [undefined, "1"], "beside the picture, which zooms as before");
+  assert.equal(await panel.locator(".panel-name").textContent(), its.name);
+  const figures = (await panel.locator(".panel-figures .figure").allTextContents()).join(" ");
+  assert.ok(figures.startsWith(`self${percent(its.self)}(${its.self_samples})`), figures);
+  assert.ok(figures.endsWith(`total${percent(its.total)}(${its.total_samples})`), figures);
+  // The text of its lines, the hottest in colour and in sight.
+  await page.locator("#panel-source .code", { hasText: `line ${its.line}` }).first().waitFor();
+  const rows = await page.locator("#panel-source tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const lines = told.lines.filter((row) => row.file === file && rows.some(([, , line]) => Number(line) === row.line));
+  assert.deepEqual(rows.filter(([self]) => self), lines.sort((a, b) => a.line - b.line).map(({ self, total, line }) => [percent(self), percent(total), String(line), `line ${line}`]));
+  const hottest = lines.reduce((best, row) => (row.total > best.total ? row : best));
+  const hot = page.locator(`#panel-source tr.hot[data-line="${hottest.line}"]`);
+  const [row, area] = [await hot.boundingBox(), await page.locator(".panel-source").boundingBox()];
+  assert.ok(row.y >= area.y && row.y < area.y + area.height);
+  const when = await page.locator("#panel-when-table tbody td:last-child").allTextContents();
+  assert.ok(when.length === 20 && Math.abs(when.reduce((sum, part) => sum + parseFloat(part.replace("<", "")), 0) - 100) < 1.5, when.join());
+  for (const list of await panel.locator(".panel-calls > div").all()) {
+    const parts = await list.locator(".part").allTextContents();
+    const sum = parts.reduce((all, part) => all + parseFloat(part.replace("<", "")), 0);
+    assert.ok(Math.abs(sum - 100) < 1, `callers, and callees, are all of its time: ${parts}`);
+  }
+  assert.match(await panel.locator(".panel-tiers").textContent(), /^ran as.*(TurboFan|Maglev|Sparkplug|interpreted)/);
+  await page.screenshot({ path: join(pictures, "panel.png") });
+  // The range says which part of it all this is of.
+  await go(page, `${await page.evaluate(() => location.hash)}&range=0-3`);
+  const part = report(DEMO, "--thread", "main", "--range", "0s..3s").functions.find((row) => row.name === its.name && row.line === its.line);
+  await eventually(async () => assert.match(await panel.locator(".panel-figures").textContent(), new RegExp(`\\(${part.total_samples}\\)$`)));
+  // Tab leads into it; a caller opens in its place; Escape closes it and gives the focus back.
+  await page.locator("#flame").focus();
+  await page.keyboard.press("Tab");
+  const focused = () => page.evaluate(() => document.activeElement.dataset.key ?? document.activeElement.id);
+  assert.equal(await focused(), "panel-close");
+  const [callers, callees] = [panel.locator(".panel-calls > div").first(), panel.locator(".panel-calls > div").last()];
+  const caller = await callers.locator("button").first().textContent();
+  await callers.locator("button").first().press("Enter");
+  await drawn(page);
+  assert.equal(await panel.locator(".panel-name").textContent(), caller);
+  assert.ok((await callees.locator("li").allTextContents()).some((called) => called.startsWith(its.name)));
+  await panel.locator('[data-key="panel-close"]').focus();
+  await page.keyboard.press("Escape");
+  await panel.waitFor({ state: "hidden" });
+  assert.equal(await focused(), "flame");
+  assert.equal((await hashOf(page)).zoom, zoom, "and nothing else");
+  await back(page);
+  await panel.waitFor();
+  // In the table the focus goes back to the row.
+  await page.keyboard.press("4");
+  await settled(page);
+  await page.locator("#top tbody button.link").first().press("Enter");
+  await drawn(page);
+  const { function: chosen } = await hashOf(page);
+  await panel.locator('[data-key="panel-close"]').press("Enter");
+  await panel.waitFor({ state: "hidden" });
+  assert.equal(await focused(), `row-${chosen}`);
+  // Of other sources there is no text.
+  page.trouble = page.trouble.filter((words) => !words.includes("404"));
+  await close(page);
 });
 
 test("what is shown can be saved as a picture, hostile names and all", async () => {

@@ -2,13 +2,13 @@
 // without the code sees nothing. Screenshots go to target/page-screenshots.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { addressOf, eventually, launch, newPage, program } from "./browser.js";
+import { addressOf, endServers, eventually, launch, newPage, program, serve } from "./browser.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-view-"));
@@ -18,26 +18,15 @@ const GROWING = join(root, "crates/profile/tests/sample/growing.nodescope.part")
 const DEMO = join(root, "crates/nodescope/src/demo/recording.nodescope");
 
 let browser;
-const servers = [];
 before(async () => {
   browser = await launch();
   mkdirSync(pictures, { recursive: true });
 });
 after(async () => {
   await browser.close();
-  servers.forEach((server) => server.kill());
+  endServers();
   rmSync(folder, { recursive: true });
 });
-
-/** Starts the server and gives its address. */
-function serve(...files) {
-  const server = spawn(program, ["view", "--no-browser", ...files], { stdio: ["ignore", "pipe", "ignore"] });
-  servers.push(server);
-  return new Promise((done, fail) => {
-    server.stdout.once("data", (line) => done(String(line).trim()));
-    server.once("exit", (status) => fail(new Error(`view ended with ${status}`)));
-  });
-}
 
 /** A browser of its own, as another person would have; keeps what must not happen in `page.trouble`. */
 async function visit(url, context = undefined) {
@@ -77,7 +66,7 @@ describe("a folder", () => {
     ["demo.nodescope", "yesterday/http.txt.gz", `yesterday/${hostile.replaceAll("/", "∕")}`, "damaged.nodescope"].forEach((name, row) =>
       utimesSync(join(recordings, name), 1.79e9 - 60 * row, 1.79e9 - 60 * row),
     );
-    url = await serve(recordings);
+    ({ url } = await serve(recordings));
     page = await visit(url);
     await page.locator("#list").waitFor();
   });
@@ -244,25 +233,29 @@ describe("a folder", () => {
 });
 
 test("one file is shown at once, two are compared", async () => {
-  const one = await visit(await serve(HTTP));
+  const one = await visit((await serve(HTTP)).url);
   await one.locator("#selection").waitFor();
   assert.equal(await one.locator("#all").count(), 0);
   assert.match(await one.locator(".facts").textContent(), /^perf script/);
   assert.match(await one.locator(".facts").textContent(), /1\.17 cores busy · 695 samples/);
   assert.match(await one.locator("#said").textContent(), /^whole recording.*Garbage collection took /);
   assert.deepEqual(one.trouble, []);
-  const two = await visit(await serve(HTTP, DEMO));
+  const two = await visit((await serve(HTTP, DEMO)).url);
   await two.locator("#selection").waitFor();
   await two.getByText("input.txt.gz").first().waitFor();
   // What changed is said by the program, as long as nothing narrows it.
-  await two.locator("#compared").getByText("Self time as shares: the whole recording").waitFor();
   const told = await two.evaluate(async () => (await fetch("/compared/1/2.json")).json());
   assert.notDeepEqual(told.loops, told.threads);
-  const compared = async () => (await two.locator("#compared > span").allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
-  const words = ({ text, changes }) => [text, ...changes.slice(0, 3).map((row) => `${row.name} ${row.text}`)];
-  assert.deepEqual(await compared(), words(told.loops));
+  const texts = async (selector) => (await two.locator(selector).allTextContents()).map((text) => text.replaceAll("\u00a0", " "));
+  const compared = async () => [...(await texts("#compared-whole")), ...(await texts("#compared .changes > span"))];
+  const words = ({ text, intro, changes }) => [text, intro, ...changes.slice(0, 4).map((row) => `${row.name} ${row.text}`)];
+  const says = (part) => eventually(async () => assert.deepEqual(await compared(), words(part)));
+  await two.keyboard.press("e");
+  await says(told.loops);
   await two.locator('[data-key="role-all"]').click();
-  await eventually(async () => assert.deepEqual(await compared(), words(told.threads)));
+  await says(told.threads);
+  await two.locator('[data-key="measure-share"]').click();
+  await says({ ...told.thread_shares, text: told.threads.text });
   await two.locator("#all").waitFor();
   await two.screenshot({ path: join(pictures, "view-compare.png") });
   await two.locator("#all").click();
@@ -289,7 +282,7 @@ test("sources come from this machine", async () => {
   };
   const file = join(folder, "a.cpuprofile");
   writeFileSync(file, JSON.stringify(profile));
-  const page = await visit(await serve(file));
+  const page = await visit((await serve(file)).url);
   await page.locator("#selection").waitFor();
   await page.goto(`${await addressOf(page)}#view=source&source=0.3`);
   await page.reload();
@@ -310,13 +303,12 @@ test("sources come from this machine", async () => {
 });
 
 test("a server that has ended is said to have", async () => {
-  const url = await serve(HTTP, DEMO);
+  const { url, end } = await serve(HTTP, DEMO);
   const page = await visit(url);
   await page.locator("#selection").waitFor();
   await page.goto(new URL("/?recording=1", url).href);
   await page.locator("#selection").waitFor();
-  servers.at(-1).kill("SIGKILL");
-  await new Promise((done) => servers.at(-1).once("exit", done));
+  await end();
   await page.evaluate(() => (location.hash = "#against=2"));
   await page.getByText("nodescope does not answer").waitFor();
 });

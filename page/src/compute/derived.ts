@@ -14,7 +14,7 @@ import { Kept, keyOf } from "./kept.ts";
 import { otherBox } from "./lens/virtual.ts";
 import { type Loops, loopsOf } from "./loops.ts";
 import { type Search, searchFor } from "./search.ts";
-import { type Band, bandOfThreads, bandsOf, busiestLoop, weightsOfThreads } from "./threads.ts";
+import { type Band, bandOfThreads, bandsOf, busiestLoop, MOST_BANDS, weightsOfThreads } from "./threads.ts";
 import { causedBy, hottest, type Kinds, kindsOf, type TopRow, topOf, topOfEntries, topOfThreads } from "./top.ts";
 import { buildTree, type NodeSums, sumNodes, type Tree } from "./tree.ts";
 
@@ -280,7 +280,13 @@ export class Derived {
   }
 
   /** The threads of each band of the heat map, the busiest first. */
+  /** The bands of the heat map, the busiest first; none where it has one. */
   bands(state: State): Band[] {
+    return this.allBands(state).slice(0, MOST_BANDS);
+  }
+
+  /** With those that the map has no room for. */
+  allBands(state: State): Band[] {
     const { bands } = state;
     if (bands === "all") return [];
     return this.once("bands", keyOf(state, "bands", "threads"), () =>

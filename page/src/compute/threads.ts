@@ -3,7 +3,7 @@
 import { IDLE, type Profile, ROLES } from "../data/model.ts";
 
 /** More bands than this cannot be told apart. */
-const MOST_BANDS = 12;
+export const MOST_BANDS = 12;
 
 /** A picture of its own in the heat map. */
 export interface Band {
@@ -52,7 +52,7 @@ export function bandsOf(
     group.weight += weights[id];
     groups.set(key, group);
   }
-  return [...groups.values()].sort((a, b) => b.weight - a.weight).slice(0, MOST_BANDS);
+  return [...groups.values()].sort((a, b) => b.weight - a.weight);
 }
 
 /** For each thread its band, or -1. */

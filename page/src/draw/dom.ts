@@ -59,6 +59,12 @@ export function button(text: string, key: string, click: () => void, extra: Prop
   return element;
 }
 
+/** The head of a column; where it shows no text, what a screen reader says. */
+export function columnHead(text: string, style = "", unseen = ""): HTMLElement {
+  const words = text ? h("span", {}, text) : h("span", { class: "unseen" }, unseen);
+  return h("th", { class: style, scope: "col" }, words);
+}
+
 /** A button that is in or out. */
 export function toggle(text: string, key: string, isOn: boolean, click: () => void, title = ""): HTMLButtonElement {
   return button(text, key, click, { title, "aria-pressed": String(isOn) });

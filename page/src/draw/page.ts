@@ -7,6 +7,7 @@ import { errorText, h } from "./dom.ts";
 import { flameParts } from "./flame/view.ts";
 import { headParts } from "./head/parts.ts";
 import { heatPart } from "./heat/view.ts";
+import { sentence } from "./text.ts";
 import { toolParts } from "./tools/parts.ts";
 
 function partsOf(app: App): Part[] {
@@ -21,7 +22,7 @@ export function showPage(profile: Profile, root: HTMLElement, library: Library |
 
 /** Says why there is nothing to show. */
 export function showError(root: HTMLElement, what: string, error: unknown, ...more: (Node | null)[]): void {
-  root.replaceChildren(
-    h("p", { class: "note", role: "alert" }, `${what} cannot be shown: ${errorText(error)}`, " ", ...more),
-  );
+  const head = h("header", { class: "head row" }, h("h1", {}, "nodescope"), ...more);
+  const words = `${what} cannot be shown: ${sentence(errorText(error))}`;
+  root.replaceChildren(head, h("p", { class: "note problem", role: "alert" }, words));
 }

@@ -229,3 +229,17 @@ function itemsOf(text: string): Item[] {
     return kind && /^\d{1,10}$/.test(part.slice(1)) ? [{ kind, id: Number(part.slice(1)) }] : [];
   });
 }
+
+/** What makes a selection smaller than all samples of the threads. */
+export const NARROWED_BY_NOTHING = {
+  range: null,
+  categories: [],
+  focus: [],
+  hidden: [],
+  entry: "",
+  zoom: [],
+} satisfies Partial<State>;
+
+export function isNarrowed({ range, categories, focus, hidden, entry }: State): boolean {
+  return range !== null || entry !== "" || [categories, focus, hidden].some((list) => list.length > 0);
+}

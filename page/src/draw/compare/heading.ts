@@ -4,7 +4,7 @@
 import type { Change } from "../../compute/diff.ts";
 import { functionWords } from "../../data/model.ts";
 import type { Comparison } from "../../data/said.ts";
-import { MEASURES, type State } from "../../select/state.ts";
+import { isNarrowed, MEASURES, type State } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { button, choice, h, quiet, refill } from "../dom.ts";
 import { duration, RATE_UNITS, rate, sentence, shown } from "../text.ts";
@@ -61,19 +61,19 @@ function whyShares({ derived, state }: App): string {
 }
 
 function whatText(app: App): string {
-  if (isNarrowed(app.state)) return "What is selected";
+  if (isOther(app.state)) return "What is selected";
   return app.derived.against.areLoops(app.state) ? "The main loop" : "All threads";
 }
 
-function isNarrowed({ range, entry, categories, focus, hidden, threads, lane }: State): boolean {
-  const lists = [categories, focus, hidden, threads ?? []];
-  return range !== null || entry !== "" || lane > 0 || lists.some((list) => list.length > 0);
+/** Whether it is of other samples than the program compares. */
+function isOther(state: State): boolean {
+  return isNarrowed(state) || state.lane > 0 || (state.threads ?? []).length > 0;
 }
 
 /** What the program says, where nothing narrows the comparison of two recordings. */
 function toldOf({ state, profile, compared }: App): Comparison | null {
   const { against, threads } = state;
-  if (!compared || isNarrowed(state) || against === null || profile.other?.id !== against) return null;
+  if (!compared || isOther(state) || against === null || profile.other?.id !== against) return null;
   if (state.measure === "share") return threads === null ? compared.loop_shares : compared.thread_shares;
   return threads === null ? compared.loops : compared.threads;
 }

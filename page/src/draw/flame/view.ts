@@ -5,14 +5,16 @@ import { pathOf } from "../../compute/flame.ts";
 import { functionOfBox, kindOfBox } from "../../compute/lens/virtual.ts";
 import { type Picture, pathToMatch, pictureOf, type ShownBox, timeZoomed } from "../../compute/picture.ts";
 import { NONE } from "../../data/model.ts";
+import { isNarrowed, NARROWED_BY_NOTHING } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
-import { h } from "../dom.ts";
+import { button, h, refill } from "../dom.ts";
 import { editorAddress } from "../editor.ts";
 import { panelPart } from "../panel/panel.ts";
 import { sourceView } from "../tables/source.ts";
 import { SourceTexts } from "../tables/source-text.ts";
 import { topTable } from "../tables/top.ts";
 import { sourceOf } from "../words.ts";
+import { renderTimeAxis } from "./axis.ts";
 import { matchesOf, renderLegend } from "./color.ts";
 import { Menu } from "./menu.ts";
 import { homeBox, neighbour, nextMatch, sameBox } from "./moves.ts";
@@ -63,6 +65,8 @@ class FlameView {
   private readonly note = h("div", { class: "note hidden" });
   /** Which picture is of before, and which of after. */
   private readonly halves = h("div", { class: "halves hidden", id: "halves" });
+  /** The times of the order of time; the table has them for each box. */
+  private readonly axis = h("div", { class: "time-axis hidden", id: "time-axis", "aria-hidden": "true" });
   private readonly table = h("div", { class: "unseen", id: "flame-table" });
   private readonly current = h("span", { class: "current", id: "current", role: "status" });
   private readonly legend = h("span", { class: "legend end" });
@@ -85,9 +89,10 @@ class FlameView {
     this.painter = new BoxPainter(app);
     this.menu = new Menu(app, () => this.canvas.focus({ preventScroll: true }));
     this.tables = { top: topTable(app), source: sourceView(app, texts) };
-    const { note, halves, scroll, tables, table, tip, menu } = this;
-    const parts = [note, halves, scroll, tables.top.element, tables.source.element, table, tip.element, menu.element];
-    this.element = h("section", { class: "picture", "aria-label": "Picture" }, ...parts);
+    const { note, halves, axis, scroll, tables, table, tip, menu } = this;
+    const pictures = [note, halves, axis, scroll, tables.top.element, tables.source.element];
+    const around = [table, tip.element, menu.element];
+    this.element = h("section", { class: "picture", "aria-label": "Picture" }, ...pictures, ...around);
     this.foot = h("footer", { class: "foot" }, this.current, this.legend);
     this.listen();
   }
@@ -127,7 +132,7 @@ class FlameView {
   }
 
   private renderTable(table: Part): void {
-    for (const element of [this.scroll, this.note, this.halves]) element.classList.add("hidden");
+    for (const element of [this.scroll, this.note, this.halves, this.axis]) element.classList.add("hidden");
     this.current.textContent = "";
     table.render();
     this.legend.replaceChildren();
@@ -139,9 +144,10 @@ class FlameView {
     this.width = Math.max(100, scroll.clientWidth);
     this.picture = pictureOf(app.derived, app.state, this.width);
     renderHalves(app, this.picture, this.halves);
+    renderTimeAxis(app, this.axis, this.width);
     note.classList.toggle("hidden", this.picture.note === "");
     scroll.classList.toggle("hidden", this.picture.note !== "");
-    note.textContent = this.picture.note;
+    refill(note, this.picture.note, this.picture.note !== "" && isNarrowed(app.state) && this.showAll());
     this.scrollHome();
     this.hovered = null;
     this.cursor = this.cursor && sameBox(this.picture, this.cursor);
@@ -155,6 +161,13 @@ class FlameView {
       if (this.element.isConnected) this.table.replaceChildren(tableOfBoxes(app, this.picture.rows.flat()));
     };
     this.tableTimer = window.setTimeout(fill, SETTLED_MS);
+  }
+
+  /** The way back from a selection that has nothing. */
+  private showAll(): HTMLElement {
+    return button("show all", "show-all", () => this.app.update(NARROWED_BY_NOTHING), {
+      title: "All samples of the threads",
+    });
   }
 
   /** In another picture the eye starts at its home row; in the same one nothing moves. */

@@ -2,7 +2,7 @@
 
 import { ROLES } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
-import { button, h, picker, refill, toggle } from "../dom.ts";
+import { button, h, picker, quiet, refill, toggle } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
 
 const ROLE_TITLES: Record<string, string> = {
@@ -23,7 +23,7 @@ export function threadsPart(app: App): Part {
 class ThreadBar {
   readonly element = h("div", { class: "threads row", role: "group", "aria-label": "Threads" });
   private readonly app: App;
-  private readonly list = h("div", { class: "row hidden" });
+  private readonly list = h("div", { class: "row each hidden" });
   /** Of all threads. */
   private readonly total: number;
   private isOpen = false;
@@ -78,7 +78,7 @@ class ThreadBar {
     const weights = this.app.derived.threadWeights;
     const ids = threads.map((_, id) => id).filter((id) => weights[id] > 0);
     const busiest = ids.sort((a, b) => weights[b] - weights[a]).slice(0, MOST_THREADS);
-    return busiest.map((id) => {
+    const buttons = busiest.map((id) => {
       const { name, tid, role } = threads[id];
       const words = `${shown(name) || "thread"} ${tid ?? ""} ${percent(share(weights[id], this.total))}`;
       const isIn = now?.includes(id) ?? false;
@@ -86,6 +86,9 @@ class ThreadBar {
       const flip = () => this.show(isIn ? others : [...others, id]);
       return toggle(words, `thread-${id}`, isIn, flip, ROLES[role] ?? role);
     });
+    const left = ids.length - busiest.length;
+    const more = `and ${thousands(left)} that were less busy: the top table has all, by thread`;
+    return left > 0 ? [...buttons, quiet(more)] : buttons;
   }
 
   /** Lanes are what was counted: the CPU's clock, cache misses, waiting. */

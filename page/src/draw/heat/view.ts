@@ -10,7 +10,7 @@ import { css, ramp } from "../colors.ts";
 import { button, choice, h, picker, plainTable, refill } from "../dom.ts";
 import { drop } from "../drop.ts";
 import { Tip } from "../flame/tip.ts";
-import { amount, duration, seconds } from "../text.ts";
+import { amount, duration, plural, seconds, thousands } from "../text.ts";
 import { renderCategories } from "./categories.ts";
 import { linesOfCell, marksAt } from "./cell.ts";
 import { renderEntries } from "./entries.ts";
@@ -24,6 +24,8 @@ const MAP_TITLES = { load: "The darker, the more time", category: "The colour of
 const BAND_WORDS = { all: "one map", process: "each process", thread: "each thread" };
 /** The table beside the map is made when the reader has stopped moving. */
 const SETTLED_MS = 250;
+/** Five rows of five samples: the smallest map that shows more than chance. */
+const FEWEST_SAMPLES = 25;
 const MOST_TABLE_ROWS = 120;
 const LEGEND_STEPS = 12;
 /** The parts of the state that the cells depend on. */
@@ -53,7 +55,7 @@ class HeatView {
   private readonly legend = h("span", { class: "legend quiet", id: "heat-legend" });
   private readonly stalls = drop("", "stalls", "The longest turns of the event loop");
   private readonly table = h("div", { class: "unseen", id: "heat-table" });
-  private readonly note = h("p", { class: "note hidden" }, "This recording has no times: there is no heat map.");
+  private readonly note = h("p", { class: "note hidden" });
   private readonly map: HTMLElement;
   private readonly entries = h("div", {});
   private readonly categories = h("div", {});
@@ -90,7 +92,7 @@ class HeatView {
   render(): void {
     const { app } = this;
     const { isMapFolded } = app.state;
-    const isTimed = this.lane?.timed ?? false;
+    const whyNone = this.whyNoMap();
     const flip = () => app.update({ isMapFolded: !isMapFolded });
     const attributes = { class: "link", title: "Fold the heat map (h)", "aria-expanded": String(!isMapFolded) };
     // Beside another recording it must be said whose time this is.
@@ -98,14 +100,24 @@ class HeatView {
     refill(this.fold, button(`${isMapFolded ? "▸" : "▾"} ${word}`, "map-fold", flip, attributes));
     this.threads.render();
     this.times.classList.toggle("hidden", isMapFolded);
-    for (const element of [this.canvas, this.options]) element.classList.toggle("hidden", !isTimed);
-    this.note.classList.toggle("hidden", isTimed);
+    for (const element of [this.canvas, this.options]) element.classList.toggle("hidden", whyNone !== "");
+    this.note.classList.toggle("hidden", whyNone === "");
+    this.note.textContent = whyNone;
     this.renderOptions();
     renderStalls(app, this.stalls);
     if (isMapFolded) return;
     renderEntries(app, this.entries);
     renderCategories(app, this.categories);
-    if (isTimed) this.renderMap();
+    if (whyNone === "") this.renderMap();
+  }
+
+  /** Empty where there is a map: a few samples and no stall make none that says anything. */
+  private whyNoMap(): string {
+    const { lane, app } = this;
+    if (!lane?.timed) return "This recording has no times: there is no heat map.";
+    const isWatched = app.derived.loops(app.state).isWatched;
+    if (lane.time.length >= FEWEST_SAMPLES || isWatched) return "";
+    return `${plural(lane.time.length, "sample")}: too few for a heat map.`;
   }
 
   private renderOptions(): void {
@@ -117,9 +129,17 @@ class HeatView {
       this.legend,
       choice("map by", MAP_BY, mapBy, (by) => app.update({ mapBy: by }), {}, MAP_TITLES),
       picker("bands", BANDS, bands, (by) => app.update({ bands: by }), BAND_WORDS),
+      this.bandCount(),
       bands === "all" && picker("rows", ROW_CHOICES.map(String), String(rows), choose, words),
     ];
     refill(this.options, ...(isMapFolded ? [] : ofMap), this.stalls.element);
+  }
+
+  /** Where there are more bands than the map has room for. */
+  private bandCount(): HTMLElement | null {
+    const { derived, state } = this.app;
+    const [few, all] = [derived.bands(state).length, derived.allBands(state).length];
+    return few < all ? h("span", { class: "quiet", id: "band-count" }, `busiest ${few} of ${thousands(all)}`) : null;
   }
 
   private renderMap(): void {

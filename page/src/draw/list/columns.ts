@@ -96,8 +96,14 @@ export function findingOf({ told }: Row): string {
 
 const { compare } = new Intl.Collator("en", { numeric: true });
 
-/** By a column, and what is not known last; `isReversed` has the smallest and the oldest first. */
-export function inOrder(rows: readonly Row[], { value, sorted }: Column, isReversed: boolean): Row[] {
+/**
+ * By a column, and what is not known last; `isReversed` has the smallest and the oldest first. As long as not all have
+ * been read, the time is that of the file: a row must not leave the window because it was read.
+ */
+export function inOrder(rows: readonly Row[], column: Column, isReversed: boolean, areRead: boolean): Row[] {
+  const { sorted, key } = column;
+  const when = areRead ? timeOf : ({ modifiedMs }: Row) => modifiedMs;
+  const value = key === "time" ? when : column.value;
   const isDescending = (sorted === "descending") !== isReversed;
   const order = (a: Row, b: Row): number => {
     const [one, other] = [value(a), value(b)];
@@ -105,7 +111,7 @@ export function inOrder(rows: readonly Row[], { value, sorted }: Column, isRever
     const by = typeof one === "number" ? one - Number(other) : compare(one, String(other));
     return isDescending ? -by : by;
   };
-  return [...rows].sort((a, b) => order(a, b) || timeOf(b) - timeOf(a) || compare(pathOf(a), pathOf(b)));
+  return [...rows].sort((a, b) => order(a, b) || when(b) - when(a) || compare(pathOf(a), pathOf(b)));
 }
 
 /** The folder that all of them are in: it need not be said in each row. */

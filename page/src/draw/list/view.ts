@@ -38,6 +38,8 @@ class RecordingList {
   private readonly lines = new Map<string, Line>();
   /** As they are shown. */
   private rows: Row[] = [];
+  /** Whether all that was there at first has been read. */
+  private areRead = false;
   private asked = 0;
   private isScheduled = false;
   private shownHead = "";
@@ -87,9 +89,10 @@ class RecordingList {
   private render(): void {
     this.isScheduled = false;
     const { rows } = this.shelf;
+    this.areRead ||= this.shelf.unread === 0;
     const text = (this.words.get("filter") ?? "").toLowerCase();
     const matching = rows.filter((row) => textOf(row).toLowerCase().includes(text));
-    this.rows = inOrder(matching, ...this.sorting());
+    this.rows = inOrder(matching, ...this.sorting(), this.areRead);
     this.renderHead(rows.length);
     const common = commonFolder(rows);
     const picked = this.picked();

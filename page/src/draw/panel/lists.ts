@@ -6,13 +6,15 @@ import { kindOfBox } from "../../compute/lens/virtual.ts";
 import { TIERS } from "../../data/model.ts";
 import type { App } from "../app.ts";
 import { css, TIER_COLORS, themed } from "../colors.ts";
-import { button, h, quiet, swatch } from "../dom.ts";
+import { button, columnHead, h, quiet, swatch } from "../dom.ts";
 import { percent, share, thousands } from "../text.ts";
 import { changeNumbers, shortNameOf, VERDICTS } from "../words.ts";
 
 const MOST_CALLS = 5;
 /** Tiers that less of the time was in are left out. */
 const LEAST_TIER = 0.005;
+/** Below it is what numbers lose when they are added up. */
+const LEAST_ALONE = 0.0005;
 
 export function figures(app: App, id: number): HTMLElement {
   const { derived, state } = app;
@@ -48,7 +50,8 @@ function changes(app: App, id: number): HTMLElement | null {
     return h("tr", { class: style }, ...cells.map((text) => h("td", {}, text)));
   });
   const unit = app.derived.against.rateUnit(app.state) === "cores" ? "cores" : "";
-  const heads = [unit, "before", "after", "change", ""].map((text) => h("th", { scope: "col" }, h("span", {}, text)));
+  const heads = [columnHead(unit, "", "share"), ...["before", "after", "change"].map((text) => columnHead(text))];
+  heads.push(columnHead("", "", "beyond noise"));
   return h("table", { id: "panel-changes" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
 
@@ -61,13 +64,17 @@ export function calledBy(app: App, id: number): HTMLElement[] {
   const sums = derived.sideNodes(view, isGone);
   const [callers, callees] = [callersOf(tree, sums, id), calleesOf(tree, sums, id)];
   const { total, self } = callees.root;
+  const calling = callers.open(callers.root).map((node) => callOf(app, node));
+  // What runs after an await, or was called by native code that a lens leaves out, has no caller.
+  const alone = total - calling.reduce((sum, { weight }) => sum + weight, 0);
+  if (alone > LEAST_ALONE * total) calling.push({ id: null, name: "no function", weight: alone });
   const own: Call[] = self > 0 ? [{ id: null, name: "itself", weight: self }] : [];
   const called = [...own, ...callees.open(callees.root).map((node) => callOf(app, node))];
   return [
     callList(
       app,
       "called by",
-      callers.open(callers.root).map((node) => callOf(app, node)),
+      calling.sort((a, b) => b.weight - a.weight),
       total,
     ),
     callList(

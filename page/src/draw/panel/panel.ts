@@ -10,7 +10,7 @@ import { editorAddress, editorPicker } from "../editor.ts";
 import { sourceTable } from "../tables/source-table.ts";
 import type { SourceTexts } from "../tables/source-text.ts";
 import { shown } from "../text.ts";
-import { nameOf, sourceOf } from "../words.ts";
+import { nameOf, shortNameOf, sourceOf } from "../words.ts";
 import { calledBy, figures, tiers } from "./lists.ts";
 import { Strip } from "./strip.ts";
 
@@ -36,6 +36,7 @@ class Panel {
   private readonly tiers = h("div", { class: "panel-tiers" });
   /** The function and text that the source was scrolled for. */
   private last = "";
+  private shownFunction = 0;
 
   constructor(app: App, texts: SourceTexts) {
     this.app = app;
@@ -49,8 +50,10 @@ class Panel {
     const { app } = this;
     const { function: id, isPanel } = app.state;
     const isShown = isPanel && id !== null && app.derived.isKnownFunction(id);
+    if (!isShown && this.element.contains(document.activeElement)) this.leave();
     this.element.classList.toggle("hidden", !isShown);
     if (!isShown) return;
+    this.shownFunction = id;
     const facts = app.derived.functionFacts(app.state, id);
     refill(this.head, ...heading(app, id));
     refill(this.numbers, figures(app, id));
@@ -58,6 +61,12 @@ class Panel {
     this.renderSource(id, facts.lines);
     refill(this.calls, ...calledBy(app, id));
     refill(this.tiers, ...tiers(app, facts.tiers));
+  }
+
+  /** Gives the focus to what the function was selected in. */
+  private leave(): void {
+    const row = document.querySelector<HTMLElement>(`#top [data-key="row-${this.shownFunction}"]`);
+    (row ?? document.querySelector<HTMLElement>("#flame"))?.focus({ preventScroll: true });
   }
 
   /** The lines from where the function starts to the last that has a sample. */
@@ -98,7 +107,12 @@ function heading(app: App, id: number): HTMLElement[] {
     title: "Close (Escape)",
     "aria-label": "Close what is known of the function",
   });
-  const name = h("div", { class: "row" }, h("b", { class: "panel-name" }, nameOf(profile, id)), close);
+  const name = h(
+    "div",
+    { class: "row" },
+    h("b", { class: "panel-name", title: nameOf(profile, id) }, shortNameOf(profile, id)),
+    close,
+  );
   const source = sourceOf(profile, id);
   const place = shown(functionPlace(profile, id));
   const toSource = source && (() => app.update({ view: "source", source }));

@@ -1,7 +1,7 @@
 // Lines of a source as a table, with the weight of each: all that is known of them, or beside a picture what fits.
 
 import type { SourceLine } from "../../compute/source-lines.ts";
-import { h } from "../dom.ts";
+import { columnHead, h } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
 
 /** A line with such a part of the hottest one's weight is hot. */
@@ -10,6 +10,8 @@ const HOT = 0.25;
 const LONGEST_BAR = 60;
 
 type Style = "number" | "line" | "code";
+/** What is plain to see needs a head only for those who cannot. */
+const UNSEEN: Partial<Record<Style, string>> = { line: "self, as a bar", code: "text" };
 const WHOLE: readonly (readonly [string, Style])[] = [
   ["self", "number"],
   ["samples", "number"],
@@ -20,6 +22,7 @@ const WHOLE: readonly (readonly [string, Style])[] = [
 ];
 const NARROW: readonly (readonly [string, Style])[] = [
   ["self", "number"],
+  ["total", "number"],
   ["line", "number"],
   ["", "code"],
 ];
@@ -35,7 +38,7 @@ export interface Look {
 }
 
 export function sourceTable(lines: readonly SourceLine[], look: Look): HTMLElement {
-  const most = lines.reduce((best, { row }) => Math.max(best, row?.self ?? 0), 1e-9);
+  const most = lines.reduce((best, { row }) => Math.max(best, row ? heatOf(row, look) : 0), 1e-9);
   const wanted = lines.find(({ number }) => number >= look.wanted);
   const columns = look.isNarrow ? NARROW : WHOLE;
   const rows = lines.flatMap((one) => {
@@ -43,23 +46,29 @@ export function sourceTable(lines: readonly SourceLine[], look: Look): HTMLEleme
     const gap = h("td", { class: "quiet", colspan: String(columns.length) }, `… ${thousands(one.skipped)} lines`);
     return one.skipped > 0 ? [h("tr", {}, gap), own] : [own];
   });
-  const heads = columns.map(([text, style]) => h("th", { class: style, scope: "col" }, h("span", {}, text)));
+  const heads = columns.map(([text, style]) => columnHead(text, style, UNSEEN[style]));
   const id = look.isNarrow ? "panel-source" : "source";
   return h("table", { id, class: "source" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
+}
+
+/** Of a whole file its own time; of one function also what its lines called, which is what a reader of it looks for. */
+function heatOf({ self, total }: NonNullable<SourceLine["row"]>, { isNarrow }: Look): number {
+  return isNarrow ? total : self;
 }
 
 function rowOf({ number, text, row }: SourceLine, look: Look, most: number, isWanted: boolean): HTMLElement {
   const { total, isNarrow } = look;
   const figure = (words: string) => h("td", { class: "number" }, words);
   const self = figure(row ? percent(share(row.self, total)) : "");
-  const rest = [row ? thousands(row.selfSamples) : "", row ? percent(share(row.total, total)) : ""].map(figure);
+  const samples = figure(row ? thousands(row.selfSamples) : "");
+  const all = figure(row ? percent(share(row.total, total)) : "");
   const address = look.addressOf(number);
   const link = address && h("a", { href: address, title: "Open in the editor" }, String(number));
   const place = h("td", { class: "number" }, link || String(number));
   const bar = h("span", { class: "bar" });
-  bar.style.width = `${row ? Math.round((LONGEST_BAR * row.self) / most) : 0}px`;
+  bar.style.width = `${row ? Math.round((LONGEST_BAR * heatOf(row, look)) / most) : 0}px`;
   const code = h("td", { class: "code" }, text === null ? "" : shown(text.replaceAll("\t", "    ")));
-  const marks = [row && row.self >= HOT * most && "hot", isWanted && "wanted"].filter(Boolean).join(" ");
-  const cells = isNarrow ? [self, place, code] : [self, ...rest, h("td", { class: "line" }, bar), place, code];
-  return h("tr", { class: marks, "data-line": String(number) }, ...cells);
+  const marks = [row && heatOf(row, look) >= HOT * most && "hot", isWanted && "wanted"].filter(Boolean).join(" ");
+  const weights = isNarrow ? [self, all] : [self, samples, all, h("td", { class: "line" }, bar)];
+  return h("tr", { class: marks, "data-line": String(number) }, ...weights, place, code);
 }

@@ -7,7 +7,7 @@ import { CATEGORIES } from "../../data/model.ts";
 import type { State, TopBy } from "../../select/state.ts";
 import type { App } from "../app.ts";
 import { CATEGORY_COLORS, css, themed } from "../colors.ts";
-import { button, h, swatch } from "../dom.ts";
+import { button, columnHead, h, swatch } from "../dom.ts";
 import { percent, share, shown, thousands } from "../text.ts";
 import { changeNumbers, sourceOf, VERDICTS } from "../words.ts";
 
@@ -72,7 +72,7 @@ export function columnsOf(app: App, by: TopBy): Column[] {
 }
 
 function columnOf(app: App, text: string, style: string, cell: Column["cell"], sort?: Sort): Column {
-  if (!sort) return { head: h("th", { class: style, scope: "col" }, h("span", {}, text)), cell };
+  if (!sort) return { head: columnHead(text, style, "beyond noise"), cell };
   const isSorted = sortOf(app) === sort;
   const sorter = button(`${text}${isSorted ? " ▾" : ""}`, `sort-${sort}`, () => app.update({ sort }));
   const attributes = { class: style, scope: "col", "aria-sort": isSorted ? "descending" : "none" };
@@ -122,7 +122,10 @@ function categoryColumn(app: App): Column {
 function placeColumn(app: App): Column {
   return columnOf(app, "where", "", (entry) => {
     const link = toSource(app, entry, entry.shortPlace, entry.place, sourceOf(app.profile, entry.row.key));
-    return cellOf(h("bdi", {}, link), { class: "place", title: shown(entry.place) });
+    // What does not fit is left out at the start: the file and the line say most.
+    const words = h("bdi", {}, shown(entry.shortPlace));
+    if (typeof link !== "string") link.replaceChildren(words);
+    return cellOf(typeof link === "string" ? words : link, { class: "place", title: shown(entry.place) });
   });
 }
 

@@ -2,7 +2,7 @@
 
 import type { Range } from "../../select/selection.ts";
 import type { App } from "../app.ts";
-import { baseText, recordingName } from "../compare/names.ts";
+import { baseText, recordingName, shortRecordingName } from "../compare/names.ts";
 import { button, h, picker } from "../dom.ts";
 
 /**
@@ -11,7 +11,8 @@ import { button, h, picker } from "../dom.ts";
  */
 export function comparing(app: App): HTMLElement[] {
   const { range, base, against } = app.state;
-  if (base || against) return [comparedChip(app, against ? recordingName(app, against) : baseText(base))];
+  if (against) return [comparedChip(app, shortRecordingName(app, against), recordingName(app, against))];
+  if (base) return [comparedChip(app, baseText(base))];
   const buttons = range ? rangeButtons(app, range) : [];
   if (app.others.length === 0) return buttons;
   const ids = ["", ...app.others.map(({ id }) => id)];
@@ -19,10 +20,10 @@ export function comparing(app: App): HTMLElement[] {
   return [...buttons, picker("compare with", ids, "", (id) => app.update({ against: id, zoom: [] }), names)];
 }
 
-function comparedChip(app: App, words: string): HTMLElement {
+function comparedChip(app: App, words: string, title = ""): HTMLElement {
   const end = () => app.update({ base: null, against: null });
   const stop = button("✕", "compare-stop", end, { "aria-label": "Stop comparing" });
-  return h("span", { class: "chip", id: "against" }, h("span", {}, `against ${words}`), stop);
+  return h("span", { class: "chip", id: "against", title }, h("span", {}, `against ${words}`), stop);
 }
 
 function rangeButtons(app: App, range: Range): HTMLElement[] {

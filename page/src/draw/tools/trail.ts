@@ -29,7 +29,8 @@ export function crumbs(app: App): HTMLElement {
   }
   if (state.view === "time") {
     const thread = profile.threads[threadInTime(derived, state)];
-    return h("span", { class: "crumbs quiet" }, thread ? `one thread: ${shown(thread.name)} ${thread.tid ?? ""}` : "");
+    const words = thread ? `one thread: ${shown(thread.name)} ${thread.tid ?? ""} · the wheel zooms` : "";
+    return h("span", { class: "crumbs quiet" }, words);
   }
   return zoomCrumbs(app);
 }
