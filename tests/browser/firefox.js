@@ -240,5 +240,6 @@ function troubleOf(method, params, own) {
   if (method === "log.entryAdded") return params.level === "error" ? params.text : null;
   if (method === "browsingContext.userPromptOpened") return `a dialog: ${params.message}`;
   const { url } = params.request;
-  return url.startsWith(own) || url.startsWith("blob:") ? null : `request for ${url}`;
+  // What the page brings itself comes from nowhere.
+  return url.startsWith(own) || /^(blob|data):/.test(url) ? null : `request for ${url}`;
 }
