@@ -1,8 +1,8 @@
 // How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file
-// and from a server, all frames shown. Times are the script's: of an event's handlers, and of the frame after them.
-// Beside each stands how often a fixed loop would have run in it, which is measured in the same page just before and just
-// after: that number is the same on a slow machine, and beside other programs. Of three rounds the one is told in which
-// that loop was fastest.
+// and from a server, all frames shown. Behind the first picture, times are those that the page's thread was on a CPU for
+// script, style and layout, in an event's handlers and the frame after them: other programs do not count. Beside each
+// stands how often a fixed loop would have run in it, which is measured in the same page just before and just after:
+// that number is the same on a slow machine.
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both
@@ -30,8 +30,8 @@ const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescop
 const [samples, stacks, ofPeers] = [process.argv[2] ?? 1_000_000, process.argv[3] ?? 200_000, process.argv[4] ?? 100_000].map(Number);
 /** How many stacks the inverted graph is measured with. */
 const MILLION = 1_000_000;
-/** How often a page is opened, how often the mouse moves, and how often all that is measured. */
-const [OPENINGS, MOVES, ROUNDS] = [5, 40, 3];
+/** How often a page is opened, and how often the mouse moves. */
+const [OPENINGS, MOVES] = [5, 40];
 /** All of a recording, and the goals of a frame while the mouse drags: a part of the frames, and milliseconds. */
 const WHOLE = "#threads=all&lens=everything";
 const DRAG = [[0.5, 16], [0.95, 50]];
@@ -139,73 +139,66 @@ function crc32(bytes) {
   return ~crc >>> 0;
 }
 
-/** In the page: how long the script takes in a frame that shows another state; the canvas is drawn in it. */
-async function frames(hashes) {
+/** In the page: a fixed amount of work, mostly reads and writes of a few megabytes. */
+function loop(turns) {
+  window.column ??= new Uint32Array(500_000).map((_, at) => Math.imul(at, 2654435761));
+  const { column } = window;
+  const sums = new Float64Array(4096);
+  for (let turn = 0; turn < turns; turn++) for (let at = 0; at < column.length; at++) sums[column[at] & 4095] += column[at];
+  return sums[0];
+}
+
+const TURNS = 40;
+async function loopTime(tab) {
+  await tab.evaluate(loop, TURNS);
+  const before = await spent(tab);
+  await tab.evaluate(loop, TURNS);
+  return ((await spent(tab)).task - before.task) / TURNS;
+}
+
+/** A tab that tells how long its thread was on a CPU. */
+async function newTab(browser) {
+  const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  tab.clock = await tab.context().newCDPSession(tab);
+  await tab.clock.send("Performance.enable", { timeDomain: "threadTicks" });
+  return tab;
+}
+
+/** Milliseconds on a CPU up to now: of script, style and layout, and of all tasks. */
+async function spent({ clock }) {
+  const { metrics } = await clock.send("Performance.getMetrics");
+  const of = (...names) => 1000 * metrics.reduce((sum, { name, value }) => (names.includes(name) ? sum + value : sum), 0);
+  return { script: of("ScriptDuration", "RecalcStyleDuration", "LayoutDuration"), task: of("TaskDuration") };
+}
+
+/** The time of each of some acts, with the frame in which its change is drawn. `ready` is not timed. */
+async function timed(tab, count, act, ready = async () => {}) {
   const times = [];
-  for (const hash of hashes) {
-    history.replaceState(null, "", hash);
-    times.push(
-      await new Promise((done) => {
-        let start;
-        requestAnimationFrame(() => (start = performance.now()));
-        window.dispatchEvent(new PopStateEvent("popstate"));
-        requestAnimationFrame(() => done(performance.now() - start));
-      }),
-    );
+  for (let at = 0; at < count; at++) {
+    await ready(at);
+    const before = await spent(tab);
+    await act(at);
+    await tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    times.push((await spent(tab)).script - before.script);
   }
   return times;
 }
 
-/** In the page: how long a fixed amount of work takes, which is mostly reads and writes of a few megabytes. */
-function calibrate() {
-  const column = new Uint32Array(500_000).map((_, at) => Math.imul(at, 2654435761));
-  const sums = new Float64Array(4096);
-  const [ROUNDS, TURNS] = [9, 10];
-  const times = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const start = performance.now();
-    // The clock counts tenths of a millisecond: one turn would be too short for it.
-    for (let turn = 0; turn < TURNS; turn++) for (let at = 0; at < column.length; at++) sums[column[at] & 4095] += column[at];
-    times.push((performance.now() - start) / TURNS);
-  }
-  return times.sort((a, b) => a - b)[ROUNDS >> 1];
-}
-
-/** In the page: keeps the script time of each event of a kind, that of its handlers and of the frame after them. */
-function watch(kind) {
-  let [start, frame] = [0, 0];
-  window.watched = [];
-  const before = () => {
-    start = performance.now();
-    requestAnimationFrame(() => (frame = performance.now()));
-  };
-  const after = () => {
-    const handled = performance.now() - start;
-    requestAnimationFrame(() => window.watched.push(handled + performance.now() - frame));
-  };
-  addEventListener(kind, before, { capture: true });
-  addEventListener(kind, after);
-  window.unwatch = () => (removeEventListener(kind, before, { capture: true }), removeEventListener(kind, after));
-}
-
-/** The script time of each event that `act` causes, one after the other. */
-async function watched(tab, kind, count, act) {
-  await tab.evaluate(watch, kind);
-  for (let at = 0; at < count; at++) {
-    await act(at);
-    await tab.waitForFunction((enough) => window.watched.length > enough, at);
-  }
-  return tab.evaluate(() => (window.unwatch(), window.watched));
+/** Shows another state of the page. */
+function go(tab, hash) {
+  return tab.evaluate((next) => {
+    history.replaceState(null, "", next);
+    window.dispatchEvent(new PopStateEvent("popstate"));
+  }, hash);
 }
 
 /** A drag with the mouse over the heat map, from its first tenth to its end. */
 async function dragged(tab) {
-  await tab.evaluate(frames, [WHOLE]);
   const { x, y, width } = await tab.locator("#heat").boundingBox();
   const at = (part) => [x + 70 + part * (width - 90), y + 12];
   await tab.mouse.move(...at(0.1));
   await tab.mouse.down();
-  const times = await watched(tab, "pointermove", MOVES, (move) => tab.mouse.move(...at(0.1 + (0.9 * (move + 1)) / MOVES)));
+  const times = await timed(tab, MOVES, (move) => tab.mouse.move(...at(0.1 + (0.9 * (move + 1)) / MOVES)));
   await tab.mouse.up();
   return times;
 }
@@ -213,17 +206,14 @@ async function dragged(tab) {
 /** The mouse over the flame graph, from box to box. */
 async function hovered(tab) {
   const { x, y, width } = await tab.locator("#flame").boundingBox();
-  await tab.mouse.move(x + 1, y + 1);
-  return watched(tab, "pointermove", 3 * MOVES, (at) => tab.mouse.move(x + 2 + ((at * 61) % (width - 4)), y + 18 * (0.5 + (at % 12))));
+  return timed(tab, 3 * MOVES, (at) => tab.mouse.move(x + 2 + ((at * 61) % (width - 4)), y + 18 * (0.5 + (at % 12))));
 }
 
 /** Clicks on boxes of the flame graph, each from the whole picture. */
 async function clicked(tab) {
   const { x, y, width } = await tab.locator("#flame").boundingBox();
-  return watched(tab, "click", MOVES, async (at) => {
-    await tab.evaluate(frames, [WHOLE]);
-    await tab.mouse.click(x + ((at * 97) % (width / 2)), y + 18 * (1.5 + (at % 8)));
-  });
+  const click = (at) => tab.mouse.click(x + ((at * 97) % (width / 2)), y + 18 * (1.5 + (at % 8)));
+  return timed(tab, MOVES, click, () => go(tab, WHOLE));
 }
 
 /** The time below which that part of the times lies. */
@@ -269,24 +259,19 @@ function exported(input, name, by = program) {
   return pathToFileURL(page).href;
 }
 
-/** A line of times, with their goals where there are some: [part of the times, milliseconds]. Of some rounds the quietest. */
+/** A line of times, with their goals where there are some: [part of the times, milliseconds]. */
 async function tell(tab, title, take, goals = []) {
-  let [times, loopMs] = [[], Infinity];
-  for (let round = 0; round < ROUNDS; round++) {
-    const before = await tab.evaluate(calibrate);
-    const taken = await take();
-    const around = (before + (await tab.evaluate(calibrate))) / 2;
-    if (around < loopMs) [times, loopMs] = [taken, around];
-  }
+  const before = await loopTime(tab);
+  const times = await take();
+  const loopMs = (before + (await loopTime(tab))) / 2;
   const verdict = goals.map(([part, ms]) => `, p${part * 100} ≤ ${ms} ms ${quantile(times, part) <= ms ? "met" : "MISSED"}`);
   console.log(`${title.padEnd(30)}${summary(times, loopMs)}${verdict.join("")}`);
   return times;
 }
 
 /** The same for other states of the page; the first three only warm it up. */
-async function measure(tab, title, hashes, goals) {
-  await tab.evaluate(frames, hashes.slice(0, 3));
-  await tell(tab, title, () => tab.evaluate(frames, hashes.slice(3)), goals);
+function measure(tab, title, hashes, goals) {
+  return tell(tab, title, async () => (await timed(tab, hashes.length, (at) => go(tab, hashes[at]))).slice(3), goals);
 }
 
 /** Ranges as in a drag: each a little later than the last. */
@@ -334,7 +319,7 @@ async function usual(tab, page) {
   await measure(tab, "top table, 480 s:", ranges(480, "&view=top"));
   await measure(tab, "time order, 60 s:", ranges(60, "&view=time"));
   await tell(tab, "zoom by a click:", () => clicked(tab));
-  await tab.evaluate(frames, [WHOLE]);
+  await go(tab, WHOLE);
   await tell(tab, "hover:", () => hovered(tab), [[0.5, 4]]);
 }
 
@@ -351,14 +336,12 @@ async function memory(tab, page, columnBytes) {
 /** Callers under what they called, of a call tree of a million nodes; in turn with an older build where there is one. */
 async function inverted(tab, page, base) {
   const hashes = ranges(480, "&view=inverted");
-  const title = `inverted, ${MILLION.toLocaleString("en")} stacks`;
-  const take = async () => (await tab.evaluate(frames, hashes)).slice(3);
   await paint(tab, page + WHOLE);
-  const ours = await tell(tab, `${title}:`, take, [[0.5, 48]]);
+  const ours = await measure(tab, `inverted, ${MILLION.toLocaleString("en")} stacks:`, hashes, [[0.5, 48]]);
   if (!base) return;
   await paint(tab, base + WHOLE);
-  const theirs = await tell(tab, "  of the older build:", take);
-  console.log(`  of ours${ratio(ours, theirs)}`);
+  const theirs = await measure(tab, "  of the older build:", hashes);
+  console.log(`  ${(quantile(ours, 0.5) / quantile(theirs, 0.5)).toFixed(2)} of it is ours`);
 }
 
 const folder = mkdtempSync(join(tmpdir(), "nodescope-bench-page-"));
@@ -371,7 +354,7 @@ try {
   console.log(`${samples.toLocaleString("en")} samples, ${stacks.toLocaleString("en")} stacks: ${(statSync(join(folder, "big.html")).size / 1e6).toFixed(1)} MB of HTML`);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--headless", "--no-sandbox", "--disable-gpu"] });
   try {
-    const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+    const tab = await newTab(browser);
     await served(tab, input);
     await opened(tab, page, base && exported(input, "base.html", base));
     await usual(tab, page);
@@ -379,7 +362,7 @@ try {
     writeFileSync(large, recording(samples, MILLION).bytes);
     await inverted(tab, exported(large, "million.html"), base && exported(large, "million-base.html", base));
     await tab.close();
-    if (ofPeers > 0) await comparePeers({ browser, folder, program, frames, require, samples: ofPeers });
+    if (ofPeers > 0) await comparePeers({ browser, folder, program, require, samples: ofPeers });
   } finally {
     await browser.close();
   }

@@ -77,7 +77,8 @@ fn put_json(data: &mut String, id: &str, json: &str) {
 /// The page that asks its server for recordings. Its policy comes with the answer, see [`served_policy`].
 pub(crate) fn served_page() -> String {
     // Without an icon Firefox asks for one, and complains that the policy forbids it.
-    let home = "<meta name=\"nodescope-home\" content=\"served\">\n<link rel=\"icon\" href=\"data:,\">\n";
+    let home =
+        "<meta name=\"nodescope-home\" content=\"served\">\n<link rel=\"icon\" href=\"data:,\">\n";
     assemble(home, "nodescope", "", SERVED_SCRIPT)
 }
 
