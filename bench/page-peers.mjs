@@ -65,6 +65,23 @@ function writeText(path, samples) {
   closeSync(file);
 }
 
+/** In the page: how long the script takes in a frame that shows another state; the canvas is drawn in it. */
+async function frames(hashes) {
+  const times = [];
+  for (const hash of hashes) {
+    history.replaceState(null, "", hash);
+    times.push(
+      await new Promise((done) => {
+        let start;
+        requestAnimationFrame(() => (start = performance.now()));
+        window.dispatchEvent(new PopStateEvent("popstate"));
+        requestAnimationFrame(() => done(performance.now() - start));
+      }),
+    );
+  }
+  return times;
+}
+
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 /** How long speedscope takes from the address to a table of functions. */
@@ -90,8 +107,8 @@ async function speedscope(browser, release, profile) {
   }
 }
 
-/** `frames` measures in the page how long it takes to show another address. */
-export async function comparePeers({ browser, folder, program, frames, require, samples }) {
+/** `require` finds speedscope. */
+export async function comparePeers({ browser, folder, program, require, samples }) {
   const [text, page, json] = ["peers.txt", "peers.html", "peers.speedscope.json"].map((name) => join(folder, name));
   writeText(text, samples);
   const start = performance.now();

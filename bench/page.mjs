@@ -1,14 +1,17 @@
 // How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file
-// and from a server. Beside each time stands how often a fixed loop would have run in it, which is measured in the same
-// page just before and just after: that number is the same on a slow machine, and beside other programs.
+// and from a server, all frames shown. Behind the first picture, times are those that the page's thread was on a CPU for
+// script, style and layout, in an event's handlers and the frame after them: other programs do not count. Beside each
+// stands how often a fixed loop would have run in it, which is measured in the same page just before and just after:
+// that number is the same on a slow machine.
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both
 //   node bench/page.mjs 1000000 200000 100000  and so many samples beside FlameScope and speedscope (0: not at all)
 //
-// FLAMESCOPE     a checkout of Netflix/flamescope, to compare with
-// NODESCOPE_BIN  the program (default: target/release/nodescope)
-// CHROMIUM       the browser (default: /usr/bin/chromium)
+// FLAMESCOPE      a checkout of Netflix/flamescope, to compare with
+// NODESCOPE_BIN   the program (default: target/release/nodescope)
+// NODESCOPE_BASE  an older build, to compare with: its page is opened in turn with ours
+// CHROMIUM        the browser (default: /usr/bin/chromium)
 // It uses tests/browser's npm packages: (cd tests/browser && npm ci --ignore-scripts).
 
 import { execFileSync, spawn } from "node:child_process";
@@ -25,8 +28,13 @@ const require = createRequire(join(root, "tests/browser/package.json"));
 const { chromium } = require("playwright-core");
 const program = process.env.NODESCOPE_BIN ?? join(root, "target/release/nodescope");
 const [samples, stacks, ofPeers] = [process.argv[2] ?? 1_000_000, process.argv[3] ?? 200_000, process.argv[4] ?? 100_000].map(Number);
-/** Of the made-up recording. */
-let columnBytes = 0;
+/** How many stacks the inverted graph is measured with. */
+const MILLION = 1_000_000;
+/** How often a page is opened, and how often the mouse moves. */
+const [OPENINGS, MOVES] = [5, 40];
+/** All of a recording, and the goals of a frame while the mouse drags: a part of the frames, and milliseconds. */
+const WHOLE = "#threads=all&lens=everything";
+const DRAG = [[0.5, 16], [0.95, 50]];
 const FUNCTIONS = 8000;
 const THREADS = 6;
 const SECONDS = 600;
@@ -38,8 +46,9 @@ function random() {
   return seed / 2 ** 32;
 }
 
-/** A .nodescope file as docs/file-format.md describes it. */
-function recording() {
+/** A .nodescope file as docs/file-format.md describes it, and how large its columns are. */
+function recording(samples, stacks) {
+  seed = 1;
   const NONE = 0xffffffff;
   const strings = ["cpu-clock", "node", ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`), ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`)];
   const u32 = (length, value) => Uint32Array.from({ length }, (_, at) => value(at));
@@ -92,7 +101,6 @@ function recording() {
     end += Math.ceil(column.byteLength / 8) * 8;
     return { name, type: `u${8 * column.BYTES_PER_ELEMENT}`, offset, length: column.length };
   });
-  columnBytes = end;
   const header = JSON.stringify({
     meta: { format: "made up", way_in: "", start_unix_ns: "1794759273254160143", duration_ns: SECONDS * 1e9, interval_ns: 10101010, losses: { lost: 0, frames: 1, unnamed: {}, damage: [] } },
     strings,
@@ -118,7 +126,7 @@ function recording() {
   head.writeUInt32LE(crc32(stored), 20);
   head.writeBigUInt64LE(BigInt(stored.length), 24);
   head.writeBigUInt64LE(BigInt(payload.length), 32);
-  return Buffer.concat([head, stored]);
+  return { bytes: Buffer.concat([head, stored]), columnBytes: end };
 }
 
 function crc32(bytes) {
@@ -131,34 +139,81 @@ function crc32(bytes) {
   return ~crc >>> 0;
 }
 
-/** In the page: how long the script takes in a frame that shows another state; the canvas is drawn in it. */
-async function frames(hashes) {
+/** In the page: a fixed amount of work, mostly reads and writes of a few megabytes. */
+function loop(turns) {
+  window.column ??= new Uint32Array(500_000).map((_, at) => Math.imul(at, 2654435761));
+  const { column } = window;
+  const sums = new Float64Array(4096);
+  for (let turn = 0; turn < turns; turn++) for (let at = 0; at < column.length; at++) sums[column[at] & 4095] += column[at];
+  return sums[0];
+}
+
+const TURNS = 40;
+async function loopTime(tab) {
+  await tab.evaluate(loop, TURNS);
+  const before = await spent(tab);
+  await tab.evaluate(loop, TURNS);
+  return ((await spent(tab)).task - before.task) / TURNS;
+}
+
+/** A tab that tells how long its thread was on a CPU. */
+async function newTab(browser) {
+  const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  tab.clock = await tab.context().newCDPSession(tab);
+  await tab.clock.send("Performance.enable", { timeDomain: "threadTicks" });
+  return tab;
+}
+
+/** Milliseconds on a CPU up to now: of script, style and layout, and of all tasks. */
+async function spent({ clock }) {
+  const { metrics } = await clock.send("Performance.getMetrics");
+  const of = (...names) => 1000 * metrics.reduce((sum, { name, value }) => (names.includes(name) ? sum + value : sum), 0);
+  return { script: of("ScriptDuration", "RecalcStyleDuration", "LayoutDuration"), task: of("TaskDuration") };
+}
+
+/** The time of each of some acts, with the frame in which its change is drawn. `ready` is not timed. */
+async function timed(tab, count, act, ready = async () => {}) {
   const times = [];
-  for (const hash of hashes) {
-    history.replaceState(null, "", hash);
-    times.push(
-      await new Promise((done) => {
-        let start;
-        requestAnimationFrame(() => (start = performance.now()));
-        window.dispatchEvent(new PopStateEvent("popstate"));
-        requestAnimationFrame(() => done(performance.now() - start));
-      }),
-    );
+  for (let at = 0; at < count; at++) {
+    await ready(at);
+    const before = await spent(tab);
+    await act(at);
+    await tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    times.push((await spent(tab)).script - before.script);
   }
   return times;
 }
 
-/** In the page: how long a fixed amount of work takes, which is mostly reads and writes of a few megabytes. */
-function calibrate() {
-  const column = new Uint32Array(500_000).map((_, at) => Math.imul(at, 2654435761));
-  const times = [];
-  for (let round = 0; round < 9; round++) {
-    const start = performance.now();
-    const sums = new Float64Array(4096);
-    for (let at = 0; at < column.length; at++) sums[column[at] & 4095] += column[at];
-    times.push(performance.now() - start + (sums[0] < 0 ? 1 : 0));
-  }
-  return times.sort((a, b) => a - b)[4];
+/** Shows another state of the page. */
+function go(tab, hash) {
+  return tab.evaluate((next) => {
+    history.replaceState(null, "", next);
+    window.dispatchEvent(new PopStateEvent("popstate"));
+  }, hash);
+}
+
+/** A drag with the mouse over the heat map, from its first tenth to its end. */
+async function dragged(tab) {
+  const { x, y, width } = await tab.locator("#heat").boundingBox();
+  const at = (part) => [x + 70 + part * (width - 90), y + 12];
+  await tab.mouse.move(...at(0.1));
+  await tab.mouse.down();
+  const times = await timed(tab, MOVES, (move) => tab.mouse.move(...at(0.1 + (0.9 * (move + 1)) / MOVES)));
+  await tab.mouse.up();
+  return times;
+}
+
+/** The mouse over the flame graph, from box to box. */
+async function hovered(tab) {
+  const { x, y, width } = await tab.locator("#flame").boundingBox();
+  return timed(tab, 3 * MOVES, (at) => tab.mouse.move(x + 2 + ((at * 61) % (width - 4)), y + 18 * (0.5 + (at % 12))));
+}
+
+/** Clicks on boxes of the flame graph, each from the whole picture. */
+async function clicked(tab) {
+  const { x, y, width } = await tab.locator("#flame").boundingBox();
+  const click = (at) => tab.mouse.click(x + ((at * 97) % (width / 2)), y + 18 * (1.5 + (at % 8)));
+  return timed(tab, MOVES, click, () => go(tab, WHOLE));
 }
 
 /** The time below which that part of the times lies. */
@@ -181,24 +236,6 @@ async function keptBytes(tab) {
   return usedSize + backingStorageSize;
 }
 
-/** In the page: the script time of moving the mouse over the flame graph, box by box. */
-async function hover(count) {
-  const canvas = document.getElementById("flame");
-  const found = [];
-  for (let at = 0; at < count; at++) {
-    const box = canvas.getBoundingClientRect();
-    const place = { clientX: box.left + ((at * 61) % box.width), clientY: box.top + 18 * (0.5 + (at % 12)), bubbles: true };
-    await new Promise((done) => {
-      let start;
-      requestAnimationFrame(() => (start = performance.now()));
-      canvas.dispatchEvent(new MouseEvent("mousemove", place));
-      canvas.dispatchEvent(new PointerEvent("pointermove", place));
-      requestAnimationFrame(() => (found.push(performance.now() - start), done()));
-    });
-  }
-  return found;
-}
-
 /** Starts the server; gives its address, and how long it took to have one. */
 async function serve(...files) {
   const start = performance.now();
@@ -207,6 +244,7 @@ async function serve(...files) {
   return { server, address, ms: performance.now() - start };
 }
 
+/** How long it takes until a page shows its first picture. */
 async function paint(tab, url) {
   await tab.goto("about:blank");
   await tab.goto(url);
@@ -214,77 +252,117 @@ async function paint(tab, url) {
   return tab.evaluate(() => performance.getEntriesByName("nodescope-shown")[0].startTime);
 }
 
+/** Writes a recording and its page; gives the page's address. */
+function exported(input, name, by = program) {
+  const page = join(folder, name);
+  execFileSync(by, ["export", input, "-o", page], { stdio: ["ignore", "ignore", "inherit"] });
+  return pathToFileURL(page).href;
+}
+
+/** A line of times, with their goals where there are some: [part of the times, milliseconds]. */
+async function tell(tab, title, take, goals = []) {
+  const before = await loopTime(tab);
+  const times = await take();
+  const loopMs = (before + (await loopTime(tab))) / 2;
+  const verdict = goals.map(([part, ms]) => `, p${part * 100} ≤ ${ms} ms ${quantile(times, part) <= ms ? "met" : "MISSED"}`);
+  console.log(`${title.padEnd(30)}${summary(times, loopMs)}${verdict.join("")}`);
+  return times;
+}
+
+/** The same for other states of the page; the first three only warm it up. */
+function measure(tab, title, hashes, goals) {
+  return tell(tab, title, async () => (await timed(tab, hashes.length, (at) => go(tab, hashes[at]))).slice(3), goals);
+}
+
+/** Ranges as in a drag: each a little later than the last. */
+const ranges = (seconds, more = "") => Array.from({ length: MOVES }, (_, at) => `${WHOLE}&range=${at * 3}-${at * 3 + seconds}${more}`);
+
+async function served(tab, input) {
+  const { server, address, ms } = await serve(input);
+  try {
+    const times = [];
+    await paint(tab, address + WHOLE);
+    for (let round = 0; round < OPENINGS; round++) times.push(await paint(tab, `${new URL(address).origin}/${WHOLE}`));
+    console.log(`from a file to an address:    ${ms.toFixed(0)} ms`);
+    console.log(`first picture, served:        ${summary(times)}`);
+  } finally {
+    server.kill();
+  }
+}
+
+/** Opens a page, in turn with that of an older build where there is one. */
+async function opened(tab, page, base) {
+  const [ours, theirs] = [[], []];
+  for (let round = 0; round < OPENINGS; round++) {
+    ours.push(await paint(tab, page + WHOLE));
+    if (base) theirs.push(await paint(tab, base + WHOLE));
+  }
+  console.log(`first picture, one file:      ${summary(ours)}${ratio(ours, theirs)}`);
+}
+
+function ratio(ours, theirs) {
+  if (theirs.length === 0) return "";
+  const part = quantile(ours, 0.5) / quantile(theirs, 0.5);
+  return `; before ${quantile(theirs, 0.5).toFixed(1)} ms: ${part.toFixed(2)} of it`;
+}
+
+async function usual(tab, page) {
+  await paint(tab, page + WHOLE);
+  await tell(tab, "a drag over the heat map:", () => dragged(tab), DRAG);
+  await measure(tab, "new range of 1.5 s:", ranges(1.5), DRAG);
+  await measure(tab, "new range of 60 s:", ranges(60), DRAG);
+  await measure(tab, "new range of 480 s:", ranges(480), DRAG);
+  const apart = Array.from({ length: MOVES }, (_, at) => `${WHOLE}&range=${(at * 271) % 300}-${((at * 271) % 300) + (at % 2 ? 60 : 290)}`);
+  await measure(tab, "ranges far apart, 60–290 s:", apart);
+  await measure(tab, "my code, 480 s:", ranges(480, "&lens=code").map((hash) => hash.replace("&lens=everything", "")));
+  await measure(tab, "inverted, 480 s:", ranges(480, "&view=inverted"));
+  await measure(tab, "top table, 480 s:", ranges(480, "&view=top"));
+  await measure(tab, "time order, 60 s:", ranges(60, "&view=time"));
+  await tell(tab, "zoom by a click:", () => clicked(tab));
+  await go(tab, WHOLE);
+  await tell(tab, "hover:", () => hovered(tab), [[0.5, 4]]);
+}
+
+async function memory(tab, page, columnBytes) {
+  const words = async (title) => {
+    const kept = await keptBytes(tab);
+    console.log(`${title.padEnd(30)}${(kept / 1e6).toFixed(0)} MB, ${(kept / columnBytes).toFixed(2)} × the columns of the file, ≤ 3 ${kept <= 3 * columnBytes ? "met" : "MISSED"}`);
+  };
+  await words("memory after all this:");
+  await paint(tab, page + WHOLE);
+  await words("memory, first picture:");
+}
+
+/** Callers under what they called, of a call tree of a million nodes; in turn with an older build where there is one. */
+async function inverted(tab, page, base) {
+  const hashes = ranges(480, "&view=inverted");
+  await paint(tab, page + WHOLE);
+  const ours = await measure(tab, `inverted, ${MILLION.toLocaleString("en")} stacks:`, hashes, [[0.5, 48]]);
+  if (!base) return;
+  await paint(tab, base + WHOLE);
+  const theirs = await measure(tab, "  of the older build:", hashes);
+  console.log(`  ${(quantile(ours, 0.5) / quantile(theirs, 0.5)).toFixed(2)} of it is ours`);
+}
+
 const folder = mkdtempSync(join(tmpdir(), "nodescope-bench-page-"));
+const base = process.env.NODESCOPE_BASE;
 try {
-  const [input, page] = [join(folder, "big.nodescope"), join(folder, "big.html")];
-  writeFileSync(input, recording());
-  execFileSync(program, ["export", input, "-o", page], { stdio: "inherit" });
-  console.log(`${samples.toLocaleString("en")} samples, ${stacks.toLocaleString("en")} stacks: ${(statSync(page).size / 1e6).toFixed(1)} MB of HTML`);
+  const [input, large] = [join(folder, "big.nodescope"), join(folder, "million.nodescope")];
+  const { bytes, columnBytes } = recording(samples, stacks);
+  writeFileSync(input, bytes);
+  const page = exported(input, "big.html");
+  console.log(`${samples.toLocaleString("en")} samples, ${stacks.toLocaleString("en")} stacks: ${(statSync(join(folder, "big.html")).size / 1e6).toFixed(1)} MB of HTML`);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--headless", "--no-sandbox", "--disable-gpu"] });
   try {
-    const tab = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    const { server, address, ms } = await serve(input);
-    try {
-      const served = [];
-      await paint(tab, `${address}#threads=all`);
-      for (let round = 0; round < 5; round++) served.push(await paint(tab, `${new URL(address).origin}/#threads=all`));
-      console.log(`from a file to an address:    ${ms.toFixed(0)} ms`);
-      console.log(`first picture, served:        ${summary(served)}`);
-    } finally {
-      server.kill();
-    }
-    const paints = [];
-    for (let round = 0; round < 5; round++) paints.push(await paint(tab, pathToFileURL(page).href + "#threads=all"));
-    console.log(`first picture, one file:      ${summary(paints)}`);
-    /** A drag: each range a little later than the last. */
-    const ranges = (size, more = "") => Array.from({ length: 40 }, (_, at) => `#threads=all&range=${at * 3}-${at * 3 + size}${more}`);
-    /** A line of times, with their goals where there are some: [part of the times, milliseconds]. */
-    const tell = async (title, take, goals = []) => {
-      const before = await tab.evaluate(calibrate);
-      const times = await take();
-      const loopMs = (before + (await tab.evaluate(calibrate))) / 2;
-      const verdict = goals.map(([part, ms]) => `, p${part * 100} ≤ ${ms} ms ${quantile(times, part) <= ms ? "met" : "MISSED"}`);
-      console.log(`${title.padEnd(30)}${summary(times, loopMs)}${verdict.join("")}`);
-    };
-    const measure = async (title, hashes, goals) => {
-      await tab.evaluate(frames, hashes.slice(0, 3));
-      await tell(title, () => tab.evaluate(frames, hashes.slice(3)), goals);
-    };
-    const drag = [[0.5, 16], [0.95, 50]];
-    await measure("new range of 1.5 s:", ranges(1.5), drag);
-    await measure("new range of 60 s:", ranges(60), drag);
-    await measure("new range of 480 s:", ranges(480), drag);
-    const jumps = Array.from({ length: 40 }, (_, at) => `#threads=all&range=${(at * 271) % 300}-${((at * 271) % 300) + (at % 2 ? 60 : 290)}`);
-    await measure("ranges far apart, 60–290 s:", jumps);
-    await measure("inverted, 480 s:", ranges(480, "&view=inverted"), [[0.5, 48]]);
-    await measure("top table, 480 s:", ranges(480, "&view=top"));
-    await measure("time order, 60 s:", ranges(60, "&view=time"));
-    await tab.evaluate(frames, ["#threads=all"]);
-    const zooms = await tab.evaluate(async (count) => {
-      const canvas = document.getElementById("flame");
-      const found = [];
-      for (let at = 0; at < count; at++) {
-        const box = canvas.getBoundingClientRect();
-        const place = { clientX: box.left + ((at * 97) % box.width), clientY: box.top + 18 * (1.5 + (at % 8)), bubbles: true };
-        await new Promise((done) => {
-          let start;
-          requestAnimationFrame(() => (start = performance.now()));
-          canvas.dispatchEvent(new MouseEvent("click", place));
-          requestAnimationFrame(() => (found.push(performance.now() - start), done()));
-        });
-        if (at % 4 === 3) history.replaceState(null, "", "#threads=all"), window.dispatchEvent(new PopStateEvent("popstate"));
-        await new Promise(requestAnimationFrame);
-      }
-      return found;
-    }, 40);
-    console.log(`zoom by a click:              ${summary(zooms)}`);
-    await tab.evaluate(frames, ["#threads=all"]);
-    await tell("hover:", () => tab.evaluate(hover, 120), [[0.5, 4]]);
-    await paint(tab, pathToFileURL(page).href + "#threads=all");
-    const [kept, columns] = [await keptBytes(tab), columnBytes];
-    console.log(`memory:                       ${(kept / 1e6).toFixed(0)} MB, ${(kept / columns).toFixed(2)} × the columns of the file, ≤ 3 ${kept <= 3 * columns ? "met" : "MISSED"}`);
+    const tab = await newTab(browser);
+    await served(tab, input);
+    await opened(tab, page, base && exported(input, "base.html", base));
+    await usual(tab, page);
+    await memory(tab, page, columnBytes);
+    writeFileSync(large, recording(samples, MILLION).bytes);
+    await inverted(tab, exported(large, "million.html"), base && exported(large, "million-base.html", base));
     await tab.close();
-    if (ofPeers > 0) await comparePeers({ browser, folder, program, frames, require, samples: ofPeers });
+    if (ofPeers > 0) await comparePeers({ browser, folder, program, require, samples: ofPeers });
   } finally {
     await browser.close();
   }

@@ -3,6 +3,7 @@
 # say what they skip.
 #
 #   - a browser: Debian's chromium by apt (as root), else the one that Playwright downloads
+#   - a second one: Debian's firefox-esr by apt (as root)
 #   - Node 20.12 or newer, from npm, where the installed one is older
 #   - one Node of every version that we know, from npm: the tests of `record` profile them
 #   - bun and deno, from npm: `record` says that they are not Node
@@ -222,6 +223,12 @@ install_browser() {
   quiet node "$browser_tests/node_modules/playwright-core/cli.js" install "${with_libraries[@]}" chromium-headless-shell
 }
 
+# Elsewhere it is a snap, too, or has another name; FIREFOX names one that is there.
+install_firefox() {
+  [ -n "${FIREFOX:-}" ] || command -v firefox-esr firefox >/dev/null && return
+  grep -qx 'ID=debian' /etc/os-release 2>/dev/null && apt_install firefox-esr
+}
+
 # No test fails without them.
 install_judges() {
   local name missing=()
@@ -261,6 +268,7 @@ install_packages tests/npm
 install_recorded_packages
 install_transpilers
 install_browser
+install_firefox
 install_pprof
 command -v chromium >/dev/null || { browser=$(find_browser) && ln -sf "$browser" "$tools/chromium"; }
 exit 0

@@ -65,6 +65,8 @@ test_browser() {
     skip 'browser: there is no chromium; install it, or set CHROMIUM to a browser'
   else
     export CHROMIUM
+    [ -n "${FIREFOX:-}" ] || command -v firefox-esr firefox >/dev/null ||
+      skip 'browser: there is no firefox-esr; install it, or set FIREFOX to a browser'
     run 'browser' node --test --test-reporter=spec tests/browser/*.test.js
   fi
 }

@@ -5,8 +5,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import { BAD_CHUNKS, partsOf, recordingOf, samples } from "../../tests/docs/growing-recording.mjs";
+import { doublesOf, isExact } from "../src/data/format.ts";
 import { profileOf } from "../src/data/model.ts";
-import { decode } from "../src/data/payload.ts";
+import { crc32, decode } from "../src/data/payload.ts";
 import { DEMO, open, root } from "./recordings.js";
 
 test("a damaged recording is refused, wherever a bit has changed", async () => {
@@ -17,6 +18,23 @@ test("a damaged recording is refused, wherever a bit has changed", async () => {
     damaged[at] ^= 1;
     await assert.rejects(decode(damaged), /damaged at byte 16: the checksum does not match/, `byte ${at}`);
   }
+});
+
+test("the checksum is that of zip files, at every length", () => {
+  const bytes = new TextEncoder().encode("123456789");
+  assert.equal(crc32(bytes), 0xcbf43926);
+  assert.equal(crc32(bytes.subarray(0, 0)), 0);
+  assert.equal(crc32(bytes.subarray(0, 1)), 0x83dcefb7);
+  assert.equal(crc32(bytes.subarray(0, 4)), 0x9be3e0a3);
+  assert.equal(crc32(bytes.subarray(0, 6)), 0x0972d361);
+});
+
+test("numbers of 64 bits become doubles in their own place where these are exact", () => {
+  const numbers = [0n, 1n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n - 1n];
+  const halves = new Uint32Array(BigUint64Array.from(numbers).buffer);
+  assert.ok(isExact(halves));
+  assert.deepEqual([...doublesOf(halves, new Float64Array(halves.buffer))], numbers.map(Number));
+  assert.ok(!isExact(new Uint32Array(BigUint64Array.from([1n, 2n ** 53n + 1n]).buffer)));
 });
 
 /** A recording by the inspector that ended with kill -9. */

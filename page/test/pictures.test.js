@@ -6,7 +6,7 @@ import { join as pathTo } from "node:path";
 import { test } from "node:test";
 import { ownersOf } from "../src/compute/cell.ts";
 import { Derived } from "../src/compute/derived.ts";
-import { fromRoots, layout, pathOf } from "../src/compute/flame.ts";
+import { fromLeaves, fromRoots, layout, pathOf } from "../src/compute/flame.ts";
 import { autoRows, columnStep, gridOf, heatOf, rangeOfCells } from "../src/compute/heat.ts";
 import { timeOrder } from "../src/compute/time-order.ts";
 import { kindsOf, topOf } from "../src/compute/top.ts";
@@ -154,4 +154,51 @@ test("focus keeps stacks through a function, hiding a function gives to its call
   const shape = buildTree(profile, hidden, whole);
   assert.ok(!shape.function.includes(id));
   assert.equal(sumNodes(shape, whole).total[0], whole.total);
+});
+
+test("inverted, what ran little is one box, with the same boxes in it", async () => {
+  for (const name of ["node22-http", DEMO]) {
+    const profile = await open(name);
+    const sums = sumStacks(profile, ALL);
+    const shape = buildTree(profile, null, sums);
+    const nodes = sumNodes(shape, sums);
+    const facts = ({ parent: _, members, weights, samples, children: __, ...rest }) => [
+      rest,
+      [...members],
+      [...(weights ?? [])],
+      [...(samples ?? [])],
+    ];
+    const whole = fromLeaves(shape, nodes);
+    const all = whole.open(whole.root);
+    const part = 0.02;
+    const graph = fromLeaves(shape, nodes, { id: 1e9, part });
+    const shown = graph.open(graph.root);
+    const other = shown.at(-1);
+    assert.equal(other, graph.closed);
+    const small = all.filter(({ total }) => total < part * whole.root.total);
+    assert.ok(small.length > 2 && small.length < all.length);
+    assert.equal(
+      other.total,
+      small.reduce((sum, { total }) => sum + total, 0),
+    );
+    const apart = [...shown.slice(0, -1), ...graph.open(other)];
+    for (const node of all) whole.open(node);
+    for (const node of apart) graph.open(node);
+    assert.deepEqual(apart.map(facts), all.map(facts));
+    for (const [at, node] of apart.entries())
+      assert.deepEqual(graph.open(node).map(facts), whole.open(all[at]).map(facts));
+  }
+});
+
+test("sums that are used again are those of new ones, also where totals were asked for before", async () => {
+  const profile = await open(DEMO);
+  const shape = buildTree(profile, null, sumStacks(profile, ALL));
+  const parts = [0, 1, 2].map((at) => [(at * profile.durationNs) / 4, ((at + 2) * profile.durationNs) / 4]);
+  let moving;
+  for (const range of parts) {
+    const sums = sumStacks(profile, { ...ALL, range });
+    moving = sumNodes(shape, sums, moving);
+    const own = sumNodes(shape, sums);
+    for (const key of ["self", "selfSamples", "total", "totalSamples"]) assert.deepEqual(moving[key], own[key], key);
+  }
 });

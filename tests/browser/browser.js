@@ -16,8 +16,8 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 /** How long anything may take on a loaded machine: to start the browser, to show a page, to become true. */
-const PATIENCE_MS = 120_000;
-const POLL_MS = 20;
+export const PATIENCE_MS = 120_000;
+export const POLL_MS = 20;
 
 const root = resolve(import.meta.dirname, "../..");
 export const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nodescope");
@@ -75,7 +75,7 @@ export function launch() {
 }
 
 /** Counts what a page has put off: frames to draw, and timers that are not only there to clean up. */
-function countWork() {
+export function countWork() {
   const { setTimeout: later, clearTimeout: cancel, requestAnimationFrame: nextFrame } = window;
   const work = new Set();
   window.setTimeout = (call, delay = 0, ...rest) => {
@@ -166,7 +166,7 @@ export async function back(page, steps = -1) {
 }
 
 /** What runs in a page has no limit of its own. */
-async function withinPatience(promise, words) {
+export async function withinPatience(promise, words) {
   let timer;
   const limit = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(words)), PATIENCE_MS)));
   try {

@@ -76,13 +76,16 @@ fn put_json(data: &mut String, id: &str, json: &str) {
 
 /// The page that asks its server for recordings. Its policy comes with the answer, see [`served_policy`].
 pub(crate) fn served_page() -> String {
-    assemble("<meta name=\"nodescope-home\" content=\"served\">\n", "nodescope", "", SERVED_SCRIPT)
+    // Without an icon Firefox asks for one, and complains that the policy forbids it.
+    let home =
+        "<meta name=\"nodescope-home\" content=\"served\">\n<link rel=\"icon\" href=\"data:,\">\n";
+    assemble(home, "nodescope", "", SERVED_SCRIPT)
 }
 
-/// What the served page may do: run its own script, and ask its own server.
+/// What the served page may do: run its own script, have the icon that it brings, and ask its own server.
 pub(crate) fn served_policy() -> String {
     format!(
-        "{}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "{}; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         own_parts(&script(SERVED_SCRIPT))
     )
 }

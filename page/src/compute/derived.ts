@@ -129,11 +129,17 @@ export class Derived {
 
   /** By the functions of boxes; where it is about functions, not about what asked for the work, by those of lists. */
   tree(state: State): Tree {
-    const isListed = byFunction(state);
+    const isListed = this.isListed(state);
     return this.once(`tree-${isListed}`, keyOf(state, "lane", "hidden"), () => {
       const { listed, function: boxes } = this.profile.stacks;
       return buildTree(this.profile, this.hidden(state), this.whole(state), isListed ? listed : boxes);
     });
+  }
+
+  /** Whether boxes are of the functions of lists, where these differ from those of boxes. */
+  private isListed(state: State): boolean {
+    const { listed, function: boxes } = this.profile.stacks;
+    return byFunction(state) && listed !== boxes;
   }
 
   /** What boxes are made from. */
@@ -142,7 +148,7 @@ export class Derived {
   }
 
   nodeSums(state: State): NodeSums {
-    return this.once<NodeSums>(`nodes-${byFunction(state)}`, this.nodeKey(state), (old) =>
+    return this.once<NodeSums>(`nodes-${this.isListed(state)}`, this.nodeKey(state), (old) =>
       sumNodes(this.tree(state), this.sums(state), old),
     );
   }
@@ -150,7 +156,9 @@ export class Derived {
   /** The same of what the selection is compared with. */
   private baseNodes(state: State, sums: StackSums): NodeSums {
     const key = this.nodeKey(state) + keyOf(state, "base", "against");
-    return this.once<NodeSums>(`base-nodes-${byFunction(state)}`, key, (old) => sumNodes(this.tree(state), sums, old));
+    return this.once<NodeSums>(`base-nodes-${this.isListed(state)}`, key, (old) =>
+      sumNodes(this.tree(state), sums, old),
+    );
   }
 
   /** The sums that boxes of the selection, or of what it is compared with, are parts of. */
@@ -197,7 +205,7 @@ export class Derived {
   matchedSums(state: State): NodeSums | null {
     const selection = this.matchedSelection(state);
     if (!selection) return null;
-    const key = this.nodeKey(state) + byFunction(state) + keyOf(state, "search");
+    const key = this.nodeKey(state) + this.isListed(state) + keyOf(state, "search");
     return this.once("matched", key, () => sumNodes(this.tree(state), sumStacks(this.profile, selection)));
   }
 

@@ -36,14 +36,18 @@ export function entriesOf({ said, entries }: Profile, sums: StackSums): EntryGro
   if (!said || !entries) return [];
   const { list } = said.entries;
   const size = entries.length;
-  const rows = list.map((entry) => ({ key: keyOfEntry(entry), entry, weight: 0, samples: 0, inferred: 0 }));
-  for (let stack = 0; stack <= size; stack++) {
-    // Samples without a stack stand behind all stacks; they are no JavaScript.
-    const row = rows[stack < size ? entries[stack] : 0];
-    row.weight += sums.weight[stack];
-    row.samples += sums.samples[stack];
-    if (row.entry.is_inferred) row.inferred += sums.weight[stack];
+  const [weight, samples] = [new Float64Array(list.length), new Float64Array(list.length)];
+  for (let stack = 0; stack < size; stack++) {
+    weight[entries[stack]] += sums.weight[stack];
+    samples[entries[stack]] += sums.samples[stack];
   }
+  // Samples without a stack stand behind all stacks; they are no JavaScript.
+  weight[0] += sums.weight[size];
+  samples[0] += sums.samples[size];
+  const rows = list.map((entry, row) => {
+    const inferred = entry.is_inferred ? weight[row] : 0;
+    return { key: keyOfEntry(entry), entry, weight: weight[row], samples: samples[row], inferred };
+  });
   const groups = new Map<string, EntryGroup>();
   for (const row of merged(rows)) {
     const { kind, many } = row.entry;

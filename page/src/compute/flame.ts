@@ -46,76 +46,137 @@ export interface Small {
   part: number;
 }
 
-/** The functions that ran under the root, and their callers under them. */
+/** The functions that ran under the root, and their callers under them. What is small is in a box of its own, at the end. */
 export function fromLeaves(tree: Tree, sums: NodeSums, small: Small | null = null): Graph {
-  const root = nodeOf(tree, null, [0], sums);
-  const fill = addRan(tree, sums, root);
-  const other = small && gather(root, small);
+  const ran = ranOf(tree, sums);
+  const root = rootOfRan(ran, sums);
+  const boxes = (ids: readonly number[], parent: FlameNode) => sorted(ids.map((id) => boxOf(tree, ran, id, parent)));
+  const isSmall = (id: number) => small !== null && ran.total[id] < small.part * root.total;
+  const few = ran.functions.filter(isSmall);
+  const other = small && few.length > 1 ? otherBox(ran, few, small.id, root) : null;
+  root.children = boxes(other ? ran.functions.filter((id) => !isSmall(id)) : ran.functions, root);
+  if (other) root.children.push(other);
   const { open } = upwards(tree, root);
   const fillAndOpen = (node: FlameNode) => {
-    const isRan = node.parent !== null && node !== other && (node.parent === root || node.parent === other);
-    if (isRan && node.weights === null) fill(node);
+    if (node === other) node.children ??= boxes(few, node);
+    else if (node.parent !== null && (node.parent === root || node.parent === other)) fillRan(tree, sums, node);
     return open(node);
   };
   return { root, open: fillAndOpen, closed: other };
 }
 
-/**
- * Gives the root a box for each function that ran. Gives back what puts in the nodes in which it did, for those that
- * are looked at. A counting sort, because here it is about every node.
- */
-function addRan(tree: Tree, sums: NodeSums, root: FlameNode): (box: FlameNode) => void {
-  const { function: functions } = tree;
-  const { self, selfSamples } = sums;
-  let last = 0;
-  for (let node = 1; node < functions.length; node++) if (functions[node] > last) last = functions[node];
-  const starts = new Int32Array(last + 2);
-  for (let node = 1; node < functions.length; node++)
-    if (selfSamples[node] > 0 || self[node] > 0) starts[functions[node] + 1]++;
-  for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
-  const next = starts.slice();
-  const members = new Int32Array(starts[last + 1]);
-  for (let node = 1; node < functions.length; node++) {
-    if (selfSamples[node] > 0 || self[node] > 0) members[next[functions[node]]++] = node;
-  }
-  root.children = [];
-  for (let id = 0; id <= last; id++) {
-    if (starts[id] === starts[id + 1]) continue;
-    const box = emptyNode(id, root);
-    let most = -1;
-    for (let at = starts[id]; at < starts[id + 1]; at++) {
-      const node = members[at];
-      box.total += self[node];
-      box.totalSamples += selfSamples[node];
-      most = addLooks(tree, box, node, self[node], most);
-    }
-    [box.self, box.selfSamples] = [box.total, box.totalSamples];
-    root.children.push(box);
-  }
-  sorted(root.children);
-  return (box) => {
-    box.members = members.subarray(starts[box.function], starts[box.function + 1]);
-    [box.weights, box.samples] = [
-      Float64Array.from(box.members, (node) => self[node]),
-      Float64Array.from(box.members, (node) => selfSamples[node]),
-    ];
-  };
+/** What ran, by function: sums, and what boxes look like. */
+interface Ran {
+  /** Those that ran, in their order. */
+  functions: number[];
+  total: Float64Array;
+  samples: Float64Array;
+  tiers: Uint8Array;
+  run: Uint32Array;
+  /** The node in which it ran most; 0 where it did not run. */
+  heaviest: Int32Array;
 }
 
-/** Puts what ran for less than a part of all into one box, whose children are these functions. */
-function gather(root: FlameNode, { id, part }: Small): FlameNode | null {
-  const all = root.children ?? [];
-  const small = all.filter(({ total }) => total < part * root.total);
-  if (small.length < 2) return null;
-  const other = emptyNode(id, root);
-  for (const node of small) {
-    node.parent = other;
-    other.total += node.total;
-    other.totalSamples += node.totalSamples;
+/** Functions are few beside nodes: one walk over these in their order, with sums that stay in the processor's cache. */
+function ranOf(tree: Tree, { self, selfSamples }: NodeSums): Ran {
+  const { function: functions, tiers, run } = tree;
+  const size = indexOf(tree).starts.length - 1;
+  const ran: Ran = {
+    functions: [],
+    total: new Float64Array(size),
+    samples: new Float64Array(size),
+    tiers: new Uint8Array(size),
+    run: new Uint32Array(size),
+    heaviest: new Int32Array(size),
+  };
+  const { total, samples, tiers: allTiers, run: mostRun, heaviest } = ran;
+  const most = new Float64Array(size).fill(-1);
+  for (let node = 1; node < functions.length; node++) {
+    const weight = self[node];
+    if (selfSamples[node] === 0 && weight === 0) continue;
+    const id = functions[node];
+    total[id] += weight;
+    samples[id] += selfSamples[node];
+    allTiers[id] |= tiers[node];
+    if (run[node] > mostRun[id]) mostRun[id] = run[node];
+    if (weight <= most[id]) continue;
+    most[id] = weight;
+    heaviest[id] = node;
   }
-  [other.self, other.selfSamples, other.children] = [other.total, other.totalSamples, small];
-  root.children = [...all.filter(({ parent }) => parent === root), other];
+  for (let id = 0; id < size; id++) if (heaviest[id] > 0) ran.functions.push(id);
+  return ran;
+}
+
+/** The box of all. */
+function rootOfRan({ functions, total, samples }: Ran, { self, selfSamples }: NodeSums): FlameNode {
+  const root = emptyNode(NONE, null);
+  root.members = [0];
+  [root.self, root.selfSamples, root.total, root.totalSamples] = [self[0], selfSamples[0], self[0], selfSamples[0]];
+  for (const id of functions) {
+    root.total += total[id];
+    root.totalSamples += samples[id];
+  }
+  return root;
+}
+
+function boxOf(tree: Tree, ran: Ran, id: number, parent: FlameNode): FlameNode {
+  const box = emptyNode(id, parent);
+  const heaviest = ran.heaviest[id];
+  [box.total, box.self] = [ran.total[id], ran.total[id]];
+  [box.totalSamples, box.selfSamples] = [ran.samples[id], ran.samples[id]];
+  [box.category, box.tier] = [tree.category[heaviest], tree.tier[heaviest]];
+  [box.tiers, box.run] = [ran.tiers[id], ran.run[id]];
+  return box;
+}
+
+/** What ran for less than a part of all. Its functions get boxes when it is opened. */
+function otherBox({ total, samples }: Ran, few: readonly number[], id: number, root: FlameNode): FlameNode {
+  const other = emptyNode(id, root);
+  for (const one of few) {
+    other.total += total[one];
+    other.totalSamples += samples[one];
+  }
+  [other.self, other.selfSamples] = [other.total, other.totalSamples];
   return other;
+}
+
+/** Puts the nodes in which a function ran into its box, for those that are looked at. */
+function fillRan(tree: Tree, { self, selfSamples }: NodeSums, box: FlameNode): void {
+  if (box.weights !== null) return;
+  const { starts, nodes } = indexOf(tree);
+  const all = nodes.subarray(starts[box.function], starts[box.function + 1]);
+  const members = all.filter((node) => selfSamples[node] > 0 || self[node] > 0);
+  box.members = members;
+  box.weights = Float64Array.from(members, (node) => self[node]);
+  box.samples = Float64Array.from(members, (node) => selfSamples[node]);
+}
+
+/** What of a tree does not change with the selection, made when it is first needed. */
+interface Index {
+  /** The nodes of function f are `nodes[starts[f] … starts[f + 1]]`, in their order. */
+  starts: Int32Array;
+  nodes: Int32Array;
+  /** Of each node its place among the members of a group, from 1; cleared after use. */
+  places: Int32Array;
+}
+
+const INDEXES = new WeakMap<Tree, Index>();
+
+function indexOf(tree: Tree): Index {
+  const known = INDEXES.get(tree);
+  if (known) return known;
+  const { function: functions } = tree;
+  let last = -1;
+  for (let node = 1; node < functions.length; node++) if (functions[node] > last) last = functions[node];
+  const starts = new Int32Array(last + 2);
+  for (let node = 1; node < functions.length; node++) starts[functions[node] + 1]++;
+  for (let id = 0; id <= last; id++) starts[id + 1] += starts[id];
+  const next = starts.slice();
+  const nodes = new Int32Array(functions.length - 1);
+  for (let node = 1; node < functions.length; node++) nodes[next[functions[node]]++] = node;
+  const index = { starts, nodes, places: new Int32Array(functions.length) };
+  INDEXES.set(tree, index);
+  return index;
 }
 
 /** What one function called, wherever it was called from; each sample counts once, by the outermost call. */
@@ -197,8 +258,7 @@ function nodeOf(tree: Tree, parent: FlameNode | null, members: number[], sums: N
 
 /** The callers of each box's nodes. */
 function upwards(tree: Tree, root: FlameNode): Graph {
-  // Behind each node of the call tree, its place among the members of its group, from 1; cleared after use.
-  const places = new Int32Array(tree.parent.length);
+  const { places } = indexOf(tree);
   const open = (node: FlameNode): FlameNode[] => {
     node.children ??= sorted(callersIn(tree, node, places));
     return node.children;

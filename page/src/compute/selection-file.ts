@@ -168,7 +168,8 @@ class SelectionWriter {
       return halvesOfNumber(this.offCpu[at].startUs - (this.offCpu[at - 1]?.startUs ?? 0));
     }
     if (table === "off_cpu" && key === "length_us") return halvesOfNumber(this.offCpu[at].lengthUs);
-    return required(halves.get(name), name).subarray(2 * row, 2 * row + 2);
+    const stored = halves.get(name);
+    return stored ? stored.subarray(2 * row, 2 * row + 2) : halvesOfNumber(required(columns.get(name), name)[row]);
   }
 
   private headerRows(table: (typeof HEADER_TABLES)[number]): Json[] {

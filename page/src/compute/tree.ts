@@ -26,10 +26,10 @@ export interface Tree {
 
 /** Sums of a selection by node. */
 export interface NodeSums {
-  self: Float64Array;
-  total: Float64Array;
-  selfSamples: Float64Array;
-  totalSamples: Float64Array;
+  readonly self: Float64Array;
+  readonly total: Float64Array;
+  readonly selfSamples: Float64Array;
+  readonly totalSamples: Float64Array;
 }
 
 /**
@@ -134,26 +134,67 @@ export function wholeOf(profile: Profile, weight: Float64Array): Float64Array {
   return whole;
 }
 
+/** Totals are summed up when they are asked for: the inverted graph needs none. */
+class Sums implements NodeSums {
+  readonly self: Float64Array;
+  readonly selfSamples: Float64Array;
+  private readonly tree: Tree;
+  private totals: { weight: Float64Array; samples: Float64Array } | null = null;
+  private isSummed = false;
+
+  constructor(tree: Tree) {
+    this.tree = tree;
+    this.self = new Float64Array(tree.parent.length);
+    this.selfSamples = new Float64Array(tree.parent.length);
+  }
+
+  get total(): Float64Array {
+    return this.summed().weight;
+  }
+
+  get totalSamples(): Float64Array {
+    return this.summed().samples;
+  }
+
+  isOf(tree: Tree): boolean {
+    return this.tree === tree;
+  }
+
+  fill(sums: StackSums): void {
+    const { self, selfSamples } = this;
+    self.fill(0);
+    selfSamples.fill(0);
+    this.isSummed = false;
+    const { nodeOf } = this.tree;
+    const { weight, samples } = sums;
+    for (let stack = 0; stack < weight.length; stack++) {
+      if (samples[stack] === 0 && weight[stack] === 0) continue;
+      self[nodeOf[stack]] += weight[stack];
+      selfSamples[nodeOf[stack]] += samples[stack];
+    }
+  }
+
+  private summed(): { weight: Float64Array; samples: Float64Array } {
+    if (this.totals && this.isSummed) return this.totals;
+    const { parent } = this.tree;
+    this.totals ??= { weight: new Float64Array(parent.length), samples: new Float64Array(parent.length) };
+    const { weight, samples } = this.totals;
+    weight.set(this.self);
+    samples.set(this.selfSamples);
+    for (let node = parent.length - 1; node > 0; node--) {
+      if (samples[node] === 0 && weight[node] === 0) continue;
+      const above = parent[node];
+      weight[above] += weight[node];
+      samples[above] += samples[node];
+    }
+    this.isSummed = true;
+    return this.totals;
+  }
+}
+
 /** `reuse` is an old result that is not needed any more. */
 export function sumNodes(tree: Tree, sums: StackSums, reuse?: NodeSums): NodeSums {
-  const { parent, nodeOf } = tree;
-  const count = parent.length;
-  const room = (old?: Float64Array) => (old?.length === count ? old.fill(0) : new Float64Array(count));
-  const [self, selfSamples] = [room(reuse?.self), room(reuse?.selfSamples)];
-  const { weight, samples } = sums;
-  for (let stack = 0; stack < weight.length; stack++) {
-    if (samples[stack] === 0 && weight[stack] === 0) continue;
-    self[nodeOf[stack]] += weight[stack];
-    selfSamples[nodeOf[stack]] += samples[stack];
-  }
-  const [total, totalSamples] = [room(reuse?.total), room(reuse?.totalSamples)];
-  total.set(self);
-  totalSamples.set(selfSamples);
-  for (let node = count - 1; node > 0; node--) {
-    if (totalSamples[node] === 0 && total[node] === 0) continue;
-    const above = parent[node];
-    total[above] += total[node];
-    totalSamples[above] += totalSamples[node];
-  }
-  return { self, total, selfSamples, totalSamples };
+  const own = reuse instanceof Sums && reuse.isOf(tree) ? reuse : new Sums(tree);
+  own.fill(sums);
+  return own;
 }

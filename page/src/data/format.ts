@@ -7,7 +7,7 @@ export type Column = Uint8Array | Uint32Array | Float64Array;
 export interface Payload {
   header: Header;
   columns: Map<string, Column>;
-  /** Columns of u64 as they are stored: the low half, the high half. */
+  /** Columns of u64 that doubles do not hold exactly, as they are stored: the low half, the high half. */
   halves: Map<string, Uint32Array>;
 }
 
@@ -88,9 +88,17 @@ export function required<T>(column: T | undefined, name: string): T {
   return column;
 }
 
-/** Two halves → a double; twenty times faster than by way of BigInt. */
-export function doublesOf(halves: Uint32Array): Float64Array {
-  const doubles = new Float64Array(halves.length / 2);
+/** The high half of the first number whose neighbours doubles do not tell apart. */
+const INEXACT = 2 ** 21;
+
+/** Whether doubles hold these numbers of 64 bits exactly. */
+export function isExact(halves: Uint32Array): boolean {
+  for (let at = 1; at < halves.length; at += 2) if (halves[at] >= INEXACT) return false;
+  return true;
+}
+
+/** Two halves → a double; twenty times faster than by way of BigInt. The doubles may take the place of the halves. */
+export function doublesOf(halves: Uint32Array, doubles = new Float64Array(halves.length / 2)): Float64Array {
   for (let row = 0; row < doubles.length; row++) doubles[row] = halves[2 * row] + halves[2 * row + 1] * HIGH;
   return doubles;
 }

@@ -5,7 +5,7 @@ import {
   type Column,
   doublesOf,
   type Header,
-  HIGH,
+  isExact,
   LINKS,
   LISTS,
   type Meta,
@@ -213,21 +213,16 @@ function put(payload: Payload, table: string, column: string, halves: Uint32Arra
   };
   payload.header.columns.push({ name, type, offset: 0, length });
   payload.columns.set(name, stored[type]());
-  if (type === "u64") payload.halves.set(name, halves);
+  if (type === "u64" && !isExact(halves)) payload.halves.set(name, halves);
 }
 
 /** These starts are stored as their distances. */
-function putStarts({ header, columns, halves }: Payload, starts: Uint32Array): void {
+function putStarts({ header, columns }: Payload, starts: Uint32Array): void {
   const name = "off_cpu.delta_us";
   const deltas = doublesOf(starts);
   for (let row = deltas.length - 1; row > 0; row--) deltas[row] -= deltas[row - 1];
   header.columns.push({ name, type: "u64", offset: 0, length: deltas.length });
   columns.set(name, deltas);
-  const half = (at: number, delta: number) => (at % 2 ? delta / HIGH : delta % HIGH);
-  halves.set(
-    name,
-    Uint32Array.from({ length: starts.length }, (_, at) => half(at, deltas[at >> 1])),
-  );
 }
 
 /** A JSON merge patch (RFC 7396). */

@@ -1,7 +1,7 @@
 // The bytes of a recording → typed arrays. Knows the container (docs/file-format.md), not what the columns mean.
 // Columns of u64 become doubles: nanoseconds stay exact for 104 days.
 
-import { type Column, doublesOf, type Header, type Payload } from "./format.ts";
+import { type Column, doublesOf, type Header, isExact, type Payload } from "./format.ts";
 import { Growing } from "./growing.ts";
 
 const VERSION = 2;
@@ -131,15 +131,28 @@ function wholeChunks(file: Uint8Array, view: DataView): { parts: Part[]; damage:
   return { parts, damage: "" };
 }
 
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  for (let bit = 0; bit < 8; bit++) byte = (byte >>> 1) ^ (0xedb88320 & -(byte & 1));
-  return byte;
-});
+/** Four tables, one behind the other: what a byte becomes by itself, and with one to three bytes of zero behind it. */
+const CRC_TABLES = new Uint32Array(4 * 256);
+for (let at = 0; at < CRC_TABLES.length; at++) {
+  let crc = at < 256 ? at : CRC_TABLES[at - 256];
+  if (at < 256) for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1));
+  else crc = (crc >>> 8) ^ CRC_TABLES[crc & 255];
+  CRC_TABLES[at] = crc;
+}
 
-/** As zlib and gzip have it. */
+/** As zlib and gzip have it; four bytes at a time. */
 export function crc32(bytes: Uint8Array): number {
-  let crc = -1;
-  for (const byte of bytes) crc = (crc >>> 8) ^ CRC_TABLE[(crc ^ byte) & 255];
+  const tables = CRC_TABLES;
+  let [crc, at] = [-1, 0];
+  for (; at + 4 <= bytes.length; at += 4) {
+    crc ^= bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+    crc =
+      tables[768 + (crc & 255)] ^
+      tables[512 + ((crc >>> 8) & 255)] ^
+      tables[256 + ((crc >>> 16) & 255)] ^
+      tables[crc >>> 24];
+  }
+  for (; at < bytes.length; at++) crc = (crc >>> 8) ^ tables[(crc ^ bytes[at]) & 255];
   return ~crc >>> 0;
 }
 
@@ -155,16 +168,18 @@ function parse(payload: ArrayBuffer): Payload {
   const columns = new Map<string, Column>();
   const halves = new Map<string, Uint32Array>();
   for (const { name, type, offset, length } of header.columns) {
-    if (type === "u64") halves.set(name, new Uint32Array(payload, start + offset, 2 * length));
-    columns.set(name, column(payload, type, start + offset, length));
+    const at = start + offset;
+    if (type === "u8") columns.set(name, new Uint8Array(payload, at, length));
+    else if (type === "u32") columns.set(name, new Uint32Array(payload, at, length));
+    else {
+      const stored = new Uint32Array(payload, at, 2 * length);
+      // In place, because these are the largest columns: twice would be half of the page's memory.
+      const isOnly = isExact(stored);
+      columns.set(name, isOnly ? doublesOf(stored, new Float64Array(payload, at, length)) : doublesOf(stored));
+      if (!isOnly) halves.set(name, stored);
+    }
   }
   return { header, columns, halves };
-}
-
-function column(payload: ArrayBuffer, type: string, offset: number, length: number): Column {
-  if (type === "u8") return new Uint8Array(payload, offset, length);
-  if (type === "u32") return new Uint32Array(payload, offset, length);
-  return doublesOf(new Uint32Array(payload, offset, 2 * length));
 }
 
 function ascii(bytes: Uint8Array, at: number, length: number): string {
