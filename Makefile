@@ -1,7 +1,7 @@
 # The commands of this project. Each is one line; what it does stands in the script that it calls.
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s  %s\n", $$1, $$2 }' Makefile
 
 build: ## build the program: target/release/nodescope
 	cargo build --release
@@ -29,6 +29,16 @@ bench: ## measure speed against inferno and others, as ratios
 	node bench/inspector.mjs
 	node bench/page.mjs
 	node bench/npm.mjs
+	bench/static.sh
+
+dist: ## build what is handed out, static programs for Linux: dist/TARGET/nodescope
+	scripts/dist.sh
+
+dist-test: dist ## check these programs: size, a second build that must be equal, all tests with them; takes an hour
+	scripts/dist-test.sh
+
+release: dist ## make the files of a release of them: archives, Debian packages, images: dist/release
+	scripts/release-files.sh
 
 npm: ## make the npm packages of the programs in dist: dist/npm/*.tgz
 	node scripts/npm.mjs
@@ -42,4 +52,4 @@ pictures: ## record the demo, and make docs/demo.html and the pictures of the pa
 proof: ## what takes hours: benchmarks, truth, fuzzers, mutants; writes docs/proof.md
 	scripts/proof.sh
 
-.PHONY: help build check demo test lint fmt bench npm fuzz pictures proof
+.PHONY: help build check demo test lint fmt bench dist dist-test release npm fuzz pictures proof

@@ -9,7 +9,7 @@
 # is no clone. Nothing is needed but rustup: its targets for musl bring libc, and rustc brings a linker for them.
 #
 # Two builds of one commit by one release of rustc are equal, byte for byte, wherever they are made
-# (scripts/reproduce.sh proves it): no path of this machine, no time and no random number goes in.
+# (`scripts/dist-test.sh reproduce` proves it): no path of this machine, no time and no random number goes in.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -68,8 +68,9 @@ hand_out() {
   esac
 }
 
+# Of the programs of all targets that are there, not of packages that were made of them.
 write_sums() {
-  (cd "$out" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
+  (cd "$out" && find . -path './*-*-*/*' -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
 }
 
 mkdir -p "$out"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the files of a release out of the programs in dist, into dist/release: archives, debug information, Debian
-# packages, images, and their checksums.
+# packages, images, the rustc that built them, and the checksums of all.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -30,6 +30,9 @@ processor() {
   "$root/scripts/image.sh" "$program" "$2" "$out/nodescope-$version-image-$2.tar"
 }
 
+# Who builds the same commit with the same rustc gets the same bytes.
+rustc --version --verbose >"$out/nodescope-$version-rustc.txt"
+cp "$dist/SHA256SUMS" "$out/nodescope-$version-programs.sha256"
 processor x86_64-unknown-linux-musl amd64
 processor aarch64-unknown-linux-musl arm64
 (cd "$out" && sha256sum -- * >"$dist/sums" && mv "$dist/sums" SHA256SUMS && cat SHA256SUMS)

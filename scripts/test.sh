@@ -6,7 +6,7 @@
 # what fails again has failed, the rest is listed. So a list that grows is a fault to look for, of a test or of ours.
 #
 # NODESCOPE_BIN=dist/x86_64-unknown-linux-musl/nodescope tests that program instead of the one that cargo builds
-# (`make test-dist`); what is tested without the program is tested as ever.
+# (`make dist-test`); what is tested without the program is tested as ever.
 #
 # A test that cannot run here prints a line `skipped: WHAT: WHY` and passes; NODESCOPE_REQUIRE_ALL=1 makes that a failure.
 set -uo pipefail

@@ -76,11 +76,28 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
       await runs(["/usr/bin/env"], "nodescope", { cwd, node, more: { PATH } });
     }
     const installed = join(prefix, "lib/node_modules/nodescope");
+    await knowsTheWayBehindSudo(installed, cwd);
     await sayWhyNot(installed, cwd);
     rmSync(join(installed, "node_modules"), { recursive: true });
     const hint = await hintOf([program, "--version"], { cwd });
     assert.equal(hint, `npm install --global --include=optional nodescope@${version}`);
   });
+
+  /** sudo knows neither npx nor Node: the hint for another user's process names the program by its absolute path. */
+  async function knowsTheWayBehindSudo(installed, cwd) {
+    // Another user can only be had by root.
+    if (process.getuid() !== 0) return;
+    const shim = JSON.stringify(join(installed, "nodescope.js"));
+    const asNobody = `process.setgroups([]); process.setgid(65534); process.setuid(65534); require(${shim})`;
+    for (const node of NODES) {
+      const words = ["nodescope", "record", "--via", "perf", String(process.pid), "-o", "-"];
+      const more = { npm_config_user_agent: "npm/11.0.0 node/v26.0.0 linux x64" };
+      const { err } = await run([node, "-e", asNobody, ...words], { cwd, node, more });
+      const [, path] = err.match(/^hint: .*sudo (\/\S+) record/m) ?? assert.fail(err);
+      assert.ok(path.endsWith(`/@nodescope/${here}/nodescope`), path);
+      await end(start([path, "--version"], { cwd, more: { PATH: "/nonesuch" } }));
+    }
+  }
 
   /** Systems that are not ours, and a program that may not be started. */
   async function sayWhyNot(installed, cwd) {

@@ -3,7 +3,7 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { NEW_NODE } from "./managers.mjs";
@@ -24,6 +24,8 @@ const PROXIES = { HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: "127.0.0.
 
 export const here = `${process.platform}-${process.arch}`;
 export const scratch = mkdtempSync(join(tmpdir(), "nodescope-npm-test-"));
+// One test is another user.
+chmodSync(scratch, 0o755);
 let registry = NOWHERE;
 let server;
 

@@ -29,7 +29,7 @@ const both = () => { 'a'.replace('a', heavy); 'a'.replace('a', light); };
 // Compiled code has names.
 for (let i = 0; i < 2000; i++) both();
 console.log('ready');
-const stop = Date.now() + 120000;
+const stop = Date.now() + 600000;
 while (Date.now() < stop) both();
 ";
 
@@ -302,8 +302,8 @@ fn it_is_recorded_from_outside(daemon: &Daemon, name: &str, id: &str, pid: &str)
     assert!(stderr(&output).contains("nodescope ps"), "{}", stderr(&output));
 }
 
-/// The image that scripts/image.sh makes, run as docs/install.md says. It holds the program alone: one that is not
-/// static borrows the libraries of this machine.
+/// The image that scripts/image.sh makes, run as README.md says. It holds the program alone: one that is not static
+/// borrows the libraries of this machine.
 fn it_is_recorded_by_our_image(daemon: &Daemon, pid: &str) {
     let (program, archive) = (stripped(&daemon.scratch), daemon.scratch.path("image.tar"));
     make("image.sh", &[&program, architecture(), &archive], &[]);
@@ -313,18 +313,60 @@ fn it_is_recorded_by_our_image(daemon: &Daemon, pid: &str) {
         true => &[],
         false => &["--volume", "/lib:/lib:ro", "--volume", "/lib64:/lib64:ro"],
     };
-    let permissions =
-        &["--pid=host", "--cap-add=PERFMON", "--cap-add=SYS_PTRACE", "--cap-add=SYSLOG"];
+    let out = daemon.scratch.path("by-image");
+    fs::create_dir(&out).unwrap();
+    let documented = documented_options(&out);
+    let documented: Vec<&str> = documented.iter().map(String::as_str).collect();
+    it_needs_less_on_newer_engines(daemon, borrowed, &documented, pid);
     let run = |words: &[&str]| {
-        let options = &["run", "--rm", "--net=none"];
-        daemon.docker(&[options, borrowed, permissions, &["nodescope"], words].concat())
+        let options = &["run", "--net=none"];
+        let output =
+            daemon.docker(&[options, borrowed, &documented, &["nodescope"], words].concat());
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+        stdout(&output)
     };
-    let image = run(&["--version"]);
-    assert_eq!(stdout(&image), version, "{}", stderr(&image));
-    let words = ["record", pid, "-F", "999", "-d", "1s", "--to", "folded", "-o", "-"];
-    let recorded = run(&words);
-    assert!(recorded.status.success(), "{}", stderr(&recorded));
-    assert!(stdout(&recorded).contains("heavy"), "{}", stderr(&recorded));
+    assert_eq!(run(&["--version"]), version);
+    assert!(run(&["ps"]).contains(pid));
+    run(&["record", pid, "-F", "999", "-d", "1s"]);
+    let kept: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [kept] = &kept[..] else { panic!("one recording: {kept:?}") };
+    assert!(
+        succeeds(&["export", &kept.display().to_string(), "-o", "-", "--to", "folded"])
+            .contains("heavy")
+    );
+}
+
+/// Docker knows this capability since 23; Debian 12 has 20.10.
+fn it_needs_less_on_newer_engines(
+    daemon: &Daemon,
+    borrowed: &[&str],
+    documented: &[&str],
+    pid: &str,
+) {
+    let less = documented.iter().map(|word| match *word {
+        "--cap-add=SYS_ADMIN" => "--cap-add=PERFMON",
+        other => other,
+    });
+    let less: Vec<&str> = less.collect();
+    assert_ne!(less, documented);
+    let words = ["nodescope", "record", pid, "-F", "999", "-d", "1s", "--to", "folded", "-o", "-"];
+    let output = daemon.docker(&[&["run", "--net=none"], borrowed, &less, &words].concat());
+    if stderr(&output).contains("unknown capability") {
+        return println!("docker: this engine does not know PERFMON");
+    }
+    assert!(stdout(&output).contains("heavy"), "{}", stderr(&output));
+}
+
+/// What stands between `docker run` and the name of the image, with a folder for recordings.
+fn documented_options(out: &str) -> Vec<String> {
+    let read = |name: &str| {
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap()
+    };
+    let readme = read("README.md");
+    let line = readme.lines().find(|line| line.starts_with("docker run ")).unwrap();
+    assert!(read("docs/install.md").contains(line), "docs/install.md says it in another way");
+    let words = line.split(' ').skip(2).take_while(|word| *word != "nodescope");
+    words.map(|word| word.replace("\"$PWD:", &format!("{out}:")).replace('"', "")).collect()
 }
 
 /// Docker's own filter forbids perf events inside: that is an error, never an empty profile.
