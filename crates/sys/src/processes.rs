@@ -9,9 +9,9 @@ mod windows;
 use std::net::SocketAddr;
 
 #[cfg(target_os = "macos")]
-pub use macos::{Process, SignalFate, list, listeners, listeners_of};
+pub use macos::{Process, SignalFate, list, listeners, listeners_for};
 #[cfg(windows)]
-pub use windows::{DebugHandler, Process, list, listeners, listeners_of};
+pub use windows::{DebugHandler, Process, list, listeners, listeners_for};
 
 /// A process, as the system lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub struct Listed {
 /// A socket that waits for connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Whose it is.
-    pub pid: u32,
+    /// Whose it is. Wine does not tell.
+    pub pid: Option<u32>,
     /// Where it listens.
     pub address: SocketAddr,
 }

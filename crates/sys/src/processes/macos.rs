@@ -8,7 +8,7 @@ use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Listed;
-pub use sockets::{listeners, listeners_of};
+pub use sockets::{listeners, listeners_for};
 
 /// `struct kinfo_proc`: its length, and where its members are.
 const INFO_BYTES: usize = 648;

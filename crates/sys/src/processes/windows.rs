@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Listed;
 pub use debug_handler::DebugHandler;
-pub use sockets::{listeners, listeners_of};
+pub use sockets::{listeners, listeners_for};
 
 type Handle = *mut c_void;
 
@@ -138,10 +138,11 @@ impl Process {
         if status < 0 {
             return Err(io::Error::other(format!("NTSTATUS {status:#x}")));
         }
+        // The text is behind its address, in the same memory.
+        let start = (words[1] as usize).wrapping_sub(words.as_ptr() as usize);
         let length = usize::from(words[0] as u16) / 2;
-        let units =
-            words[2..].iter().flat_map(|word| [0, 16, 32, 48].map(|by| (word >> by) as u16));
-        let units: Vec<u16> = units.take(length).collect();
+        let units = words.iter().flat_map(|word| [0, 16, 32, 48].map(|by| (word >> by) as u16));
+        let units: Vec<u16> = units.skip(start / 2).take(length).collect();
         Ok(String::from_utf16_lossy(&units))
     }
 

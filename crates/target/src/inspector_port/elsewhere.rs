@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sys::processes::{self, Process};
+use sys::processes::{self, Listener, Process};
 
 use super::ask::{self, USUAL_PORTS, reachable};
 use super::{Holder, Opening, Refusal};
@@ -26,7 +26,7 @@ use windows::Gate;
 #[derive(Debug)]
 pub struct InspectorPort {
     pid: u32,
-    listener: SocketAddr,
+    listener: Listener,
     is_ours: bool,
 }
 
@@ -45,13 +45,15 @@ impl InspectorPort {
     pub fn find(pid: u32) -> Result<Option<Self>, Refusal> {
         let process = hold(pid)?;
         let wanted = command_of(&process).wanted_port();
-        let is_likely = |listener: &SocketAddr| match wanted {
+        // One whose owner is not known may be the inspector of another process.
+        let is_likely = |listener: &Listener| match wanted {
+            _ if listener.pid.is_none() => false,
             // Any free port.
             Some(0) => true,
-            Some(port) => listener.port() == port,
-            None => USUAL_PORTS.contains(&listener.port()),
+            Some(port) => listener.address.port() == port,
+            None => USUAL_PORTS.contains(&listener.address.port()),
         };
-        let found = own_listeners(&process)?.into_iter().filter(is_likely).find(answers);
+        let found = listeners_for(&process)?.into_iter().filter(is_likely).find(answers);
         Ok(found.map(|listener| Self { pid, listener, is_ours: false }))
     }
 
@@ -61,14 +63,15 @@ impl InspectorPort {
             return Ok(inspector);
         }
         let (process, gate, command) = prepare(pid)?;
-        let before = own_listeners(&process)?;
+        let before = listeners_for(&process)?;
         gate.check(&process, opening)?;
         gate.ask(&process)?;
         let end = Instant::now() + opening.within;
-        let mut asked: Vec<SocketAddr> = Vec::new();
+        let mut asked: Vec<Listener> = Vec::new();
         loop {
             let is_over = Instant::now() >= end;
-            for listener in own_listeners(&process).unwrap_or_default() {
+            // What is new there answers to what was asked; the session makes sure that it is this process.
+            for listener in listeners_for(&process).unwrap_or_default() {
                 let questions = asked.iter().filter(|one| **one == listener).count();
                 if before.contains(&listener) || questions >= MOST_QUESTIONS {
                     continue;
@@ -101,12 +104,12 @@ impl InspectorPort {
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        reachable(self.listener)
+        reachable(self.listener.address)
     }
 
     /// Its port.
     pub fn port(&self) -> u16 {
-        self.listener.port()
+        self.listener.address.port()
     }
 
     /// Its process.
@@ -121,7 +124,7 @@ impl InspectorPort {
 
     /// Whether that process does not listen there any more.
     pub fn is_closed(&self) -> bool {
-        match processes::listeners_of(self.pid) {
+        match processes::listeners_for(self.pid) {
             Ok(listeners) => !listeners.contains(&self.listener),
             // What has ended does not listen.
             Err(_) => Process::open(self.pid).is_err(),
@@ -164,16 +167,16 @@ fn hold(pid: u32) -> Result<Process, Refusal> {
     if process.has_ended() { Err(Refusal::Ended(pid)) } else { Ok(process) }
 }
 
-fn own_listeners(process: &Process) -> Result<Vec<SocketAddr>, Refusal> {
+fn listeners_for(process: &Process) -> Result<Vec<Listener>, Refusal> {
     let pid = process.pid();
-    processes::listeners_of(pid).map_err(|_| match process.has_ended() {
+    processes::listeners_for(pid).map_err(|_| match process.has_ended() {
         true => Refusal::Ended(pid),
         false => Refusal::Hidden(pid),
     })
 }
 
-fn answers(listener: &SocketAddr) -> bool {
-    let address = reachable(*listener);
+fn answers(listener: &Listener) -> bool {
+    let address = reachable(listener.address);
     TcpStream::connect_timeout(&address, CONNECT)
         .is_ok_and(|stream| ask::is_inspector(stream, address))
 }
@@ -204,18 +207,20 @@ fn holder(pid: u32, command: &Command, counts: impl Fn(&SocketAddr) -> bool) -> 
     }
     let all = processes::listeners().unwrap_or_default();
     let found = all.iter().find(|one| one.address.port() == port && counts(&one.address))?;
-    if found.pid == pid {
+    if found.pid == Some(pid) {
         return Some(Holder::Itself);
     }
     let listed = processes::list().unwrap_or_default();
     let of = |pid: u32| listed.iter().find(|one| one.pid == pid);
-    let Some((ours, theirs)) = of(pid).zip(of(found.pid)) else { return Some(Holder::Unknown) };
+    let Some((ours, theirs)) = of(pid).zip(found.pid.and_then(of)) else {
+        return Some(Holder::Unknown);
+    };
     let is_kin = ours.parent_pid == theirs.pid
         || theirs.parent_pid == ours.pid
         || ours.parent_pid == theirs.parent_pid
             && ours.program == theirs.program
             && of(ours.parent_pid).is_some_and(|parent| is_node(&parent.program));
-    Some(Holder::Process { pid: found.pid, name: theirs.program.clone(), is_kin })
+    Some(Holder::Process { pid: theirs.pid, name: theirs.program.clone(), is_kin })
 }
 
 /// Whether it may be the primary of a cluster: a Node that it has started runs the same script. When the inspector of a

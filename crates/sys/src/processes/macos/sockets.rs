@@ -26,17 +26,15 @@ const SPARE_FILES: usize = 64;
 
 /// All sockets that wait for connections, of processes that this user may look at.
 pub fn listeners() -> io::Result<Vec<Listener>> {
-    let own = |pid: u32| {
-        let addresses = listeners_of(pid).unwrap_or_default();
-        addresses.into_iter().map(move |address| Listener { pid, address })
-    };
+    let own = |pid: u32| listeners_for(pid).unwrap_or_default();
     Ok(pids()?.into_iter().flat_map(own).collect())
 }
 
 /// Those of one process.
-pub fn listeners_of(pid: u32) -> io::Result<Vec<SocketAddr>> {
-    let pid = number(pid)?;
-    Ok(sockets_of(pid)?.into_iter().filter_map(|file| listener(pid, file)).collect())
+pub fn listeners_for(pid: u32) -> io::Result<Vec<Listener>> {
+    let id = number(pid)?;
+    let found = sockets_of(id)?.into_iter().filter_map(|file| listener(id, file));
+    Ok(found.map(|address| Listener { pid: Some(pid), address }).collect())
 }
 
 /// The numbers of a process's files that are sockets.

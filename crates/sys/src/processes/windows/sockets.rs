@@ -51,10 +51,11 @@ pub fn listeners() -> io::Result<Vec<Listener>> {
     Ok(found)
 }
 
-/// Those of one process.
-pub fn listeners_of(pid: u32) -> io::Result<Vec<SocketAddr>> {
-    let own = listeners()?.into_iter().filter(|listener| listener.pid == pid);
-    Ok(own.map(|listener| listener.address).collect())
+/// Those of one process, and those whose owner the system does not tell.
+pub fn listeners_for(pid: u32) -> io::Result<Vec<Listener>> {
+    let mut found = listeners()?;
+    found.retain(|listener| listener.pid.is_none_or(|owner| owner == pid));
+    Ok(found)
 }
 
 fn listener(row: &Row, words: &[u32]) -> Listener {
@@ -69,7 +70,8 @@ fn listener(row: &Row, words: &[u32]) -> Listener {
     };
     // In the order of the network, in the first two bytes.
     let port = u16::from_be(words[row.port] as u16);
-    Listener { pid: words[row.owner], address: SocketAddr::new(ip, port) }
+    let pid = Some(words[row.owner]).filter(|pid| *pid != 0);
+    Listener { pid, address: SocketAddr::new(ip, port) }
 }
 
 fn table(family: u32) -> io::Result<Vec<u32>> {
