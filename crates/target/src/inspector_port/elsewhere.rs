@@ -202,7 +202,8 @@ fn port_of(command: &Command) -> u16 {
 /// What has its port already, among the processes that this user may look at.
 fn holder(pid: u32, command: &Command, counts: impl Fn(&SocketAddr) -> bool) -> Option<Holder> {
     let port = port_of(command);
-    if port == 0 {
+    // A process whose command line cannot be seen may want any port.
+    if port == 0 || command.program.is_empty() {
         return None;
     }
     let all = processes::listeners().unwrap_or_default();
