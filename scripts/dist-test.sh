@@ -56,5 +56,9 @@ emulator=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) || fail 'q
 check_version "$aarch64" aarch64-unknown-linux-musl "$emulator"
 [ "${1:-}" != reproduce ] || check_reproduction
 
+# What was built for Windows, too, is run by wine.
+windows=$dist/x86_64-pc-windows-gnu/nodescope.exe
+[ ! -e "$windows" ] || export NODESCOPE_WINDOWS=$windows
+
 # NODESCOPE_BIN and NODESCOPE_ARM64 are what the tests run instead of what cargo has built.
 NODESCOPE_BIN=$x86_64 NODESCOPE_ARM64=$aarch64 scripts/test.sh

@@ -37,7 +37,7 @@ struct Wine {
 impl Wine {
     fn new() -> Result<Self, String> {
         for name in ["wine", "wineserver", "x86_64-w64-mingw32-gcc"] {
-            let found = Command::new(name).arg("--version").stdout(Stdio::null()).status();
+            let found = Command::new(name).arg("--version").output();
             found.map_err(|_| format!("{name} is not here"))?;
         }
         let built = program_for("x86_64-pc-windows-gnu", "NODESCOPE_WINDOWS", "nodescope.exe")?;
@@ -148,7 +148,6 @@ fn refuses_with_a_sentence(wine: &Wine) {
     wine.fails(&["record", "1", "--via", "perf"], 1, "by perf events on Linux only");
     wine.fails(&["record", "1", "--via", "inspector"], 1, "process 1 has ended");
     wine.fails(&["record", "no-such-words"], 1, "no Node process here matches");
-    // The first process of wine is its services.exe, or another one that is not Node.
     wine.fails(&["record", "--", "node", "app.js"], 1, "on Linux only");
 }
 
