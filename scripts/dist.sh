@@ -32,10 +32,10 @@ flags_of() {
       ;;
     # The linker of mingw, from Debian's gcc-mingw-w64-x86-64. It would note the time of the build.
     *-windows-gnu) printf '%s\n' -Clinker="${1%%-*}-w64-mingw32-gcc" -Clink-arg=-Wl,--no-insert-timestamp ;;
-    # What is signed when it is linked must not change after that: nothing is to be taken out.
+    # Debug information would stay in files that are not handed out.
     *-apple-darwin)
       [ "$(uname)" = Darwin ] || printf '%s\n' -Clinker="$(zig_linker "$1")"
-      printf '%s\n' -Cdebuginfo=0 -Csplit-debuginfo=off -Clink-arg=-s
+      printf '%s\n' -Cdebuginfo=0 -Csplit-debuginfo=off
       ;;
   esac
 }
@@ -100,7 +100,8 @@ hand_out() {
   case $target in
     *-linux-*) split "$built/nodescope" "$folder" ;;
     *-windows-gnu) (cd "$folder" && copy --strip-all "$built/nodescope.exe" nodescope.exe) ;;
-    *-apple-darwin) cp "$built/nodescope" "$folder/nodescope" ;;
+    # The linker has signed what is for arm64, and objcopy signs it anew.
+    *-apple-darwin) (cd "$folder" && copy --strip-all "$built/nodescope" nodescope) ;;
     *) say "no rule says what to hand out for $target"; return 1 ;;
   esac
 }

@@ -11,20 +11,27 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::handed_out::program_for;
-use crate::program::inspected::{free_port, is_listening, send, wait_until};
+use crate::program::inspected::{is_listening, send, wait_until};
 use crate::program::{Scratch, input, recording, run, samples, stderr, stdout, succeeds};
 use crate::skip::skip;
 use crate::view::View;
 
 const NODES: [&str; 2] = ["18.20.8", "22.23.3"];
 
+/// Where Node opens its inspector.
+const PORT: u16 = 9229;
+
+/// Says to a copy of this test that it is one.
+const ALONE: &str = "NODESCOPE_WINDOWS_ALONE";
+
 /// Time for a program to start in wine, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// It writes its pid into a file, because Node cannot write to a pipe of wine.
+/// It writes its pid into a file, because Node cannot write to a pipe of wine; and that of a program that is not Node.
 const BUSY: &str = "
 function heavy(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
-require('fs').writeFileSync('pid', String(process.pid));
+const other = require('child_process').spawn('cmd', ['/c', 'ping -n 600 127.0.0.1'], { stdio: 'ignore' });
+require('fs').writeFileSync('pid', `${process.pid} ${other.pid} `);
 setInterval(() => 'a'.replace('a', () => heavy(3e6)), 20);
 ";
 
@@ -53,10 +60,10 @@ impl Wine {
         let wine = Self { scratch, program };
         // Node asks for Windows 10.
         let made = wine.start("winecfg", &["-v", "win10"]).output().unwrap();
-        if !made.status.success() {
-            return Err(format!("wine makes no prefix: {}", String::from_utf8_lossy(&made.stderr)));
+        match made.status.success() {
+            true => Ok(wine),
+            false => Err(format!("wine makes no prefix: {}", stderr(&made))),
         }
-        Ok(wine)
     }
 
     fn start(&self, program: &str, words: &[&str]) -> Command {
@@ -107,18 +114,43 @@ impl Drop for Wine {
     }
 }
 
+/// In a network of its own, where there is one to be had: wine does not tell whose a port is, and Node's is 9229.
 #[test]
 fn the_program_for_windows_works_in_wine() {
+    let script = "ip link set lo up && exec \"$0\" \"$@\"";
+    let alone = |program: &Path| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", script]).arg(program);
+        command
+    };
+    let can_be_alone = || alone("true".as_ref()).output().is_ok_and(|done| done.status.success());
+    if std::env::var_os(ALONE).is_some() || !can_be_alone() {
+        return works_in_wine();
+    }
+    let mut again = alone(&std::env::current_exe().unwrap());
+    again.args(["--exact", "windows::the_program_for_windows_works_in_wine", "--nocapture"]);
+    let output = again.env(ALONE, "1").output().unwrap();
+    let said = stdout(&output);
+    said.lines().filter(|line| line.starts_with("skipped: ")).for_each(|line| println!("{line}"));
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+}
+
+fn works_in_wine() {
     let wine = match Wine::new() {
         Ok(wine) => wine,
         Err(reason) => return skip(format_args!("Windows: {reason}")),
     };
     reads_and_shows(&wine);
     refuses_with_a_sentence(&wine);
-    for release in NODES {
-        match node(release) {
-            Some(node) => records(&wine, release, &node),
-            None => skip(format_args!("Windows, Node {release}: it is not in the cache")),
+    for (row, release) in NODES.iter().enumerate() {
+        let Some(node) = node(release) else {
+            skip(format_args!("Windows, Node {release}: it is not in the cache"));
+            continue;
+        };
+        let mut target = Target::start(&wine, &node);
+        records(&mut target, release);
+        if row == 0 {
+            outlives_a_killed_recorder(&mut target);
         }
     }
 }
@@ -143,8 +175,9 @@ fn reads_and_shows(wine: &Wine) {
 
 fn refuses_with_a_sentence(wine: &Wine) {
     let damaged = wine.scratch.file("damaged", b"nothing that is known");
-    wine.fails(&["report", "missing.nodescope"], 1, "nodescope: missing.nodescope: ");
-    wine.fails(&["report", &damaged], 1, "damaged");
+    wine.fails(&["report", "missing.nodescope"], 1, "there is no file missing.nodescope");
+    wine.fails(&["report", &damaged], 1, "it does not look like any recording");
+    wine.fails(&["export", &damaged], 2, "");
     wine.fails(&["record", "1", "--via", "perf"], 1, "by perf events on Linux only");
     wine.fails(&["record", "1", "--via", "inspector"], 1, "process 1 has ended");
     wine.fails(&["record", "no-such-words"], 1, "no Node process here matches");
@@ -162,8 +195,8 @@ fn node(release: &str) -> Option<PathBuf> {
 struct Target<'a> {
     wine: &'a Wine,
     child: Child,
-    port: u16,
     pid: String,
+    other_pid: String,
 }
 
 impl<'a> Target<'a> {
@@ -171,17 +204,29 @@ impl<'a> Target<'a> {
         let script = wine.scratch.file("app.js", BUSY.as_bytes());
         let written = wine.scratch.0.join("pid");
         let _ = fs::remove_file(&written);
-        let port = free_port();
-        let words = [format!("--inspect-port={port}"), script];
-        let mut command =
-            wine.start(&node.display().to_string(), &words.each_ref().map(String::as_str));
+        let mut command = wine.start(&node.display().to_string(), &[&script]);
         let log = File::create(wine.scratch.path("log")).unwrap();
         let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-        let mut target = Self { wine, child, port, pid: String::new() };
-        let pid = || fs::read_to_string(&written).unwrap_or_default();
-        wait_until("the start of Node in wine", PATIENCE, || !pid().is_empty());
-        target.pid = pid();
+        let mut target = Self { wine, child, pid: String::new(), other_pid: String::new() };
+        let pids = || fs::read_to_string(&written).unwrap_or_default();
+        wait_until("the start of Node in wine", PATIENCE, || pids().ends_with(' '));
+        let pids = pids();
+        let mut pids = pids.split_whitespace().map(str::to_owned);
+        target.pid = pids.next().unwrap();
+        target.other_pid = pids.next().unwrap();
         target
+    }
+
+    /// A recording that has begun: a window is written.
+    fn begin(&self, whom: &str, out: &str) -> Child {
+        let words = ["record", whom, "--via", "inspector", "-d", "1h", "-o", out];
+        let mut command = self.wine.nodescope(&words);
+        let recorder = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let part = format!("{out}.part");
+        wait_until("a window", PATIENCE, || {
+            fs::metadata(&part).is_ok_and(|part| part.len() > 2000)
+        });
+        recorder
     }
 
     fn log(&self) -> String {
@@ -189,7 +234,7 @@ impl<'a> Target<'a> {
     }
 
     fn is_as_before(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_none() && !is_listening(self.port)
+        self.child.try_wait().unwrap().is_none() && !is_listening(PORT)
     }
 }
 
@@ -200,11 +245,13 @@ impl Drop for Target<'_> {
     }
 }
 
-fn records(wine: &Wine, release: &str, node: &Path) {
-    let mut target = Target::start(wine, node);
-    // Nothing is opened unasked.
+fn records(target: &mut Target<'_>, release: &str) {
+    let wine = target.wine;
+    // Nothing is opened unasked, and nothing is done to a program that is not Node.
     let command = format!("record {} --via inspector", target.pid);
     wine.fails(&["record", &target.pid], 1, &command);
+    let other = ["record", &target.other_pid, "--via", "inspector"];
+    wine.fails(&other, 1, "has no debug handler: it is not Node");
     assert!(target.is_as_before() && !target.log().contains("Debugger"), "{release}");
 
     let out = wine.scratch.path(&format!("{release}.nodescope"));
@@ -217,32 +264,18 @@ fn records(wine: &Wine, release: &str, node: &Path) {
 
     // By its name, until Ctrl-C.
     let out = wine.scratch.path(&format!("{release}-ended.nodescope"));
-    let words = ["record", "node.exe", "--via", "inspector", "-d", "1h", "-o", &out];
-    let mut recorder = wine.nodescope(&words).stdout(Stdio::null()).spawn().unwrap();
-    wait_until("the port", PATIENCE, || is_listening(target.port));
-    wait_until("a second window", PATIENCE, || {
-        fs::metadata(format!("{out}.part")).is_ok_and(|part| part.len() > 2000)
-    });
+    let mut recorder = target.begin("node.exe", &out);
     send("INT", &recorder.id().to_string());
     assert!(recorder.wait().unwrap().success(), "{release}");
     assert!(target.is_as_before() && samples(&[&out]) > 0, "{release}: {}", target.log());
 }
 
-/// A recorder that is killed: the target closes the port itself.
-#[test]
-fn a_killed_recorder_on_windows_leaves_no_port_open() {
-    let node = NODES.iter().find_map(|release| node(release));
-    let (Ok(wine), Some(node)) = (Wine::new(), node) else {
-        return skip("Windows, a killed recorder: wine or its Node is not here");
-    };
-    let mut target = Target::start(&wine, &node);
-    let out = wine.scratch.path("killed.nodescope");
-    let words = ["record", &target.pid, "--via", "inspector", "-d", "1h", "-o", &out];
-    let mut recorder = wine.nodescope(&words).stdout(Stdio::null()).spawn().unwrap();
-    let part = format!("{out}.part");
-    wait_until("a window", PATIENCE, || fs::metadata(&part).is_ok_and(|part| part.len() > 2000));
+/// The target closes the port itself.
+fn outlives_a_killed_recorder(target: &mut Target<'_>) {
+    let out = target.wine.scratch.path("killed.nodescope");
+    let mut recorder = target.begin(&target.pid, &out);
     recorder.kill().unwrap();
     recorder.wait().unwrap();
-    wait_until("the end of the port", Duration::from_secs(20), || !is_listening(target.port));
-    assert!(target.is_as_before() && samples(&[&part]) > 0);
+    wait_until("the end of the port", Duration::from_secs(20), || !is_listening(PORT));
+    assert!(target.is_as_before() && samples(&[&format!("{out}.part")]) > 0);
 }

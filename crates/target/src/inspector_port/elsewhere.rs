@@ -63,23 +63,14 @@ impl InspectorPort {
             return Ok(inspector);
         }
         let (process, gate, command) = prepare(pid)?;
-        let before = listeners_for(&process)?;
+        let mut newcomers = Newcomers { before: listeners_for(&process)?, asked: Vec::new() };
         gate.check(&process, opening)?;
         gate.ask(&process)?;
         let end = Instant::now() + opening.within;
-        let mut asked: Vec<Listener> = Vec::new();
         loop {
             let is_over = Instant::now() >= end;
-            // What is new there answers to what was asked; the session makes sure that it is this process.
-            for listener in listeners_for(&process).unwrap_or_default() {
-                let questions = asked.iter().filter(|one| **one == listener).count();
-                if before.contains(&listener) || questions >= MOST_QUESTIONS {
-                    continue;
-                }
-                if answers(&listener) {
-                    return Ok(Self { pid, listener, is_ours: true });
-                }
-                asked.push(listener);
+            if let Some(listener) = newcomers.inspector(&process) {
+                return Ok(Self { pid, listener, is_ours: true });
             }
             if process.has_ended() {
                 return Err(Refusal::EndedAfterSignal(pid));
@@ -129,6 +120,39 @@ impl InspectorPort {
             // What has ended does not listen.
             Err(_) => Process::open(self.pid).is_err(),
         }
+    }
+}
+
+/// The sockets that appear after a process was asked to open one.
+struct Newcomers {
+    before: Vec<Listener>,
+    /// Each as often as it was asked.
+    asked: Vec<Listener>,
+}
+
+impl Newcomers {
+    /// The inspector among them.
+    fn inspector(&mut self, process: &Process) -> Option<Listener> {
+        let found = listeners_for(process).unwrap_or_default();
+        for listener in found {
+            if !self.is_worth_asking(&listener) {
+                continue;
+            }
+            if answers(&listener) {
+                return Some(listener);
+            }
+            self.asked.push(listener);
+        }
+        None
+    }
+
+    /// Where no owner is told, only what is new on a usual port is: the session makes sure that it is this process.
+    fn is_worth_asking(&self, listener: &Listener) -> bool {
+        let questions = self.asked.iter().filter(|asked| *asked == listener).count();
+        let is_usual = USUAL_PORTS.contains(&listener.address.port());
+        !self.before.contains(listener)
+            && questions < MOST_QUESTIONS
+            && (listener.pid.is_some() || is_usual)
     }
 }
 
