@@ -78,6 +78,10 @@ check_reproduction() {
   say 'a build in another folder is equal, byte for byte'
 }
 
+# What was built for Windows, too, is run by wine.
+windows=$dist/x86_64-pc-windows-gnu/nodescope.exe
+[ ! -e "$windows" ] || export NODESCOPE_WINDOWS=$windows
+
 # NODESCOPE_BIN and NODESCOPE_ARM64 are what the tests run instead of what cargo has built.
 test_live() { NODESCOPE_BIN=$x86_64 NODESCOPE_ARM64=$aarch64 scripts/test.sh; }
 

@@ -17,6 +17,7 @@ cd "$root"
 out=${DIST:-dist}
 profile=${PROFILE:-dist}
 targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+zig_release=0.13.0
 [ $# = 0 ] || targets=("$@")
 
 say() { printf 'dist: %s\n' "$*" >&2; }
@@ -29,7 +30,41 @@ flags_of() {
     *-linux-musl)
       printf '%s\n' -Clinker=rust-lld -Clink-self-contained=yes -Ctarget-feature=+crt-static -Clink-arg=--build-id=sha1 -Clink-arg=--icf=all -Clink-arg=--pack-dyn-relocs=relr
       ;;
+    # The linker of mingw, from Debian's gcc-mingw-w64-x86-64. It would note the time of the build.
+    *-windows-gnu) printf '%s\n' -Clinker="${1%%-*}-w64-mingw32-gcc" -Clink-arg=-Wl,--no-insert-timestamp ;;
+    # Debug information would stay in files that are not handed out.
+    *-apple-darwin)
+      [ "$(uname)" = Darwin ] || printf '%s\n' -Clinker="$(zig_linker "$1")"
+      printf '%s\n' -Cdebuginfo=0 -Csplit-debuginfo=off
+      ;;
   esac
+}
+
+# zig_linker TARGET: a script that links for macOS by zig, which brings what it needs of Apple's libraries and signs. The
+# zig of the PATH, else PyPI's, which is kept in the cache.
+zig_linker() {
+  local zig folder=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}/zig-$zig_release linker
+  zig=$(command -v zig) || zig=$folder/ziglang/zig
+  if [ ! -x "$zig" ]; then
+    say "fetching zig $zig_release into $folder"
+    rm -rf "$folder.part"
+    python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder.part" "ziglang==$zig_release" >&2 &&
+      mv "$folder.part" "$folder" || { say "no zig: pip install ziglang==$zig_release"; return 1; }
+  fi
+  linker=${CARGO_TARGET_DIR:-$root/target}/zig-$1
+  mkdir -p "$(dirname "$linker")"
+  # Left out: the functions of a dependency that is a library for other programs, too, which zig does not know how to
+  # list; and iconv, which libc names, no line of ours calls, and zig does not have.
+  cat >"$linker" <<END
+#!/usr/bin/env bash
+words=()
+for word; do
+  case \$word in -Wl,-exported_symbols_list | -Wl,*/list | -liconv) ;; *) words+=("\$word") ;; esac
+done
+exec "$zig" cc -target ${1%%-*}-macos "\${words[@]}"
+END
+  chmod +x "$linker"
+  realpath "$linker"
 }
 
 # build TARGET: target/TARGET/dist/nodescope. The flags of the environment and of configuration files do not count.
@@ -64,6 +99,9 @@ hand_out() {
   rm -rf "$folder" && mkdir -p "$folder"
   case $target in
     *-linux-*) split "$built/nodescope" "$folder" ;;
+    *-windows-gnu) (cd "$folder" && copy --strip-all "$built/nodescope.exe" nodescope.exe) ;;
+    # The linker has signed what is for arm64, and objcopy signs it anew.
+    *-apple-darwin) (cd "$folder" && copy --strip-all "$built/nodescope" nodescope) ;;
     *) say "no rule says what to hand out for $target"; return 1 ;;
   esac
 }

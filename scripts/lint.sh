@@ -45,7 +45,7 @@ check_dependencies() {
 check_targets() {
   local target targets=()
   has rustup https://rustup.rs || return
-  for target in aarch64-unknown-linux-musl x86_64-pc-windows-gnu x86_64-apple-darwin; do
+  for target in aarch64-unknown-linux-musl x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin; do
     if rustup target add $target >/dev/null 2>&1; then
       targets+=(--target "$target")
     else

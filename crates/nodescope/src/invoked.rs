@@ -3,7 +3,17 @@
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "sudo is advised on Linux only"))]
 
+#[cfg(not(windows))]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::path::{Path, PathBuf};
+
+#[cfg(not(windows))]
+pub(crate) use unix::quoted;
+#[cfg(windows)]
+pub(crate) use windows::quoted;
 
 /// Where sudo looks by default.
 const SUDO_FOLDERS: [&str; 6] =
@@ -48,17 +58,6 @@ fn with_sudo_at(program: &Path) -> String {
         .parent()
         .is_some_and(|folder| SUDO_FOLDERS.iter().any(|known| folder == Path::new(known)));
     if is_found { "sudo nodescope".to_owned() } else { format!("sudo {}", quoted(program)) }
-}
-
-/// A path for a shell.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:@%,=".contains(letter);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `nodescope record`: samples a running process, or a command that it starts, and keeps what it saw whatever
 //! happens: while it records, everything goes to OUT.part, which `report` opens, too.
 
+mod consent;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod inspect;

@@ -67,5 +67,6 @@ mod transpilers;
 mod versions;
 mod view;
 mod wasm;
+mod windows;
 mod with_source;
 mod workloads;

@@ -70,26 +70,31 @@ fn the_debian_package_is_installed() {
     assert!(!Path::new(&format!("{root}/usr/bin/nodescope")).exists());
 }
 
-/// The static program for arm64: what NODESCOPE_ARM64 names, or one that is built without any optimisation.
-fn arm64_program() -> Result<String, String> {
-    if let Ok(program) = std::env::var("NODESCOPE_ARM64") {
+/// The program for another system or processor: what a variable names, or one that is built without any optimisation.
+pub fn program_for(target: &str, variable: &str, name: &str) -> Result<String, String> {
+    if let Ok(program) = std::env::var(variable) {
         return Ok(program);
     }
-    let target = "aarch64-unknown-linux-musl";
     let installed = Command::new("rustup").args(["target", "add", target]).output();
     if !installed.is_ok_and(|output| output.status.success()) {
         return Err(format!("rustup cannot add the target {target}"));
     }
-    // Beside the folder of this test's own program, so that builds do not wait for each other.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("arm64");
+    // Beside the folder of this test's own program, so that builds do not wait for each other; one for all targets, so
+    // that what runs while building is built once.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("targets");
     let folder = folder.display().to_string();
-    let out = format!("{folder}/handed-out");
+    let out = format!("{folder}/handed-out-{target}");
     make(
         "dist.sh",
         &[target],
         &[("PROFILE", "quick"), ("CARGO_TARGET_DIR", &folder), ("DIST", &out)],
     );
-    Ok(format!("{out}/{target}/nodescope"))
+    Ok(format!("{out}/{target}/{name}"))
+}
+
+/// The static program for arm64.
+fn arm64_program() -> Result<String, String> {
+    program_for("aarch64-unknown-linux-musl", "NODESCOPE_ARM64", "nodescope")
 }
 
 /// The emulator of Debian's qemu-user or qemu-user-static.

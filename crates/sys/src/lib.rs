@@ -7,6 +7,8 @@ mod elsewhere;
 mod linux;
 pub mod locks;
 pub mod memory;
+#[cfg(not(target_os = "linux"))]
+pub mod processes;
 pub mod signals;
 pub mod users;
 

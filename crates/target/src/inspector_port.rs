@@ -1,27 +1,20 @@
 //! The port of a process's inspector: finding one that is open, and opening one without harm. The caller speaks to
 //! the inspector and closes it again.
 
-#[cfg(any(target_os = "linux", windows))]
 mod ask;
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(any(windows, test))]
-mod netstat;
 mod refusal;
-#[cfg(windows)]
-mod windows;
 
 use std::time::Duration;
 
-#[cfg(not(any(target_os = "linux", windows)))]
+#[cfg(not(target_os = "linux"))]
 pub use elsewhere::InspectorPort;
 #[cfg(target_os = "linux")]
 pub use linux::InspectorPort;
 pub use refusal::{Holder, Refusal};
-#[cfg(windows)]
-pub use windows::InspectorPort;
 
 #[cfg(target_os = "linux")]
 pub(crate) use ask::USUAL_PORTS;
@@ -31,8 +24,8 @@ pub(crate) use ask::USUAL_PORTS;
 pub struct Opening {
     /// How long to wait for the port.
     pub within: Duration,
-    /// The user knows that the program has no SIGUSR1 listener of its own. Without this, a process whose memory does
-    /// not tell is left alone.
+    /// The user knows that the program has no SIGUSR1 listener of its own. Without this, a process of which that cannot
+    /// be seen is left alone.
     pub has_no_listener: bool,
 }
 

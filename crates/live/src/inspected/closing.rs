@@ -80,6 +80,13 @@ impl OpenInspector {
         drop(self.cleanup.take());
     }
 
+    /// The port has turned out to be another process's: it is not ours to close. The cleanup process looks for the right
+    /// one.
+    pub(super) fn disown(&mut self) {
+        self.is_left = true;
+        self.cleanup.take().into_iter().for_each(CleanupProcess::take_over);
+    }
+
     /// Leaves it: one that was opened for us is closed. The port, where it is still open.
     pub(super) fn leave(&mut self) -> Option<u16> {
         let is_left = std::mem::replace(&mut self.is_left, true);

@@ -44,6 +44,11 @@ impl Visit<'_> {
         let opened = OpenInspector::of(process.pid, &opening, self.stay, collector.recipient());
         let mut opened = opened.map_err(Error::Refused)?;
         let recorded = self.record(&|| opened.connect(), Some(&opened), collector);
+        let another =
+            |error: &inspector::Error| matches!(error, inspector::Error::AnotherProcess { .. });
+        if matches!(&recorded, Err(Error::Process { error, .. }) if another(error)) {
+            opened.disown();
+        }
         if let Some(port) = opened.leave() {
             collector.tell(News::StillOpen { pid: process.pid, port });
         }

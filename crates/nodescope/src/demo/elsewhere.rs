@@ -1,4 +1,4 @@
-//! The demo where nodescope cannot record.
+//! The demo where there are no perf events.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::failure::Failure;
 
 /// There is nothing to try.
 pub(super) fn run(_: &cli::Demo, _: &Path) -> Result<Outcome, Failure> {
-    let why = Failure::failed("nodescope records on Linux only, so far");
+    let why = Failure::failed("the demo records by perf events, which are of Linux");
     Ok(Outcome::NotHere(
-        why.hint("what was recorded there can be read here: nodescope report FILE"),
+        why.hint("a Node of this machine is recorded by its pid: nodescope record PID"),
     ))
 }

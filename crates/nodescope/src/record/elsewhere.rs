@@ -1,28 +1,84 @@
-//! Recording where there are no perf events: a process by its pid, through its inspector.
+//! Recording where there are no perf events: a Node process by its pid or by words of its command line, through its
+//! inspector. One that is closed is opened when the user has said so, by `--via inspector` or at the terminal.
+
+mod choose;
+
+use ::target::InspectorPort;
 
 use super::Showing;
+use super::consent::{ask_to_open, can_ask};
 use super::inspect::{self, Process};
 use super::spool::MOST_IN_MEMORY;
 use super::words::name_for;
 use crate::cli::{self, Via};
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
+use crate::invoked;
+use choose::Chosen;
+
+/// Why the inspector is the way.
+const NO_PERF: &str = "perf events are of Linux";
 
 /// Records the processes that were named.
 pub(super) fn run(arguments: &cli::Record, showing: &Showing) -> Result<(), Failure> {
-    let not_here = |what: &str| {
-        Failure::failed(format!("{what} on Linux only")).hint(
-            "nodescope record PID --via inspector, or nodescope record --connect localhost:9229",
-        )
-    };
-    if arguments.way.via != Via::Inspector {
-        return Err(not_here("nodescope records by perf events"));
+    refuse_linux(arguments)?;
+    let Chosen { name, processes } = choose::processes(arguments)?;
+    consent(arguments, &processes)?;
+    let default = name_for(&name, processes[0].pid);
+    inspect::run(arguments, processes, &default, MOST_IN_MEMORY, showing)
+}
+
+/// What only perf events, or only Linux, can do.
+fn refuse_linux(arguments: &cli::Record) -> Result<(), Failure> {
+    let on_linux = |what: &str| Failure::failed(format!("nodescope {what} on Linux only"));
+    if !arguments.command.is_empty() {
+        return Err(on_linux("starts and records a command")
+            .hint(format!("start it, then {} record PID --via inspector", invoked::name())));
     }
-    let typed = arguments.target.as_deref().map(str::parse).transpose();
-    let typed =
-        typed.map_err(|_| not_here("nodescope finds processes by words of their command lines"))?;
-    let pids: Vec<u32> = typed.into_iter().chain(arguments.pid.iter().copied()).collect();
-    let Some(first) = pids.first() else { return Err(not_here("nodescope finds processes")) };
-    let name = name_for("node", *first);
-    let process = |pid| Process { pid, inner_pid: pid, ..Process::default() };
-    inspect::run(arguments, pids.into_iter().map(process).collect(), &name, MOST_IN_MEMORY, showing)
+    let asks_for_perf = arguments.way.via == Via::Perf
+        || arguments.system
+        || arguments.no_heap
+        || !arguments.event.is_empty();
+    if asks_for_perf {
+        return Err(on_linux("records by perf events").hint(again("PID")));
+    }
+    match arguments.container {
+        Some(_) => Err(on_linux("finds containers").hint(format!(
+            "publish the port of its inspector: {} record --connect localhost:9229",
+            invoked::name()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// An inspector that is open may be used; to open one, the user has to say so.
+fn consent(arguments: &cli::Record, processes: &[Process]) -> Result<(), Failure> {
+    if arguments.way.via == Via::Inspector {
+        return Ok(());
+    }
+    for process in processes {
+        let pid = process.pid;
+        match InspectorPort::find(pid) {
+            Ok(Some(port)) => warn(&format!(
+                "{NO_PERF}; the inspector of process {pid} is open on port {}, and is used",
+                port.port()
+            )),
+            _ if can_ask() => {
+                if !ask_to_open(NO_PERF, pid)? {
+                    return Err(Failure::failed("nothing was opened, and nothing recorded"));
+                }
+            }
+            _ => {
+                return Err(Failure::failed(format!(
+                    "{NO_PERF}, and the inspector of process {pid} is closed"
+                ))
+                .hint(again(&pid.to_string())));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The command that opens the inspector.
+fn again(target: &str) -> String {
+    format!("Node's own profiler works here: {} record {target} --via inspector", invoked::name())
 }

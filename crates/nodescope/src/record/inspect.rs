@@ -18,8 +18,9 @@ use crate::{input, select};
 use recipient::Writing;
 
 pub(super) use live::inspected::Process;
+pub(super) use say::WHO_CAN_ATTACH;
 #[cfg(target_os = "linux")]
-pub(super) use say::{WHO_CAN_ATTACH, primary as say_primary};
+pub(super) use say::primary as say_primary;
 
 /// More samples a second than this are felt.
 const MOST_SAMPLES: u32 = 1000;

@@ -15,7 +15,7 @@ use sys::pidfd::Pidfd;
 
 use super::ask::{self, reachable};
 use super::{Opening, Refusal};
-use crate::linux::command::Command;
+use crate::command::Command;
 use crate::linux::inspector::{Listener, likely_inspectors, listeners_beside, sockets_of};
 use crate::linux::proc::Proc;
 use gate::Gate;

@@ -1,7 +1,17 @@
 //! Why an inspector port stays closed. One sentence each, and what to do instead.
 
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
+
 use std::io;
 use std::time::Duration;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as here;
+#[cfg(target_os = "linux")]
+use linux as here;
 
 /// Why the inspector of a process is out of reach. Where [`Refusal::was_signalled`] does not say otherwise, the process
 /// is as it was.
@@ -19,6 +29,11 @@ pub enum Refusal {
     /// Another program.
     #[error("process {0} is not Node, and SIGUSR1 would kill most other programs")]
     NotNode(u32),
+    /// Node on Windows offers a routine that opens its inspector; this process does not.
+    #[error(
+        "process {0} has no debug handler: it is not Node, or it was started with --disable-sigusr1"
+    )]
+    NoDebugHandler(u32),
     /// This user may not look.
     #[error(
         "process {0} cannot be looked at by this user, so it is not known whether SIGUSR1 would kill it"
@@ -107,15 +122,10 @@ pub enum Refusal {
         /// What is missing.
         why: String,
     },
-    /// This system does not tell what a signal would do.
-    #[error(
-        "the inspector of process {0} is not opened on this system, where SIGUSR1 could kill it unseen"
-    )]
-    NotHere(u32),
     /// The signal was sent, and no port came.
     #[error(
-        "process {pid} has not opened its inspector within {:.1} s: it may be deep in one long native call. SIGUSR1 \
-         cannot be taken back, so port {port} may still open later",
+        "process {pid} has not opened its inspector within {:.1} s: it may be deep in one long native call. What was \
+         asked of it cannot be taken back, so port {port} may still open later",
         within.as_secs_f64()
     )]
     TimeLimit {
@@ -152,60 +162,10 @@ pub enum Holder {
     Unknown,
 }
 
-const BY_PERF: &str = "record it by perf events: --via perf";
-
 impl Refusal {
     /// What to do instead.
     pub fn hint(&self) -> Option<String> {
-        let or_inspect =
-            |now: &str| format!("{now}; or start it with node --inspect (on 127.0.0.1)");
-        let hint = match self {
-            Self::NoProcess(_) | Self::Ourselves(_) | Self::Ended(_) | Self::NotNode(_) => {
-                "nodescope ps lists the Node processes".to_owned()
-            }
-            Self::Hidden(_) | Self::NotOurs(_) => {
-                "run nodescope as root or, in a container, as the process's own user".to_owned()
-            }
-            Self::NoHandle { .. } => {
-                "pidfd_open needs Linux 5.3, and a seccomp filter that permits it; on the host it works"
-                    .to_owned()
-            }
-            Self::Young(_) => "try again in a second".to_owned(),
-            Self::Stopped(pid) => format!("kill -CONT {pid} lets it run again"),
-            Self::Deadly(_) | Self::Ignored(_) | Self::Blocked(_) | Self::OwnListener(_) => {
-                or_inspect(BY_PERF)
-            }
-            Self::Primary(_) => "record its workers, one after another".to_owned(),
-            Self::Confined(_) => {
-                format!("{BY_PERF}; or start it with --allow-inspector (Node 24.12, 25.0 and later)")
-            }
-            Self::Unseen { .. } => or_inspect(
-                "if you know that the program never listens to SIGUSR1, say so; else record it by perf events",
-            ),
-            Self::PortTaken { holder: Holder::Process { is_kin: true, .. }, .. } => {
-                "the processes of a cluster share that port: record one after another".to_owned()
-            }
-            Self::PortTaken { port, .. } => {
-                format!("free port {port}; or start it with --inspect-port=PORT; or {BY_PERF}")
-            }
-            Self::Unreachable { .. } => {
-                format!("run nodescope as root on the host; or {BY_PERF}")
-            }
-            Self::NotAsked { .. } => {
-                "start it with node --inspect (on 127.0.0.1), and record it with --connect localhost:9229"
-                    .to_owned()
-            }
-            Self::NotHere(pid) => format!(
-                "if it is an ordinary Node, kill -USR1 {pid} opens it: record it with --connect localhost:9229"
-            ),
-            Self::TimeLimit { port, .. } => {
-                format!(
-                    "perf events see such a call: --via perf; should port {port} open, nodescope ps shows it"
-                )
-            }
-            Self::EndedAfterSignal(_) => return None,
-        };
-        Some(hint)
+        here::hint(self)
     }
 
     /// Whether the process got a signal before this came about.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::linux::command::Command;
+use crate::command::Command;
 use crate::linux::inspector::Hidden;
 use crate::linux::limits::Capability;
 use crate::linux::perf_map::PerfMap;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::command::Command;
 use crate::inspector_port::USUAL_PORTS;
-use crate::linux::command::Command;
 use crate::linux::proc::Proc;
 
 /// A socket that waits for connections.
@@ -73,7 +73,7 @@ pub(crate) fn sockets_of(proc: &Proc, pid: u32) -> io::Result<HashSet<u64>> {
 
 /// Which of a process's listeners may be its inspector, the likeliest first.
 pub(crate) fn likely_inspectors(mut own: Vec<Listener>, command: &Command) -> Vec<Listener> {
-    let wanted = wanted_port(command);
+    let wanted = command.wanted_port();
     own.retain(|listener| match wanted {
         // Any free port: the inspector listens before the program runs, so its socket is the oldest.
         Some(0) => true,
@@ -113,15 +113,6 @@ fn address_in(hex: &str) -> Option<IpAddr> {
     Some(IpAddr::V6(Ipv6Addr::from(bytes)))
 }
 
-/// The port that a flag names: `--inspect-port=9300`, `--inspect=0.0.0.0:9300`, `--inspect=9300`.
-pub(crate) fn wanted_port(command: &Command) -> Option<u16> {
-    let names = ["--inspect-port", "--debug-port", "--inspect", "--inspect-brk", "--inspect-wait"];
-    names.iter().find_map(|name| {
-        let value = command.flag(name)?;
-        value.rsplit(':').next()?.parse().ok()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,18 +130,5 @@ mod tests {
         let six = listener_in(&six).map(|listener| listener.address);
         assert_eq!(six, Some((Ipv6Addr::LOCALHOST, 9229).into()));
         assert_eq!((socket_inode("socket:[12]"), socket_inode("pipe:[12]")), (Some(12), None));
-    }
-
-    #[test]
-    fn flags_name_the_port() {
-        let wanted = |flag: &str| {
-            wanted_port(&Command::parse(format!("node\0{flag}\0a.js").as_bytes(), None))
-        };
-        assert_eq!(wanted("--inspect"), None);
-        assert_eq!(wanted("--inspect=9300"), Some(9300));
-        assert_eq!(wanted("--inspect-brk=[::1]:9301"), Some(9301));
-        assert_eq!(wanted("--inspect=localhost"), None);
-        assert_eq!(wanted("--inspect=127.0.0.1:0"), Some(0));
-        assert_eq!(wanted("--inspect_port=99999"), None);
     }
 }

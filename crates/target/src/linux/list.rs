@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::command::Command;
 use crate::linux::access::{Facts, Machine, Ways, ways};
 use crate::linux::binary::{Binaries, Program};
-use crate::linux::command::Command;
 use crate::linux::container::{Container, Containers};
 use crate::linux::identity::{Identity, identify};
 use crate::linux::inspector::{Hidden, Listeners};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::linux::command::Command;
+use crate::command::Command;
 
 /// What a process is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,14 +1,15 @@
 //! By which way a process is recorded. Perf events come first, because they see everything and the process does not
 //! notice; Node's own profiler where they are not permitted. A port is never opened unasked.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io;
 use std::time::Duration;
 
 use target::{InspectorWay, Places, Process};
 
 use super::target::Target;
 use crate::cli::{self, Via};
-use crate::failure::{Failure, is_quiet, warn};
+use crate::failure::{Failure, warn};
+use crate::record::consent::{ask_to_open, can_ask};
 use crate::{advice, invoked};
 
 /// Settles the way to a target; `told` gets what was said of its names, so that it is not said again.
@@ -36,7 +37,7 @@ pub(super) fn choose(
             warn(&format!("{why}; its inspector is open on port {port}, and is used"));
             Ok(Via::Inspector)
         }
-        InspectorWay::CanBeOpened if can_ask() => match ask(&why, &process)? {
+        InspectorWay::CanBeOpened if can_ask() => match ask_to_open(&why, process.pid)? {
             true => Ok(Via::Inspector),
             false => Ok(Via::Perf),
         },
@@ -74,24 +75,4 @@ fn perf_advice(target: &Target) -> String {
 fn again(arguments: &cli::Record, process: &Process) -> String {
     let time = arguments.duration.as_ref().map(|time| format!(" -d {time}")).unwrap_or_default();
     format!("{} record {} --via inspector{time}", invoked::name(), process.pid)
-}
-
-fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal() && !is_quiet()
-}
-
-fn ask(why: &str, process: &Process) -> Result<bool, Failure> {
-    warn(why);
-    warn(&format!(
-        "Node's own profiler works: SIGUSR1 opens the inspector of process {} for the time of the recording. Node writes that into the application's log, and meanwhile {}",
-        process.pid,
-        crate::record::inspect::WHO_CAN_ATTACH
-    ));
-    let _ = write!(io::stderr().lock(), "nodescope: open it? [y/N] ");
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::failed(error.to_string()))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -14,11 +14,12 @@ use sys::pidfd::Pidfd;
 use super::listeners::SignalTree;
 use super::network::Network;
 use super::{hold, own_listeners, unseen};
+use crate::command::Command;
 use crate::inspector_port::{Holder, Opening, Refusal, USUAL_PORTS};
 use crate::linux::access::{SIGUSR1, YOUNGEST_S};
 use crate::linux::binary::{Binaries, Program};
-use crate::linux::command::Command;
-use crate::linux::inspector::{Listener, listeners_beside, sockets_of, wanted_port};
+
+use crate::linux::inspector::{Listener, listeners_beside, sockets_of};
 use crate::linux::proc::Proc;
 use crate::linux::role::Environment;
 use crate::linux::status::{Stat, Status, TICKS_A_SECOND};
@@ -130,7 +131,7 @@ impl Gate {
 
     /// Where it would listen, as far as its command line says.
     pub(super) fn port(&self) -> u16 {
-        wanted_port(&self.command).unwrap_or(*USUAL_PORTS.start())
+        self.command.wanted_port().unwrap_or(*USUAL_PORTS.start())
     }
 
     /// What has its port already.

@@ -1,0 +1,26 @@
+//! The question before an inspector is opened: never unasked, and only where a user can answer.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use super::inspect::WHO_CAN_ATTACH;
+use crate::failure::{Failure, is_quiet, warn};
+
+/// Whether a user is there to answer.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal() && !is_quiet()
+}
+
+/// Asks whether the inspector of a process may be opened, after saying why.
+pub(super) fn ask_to_open(why: &str, pid: u32) -> Result<bool, Failure> {
+    warn(why);
+    warn(&format!(
+        "Node's own profiler works: nodescope can open the inspector of process {pid} for the time of the recording. Node writes that into the application's log, and meanwhile {WHO_CAN_ATTACH}"
+    ));
+    let _ = write!(io::stderr().lock(), "nodescope: open it? [y/N] ");
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,281 @@
+//! The program for Windows, run by wine: reading, showing, and recording a Node for Windows through its debug handler.
+//! Wine is not Windows. Debian 12's (8.0) names no owner of a socket and no command line of another process, and V8 of
+//! Node 24 and later does not start in it (“Fatal process out of memory: SegmentedTable::InitializeTable”: it has no
+//! placeholders of memory); Node 18, 20 and 22 run.
+
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use crate::handed_out::program_for;
+use crate::program::inspected::{is_listening, send, wait_until};
+use crate::program::{Scratch, input, recording, run, samples, stderr, stdout, succeeds};
+use crate::skip::skip;
+use crate::view::View;
+
+const NODES: [&str; 2] = ["18.20.8", "22.23.3"];
+
+/// Where Node opens its inspector.
+const PORT: u16 = 9229;
+
+/// Says to a copy of this test that it is one.
+const ALONE: &str = "NODESCOPE_WINDOWS_ALONE";
+
+/// Time for a program to start in wine, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// It writes its pid into a file, because Node cannot write to a pipe of wine; and that of a program that is not Node.
+const BUSY: &str = "
+function heavy(rounds) { let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }
+const other = require('child_process').spawn('cmd', ['/c', 'ping -n 600 127.0.0.1'], { stdio: 'ignore' });
+require('fs').writeFileSync('pid', `${process.pid} ${other.pid} `);
+setInterval(() => 'a'.replace('a', () => heavy(3e6)), 20);
+";
+
+/// Programs of Windows in a world of their own, which ends with the test.
+struct Wine {
+    scratch: Scratch,
+    program: String,
+}
+
+impl Wine {
+    fn new() -> Result<Self, String> {
+        for name in ["wine", "wineserver", "x86_64-w64-mingw32-gcc"] {
+            let found = Command::new(name).arg("--version").output();
+            found.map_err(|_| format!("{name} is not here"))?;
+        }
+        let built = program_for("x86_64-pc-windows-gnu", "NODESCOPE_WINDOWS", "nodescope.exe")?;
+        let scratch = Scratch::new("windows");
+        // What wine lacks has to be beside the program.
+        let program = scratch.path("nodescope.exe");
+        fs::copy(built, &program).unwrap();
+        let missing = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let missing = missing.join("../../tests/windows/bcryptprimitives.c");
+        let mut compiler = Command::new("x86_64-w64-mingw32-gcc");
+        compiler.args(["-shared", "-o", &scratch.path("bcryptprimitives.dll")]).arg(missing);
+        assert!(compiler.arg("-ladvapi32").status().unwrap().success());
+        let wine = Self { scratch, program };
+        // Node asks for Windows 10.
+        let made = wine.start("winecfg", &["-v", "win10"]).output().unwrap();
+        match made.status.success() {
+            true => Ok(wine),
+            false => Err(format!("wine makes no prefix: {}", stderr(&made))),
+        }
+    }
+
+    fn start(&self, program: &str, words: &[&str]) -> Command {
+        let mut command = Command::new("wine");
+        self.surround(&mut command);
+        command.arg(program).args(words).stdin(Stdio::null());
+        for variable in ["COLUMNS", "NO_COLOR", "TERM", "DISPLAY"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// Without its errors, which are about windows and sound, and in the folder of the test.
+    fn surround(&self, command: &mut Command) {
+        command.env("WINEPREFIX", self.scratch.path("prefix")).env("WINEDEBUG", "-all");
+        command.env("WINEDLLOVERRIDES", "mscoree,mshtml=").current_dir(&self.scratch.0);
+    }
+
+    fn nodescope(&self, words: &[&str]) -> Command {
+        self.start(&self.program, words)
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.nodescope(words).output().unwrap()
+    }
+
+    fn says(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    /// A command must fail with that status and that sentence.
+    fn fails(&self, words: &[&str], status: i32, sentence: &str) {
+        let output = self.run(words);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
+        assert!(said.contains(sentence), "{words:?}: {said}");
+    }
+}
+
+impl Drop for Wine {
+    /// Ends what still runs in this prefix, and nothing else.
+    fn drop(&mut self) {
+        let mut server = Command::new("wineserver");
+        self.surround(&mut server);
+        let _ = server.arg("-k").status();
+    }
+}
+
+/// In a network of its own, where there is one to be had: wine does not tell whose a port is, and Node's is 9229.
+#[test]
+fn the_program_for_windows_works_in_wine() {
+    let script = "ip link set lo up && exec \"$0\" \"$@\"";
+    let alone = |program: &Path| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", script]).arg(program);
+        command
+    };
+    let can_be_alone = || alone("true".as_ref()).output().is_ok_and(|done| done.status.success());
+    if std::env::var_os(ALONE).is_some() || !can_be_alone() {
+        return works_in_wine();
+    }
+    let mut again = alone(&std::env::current_exe().unwrap());
+    again.args(["--exact", "windows::the_program_for_windows_works_in_wine", "--nocapture"]);
+    let output = again.env(ALONE, "1").output().unwrap();
+    let said = stdout(&output);
+    said.lines().filter(|line| line.starts_with("skipped: ")).for_each(|line| println!("{line}"));
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+}
+
+fn works_in_wine() {
+    let wine = match Wine::new() {
+        Ok(wine) => wine,
+        Err(reason) => return skip(format_args!("Windows: {reason}")),
+    };
+    reads_and_shows(&wine);
+    refuses_with_a_sentence(&wine);
+    for (row, release) in NODES.iter().enumerate() {
+        let Some(node) = node(release) else {
+            skip(format_args!("Windows, Node {release}: it is not in the cache"));
+            continue;
+        };
+        let mut target = Target::start(&wine, &node);
+        records(&mut target, release);
+        if row == 0 {
+            outlives_a_killed_recorder(&mut target);
+        }
+    }
+}
+
+/// The same words and the same bytes as on Linux.
+fn reads_and_shows(wine: &Wine) {
+    assert!(wine.says(&["--version"]).contains("x86_64-pc-windows-gnu"));
+    let file = input("node22-gc");
+    assert_eq!(wine.says(&["report", &file]), succeeds(&["report", &file]));
+    for form in ["html", "svg", "folded"] {
+        let out = wine.scratch.path(&format!("out.{form}"));
+        wine.says(&["export", &file, "-o", &out]);
+        let here = run(&["export", &file, "-o", "-", "--to", form]).stdout;
+        assert!(fs::read(out).unwrap() == here, "{form} differs");
+    }
+    let kept = wine.scratch.file("kept.nodescope", &recording());
+    let view = View::start_as(wine.nodescope(&["view", "--no-browser", &kept]));
+    let cookie = view.enter();
+    assert_eq!(view.ask("/", &[("Cookie", &cookie)]).status, 200);
+    assert_eq!(view.ask("/", &[]).status, 403);
+}
+
+fn refuses_with_a_sentence(wine: &Wine) {
+    let damaged = wine.scratch.file("damaged", b"nothing that is known");
+    wine.fails(&["report", "missing.nodescope"], 1, "there is no file missing.nodescope");
+    wine.fails(&["report", &damaged], 1, "it does not look like any recording");
+    wine.fails(&["export", &damaged], 2, "");
+    wine.fails(&["record", "1", "--via", "perf"], 1, "by perf events on Linux only");
+    wine.fails(&["record", "1", "--via", "inspector"], 1, "process 1 has ended");
+    wine.fails(&["record", "no-such-words"], 1, "no Node process here matches");
+    wine.fails(&["record", "--", "node", "app.js"], 1, "on Linux only");
+}
+
+fn node(release: &str) -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let cache =
+        std::env::var_os("NODESCOPE_CACHE").map_or(home.join(".cache/nodescope"), PathBuf::from);
+    Some(cache.join(format!("node-windows-{release}/node.exe"))).filter(|path| path.exists())
+}
+
+/// A Node of Windows whose inspector is closed.
+struct Target<'a> {
+    wine: &'a Wine,
+    child: Child,
+    pid: String,
+    other_pid: String,
+}
+
+impl<'a> Target<'a> {
+    fn start(wine: &'a Wine, node: &Path) -> Self {
+        let script = wine.scratch.file("app.js", BUSY.as_bytes());
+        let written = wine.scratch.0.join("pid");
+        let _ = fs::remove_file(&written);
+        let mut command = wine.start(&node.display().to_string(), &[&script]);
+        let log = File::create(wine.scratch.path("log")).unwrap();
+        let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        let mut target = Self { wine, child, pid: String::new(), other_pid: String::new() };
+        let pids = || fs::read_to_string(&written).unwrap_or_default();
+        wait_until("the start of Node in wine", PATIENCE, || pids().ends_with(' '));
+        let pids = pids();
+        let mut pids = pids.split_whitespace().map(str::to_owned);
+        target.pid = pids.next().unwrap();
+        target.other_pid = pids.next().unwrap();
+        target
+    }
+
+    /// A recording that has begun: a window is written.
+    fn begin(&self, whom: &str, out: &str) -> Child {
+        let words = ["record", whom, "--via", "inspector", "-d", "1h", "-o", out];
+        let mut command = self.wine.nodescope(&words);
+        let recorder = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let part = format!("{out}.part");
+        wait_until("a window", PATIENCE, || {
+            fs::metadata(&part).is_ok_and(|part| part.len() > 2000)
+        });
+        recorder
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.wine.scratch.path("log")).unwrap()
+    }
+
+    fn is_as_before(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none() && !is_listening(PORT)
+    }
+}
+
+impl Drop for Target<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn records(target: &mut Target<'_>, release: &str) {
+    let wine = target.wine;
+    // Nothing is opened unasked, and nothing is done to a program that is not Node.
+    let command = format!("record {} --via inspector", target.pid);
+    wine.fails(&["record", &target.pid], 1, &command);
+    let other = ["record", &target.other_pid, "--via", "inspector"];
+    wine.fails(&other, 1, "has no debug handler: it is not Node");
+    assert!(target.is_as_before() && !target.log().contains("Debugger"), "{release}");
+
+    let out = wine.scratch.path(&format!("{release}.nodescope"));
+    wine.says(&["record", &target.pid, "--via", "inspector", "-d", "2s", "-o", &out]);
+    assert!(target.is_as_before(), "{release}: {}", target.log());
+    assert!(target.log().contains("Debugger listening on"), "{release}: {}", target.log());
+    assert!(samples(&[&out]) > 20, "{release}");
+    let report = succeeds(&["report", &out]);
+    assert!(report.contains("heavy") && report.contains(release), "{release}: {report}");
+
+    // By its name, until Ctrl-C.
+    let out = wine.scratch.path(&format!("{release}-ended.nodescope"));
+    let mut recorder = target.begin("node.exe", &out);
+    send("INT", &recorder.id().to_string());
+    assert!(recorder.wait().unwrap().success(), "{release}");
+    assert!(target.is_as_before() && samples(&[&out]) > 0, "{release}: {}", target.log());
+}
+
+/// The target closes the port itself.
+fn outlives_a_killed_recorder(target: &mut Target<'_>) {
+    let out = target.wine.scratch.path("killed.nodescope");
+    let mut recorder = target.begin(&target.pid, &out);
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    wait_until("the end of the port", Duration::from_secs(20), || !is_listening(PORT));
+    assert!(target.is_as_before() && samples(&[&format!("{out}.part")]) > 0);
+}
