@@ -2,11 +2,13 @@
 # Builds what is handed out, by the profile `dist`, into dist/TARGET: the program without its debug information, and
 # that information in a file of its own beside it. `make dist` calls it.
 #
-#   scripts/dist.sh                              every target of the list below
+#   scripts/dist.sh                              both processors of Linux
+#   scripts/dist.sh all                          and Windows and macOS
 #   scripts/dist.sh x86_64-unknown-linux-musl    this one; any target of rustc's will do
 #
 # DIST=folder writes elsewhere, PROFILE=dev builds by another profile, NODESCOPE_COMMIT=… says the commit where there
-# is no clone. Nothing is needed but rustup: its targets for musl bring libc, and rustc brings a linker for them.
+# is no clone. For Linux nothing is needed but rustup: its targets for musl bring libc, and rustc brings a linker for
+# them. Windows needs Debian's gcc-mingw-w64-x86-64, macOS zig or pip, which fetches it.
 #
 # Two builds of one commit by one release of rustc are equal, byte for byte, wherever they are made
 # (`scripts/dist-test.sh reproduce` proves it): no path of this machine, no time and no random number goes in.
@@ -17,8 +19,13 @@ cd "$root"
 out=${DIST:-dist}
 profile=${PROFILE:-dist}
 targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+elsewhere=(x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin)
 zig_release=0.13.0
-[ $# = 0 ] || targets=("$@")
+case ${1:-} in
+  '') ;;
+  all) targets+=("${elsewhere[@]}") ;;
+  *) targets=("$@") ;;
+esac
 
 say() { printf 'dist: %s\n' "$*" >&2; }
 

@@ -30,9 +30,18 @@ processor() {
   "$root/scripts/image.sh" "$program" "$2" "$out/nodescope-$version-image-$2.tar"
 }
 
+# Programs of other systems, where they were built: scripts/dist.sh all
+elsewhere() {
+  local target=$1 program=$2
+  [ ! -e "$dist/$target/$program" ] || archive "nodescope-$version-$target" "$dist/$target" "$program"
+}
+
 # Who builds the same commit with the same rustc gets the same bytes.
 rustc --version --verbose >"$out/nodescope-$version-rustc.txt"
 cp "$dist/SHA256SUMS" "$out/nodescope-$version-programs.sha256"
 processor x86_64-unknown-linux-musl amd64
 processor aarch64-unknown-linux-musl arm64
+elsewhere x86_64-pc-windows-gnu nodescope.exe
+elsewhere x86_64-apple-darwin nodescope
+elsewhere aarch64-apple-darwin nodescope
 (cd "$out" && sha256sum -- * >"$dist/sums" && mv "$dist/sums" SHA256SUMS && cat SHA256SUMS)
