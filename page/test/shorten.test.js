@@ -16,6 +16,12 @@ test("native names are those of the program", () => {
   for (const [, whole, short] of rows) assert.equal(nativeName(whole), short, whole);
 });
 
+test("what stands in brackets among the arguments of a template is no list of parameters", () => {
+  const search = "v8::internal::BinarySearch<(v8::internal::SearchMode)1, v8::internal::DescriptorArray>";
+  assert.equal(nativeName(search), search);
+  assert.equal(nativeName(`${search}(v8::internal::Name)`), search);
+});
+
 test("folders that paths have in common", () => {
   assert.equal(commonFolder(["/srv/shop/a.js", "/srv/shop/lib/b.js"]), "/srv/shop");
   assert.equal(commonFolder(["/srv/shop/a.js", "/srv/shopping/b.js"]), "/srv");

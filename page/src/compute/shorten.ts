@@ -25,14 +25,26 @@ export function nativeName(name: string): string {
 
 /** Where the list of parameters begins: the last bracket that opens at the outermost level; -1 for nowhere. */
 function parametersAt(name: string): number {
+  const close = name.lastIndexOf(")");
+  if (isInTemplate(name.slice(close + 1))) return -1;
   let depth = 0;
-  for (let at = name.lastIndexOf(")"); at >= 0; at--) {
+  for (let at = close; at >= 0; at--) {
     if (name[at] === ")") depth++;
     if (name[at] !== "(") continue;
     if (depth === 0) return -1;
     if (--depth === 0) return at > 0 && name[at - 1] !== ":" ? at : -1;
   }
   return -1;
+}
+
+/** Whether what stands before belongs to arguments of a template: `Search<(Mode)1, Array>` has no parameters. */
+function isInTemplate(rest: string): boolean {
+  let depth = 0;
+  for (const letter of rest.replaceAll("->", "")) {
+    if (letter === "<") depth++;
+    else if (letter === ">" && --depth < 0) return true;
+  }
+  return false;
 }
 
 /** The last space outside of all brackets; -1 for none. */
