@@ -69,6 +69,9 @@ pub fn native_name(name: &str) -> &str {
 /// Where the list of parameters begins: the last bracket that opens at the outermost level.
 fn parameters(name: &str) -> Option<usize> {
     let end = name.rfind(')')?;
+    if is_in_template(&name[end + 1..]) {
+        return None;
+    }
     let mut depth = 0usize;
     for (place, byte) in name[..=end].bytes().enumerate().rev() {
         match byte {
@@ -84,6 +87,20 @@ fn parameters(name: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether what stands before belongs to arguments of a template: `Search<(Mode)1, Array>` has no parameters.
+fn is_in_template(rest: &str) -> bool {
+    let mut depth = 0usize;
+    for byte in rest.replace("->", "").bytes() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' if depth == 0 => return true,
+            b'>' => depth -= 1,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The last space outside of all brackets.
@@ -110,6 +127,10 @@ mod tests {
         for (whole, short) in [
             ("uv__io_poll", "uv__io_poll"),
             ("main", "main"),
+            (
+                "v8::internal::Search<(v8::internal::Mode)1, v8::internal::Array>",
+                "v8::internal::Search<(v8::internal::Mode)1, v8::internal::Array>",
+            ),
             ("node::Start(int, char**)", "node::Start"),
             ("v8::internal::Heap::Scavenge() const", "v8::internal::Heap::Scavenge"),
             (
