@@ -25,7 +25,7 @@ compare() {
     awk -v a="$a" -v b="$b" 'BEGIN { print b / a }' >>"$work/ratios"
   done
   awk -v t="$title" -v a="$(median "$work/ours")" -v b="$(median "$work/theirs")" -v r="$(median "$work/ratios")" -v g="$goal" \
-    'BEGIN { printf "%-58s %9.1f ms %9.1f ms %7.1f ×   %-6s %s\n", t, a, b, r, "≥ " g, (r >= g ? "met" : "MISSED") }'
+    'BEGIN { printf "%-58s %9.1f ms %9.1f ms %7.2f ×   %-6s %s\n", t, a, b, r, "≥ " g, (r >= g ? "met" : "MISSED") }'
 }
 
 head_line() {
