@@ -60,7 +60,7 @@ const FIRST: &[&[Known]] = &[
     ],
     &[
         known("regexp", (20, "/ok,/ok,/bad"), Some(("regexp", "isName", 5))),
-        known("console-log", (30, "/"), Some(("console-output", "audit", 4))),
+        known("console-log", (30, "/"), Some(("console-output", "audit", 5))),
     ],
     &[known("hot-dependency", (60, "/"), Some(("hot-package", "orderTable", 10)))],
     &[
@@ -137,12 +137,14 @@ fn start(binary: &Path, known: &Known) -> (Ended, String) {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    lines.read_line(&mut line).unwrap();
+    // One that prints prints before, too.
+    while !line.starts_with("ready ") {
+        line.clear();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "{} does not serve", known.name);
+    }
     // It may print on, and must not be stopped by a pipe that nothing reads.
     std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
-    let port =
-        line.trim().strip_prefix("ready ").unwrap_or_else(|| panic!("{}: {line}", known.name));
-    (Ended(child), port.to_owned())
+    (Ended(child), line["ready ".len()..].trim().to_owned())
 }
 
 /// The report of a program under load.

@@ -112,15 +112,16 @@ fn every_kind_of_function_has_its_name() {
     }
 }
 
-/// Two patterns; the first works for three times as long by the program's own clock.
+/// Two patterns; the first works for three times as long by the program's own clock. Texts of many lengths: a program
+/// whose rounds take as long as the time between samples would be sampled in the same place of each.
 const PATTERNS: &str = r"
 const spent = () => process.cpuUsage().user;
 const nested = /^(\w+\s?)*$/, bracket = /[/]?(x+x+)+é/u;
-const texts = ['a'.repeat(18) + '!', 'x'.repeat(16)];
+const random = (least) => least + Math.floor(5 * Math.random());
 let [first, second] = [0, 0];
 while (first + second < 800000) {
   const start = spent(), isFirst = first < 3 * second;
-  if (isFirst) nested.test(texts[0]); else bracket.test(texts[1]);
+  if (isFirst) nested.test('a'.repeat(random(15)) + '!'); else bracket.test('x'.repeat(random(13)));
   if (isFirst) first += spent() - start; else second += spent() - start;
 }
 ";
