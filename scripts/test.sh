@@ -169,10 +169,10 @@ say 'result'
 if [ ${#recovered[@]} -gt 0 ]; then
   printf 'passed only when they ran alone:\n%s\n' "$first_failures"
 fi
-# Rust's tests print `skipped:`, Node's say `# SKIP`.
-skipped=$(grep -E '^skipped: |# SKIP' "$log" | sort -u)
+# Rust's tests print `skipped:`; Node's reporter puts a dash before what it skips, and the reason behind it.
+skipped=$(grep -E '^skipped: |^ *﹣ ' "$log" | sort -u)
 printf '%s skipped%s\n' "$(printf '%s' "$skipped" | grep -c .)" "${skipped:+:}"
-[ -z "$skipped" ] || printf '%s\n' "$skipped" | sed 's/^skipped: //; s/^/  /'
+[ -z "$skipped" ] || printf '%s\n' "$skipped" | sed 's/^skipped: //; s/^ *﹣ //; s/^/  /'
 if [ -n "$skipped" ] && [ "${NODESCOPE_REQUIRE_ALL:-0}" = 1 ]; then
   failed+=('skipped, where NODESCOPE_REQUIRE_ALL=1 wants all')
 fi
