@@ -15,20 +15,26 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
 cache=${NODESCOPE_CACHE:-$HOME/.cache/nodescope}
 log=$(mktemp)
-trap 'rm -f "$log" "$log".*' EXIT
+trap 'jobs -p | xargs -r kill 2>/dev/null; rm -f "$log" "$log".*' EXIT
 failed=()
 # Tests read what other programs print.
 export LC_ALL=C.UTF-8
 
 say() { printf '\n== %s\n' "$*"; }
 
-# run TITLE COMMAND...: shows and keeps the output, remembers a failure.
+# run TITLE COMMAND...: shows and keeps the output, remembers a failure. The output goes into a file, which is followed: a
+# Node that inherits a pipe makes it non-blocking for all who write into it, and then a full pipe fails the tests.
 run() {
-  local title=$1
+  local title=$1 running follower
   shift
   say "$title"
-  "$@" 2>&1 | tee -a "$log"
-  [ "${PIPESTATUS[0]}" = 0 ] || failed+=("$title")
+  sleep infinity &
+  running=$!
+  tail --bytes=+$(($(stat -c %s "$log") + 1)) --follow --sleep-interval=0.2 --pid=$running "$log" &
+  follower=$!
+  "$@" >>"$log" 2>&1 || failed+=("$title")
+  kill $running
+  wait $running $follower 2>/dev/null
 }
 
 skip() { printf 'skipped: %s\n' "$*" | tee -a "$log"; }
@@ -99,6 +105,7 @@ if [ "$(nproc)" -gt 2 ]; then export RUST_TEST_THREADS=${RUST_TEST_THREADS:-2}; 
 test_patiently() {
   # Two programs that write into one file break each other's lines.
   log=$log.lines
+  : >"$log"
   RUST_TEST_THREADS=3 run 'workspace: what waits' test_rust --test '*' -- "${patient[@]}"
   test_documents
   test_page

@@ -13,6 +13,10 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use inspector::{Client, Error};
+#[cfg(target_os = "linux")]
+use sys::pidfd::Pidfd as HeldProcess;
+#[cfg(not(target_os = "linux"))]
+use sys::processes::Process as HeldProcess;
 use target::{InspectorPort, Opening, Refusal};
 
 use super::{News, Recipient};
@@ -24,8 +28,13 @@ use windows::start_in_own_group;
 
 /// How long a port may take to close: by a timer in the target, then by a call of its own.
 const CLOSING: Duration = Duration::from_millis(600);
-/// How long a port that opens too late is waited for, to close it.
+/// How long a recorder waits for a port that opens too late, to close it: a user sees it wait.
 const LATE: Duration = Duration::from_secs(30);
+/// How long a cleanup process does. A target that is in one long native call opens its port when that is over, for the
+/// signal cannot be taken back; a process that waits costs next to nothing.
+const VERY_LATE: Duration = Duration::from_secs(3600);
+/// How often either asks whether it is open, and how seldom at last.
+const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// How often a port is looked at: the kernel goes through all connections of a machine to list listening sockets.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
@@ -145,26 +154,32 @@ impl Drop for CleanupProcess {
 pub fn close_inspector() {
     let mut stdin = std::io::stdin().lock();
     let Ok(Some(Message::Close(pid))) = Message::read(&mut stdin) else { return };
+    // Another process may have its pid later, and an inspector that is not ours to close.
+    let held = HeldProcess::open(pid);
     let is_released = matches!(Message::read(&mut stdin), Ok(Some(Message::Released)));
-    if !is_released {
-        close_when_open(pid, || false);
+    if is_released {
+        return;
     }
+    match held {
+        Ok(held) => close_when_open(pid, VERY_LATE, || held.has_ended()),
+        Err(_) => close_when_open(pid, LATE, || false),
+    };
 }
 
 /// Closes an inspector that opens too late, because a signal cannot be taken back; whether it did.
 fn close_late(pid: u32, recipient: &mut dyn Recipient) -> bool {
     recipient.tell(News::OpensLate { pid });
-    close_when_open(pid, || recipient.wants_end())
+    close_when_open(pid, LATE, || recipient.wants_end())
 }
 
 /// Waits for an inspector to open, and closes it; whether it did, or the process has ended.
-fn close_when_open(pid: u32, wants_end: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + LATE;
-    while Instant::now() < deadline && !wants_end() {
+fn close_when_open(pid: u32, limit: Duration, wants_end: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < limit && !wants_end() {
         match InspectorPort::find(pid) {
             Ok(Some(port)) if close(&port) => return true,
             Err(Refusal::Ended(_) | Refusal::NoProcess(_)) => return true,
-            _ => std::thread::sleep(Duration::from_millis(100)),
+            _ => std::thread::sleep((start.elapsed() / 30).clamp(ASK_AGAIN.0, ASK_AGAIN.1)),
         }
     }
     false
