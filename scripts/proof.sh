@@ -7,8 +7,9 @@
 #   PROOF_ROUNDS=3 …                      how often each program with a known cause is recorded on each release
 #   PROOF_TESTS='loops:: beside::' …      some of the tests of truth
 #
-# The table is written after every row, and the rows of other parts stay in it as long as the code is the same: parts can
-# run on different days, and a run that was cut off has not been in vain. What the commands printed is in target/proof.
+# The table is written after every row, and each row has the commit that it measured. The other rows stay in it, however
+# the code has changed since, as long as the machine is the same: parts can run on different days, and a run that was cut
+# off has not been in vain. What the commands printed is in target/proof.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -40,11 +41,13 @@ titles=(
   'the first finding is the planted cause'
 )
 
-# Takes over the rows that were measured of the same code. Nothing is known of code that is not committed.
+machine=$(printf '%s, %s CPUs, Linux %s' \
+  "$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)" "$(nproc)" "$(uname -r)")
+
+# Takes over the rows that were measured on the same machine.
 read_rows() {
   local line title
-  case $commit in *-dirty) return ;; esac
-  grep -qx -- "- commit: $commit" "$out" 2>/dev/null || return
+  grep -qxF -- "- machine: $machine" "$out" 2>/dev/null || return
   for title in "${titles[@]}"; do
     while IFS= read -r line; do
       case $line in "| $title |"*) rows[$title]=$line ;; esac
@@ -56,17 +59,16 @@ write_table() {
   local title
   {
     printf '# Proof\n\nWhat `make proof` (scripts/proof.sh) measured last. Do not edit it by hand.\n\n'
-    printf -- '- machine: %s, %s CPUs, Linux %s\n' \
-      "$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)" "$(nproc)" "$(uname -r)"
-    printf -- '- commit: %s\n\n' "$commit"
-    printf '| what | result | figures | time | PROOF_SECONDS | date |\n| --- | --- | --- | --- | --- | --- |\n'
+    printf -- '- machine: %s\n\n' "$machine"
+    printf '| what | result | figures | time | PROOF_SECONDS | commit | date |\n'
+    printf '| --- | --- | --- | --- | --- | --- | --- |\n'
     for title in "${titles[@]}"; do [ -z "${rows[$title]:-}" ] || printf '%s\n' "${rows[$title]}"; done
   } >"$out.new" && mv "$out.new" "$out"
 }
 
 # add_row TITLE RESULT FIGURES TIME
 add_row() {
-  rows[$1]="| $1 | $2 | ${3//|/\/} | $4 | $seconds | $(date -u +%F) |"
+  rows[$1]="| $1 | $2 | ${3//|/\/} | $4 | $seconds | $commit | $(date -u +%F) |"
   printf '%s\n' "${rows[$1]}" >&2
   write_table
 }
@@ -110,17 +112,19 @@ test_truth() {
   [ $failures = 0 ]
 }
 
-# Programs with a known cause, each again and again: how often the first finding was that cause, by program.
+# Programs with a known cause, each again and again: how often the first finding was that cause, by program. The test
+# judges whether that is often enough.
 test_findings() {
-  local rounds=20 printed=$logs/found
+  local rounds=20 printed=$logs/found status=0
   [ "$seconds" -ge 600 ] || rounds=1
   rounds=${PROOF_ROUNDS:-$rounds}
   NODESCOPE_FINDINGS_ROUNDS=$rounds NODESCOPE_FINDINGS_NODES="${PROOF_NODES:-20.20.2 22.23.3 24.21.0}" \
     cargo test --quiet --package nodescope --test all -- findings::findings_are_right --nocapture --test-threads=1 \
-    >"$printed" 2>&1 || { cat "$printed"; return 1; }
+    >"$printed" 2>&1 || status=$?
   cat "$printed"
   printf 'figures: %s; %s\n' "$(sed -n 's/^figures: //p' "$printed")" \
     "$(sed -n 's/^finding: //p' "$printed" | sed 's/ | / /' | paste -sd ';' | sed 's/;/; /g')"
+  return $status
 }
 
 fuzz_all() {

@@ -105,8 +105,9 @@ pub mod own {
     /// What is known of a process.
     pub fn facts(facts: &Facts<'_>) -> Vec<u8> {
         let mut body = [facts.pid.to_ne_bytes(), facts.inner_pid.to_ne_bytes()].concat();
-        let Facts { container, node_version, app, command, folder, ports, unnamed, .. } = *facts;
-        for text in [container, node_version, app, command, folder, ports, unnamed] {
+        let Facts { container, node_version, app, command, folder, .. } = *facts;
+        let Facts { ports, unnamed, parent, .. } = *facts;
+        for text in [container, node_version, app, command, folder, ports, unnamed, parent] {
             // A record is below 64 KiB, and a text ends with its first zero.
             let text = &text[..text.len().min(LONGEST_FACT)];
             body.extend(text.iter().filter(|byte| **byte != 0));

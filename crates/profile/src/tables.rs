@@ -76,6 +76,8 @@ pub struct Process {
     pub ports: Vec<u16>,
     /// The CPU limit of its cgroup or of the nearest ancestor that has the lowest one, in thousandths of a CPU.
     pub cpu_limit_millis: Option<u32>,
+    /// The pid of the process that started it, on the host.
+    pub parent_pid: Option<u32>,
 }
 
 /// A thread under one name: a changed name opens a new row in perf's recordings, and changes the row in our own.

@@ -147,6 +147,7 @@ pub(crate) struct ProcessFacts {
     pub(crate) ports: Vec<u16>,
     /// Why its generated code cannot have names; empty where it can.
     pub(crate) unnamed: String,
+    pub(crate) parent_pid: Option<u32>,
 }
 
 /// What the recording says of itself.
@@ -559,6 +560,7 @@ impl Sink for Namer {
             folder: text(facts.folder),
             ports: text(facts.ports).split(',').filter_map(|port| port.parse().ok()).collect(),
             unnamed: text(facts.unnamed),
+            parent_pid: text(facts.parent).parse().ok(),
         };
         self.is_ours = true;
         self.facts.insert(facts.pid, known);

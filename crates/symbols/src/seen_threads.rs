@@ -116,6 +116,7 @@ fn process_of(
         folder: text(&facts.folder),
         ports: facts.ports.clone(),
         cpu_limit_millis,
+        parent_pid: facts.parent_pid,
         ..Process::default()
     }
 }

@@ -144,6 +144,8 @@ pub struct Facts<'a> {
     pub ports: &'a [u8],
     /// Why code that it generates cannot have names; empty where it can.
     pub unnamed: &'a [u8],
+    /// The pid of the process that started it, as a decimal number.
+    pub parent: &'a [u8],
 }
 
 /// What is known of an event loop so far.

@@ -15,11 +15,6 @@ use crate::stalls::{EventLoop, SHORTEST_STALL_NS, Turns};
 const MOMENTS_BEYOND: f64 = 2.0;
 /// Figures are as exact as that.
 const EXACT_NS: u64 = 1_000;
-/// From here on a delay is one that people notice: at worst, and mostly.
-const LONG_DELAY_NS: u64 = 100_000_000;
-const LONG_MEDIAN_NS: u64 = 10_000_000;
-/// A loop that is busy for this part of the time has no room left.
-const SATURATED: f64 = 0.95;
 
 /// What a request to one loop pays.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,19 +29,6 @@ pub struct LoopDelay {
     pub p99_ns: Option<u64>,
     /// The longest turn; below 50 ms where there is none.
     pub worst_ns: Option<u64>,
-}
-
-impl LoopDelay {
-    /// Whether requests waited so long that people notice.
-    pub fn is_long(&self) -> bool {
-        self.worst_ns.is_some_and(|ns| ns >= LONG_DELAY_NS)
-            || self.median_ns.is_some_and(|ns| ns >= LONG_MEDIAN_NS)
-    }
-
-    /// Whether the loop has no room for more work.
-    pub fn is_saturated(&self) -> bool {
-        self.utilisation.is_some_and(|utilisation| utilisation >= SATURATED)
-    }
 }
 
 /// What requests pay at each loop that was watched, the loop where they waited longest first.

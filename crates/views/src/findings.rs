@@ -16,7 +16,7 @@ mod workers;
 
 use profile::{FunctionId, ProcessId, Profile, ThreadId};
 
-use crate::delay::{LoopDelay, delays};
+use crate::delay::LoopDelay;
 use crate::gc::Gc;
 use crate::host::HostTimes;
 use crate::pool::PoolUse;
@@ -133,10 +133,11 @@ impl Finding {
             }
             Self::Stalls(group) => group.function,
             Self::Package(package) => package.function,
-            Self::Busy(busy) => busy.functions.first().map_or(FunctionId::NONE, |user| user.0),
-            Self::BadWorker(worker) => {
-                worker.cause.as_ref().map_or(FunctionId::NONE, |cause| cause.finding.function())
-            }
+            Self::Busy(busy) => busy.function(),
+            Self::BadWorker(worker) => worker
+                .cause
+                .as_ref()
+                .map_or_else(|| worker.busy_with.function(), |cause| cause.finding.function()),
             Self::CpuLimit(_) | Self::CpuWait(_) | Self::MemoryPressure(_) | Self::Pool(_) => {
                 FunctionId::NONE
             }
@@ -222,8 +223,7 @@ pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
     workers::take_cause(&mut list);
     limits::leave_to_pools(&mut list);
     limits::lead(&mut list, &facts.turns.stalls);
-    let Facts { turns, host, gc, pools, .. } = facts;
-    let delays = delays(profile, selection, &turns);
+    let Facts { turns, host, gc, delays, pools, .. } = facts;
     Findings { list, turns, host, gc, delays, pools }
 }
 

@@ -43,7 +43,6 @@ fn stalls_alone_tell_what_is_50_ms_or_more() {
     assert!(near(found.p99_ns, 294.0), "{found:?}");
     assert_eq!((found.median_ns, found.worst_ns), (Some(0), Some(304 * MS)));
     assert!(found.utilisation.is_some_and(|part| (part - 1.0 / 3.0).abs() < 1e-9));
-    assert!(found.is_long() && !found.is_saturated());
 }
 
 #[test]
@@ -63,7 +62,6 @@ fn moments_tell_the_short_turns() {
     let service = met(Service::new(10).watched(0), &[(1000, 10), (2000, 10), (6000, 10)]);
     let found = delay(service);
     assert!(near(found.median_ns, 2.0) && near(found.p99_ns, 6.0), "{found:?}");
-    assert!(found.is_saturated() && !found.is_long());
     // Half of the time in polls: libuv's own count is believed, not that of the moments.
     let service = met(Service::new(10).watched(5 * SECOND), &[(0, 10), (1000, 19), (6000, 1)]);
     assert_eq!(delay(service).median_ns, Some(0));
@@ -90,7 +88,6 @@ fn a_part_of_the_recording_has_its_own_figures() {
     let range_ns = Some(10 * SECOND..20 * SECOND);
     let found = delay_in(service, &Selection { range_ns, ..Selection::default() });
     assert!(near(found.median_ns, 20.48) && found.utilisation.is_none(), "{found:?}");
-    assert!(found.is_long(), "half of all requests wait 10 ms");
 }
 
 #[test]

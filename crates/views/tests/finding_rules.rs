@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use profile::{
-    Category, LaneInfo, Loop, Process, Role, Sample, StringId, Thread, ThreadId, TurnKind, UNKNOWN,
-    Unit,
+    Category, Delay, LaneInfo, Loop, Process, Role, Sample, StringId, Thread, ThreadId, TurnKind,
+    UNKNOWN, Unit,
 };
 use views::{
     Collection, Finding, Findings, Report, Selection, Work, finding_ids, findings, weigh_busy,
@@ -33,7 +33,7 @@ fn words(service: Service) -> Vec<String> {
     let report = Report::without_lists(&profile, &weights, &selection);
     let text = report.findings.into_iter().flat_map(|row| row.text);
     // What a request pays has tests of its own.
-    text.filter(|line| !line.starts_with("A request arriving")).collect()
+    text.filter(|line| !line.starts_with("A request ")).collect()
 }
 
 /// Samples of a stack with functions of a package, spread evenly over the whole time.
@@ -51,10 +51,21 @@ fn spread(mut service: Service, codes: &[Code], package: &str, time_ns: u64) -> 
 }
 
 /// Another process of the same program, whose loop was watched and was free for so long.
-fn sibling(mut service: Service, pid: u32, polled_ns: u64) -> (Service, ThreadId) {
+fn sibling(service: Service, pid: u32, polled_ns: u64) -> (Service, ThreadId) {
+    started_by(None, service, pid, polled_ns)
+}
+
+/// The same where it is known who started it.
+fn started_by(
+    parent_pid: Option<u32>,
+    mut service: Service,
+    pid: u32,
+    polled_ns: u64,
+) -> (Service, ThreadId) {
     let builder = &mut service.builder;
     let name = builder.string("node");
-    let process = builder.process(Process { pid: Some(pid), name, ..Process::default() });
+    let process = Process { pid: Some(pid), name, parent_pid, ..Process::default() };
+    let process = builder.process(process);
     let role = Role::MainLoop;
     let thread = builder.thread(Thread { process, tid: Some(pid), name, role });
     let end_ns = builder.meta().duration_ns;
@@ -385,6 +396,35 @@ fn a_busy_loop_names_its_causes_once() {
     assert_eq!(ids(&found(told)), ["json"], "most of it is JSON: that is told");
 }
 
+/// A loop with room, in turns that are long enough: half of all requests wait for the rest of one.
+#[test]
+fn a_long_median_is_a_busy_loop_with_room() {
+    let turns = |polled: u64, delay_us: u64| {
+        let mut service = Service::new(10).watched(polled * SECOND);
+        for second in 0..10 {
+            let (thread, start_ns, moments) = (service.main, second * SECOND, 30);
+            let end_ns = start_ns + SECOND;
+            service.builder.delay(Delay { thread, start_ns, end_ns, delay_us, moments });
+        }
+        spread(service, &[TIMERS, RENDER], "", (10 - polled) * SECOND)
+    };
+    assert_eq!(
+        words(turns(3, 20_480)),
+        [
+            "The event loop was busy 70 % of the time, mostly with short turns: half of all requests waited 20 ms or longer.",
+            "Largest causes: render (/srv/views.js:12) 100 %.",
+        ]
+    );
+    assert_eq!(ids(&found(turns(3, 8_192))), [""; 0], "below 10 ms");
+    assert_eq!(ids(&found(turns(6, 20_480))), [""; 0], "most requests find it free");
+    // Where the process waits for a CPU, that makes its turns long.
+    let waiting = turns(3, 20_480).counted(200 * MS, 500 * MS, None);
+    assert_eq!(ids(&found(waiting)), ["cpu-wait"]);
+    // With a cause that would leave the loop free for half of the time, that comes first.
+    let collecting = spread(turns(3, 20_480), &[TIMERS, RENDER, SCAVENGE], "", 3 * SECOND);
+    assert_eq!(ids(&found(collecting)), ["gc", "busy-loop"]);
+}
+
 #[test]
 fn one_bad_worker_is_told_from_too_much_load() {
     let cluster = |polled: [u64; 3]| {
@@ -401,11 +441,31 @@ fn one_bad_worker_is_told_from_too_much_load() {
         words(cluster([9, 3, 9]))[0],
         "Pid 5002 was busy 70 % of the time, the 2 other workers about 10 %: one bad process, not too much load."
     );
+    assert_eq!(
+        words(cluster([9, 3, 9]))[1..],
+        ["Largest causes: render (/srv/views.js:12) 100 %."]
+    );
     assert_eq!(ids(&found(cluster([3, 3, 4]))), [""; 0], "all are busy");
     // A cause is told with it, and not once more.
     let saturated = cluster([9, 1, 9]);
     let Finding::BadWorker(worker) = &found(saturated).list[0].finding else { panic!() };
     assert_eq!(worker.cause.as_ref().unwrap().id, "busy-loop");
+}
+
+/// Nothing but the parent tells the process that started the others: a worker may have the lowest pid.
+#[test]
+fn a_bad_worker_may_have_the_lowest_pid() {
+    let recorded = |parents: [u32; 4], polled: [u64; 4]| {
+        let mut service = Service::new(10);
+        for (row, (parent, polled)) in (0..).zip(parents.into_iter().zip(polled)) {
+            (service, _) = started_by(Some(parent), service, 5001 + row, polled * SECOND);
+        }
+        words(service)
+    };
+    let bad = "Pid 5001 was busy 70 % of the time, the 3 other workers about 10 %: one bad process, not too much load.";
+    assert_eq!(recorded([1, 1, 1, 1], [3, 9, 9, 9]), [bad], "started by what was not recorded");
+    assert_eq!(recorded([1, 5001, 5001, 5001], [3, 9, 9, 9]), [""; 0], "it started the others");
+    assert_eq!(recorded([1, 5001, 1, 1], [3, 9, 9, 9]), [bad], "it started a helper");
 }
 
 #[test]

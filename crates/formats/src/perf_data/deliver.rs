@@ -346,6 +346,7 @@ impl<'a> Deliver<'a> {
                 };
                 let (container, node_version, app) = (text(), text(), text());
                 let (command, folder, ports, unnamed) = (text(), text(), text(), text());
+                let parent = text();
                 let facts = Facts {
                     pid,
                     inner_pid,
@@ -356,6 +357,7 @@ impl<'a> Deliver<'a> {
                     folder,
                     ports,
                     unnamed,
+                    parent,
                 };
                 self.sink.facts(&facts);
             }

@@ -246,6 +246,7 @@ fn facts_of(process: &target::Process) -> Vec<u8> {
         folder: &bytes(&process.folder),
         ports: ports.join(",").as_bytes(),
         unnamed: unnamed.as_bytes(),
+        parent: process.parent_pid.to_string().as_bytes(),
     })
 }
 

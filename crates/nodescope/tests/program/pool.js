@@ -1,6 +1,5 @@
 // Keeps libuv's thread pool as busy as it can be with one kind of work, or hardly uses it.
-// `pool.js KIND [NAMESERVER]`: lookups wait for a name server that never answers.
-const [, , kind, server] = process.argv;
+const [, , kind] = process.argv;
 
 /** So many requests at a time, again and again. */
 function keep(count, ask) {
@@ -17,12 +16,6 @@ const KINDS = {
   },
   crypto() {
     keep(16, (done) => require('crypto').pbkdf2('secret', 'salt', 50000, 32, 'sha256', done));
-  },
-  dns() {
-    const socket = require('dgram').createSocket('udp4');
-    socket.bind(53, server, () => {
-      keep(20, (done) => require('dns').lookup(`host${Math.random()}.example.com`, done));
-    });
   },
   quiet() {
     setInterval(() => require('fs').stat(__filename, () => {}), 200);

@@ -264,6 +264,7 @@ fn threads(builder: &mut Builder) -> (ThreadId, ThreadId, ThreadId) {
         folder: builder.string("/srv"),
         ports: vec![8080, 9090],
         cpu_limit_millis: Some(300),
+        parent_pid: Some(4100),
     };
     let nameless = Process::default();
     let (process, nameless) = (builder.process(process), builder.process(nameless));

@@ -1,14 +1,20 @@
-//! A loop that is hardly ever free although few of its turns are long: what arrives has to queue.
+//! A loop that is hardly ever free although few of its turns are long: what arrives has to queue. Or a loop whose turns
+//! are so long and so many that half of all requests wait for the rest of one.
 
 use std::collections::BTreeMap;
 
 use profile::{FunctionId, ThreadId};
 
-use super::{Facts, Finding, Found, found, part, sum_ns};
+use super::{CpuLimit, CpuWait, Facts, Finding, Found, found, part, sum_ns};
 use crate::stalls::{EventLoop, Stall};
 
 /// Above this, queues grow faster than the load.
 const SATURATED: f64 = 0.8;
+/// A loop with more room makes people wait, too, where its turns are long: a request waits for the rest of one. Half of
+/// all requests wait so long that it is felt in every reply.
+const LONG_MEDIAN_NS: u64 = 10_000_000;
+/// A loop that is free for this part of the time takes half of all requests at once.
+const FREE_FOR_HALF: f64 = 0.5;
 /// If short turns have this part of the time: where long ones have it, these are told.
 const SHORT_TURNS: f64 = 0.4;
 /// What costs at least this part of the other short turns can be the reason that the loop is saturated.
@@ -25,6 +31,8 @@ pub struct Busy {
     pub functions: Vec<(FunctionId, u64, u64)>,
     /// The weight and the samples of its short turns.
     pub sampled: (u64, u64),
+    /// What half of all requests waited at least, where that makes it a finding: the loop itself has room.
+    pub median_ns: Option<u64>,
 }
 
 pub(super) fn find(facts: &Facts<'_>, earlier: &[Found]) -> Vec<Found> {
@@ -48,11 +56,25 @@ fn busy_loop(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<Fo
     let left = 1.0 - part(told_ns, busy.sampled.0).min(1.0);
     let lost_ns = (short_ns as f64 * left) as u64;
     let is_saturated = part(busy_ns, row.watched_ns) >= SATURATED;
-    (is_saturated && part(lost_ns, row.watched_ns) >= SHORT_TURNS)
-        .then(|| found(lost_ns, Finding::Busy(busy)))
+    let median_ns = long_median_ns(facts, row, earlier).filter(|_| !is_saturated);
+    let is_felt = is_saturated || median_ns.is_some();
+    (is_felt && part(lost_ns, row.watched_ns) >= SHORT_TURNS)
+        .then(|| found(lost_ns, Finding::Busy(Busy { median_ns, ..busy })))
 }
 
-/// A loop that would not be saturated without something else that is told comes behind that, unless much more is left.
+/// The median delay, where it is long. Turns that are long because the process waits for a CPU are told as that.
+fn long_median_ns(facts: &Facts<'_>, row: &EventLoop, earlier: &[Found]) -> Option<u64> {
+    let process = facts.profile.thread(row.thread).process;
+    let waits = |found: &Found| match found.finding {
+        Finding::CpuLimit(CpuLimit { process: whose, .. })
+        | Finding::CpuWait(CpuWait { process: whose, .. }) => whose.is_none_or(|id| id == process),
+        _ => false,
+    };
+    let delay = facts.delays.iter().find(|delay| delay.thread == row.thread)?;
+    delay.median_ns.filter(|ns| *ns >= LONG_MEDIAN_NS && !earlier.iter().any(waits))
+}
+
+/// A loop that would have room without something else that is told comes behind that, unless much more is left.
 pub(super) fn follow_causes(list: &mut [Found]) {
     for place in 0..list.len() {
         let Finding::Busy(busy) = &list[place].finding else { continue };
@@ -65,7 +87,12 @@ pub(super) fn follow_causes(list: &mut [Found]) {
 }
 
 impl Busy {
-    /// Whether something else is the reason that the loop is saturated; `lost_ns` is what is left of its short turns.
+    /// The function that had most of it.
+    pub(super) fn function(&self) -> FunctionId {
+        self.functions.first().map_or(FunctionId::NONE, |(function, ..)| *function)
+    }
+
+    /// Whether something else is the reason that the loop is so busy; `lost_ns` is what is left of its short turns.
     fn is_due_to(&self, lost_ns: u64, other: &Found) -> bool {
         let threads = other.finding.threads();
         if !threads.contains(&self.row.thread) {
@@ -74,11 +101,13 @@ impl Busy {
         let other_ns = other.lost_ns / threads.len().max(1) as u64;
         let busy_ns = self.row.watched_ns.saturating_sub(self.row.polled_ns.unwrap_or(0));
         let without = part(busy_ns.saturating_sub(other_ns), self.row.watched_ns);
-        without < SATURATED && part(other_ns, lost_ns) >= MUCH_OF_THE_REST
+        let room = if self.median_ns.is_some() { FREE_FOR_HALF } else { SATURATED };
+        without < room && part(other_ns, lost_ns) >= MUCH_OF_THE_REST
     }
 }
 
-fn causes(facts: &Facts<'_>, row: &EventLoop) -> Busy {
+/// What the short turns of a loop were for.
+pub(super) fn causes(facts: &Facts<'_>, row: &EventLoop) -> Busy {
     let mut by_function: BTreeMap<FunctionId, (u64, u64)> = BTreeMap::new();
     let mut sampled = (0u64, 0u64);
     for its in facts.work.rows.iter().filter(|its| its.thread == row.thread) {
@@ -94,5 +123,5 @@ fn causes(facts: &Facts<'_>, row: &EventLoop) -> Busy {
         .map(|(function, (weight, samples))| (function, weight, samples))
         .collect();
     functions.sort_by_key(|(function, weight, _)| (std::cmp::Reverse(*weight), *function));
-    Busy { row: *row, functions, sampled }
+    Busy { row: *row, functions, sampled, median_ns: None }
 }

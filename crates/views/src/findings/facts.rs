@@ -4,6 +4,7 @@ use profile::{ProcessId, Profile, ThreadId};
 
 use super::groups::{StallGroup, groups};
 use super::loop_work::LoopWork;
+use crate::delay::{LoopDelay, delays};
 use crate::gc::{Gc, gc_of};
 use crate::host::{HostTimes, host_times, selected_duration_ns};
 use crate::pool::{PoolUse, pools};
@@ -25,6 +26,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) host: Vec<(ProcessId, HostTimes)>,
     /// Garbage collection.
     pub(crate) gc: Gc,
+    /// What requests paid at each loop, the worst first.
+    pub(crate) delays: Vec<LoopDelay>,
     /// The thread pools.
     pub(crate) pools: Vec<PoolUse>,
     /// What the samples of the loops did.
@@ -41,6 +44,7 @@ impl<'a> Facts<'a> {
             duration_ns: selected_duration_ns(profile, selection),
             groups: groups(profile, &turns.stalls),
             host: host_times(profile, selection),
+            delays: delays(profile, selection, &turns),
             pools: pools(profile, selection),
             work: LoopWork::new(profile, selection, &turns, &doings),
             doings,

@@ -1,8 +1,9 @@
 //! One of several processes of the same program whose loop is much busier than those of the others: load is spread
 //! evenly, so the process is the difference, not the code.
 
-use profile::{ProcessId, Profile, Role, ThreadId};
+use profile::{Process, ProcessId, Role, ThreadId};
 
+use super::busy::{Busy, causes};
 use super::{Facts, Finding, Found, found, part};
 use crate::stalls::EventLoop;
 
@@ -12,6 +13,9 @@ const LEAST_PROCESSES: usize = 3;
 const BUSIER: f64 = 0.25;
 /// … and for so many times as long.
 const TIMES: f64 = 3.0;
+
+/// Who started so many of the others is their primary.
+const SEVERAL_STARTED: usize = 2;
 
 /// One of several processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +32,8 @@ pub struct BadWorker {
     pub usual: f64,
     /// What it does, where that is a finding: it is told here, and not once more.
     pub cause: Option<Box<Found>>,
+    /// What its loop is busy with: it may be busy with work that is no finding by itself.
+    pub busy_with: Busy,
 }
 
 pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
@@ -37,7 +43,9 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
         .filter(|row| facts.profile.thread(row.thread).role != Role::Worker && row.watched_ns > 0)
         .filter_map(|row| Some((row, 1.0 - part(row.polled_ns?, row.watched_ns))))
         .collect();
-    loops.retain(|(row, _)| !is_primary(facts, row.thread));
+    let process = |row: &EventLoop| facts.profile.process(facts.profile.thread(row.thread).process);
+    let all: Vec<&Process> = loops.iter().map(|(row, _)| process(row)).collect();
+    loops.retain(|(row, _)| !is_primary(process(row), &all));
     loops.sort_by(|a, b| b.1.total_cmp(&a.1));
     let Some(((worst, busy), others)) = loops.split_first() else { return Vec::new() };
     if others.len() + 1 < LEAST_PROCESSES {
@@ -54,17 +62,23 @@ pub(super) fn find(facts: &Facts<'_>, _: &[Found]) -> Vec<Found> {
         busy: *busy,
         usual,
         cause: None,
+        busy_with: causes(facts, worst),
     };
     let lost_ns = ((busy - usual) * worst.watched_ns as f64) as u64;
     vec![found(lost_ns, Finding::BadWorker(worker))]
 }
 
-/// The process that started the others has other things to do. Pids grow, so it has the lowest.
-fn is_primary(facts: &Facts<'_>, thread: ThreadId) -> bool {
-    let pid =
-        |profile: &Profile, thread: ThreadId| profile.process(profile.thread(thread).process).pid;
-    let lowest = facts.turns.watched().filter_map(|row| pid(facts.profile, row.thread)).min();
-    pid(facts.profile, thread) == lowest
+/// The process that started the others has other things to do. A worker may have started one helper; who started several
+/// of them is what they have in common. Recordings that do not know who started a process have grown with their pids: the
+/// lowest is taken for the primary there.
+fn is_primary(process: &Process, all: &[&Process]) -> bool {
+    match process.parent_pid {
+        Some(_) => {
+            let started = all.iter().filter(|other| other.parent_pid == process.pid);
+            started.count() >= SEVERAL_STARTED
+        }
+        None => process.pid == all.iter().filter_map(|other| other.pid).min(),
+    }
 }
 
 /// The first finding about the loop of a bad worker alone becomes its cause. It stands where the more costly of the two

@@ -18,7 +18,7 @@ use super::{FunctionRow, Mention};
 use crate::stalls::Span;
 use crate::text::{fit_end, fit_start};
 use crate::work::Doings;
-use crate::{FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
+use crate::{Busy, FEW_SAMPLES, Finding, Findings, Found, Selection, StallGroup};
 
 /// The columns that a function and its place may take in a sentence.
 const LONGEST_NAME: usize = 80;
@@ -97,16 +97,19 @@ pub(super) fn mentions(telling: &Telling<'_>) -> Vec<Mention> {
 /// The functions that the words for a finding may name with their places.
 fn functions(finding: &Finding) -> Vec<FunctionId> {
     let of_group = |group: &StallGroup| [group.function, group.entry];
+    let of_loop =
+        |busy: &Busy| busy.functions.iter().take(LARGEST_USERS).map(|row| row.0).collect();
     match finding {
         Finding::Stalls(group) => of_group(group).to_vec(),
         Finding::Called(called) => {
             let callers = called.callers.iter().map(|caller| caller.function);
             callers.chain(called.stalls.iter().flat_map(of_group)).collect()
         }
-        Finding::Busy(busy) => busy.functions.iter().take(LARGEST_USERS).map(|row| row.0).collect(),
-        Finding::BadWorker(worker) => {
-            worker.cause.iter().flat_map(|cause| functions(&cause.finding)).collect()
-        }
+        Finding::Busy(busy) => of_loop(busy),
+        Finding::BadWorker(worker) => worker
+            .cause
+            .as_ref()
+            .map_or_else(|| of_loop(&worker.busy_with), |cause| functions(&cause.finding)),
         other => vec![other.function()],
     }
 }

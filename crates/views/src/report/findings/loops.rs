@@ -2,6 +2,7 @@
 
 use profile::StringId;
 
+use super::delay::figure;
 use super::{LARGEST_USERS, Telling, capital};
 use crate::packages::{Versions, package_words, pulled_in_by};
 use crate::text::rough_percent;
@@ -15,11 +16,21 @@ impl Telling<'_> {
     pub(super) fn busy(&self, busy: &Busy) -> Vec<String> {
         let row = &busy.row;
         let part = 1.0 - crate::share(row.polled_ns.unwrap_or(0), row.watched_ns.max(1));
+        let effect = busy.median_ns.map_or("what arrives has to queue".to_owned(), |ns| {
+            format!("half of all requests waited {} or longer", figure(Some(ns)))
+        });
         let mut text = vec![format!(
-            "{} was busy {:.0} % of the time, mostly with short turns: what arrives has to queue.",
+            "{} was busy {:.0} % of the time, mostly with short turns: {effect}.",
             capital(&self.loop_name(row.thread)),
             part * 100.0
         )];
+        text.extend(self.causes(busy));
+        text
+    }
+
+    /// `Largest causes: render (views.js:12) 67 %.` Nothing where there are too few samples.
+    fn causes(&self, busy: &Busy) -> Vec<String> {
+        let mut text = Vec::new();
         let (weight, samples) = busy.sampled;
         let one = |(function, its, _): &(profile::FunctionId, u64, u64)| {
             let share = rough_percent(crate::share(*its, weight), samples);
@@ -85,9 +96,10 @@ impl Telling<'_> {
             "{whose} was busy {busy:.0} % of the time, the {} other workers about {usual:.0} %: one bad process, not too much load.",
             worker.others
         )];
-        if let Some(cause) = &worker.cause {
-            text.extend(self.words(cause));
-        }
+        text.extend(match &worker.cause {
+            Some(cause) => self.words(cause),
+            None => self.causes(&worker.busy_with),
+        });
         text
     }
 }
