@@ -297,6 +297,26 @@ fn long_collections_are_told_with_their_rhythm() {
     );
 }
 
+/// V8 also collects in tasks of its own, between turns: then no function is running, but most was allocated by one.
+#[test]
+fn collections_that_no_function_began_have_one_that_allocated() {
+    let mut service = Service::new(30).watched(25 * SECOND);
+    let main = service.main;
+    for row in 0..3 {
+        let start = (row * 9_800 + 500) * MS;
+        service = service.turn(TurnKind::Turn, start, 110 * MS, [110 * MS, 0, 0]);
+        service = service.ran(main, &[SCAVENGE], start, 110 * MS);
+    }
+    service = service.ran(main, &[TIMERS, COPY, SCAVENGE], 2 * SECOND, SECOND);
+    assert_eq!(
+        words(service)[..2],
+        [
+            "Collections of young objects stopped the event loop 3 times, 110 ms each: 330 ms of 30 s.",
+            "copySettings (/srv/settings.js:6) allocated during 75 % of all collections. CPU samples do not show what stays alive.",
+        ]
+    );
+}
+
 /// Many short collections have no pause to tell of, and cost much together.
 #[test]
 fn short_collections_are_told_by_their_share() {

@@ -43,10 +43,12 @@ impl Telling<'_> {
         text
     }
 
-    /// `5 of 6 began while set (lib/cache.js:41) allocated.`
+    /// `5 of 6 began while set (lib/cache.js:41) allocated.` Where that was not seen, who allocated during all of them.
     fn began(&self, gc: &Collected) -> Option<String> {
-        let Some(rhythm) = &gc.rhythm else { return self.allocator(&gc.worst) };
-        let (function, count) = gc.began?;
+        let Some(rhythm) = &gc.rhythm else { return self.allocator(&gc.worst, "it") };
+        let Some((function, count)) = gc.began else {
+            return self.allocator(&gc.worst, "all collections");
+        };
         let place = self.named(function)?;
         Some(match rhythm.count {
             1 => format!("It began while {place} allocated."),
@@ -94,8 +96,8 @@ impl Telling<'_> {
         }
     }
 
-    /// The function that ran when most of it happened.
-    fn allocator(&self, gc: &LoopGc) -> Option<String> {
+    /// The function that ran when most of the collecting happened, which the words call `whole`.
+    fn allocator(&self, gc: &LoopGc, whole: &str) -> Option<String> {
         let (categories, threads) = (Some(vec![Category::Gc]), Some(vec![gc.thread]));
         let selection = Selection { categories, threads, search: None, ..self.selection.clone() };
         let weights = crate::weigh(self.profile, &selection);
@@ -105,7 +107,7 @@ impl Telling<'_> {
             caused.into_iter().max_by_key(|(key, weight)| (*weight, std::cmp::Reverse(*key)));
         let (TopKey::Function(function), weight) = most? else { return None };
         let share = rough_percent(crate::share(weight, weights.total), weights.samples);
-        Some(format!("{} allocated during {share} of it.", self.named(function)?))
+        Some(format!("{} allocated during {share} of {whole}.", self.named(function)?))
             .filter(|_| weights.samples >= FEW_SAMPLES)
     }
 
