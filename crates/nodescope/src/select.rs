@@ -272,15 +272,13 @@ pub(crate) fn pattern(option: &str, text: &str) -> Result<regex::Regex, Failure>
     })
 }
 
-/// Whether a letter of an expression is a capital one; `\S` and `\p{Lu}` are no letters.
+/// Whether a letter of an expression is a capital one; that of `\S` is none.
 fn has_capital(text: &str) -> bool {
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
-        let is_class = letter == '\\' && matches!(letters.next(), Some('p' | 'P'));
-        if is_class && letters.clone().next() == Some('{') {
-            letters.find(|end| *end == '}');
-        }
-        if letter.is_uppercase() {
+        if letter == '\\' {
+            letters.next();
+        } else if letter.is_uppercase() {
             return true;
         }
     }
@@ -317,7 +315,6 @@ mod tests {
             ("Parser", "HTTPParser", true),
             ("Parser", "parser", false),
             (r"^\S+\Wb", "A B", true),
-            (r"\p{Lu}x", "aX", true),
             (r"\\Px", r"\px", false),
             ("(?i)PARSER", "parser", true),
             ("(?-i)parser", "Parser", false),

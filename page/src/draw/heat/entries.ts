@@ -37,7 +37,7 @@ export class EntryList {
       this.isAll = true;
       this.render();
     };
-    return button(`${count} of ${thousands(all)} · more`, "entries-more", showAll, { class: "more" });
+    return button(`${count} of ${thousands(all)} · more`, "entries-more", showAll, { class: "rest" });
   }
 }
 
