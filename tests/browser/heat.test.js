@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { eventually, go, launch, open, program, settled } from "./browser.js";
-import { BLOCKED, madeByHand, RAN, SECONDS, STOPPED, THROTTLED } from "./recording.js";
+import { BLOCKED, LAST, madeByHand, RAN, SECONDS, STOPPED, THROTTLED } from "./recording.js";
 
 const DEMO = resolve(import.meta.dirname, "../../crates/nodescope/src/demo/recording.nodescope");
 const folder = mkdtempSync(join(tmpdir(), "nodescope-heat-"));
@@ -94,7 +94,7 @@ describe("a recording made by hand", () => {
 
   test("is what the report says it is", () => {
     const told = report();
-    assert.deepEqual(told.stalls.map(({ start_s, end_s, kind }) => [1000 * start_s, 1000 * end_s, kind]), [[...BLOCKED, "blocked"], [...RAN, "ran"]]);
+    assert.deepEqual(told.stalls.map(({ start_s, end_s, kind }) => [1000 * start_s, 1000 * end_s, kind]), [[...BLOCKED, "blocked"], [...RAN, "ran"], [...LAST, "ran"]]);
     assert.equal(told.stops.length, 1);
   });
 
@@ -130,6 +130,8 @@ describe("a recording made by hand", () => {
     const behind = async ([, to]) => Object.keys(await colours(page, "heat", [map.xOf(to) + 2, map.lane + 6, 50, 16])).length;
     for (const turn of [RAN, BLOCKED]) assert.ok((await behind(turn)) > 3, "its function stands behind it");
     assert.equal(await behind([0, STOPPED[0]]), 1, "nothing stands where there is no block");
+    const before = await colours(page, "heat", [map.xOf(LAST[0]) - 52, map.lane + 6, 50, 16]);
+    assert.ok(Object.keys(before).length > 3, "before the last one, which has no room behind it");
     const line = await colours(page, "heat", [LEFT, map.lane + LANE - 3, 20, 1]);
     assert.deepEqual(Object.keys(line), [await named(page, "--quiet")]);
   });

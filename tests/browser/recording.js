@@ -1,4 +1,4 @@
-// A recording made by hand, as docs/file-format.md describes it: a main loop and a worker, ten seconds, with a turn that
+// A recording made by hand, as docs/file-format.md describes it: a main loop and a worker, ten seconds, with turns that
 // ran, a turn that waited, a second in which the CPU limit held the process back, and a time for which it was stopped.
 
 import { deflateSync } from "node:zlib";
@@ -12,6 +12,8 @@ export const RAN = [1000, 1500];
 export const BLOCKED = [3000, 3600];
 export const THROTTLED = [5000, 6000];
 export const STOPPED = [7000, 8000];
+/** Another turn that ran, shortly before the end. */
+export const LAST = [9700, 9950];
 const UNKNOWN = 2n ** 64n - 1n;
 
 const STRINGS = ["cpu-clock", "node", "worker", "/srv/shop/report.js", "handle", "summarise", "readConfig", "waits", "read (waiting)"];
@@ -30,7 +32,7 @@ function samples() {
   const rows = [];
   for (let time = 0; time < 1000 * SECONDS; time += INTERVAL_MS) {
     if (isIn(time, STOPPED)) continue;
-    if (!isIn(time, BLOCKED)) rows.push([time, MAIN, isIn(time, RAN) ? 1 : 0]);
+    if (!isIn(time, BLOCKED)) rows.push([time, MAIN, isIn(time, RAN) || isIn(time, LAST) ? 1 : 0]);
     // The worker is busy for half of each second.
     if (time % 1000 < 500) rows.push([time, BESIDE, 0]);
   }
@@ -45,7 +47,7 @@ function columnsOf(rows, waits) {
     [`lanes.${row}.weight`]: u64(times.map(([, , , weight = INTERVAL_MS]) => ns(weight))),
   });
   const names = [HANDLE, SUMMARISE, READ, WAITING];
-  const turns = [[0, RAN, 500, 0, 0], [0, BLOCKED, 5, 5, 0], [2, STOPPED, 0, 0, 0]];
+  const turns = [[0, RAN, 500, 0, 0], [0, BLOCKED, 5, 5, 0], [2, STOPPED, 0, 0, 0], [0, LAST, 250, 0, 0]];
   const seconds = Array.from({ length: SECONDS }, (_, at) => 1000 * at);
   const perSecond = (value) => u64(seconds.map(value));
   return {
