@@ -156,7 +156,7 @@ run_part() {
       row cost "${titles[1]}" measure '^(target|recorder) at ' bench/overhead.sh
       row loops "${titles[2]}" measure '^(Node|healthy server|recorder of|every stall)|stalls are missing' node bench/loops.mjs
       row inspector "${titles[3]}" measure "window's end takes|requests lost" node bench/inspector.mjs
-      row page "${titles[4]}" measure '^(from a file|first picture|zoom)' node bench/page.mjs
+      row page "${titles[4]}" measure '^(from a file|first picture|zoom|goals)' node bench/page.mjs
       ;;
     truth) row truth "${titles[5]}" test_truth ;;
     findings) row findings "${titles[8]}" test_findings ;;

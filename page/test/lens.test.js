@@ -170,7 +170,7 @@ test("in the order of time every sample is under its root", async () => {
   const { time, thread, stack } = profile.lanes[0];
   const id = profile.threads.findIndex(({ role }) => role === "main");
   const all = { lane: 0, range: null, threads: null, stacks: null };
-  const spans = timeOrder(profile, all, id, [0, profile.durationNs], 1e7, null);
+  const spans = timeOrder(profile, all, id, [0, profile.durationNs], 1e7, null, null);
   const rows = [...time.keys()].filter((row) => thread[row] === id && stack[row] !== NONE);
   assert.ok(rows.length > 100);
   assert.equal(

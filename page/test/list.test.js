@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { Shelf } = await import("../src/data/shelf.ts");
+const { RecordingList } = await import("../src/data/recording-list.ts");
 const { COLUMNS, commonFolder, inOrder } = await import("../src/draw/list/columns.ts");
 
 const file = (id, modifiedMs = 0, bytes = 1, name = `${id}.nodescope.part`) => ({
@@ -15,7 +15,7 @@ const file = (id, modifiedMs = 0, bytes = 1, name = `${id}.nodescope.part`) => (
 });
 
 /** A library whose files and clock the test moves. */
-function shelfOf(recordings, tookMs = 0) {
+function listOf(recordings, tookMs = 0) {
   const clock = { now: 1e6 };
   const asked = [];
   const library = {
@@ -29,48 +29,48 @@ function shelfOf(recordings, tookMs = 0) {
       return { problem: `of ${id}` };
     },
   };
-  return { shelf: new Shelf(library, () => clock.now), library, clock, asked };
+  return { list: new RecordingList(library, () => clock.now), library, clock, asked };
 }
 
 /** Reads everything that is due. */
-async function readAll({ shelf }) {
-  for (let row = shelf.next(shelf.rows); row; row = shelf.next(shelf.rows)) await shelf.read(row);
+async function readAll({ list }) {
+  for (let row = list.next(list.rows); row; row = list.next(list.rows)) await list.read(row);
 }
 
 test("a recording is read once, and again when its file has changed", async () => {
-  const made = shelfOf([file("1"), file("2")]);
-  const { shelf, library, clock, asked } = made;
+  const made = listOf([file("1"), file("2")]);
+  const { list, library, clock, asked } = made;
   await readAll(made);
-  assert.deepEqual([asked, shelf.unread], [["1", "2"], 0]);
+  assert.deepEqual([asked, list.unread], [["1", "2"], 0]);
   library.next = [file("3"), file("1", 5, 9), file("2")];
-  assert.equal(await shelf.look(), true);
+  assert.equal(await list.look(), true);
   // A new file is read at once, one that has changed after a while, and its row stays until then.
   await readAll(made);
   assert.deepEqual(asked, ["1", "2", "3"]);
   assert.deepEqual(
-    shelf.rows.map(({ told }) => told?.problem),
+    list.rows.map(({ told }) => told?.problem),
     ["of 3", "of 1", "of 2"],
   );
   assert.deepEqual(
-    shelf.rows.map((row) => shelf.isGrowing(row)),
+    list.rows.map((row) => list.isGrowing(row)),
     [false, true, false],
   );
   clock.now += 2000;
   await readAll(made);
   assert.deepEqual(asked, ["1", "2", "3", "1"]);
   library.next = null;
-  assert.equal(await shelf.look(), false);
+  assert.equal(await list.look(), false);
   clock.now += 10_000;
-  assert.ok(shelf.rows.every((row) => !shelf.isGrowing(row)));
+  assert.ok(list.rows.every((row) => !list.isGrowing(row)));
 });
 
 test("a large recording that grows is read for a small part of the time", async () => {
-  const made = shelfOf([file("1")], 1000);
-  const { shelf, library, clock, asked } = made;
+  const made = listOf([file("1")], 1000);
+  const { list, library, clock, asked } = made;
   const start = clock.now;
   while (clock.now < start + 200_000) {
     library.next = [file("1", clock.now)];
-    await shelf.look();
+    await list.look();
     await readAll(made);
     clock.now += 2000;
   }

@@ -20,7 +20,7 @@ test("in the order of time every sample is in a box, where it was taken", async 
   const profile = await open("node24-workers");
   const { time, thread, stack } = profile.lanes[0];
   for (const id of [0, 1, 2]) {
-    const spans = timeOrder(profile, ALL, id, [0, profile.durationNs], 1e7, null);
+    const spans = timeOrder(profile, ALL, id, [0, profile.durationNs], 1e7, null, null);
     const rows = [...time.keys()].filter((row) => thread[row] === id && stack[row] !== NONE);
     assert.equal(
       spans.filter(({ depth }) => depth === 0).reduce((sum, { samples }) => sum + samples, 0),
@@ -112,7 +112,7 @@ test("a cell has the category of most of its time, and tells the functions of th
       rows.reduce((sum, row) => sum + (category[lane.stack[row]] === byte ? lane.weight[row] : 0), 0);
     const most = Math.max(...CATEGORIES.map((_, byte) => of(byte)));
     assert.equal(of(categories[cell]), most);
-    const facts = derived.cell(state, heat, cell, null);
+    const facts = derived.cells(state, heat, [from, to], null);
     assert.deepEqual([facts.weight, facts.samples], [heat.cells[cell], rows.length]);
     assert.ok(facts.functions.length <= 3 && facts.functions.every(({ weight }) => weight > 0));
   }

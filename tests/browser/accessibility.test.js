@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -24,7 +24,10 @@ const STATES = [
   "#view=top&by=entry",
   "#view=sandwich",
   "#view=source",
+  "#view=inverted",
   "#range=1-2&search=a",
+  "#map-by=category",
+  "#range=0.0001-0.0002",
   "#bands=thread",
   "#panel=1&function=",
   "#panel=1&range=0-2&against=rest&function=",
@@ -57,6 +60,15 @@ async function mostCaused(page) {
   });
 }
 
+/** What opens, and what must be in sight then. */
+const OPENED = {
+  export: [(page) => page.locator('[data-key="export"]').click(), '[data-key="copy-link"]'],
+  stalls: [(page) => page.locator('[data-key="stalls"]').click(), "#stalls button"],
+  notes: [(page) => page.locator('[data-key="notes"]').click(), ".head .drop[open] p"],
+  menu: [(page) => page.locator("#flame").click({ button: "right", position: { x: 40, y: 30 } }), ".menu button"],
+  threads: [(page) => page.locator('[data-key="each"]').click(), ".each button"],
+};
+
 /** What axe finds, a line each: the rule, and the first elements that break it. */
 async function faults(page, rules = undefined) {
   return page.evaluate(async (runOnly) => {
@@ -80,6 +92,16 @@ describe("axe finds nothing", () => {
         const faultsHere = await faults(page, rules);
         if (faultsHere.length > 0) found[state] = faultsHere;
       }
+      for (const [name, [openIt, inside]] of Object.entries(OPENED)) {
+        await go(page, `#view=flame&theme=${colorScheme}`);
+        await settled(page);
+        await openIt(page);
+        await page.locator(inside).first().waitFor();
+        const faultsHere = await faults(page, rules);
+        if (faultsHere.length > 0) found[name] = faultsHere;
+        await page.keyboard.press("Escape");
+        await go(page, "#view=flame");
+      }
       await page.keyboard.press("?");
       await page.locator("dialog").waitFor();
       const ofHelp = await faults(page, rules);
@@ -87,6 +109,21 @@ describe("axe finds nothing", () => {
       await page.close();
     });
   }
+
+  test("on a page that cannot show its recording", async () => {
+    const broken = join(folder, "broken.html");
+    const text = readFileSync(exported, "utf8");
+    writeFileSync(broken, text.replace(/(class="recording">)[A-Za-z0-9+\/=]{64}/, "$1"));
+    const page = await newPage(browser, { viewport: { width: 1440, height: 900 } });
+    await page.goto(pathToFileURL(broken).href);
+    await page.locator(".problem").waitFor();
+    await page.evaluate(AXE);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await faults(page), [], colorScheme);
+    }
+    await page.close();
+  });
 
   test("in the list, and where two recordings are compared", async () => {
     const recordings = join(folder, "recordings");

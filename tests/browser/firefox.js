@@ -35,7 +35,7 @@ const PREFERENCES = {
   "toolkit.telemetry.enabled": false,
 };
 /** Keys that are no characters, as WebDriver calls them. */
-const KEYS = { Enter: "\uE007", Escape: "\uE00C", ArrowRight: "\uE014", ArrowDown: "\uE015" };
+const KEYS = { Backspace: "\uE003", Enter: "\uE007", Escape: "\uE00C", ArrowRight: "\uE014", ArrowDown: "\uE015" };
 /** A drag has moves between its ends. */
 const STEPS = 6;
 

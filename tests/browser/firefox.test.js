@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -158,6 +158,38 @@ describe("in Firefox", { skip }, () => {
       await page.close();
     });
 
+    test("walks from box to box by keys, and tells which", async () => {
+      const page = await show();
+      await page.press("f");
+      assert.equal(await page.evaluate(() => document.activeElement.id), "flame");
+      assert.match(await page.text("#current"), /^all/);
+      await page.press("ArrowDown");
+      const first = await page.text("#current");
+      await page.press("ArrowRight");
+      const second = await page.text("#current");
+      const names = (await page.rows("#flame-table")).map(([name]) => name);
+      for (const words of [first, second]) assert.ok(names.some((name) => words.startsWith(`${name}   `)), words);
+      assert.notEqual(first, second);
+      await page.press("Enter");
+      assert.equal((await page.hash()).zoom.split(".").length, 1);
+      assert.ok(second.startsWith(`${await page.text(".crumbs button:last-child")}   `), second);
+      await page.press("Backspace");
+      assert.equal((await page.hash()).zoom, undefined);
+      await page.close();
+    });
+
+    test("shows one thread in the order of time, and zooms by keys", async () => {
+      const page = await show("#view=time&range=1-3");
+      assert.ok((await page.evaluate(coloursOf, "flame")) > 5);
+      const [first] = await page.texts("#time-axis span");
+      assert.match(first, /^1\.?0* s/);
+      await page.press("f");
+      await page.press("+");
+      const [from, to] = (await page.hash()).range.split("-").map(Number);
+      assert.ok(from >= 1 && to <= 3 && Math.abs(to - from - 1.6) < 0.01, `${from}-${to}`);
+      await page.close();
+    });
+
     test("is dark when that is chosen", async () => {
       const page = await show();
       const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -178,6 +210,36 @@ describe("in Firefox", { skip }, () => {
       assert.equal(await selected(page), report("--thread", "main").samples);
       for (const id of ["heat", "flame"]) assert.ok((await page.evaluate(coloursOf, id)) > 5, id);
       assert.equal(await page.evaluate(() => location.search), "", "the code is not in the address");
+      await page.close();
+    } finally {
+      server.kill();
+    }
+  });
+
+  test("the list shows what is in a folder, and compares two of them", async () => {
+    const recordings = join(folder, "recordings");
+    mkdirSync(recordings);
+    copyFileSync(DEMO, join(recordings, "demo.nodescope"));
+    copyFileSync(join(import.meta.dirname, "stalls.nodescope"), join(recordings, "stalls.nodescope"));
+    const server = spawn(program, ["view", "--no-browser", recordings], { stdio: ["ignore", "pipe", "ignore"] });
+    try {
+      const address = await withinPatience(new Promise((done) => server.stdout.once("data", (line) => done(String(line).trim()))), "view does not start");
+      const page = await browser.open(address);
+      await page.place("#list tbody tr");
+      await eventually(async () => {
+        const said = await page.texts("#list .list-finding .list-text");
+        assert.ok(said.length === 2 && said.every(Boolean), said.join(" | "));
+      });
+      const findings = (await page.texts("#list .list-finding .list-text")).map((text) => text.replaceAll("\u00a0", " "));
+      const [told] = report().findings;
+      assert.ok(findings.some((text) => text.startsWith(told.text[0].replace(/\.$/, ""))), findings.join(" | "));
+      for (const row of [1, 2]) await page.click(`#list tbody tr:nth-child(${row}) label`);
+      await page.press("c");
+      await page.place("#compared");
+      await page.settled();
+      assert.match(await page.text("#compared"), /(cores|shares)/);
+      assert.deepEqual(await page.texts("#halves b"), ["before", "after"]);
+      assert.ok((await page.evaluate(coloursOf, "flame")) > 5);
       await page.close();
     } finally {
       server.kill();

@@ -526,6 +526,14 @@ test("in time order the wheel zooms around the mouse", async () => {
   const marks = await page.locator("#time-axis span").evaluateAll((all) => all.map((mark) => [parseFloat(mark.textContent), mark.offsetLeft]));
   const { width } = await page.locator("#flame").boundingBox();
   assert.ok(marks.length > 3 && marks.every(([time, x]) => Math.abs(((time - from) / (to - from)) * width - x) < 3), marks.join(" "));
+  // The keys + and - do the same around the box that the keyboard is at.
+  const length = async () => (await hashOf(page)).range.split("-").reduce((start, end) => Number(end) - Number(start));
+  await page.keyboard.press("f");
+  await page.keyboard.press("+");
+  assert.ok(Math.abs((await length()) - 1.28) < 0.01, String(await length()));
+  await page.keyboard.press("-");
+  await page.keyboard.press("-");
+  assert.ok(Math.abs((await length()) - 2) < 0.01, String(await length()));
   await close(page);
 });
 
@@ -727,6 +735,48 @@ test("a source has the weight of each line, with its text or without", async () 
   const samples = part.map((one) => String(one.self_samples)).sort();
   await eventually(async () => assert.deepEqual((await weights(other)).map((cells) => cells[1]).sort(), samples));
   await close(other);
+});
+
+test("lines open in the editor that the reader chose", async () => {
+  const page = await show(DEMO, "#view=source&lens=everything");
+  const rows = page.locator("#source tbody tr[data-line]");
+  assert.equal(await page.locator("#source a").count(), 0, "and nowhere before one is chosen");
+  await page.locator('#source-said select[aria-label="editor"]').selectOption({ label: "VS Code" });
+  await settled(page);
+  const file = await page.locator("#source-said b").textContent();
+  const links = await rows.evaluateAll((all) => all.map((row) => [row.dataset.line, row.querySelector("a")?.getAttribute("href"), row.querySelector("a")?.textContent]));
+  assert.ok(links.length > 3 && file.startsWith("/"), file);
+  for (const [line, href, text] of links) assert.deepEqual([href, text], [`vscode://file${file}:${line}:1`, line]);
+  await page.locator('#source-said select[aria-label="editor"]').selectOption({ label: "no editor" });
+  await settled(page);
+  assert.equal(await page.locator("#source a").count(), 0);
+  await close(page);
+});
+
+test("short lists say how many there are, and a button shows the others", async () => {
+  const page = await show(HTTP, "#lens=everything&view=top&sort=total&threads=all");
+  await settled(page);
+  const entries = page.locator("#entries button:not(.rest)");
+  const [, few, all] = (await page.locator("#entries .rest").textContent()).match(/^(\d+) of (\d+) · more$/);
+  assert.equal(await entries.count(), Number(few));
+  await page.locator("#entries .rest").click();
+  assert.equal(await entries.count(), Number(all));
+  assert.ok(Number(all) > Number(few));
+  const more = page.locator('[data-key="calls-more"]');
+  const names = page.locator("#top tbody td button.link");
+  for (let at = 0; at < 20 && !(await more.isVisible()); at++) {
+    await names.nth(at).click();
+    await drawn(page);
+  }
+  const rows = page.locator(".panel-calls > div").last().locator("li .part");
+  const [, first, whole] = (await more.textContent()).match(/^(\d+) of (\d+) · more$/);
+  assert.equal(await rows.count(), Number(first));
+  await more.press("Enter");
+  assert.equal(await rows.count(), Number(whole));
+  assert.equal(await more.count(), 0);
+  const parts = (await rows.allTextContents()).reduce((sum, part) => sum + parseFloat(part.replace("<", "")), 0);
+  assert.ok(Math.abs(parts - 100) < 1.5, "all of it is there");
+  await close(page);
 });
 
 test("the panel of a function: its time, its lines, when, its callers and callees, its tiers, by keyboard alone", async () => {

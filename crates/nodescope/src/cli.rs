@@ -397,7 +397,8 @@ pub(crate) struct Narrow {
     /// Only these threads: a name, a thread id, or a role (main, worker, pool, v8) [several: main,pool]
     #[arg(long, short, value_name = "THREAD", value_delimiter = ',')]
     pub(crate) thread: Vec<String>,
-    /// Only samples with a function, file or package on the stack that matches
+    /// Only samples with a function, file or package on the stack that matches; without a capital letter case does not
+    /// matter
     #[arg(long, short, value_name = "REGEXP")]
     pub(crate) search: Option<String>,
     /// Only the work that this asked for: a kind (http, timer, immediate, job, test … as report --json names them), or what

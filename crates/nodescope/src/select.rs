@@ -67,7 +67,7 @@ fn nothing_left(profile: &Profile, selection: &Selection) -> Failure {
     }
     if selection.search.is_some() {
         return failure.hint(
-            "--search looks at function names, files and packages; (?i) in front ignores case",
+            "--search looks at function names, files and packages; with a capital letter it minds case",
         );
     }
     if selection.entry.is_some() {
@@ -258,15 +258,31 @@ fn entry_words(profile: &Profile) -> String {
     words.join(", ")
 }
 
-/// An expression that was typed behind an option.
+/// An expression that was typed behind an option. Without a capital letter it ignores case, as the page's search does
+/// (page/src/compute/smart-case.ts); `(?i)` and `(?-i)` in front decide it either way.
 pub(crate) fn pattern(option: &str, text: &str) -> Result<regex::Regex, Failure> {
-    RegexBuilder::new(text).size_limit(1 << 20).build().map_err(|error| {
+    let mut builder = RegexBuilder::new(text);
+    builder.size_limit(1 << 20).case_insensitive(!has_capital(text));
+    builder.build().map_err(|error| {
         let reason = error.to_string();
         let reason =
             reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         Failure::usage(format!("{option} {text} is not a regular expression: {reason}"))
             .hint("put \\ before a character that is meant as it is: \\( \\. \\*")
     })
+}
+
+/// Whether a letter of an expression is a capital one; that of `\S` is none.
+fn has_capital(text: &str) -> bool {
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\\' {
+            letters.next();
+        } else if letter.is_uppercase() {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -289,6 +305,24 @@ mod tests {
         }
         for text in ["", "s", "-1", "1x", "inf", "nan", "1e400"] {
             assert_eq!(parse_time(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_capital_letter_case_does_not_matter() {
+        let rows = [
+            ("parser", "HTTPParser", true),
+            ("Parser", "HTTPParser", true),
+            ("Parser", "parser", false),
+            (r"^\S+\Wb", "A B", true),
+            (r"\\Px", r"\px", false),
+            ("(?i)PARSER", "parser", true),
+            ("(?-i)parser", "Parser", false),
+            ("größe", "GRÖSSE GRÖßE", true),
+        ];
+        for (typed, text, is_match) in rows {
+            let found = pattern("--search", typed).unwrap().is_match(text);
+            assert_eq!(found, is_match, "{typed} in {text}");
         }
     }
 

@@ -2,14 +2,22 @@
 // sums samples and nodes and nothing else.
 
 import { NONE, type Profile, rawOf } from "../data/model.ts";
-import { hiddenStacks, keptStacks, type Selection, type StackSums, sumStacks } from "../select/selection.ts";
+import {
+  hiddenStacks,
+  keptStacks,
+  type Range,
+  type Selection,
+  type StackSums,
+  sumStacks,
+} from "../select/selection.ts";
 import type { State, TopBy } from "../select/state.ts";
 import { Against } from "./against.ts";
 import { type CellFacts, cellFacts, ownersOf } from "./cell.ts";
 import { askedBy, type EntryGroup, entriesOf } from "./entries.ts";
 import { fromLeaves, fromRoots, type Graph } from "./flame.ts";
+import { foundRows, keysOf } from "./found.ts";
 import { type FunctionFacts, functionFacts } from "./function-facts.ts";
-import { autoRows, categoriesOf, columnStep, gridOf, type Heat, heatOf, rangeOfCells } from "./heat.ts";
+import { autoRows, categoriesOf, columnStep, gridOf, type Heat, heatOf } from "./heat.ts";
 import { Kept, keyOf } from "./kept.ts";
 import { otherBox } from "./lens/virtual.ts";
 import { type Loops, loopsOf } from "./loops.ts";
@@ -189,14 +197,20 @@ export class Derived {
     return this.once("search", state.search, () => searchFor(this.profile, state.search));
   }
 
+  /** For each stack as it was recorded 1 or 0: whether its samples match; null where nothing is searched for. */
+  matching(state: State): Uint8Array | null {
+    const search = this.search(state);
+    return search === null || typeof search === "string" ? null : search.stacks;
+  }
+
   /** The selection without the samples that do not match. */
   private matchedSelection(state: State): Selection | null {
-    const search = this.search(state);
-    if (search === null || typeof search === "string") return null;
+    const matching = this.matching(state);
+    if (matching === null) return null;
     const selection = this.selection(state);
     const stacks = this.once("matched-stacks", keyOf(state, "categories", "focus", "entry", "search"), () => {
       const { stacks: kept } = selection;
-      return kept ? search.stacks.map((own, stack) => own & kept[stack]) : search.stacks;
+      return kept ? matching.map((own, stack) => own & kept[stack]) : matching;
     });
     return { ...selection, stacks };
   }
@@ -207,6 +221,22 @@ export class Derived {
     if (!selection) return null;
     const key = this.nodeKey(state) + this.isListed(state) + keyOf(state, "search");
     return this.once("matched", key, () => sumNodes(this.tree(state), sumStacks(this.profile, selection)));
+  }
+
+  /** The rows of a list that something searched for is in, as texts of `rowKey`; null where nothing is searched for. */
+  found(state: State, by: TopBy): Set<string> | null {
+    const [search, selection] = [this.search(state), this.matchedSelection(state)];
+    if (!selection || search === null || typeof search === "string") return null;
+    return this.once(`found-${by}`, this.selectionKey(state) + keyOf(state, "hidden", "search"), () => {
+      const { profile } = this;
+      if (by === "thread" || by === "process") return keysOf(topOfThreads(profile, selection, by));
+      const sums = sumStacks(profile, selection);
+      if (by === "entry") return keysOf(topOfEntries(profile, entriesOf(profile, sums)));
+      const kinds = this.kinds(state, by);
+      // Lines that were counted apart have no place on stacks.
+      if (by === "line" && kinds.keys.length === 0) return keysOf(topOf(profile, sums, by, null, kinds));
+      return foundRows(profile, kinds, by, search, sums);
+    });
   }
 
   kinds(state: State, by: TopBy): Kinds {
@@ -253,6 +283,11 @@ export class Derived {
     };
   }
 
+  /** What the heat map is of: the samples that are searched for, where that is done. */
+  private heatSelection(state: State): Selection {
+    return this.matchedSelection(state) ?? this.selection(state);
+  }
+
   /** `width` is that of the picture, where a column has at least three pixels; `most` rows have room. */
   heat(state: State, width: number, most: number): Heat {
     const { durationNs } = this.profile;
@@ -266,7 +301,7 @@ export class Derived {
     return this.once("heat", `${columnNs}/${rows}${key}`, () => {
       const bandOf = hasBands ? bandOfThreads(bands, this.profile.threads.length) : null;
       const grid = { ...gridOf(durationNs, columnNs, rows), bands: bands.length || 1, bandOf };
-      return heatOf(this.profile, this.matchedSelection(state) ?? this.selection(state), grid);
+      return heatOf(this.profile, this.heatSelection(state), grid);
     });
   }
 
@@ -274,20 +309,18 @@ export class Derived {
   heatCategories(state: State, heat: Heat): Uint8Array {
     const key = keyOf(state, "lane", "threads", "categories", "focus", "entry", "bands", "search");
     return this.once("heat-categories", `${heat.columnNs}/${heat.rows}${key}`, () =>
-      categoriesOf(this.profile, this.matchedSelection(state) ?? this.selection(state), heat),
+      categoriesOf(this.profile, this.heatSelection(state), heat),
     );
   }
 
-  /** What is in a cell, counted from the start; in one band, or in all. */
-  cell(state: State, heat: Heat, cell: number, band: number | null): CellFacts {
+  /** What is in the cells of a range; in one band, or in all. */
+  cells(state: State, heat: Heat, range: Range, band: number | null): CellFacts {
     const owners = this.once("owners", "", () => ownersOf(this.profile));
-    const range = rangeOfCells(heat, cell, cell);
     const isIn = (thread: number) =>
       !heat.bandOf || (band === null ? heat.bandOf[thread] >= 0 : heat.bandOf[thread] === band);
-    return cellFacts(this.profile, { ...this.selection(state), range }, isIn, owners);
+    return cellFacts(this.profile, { ...this.heatSelection(state), range }, isIn, owners);
   }
 
-  /** The threads of each band of the heat map, the busiest first. */
   /** The bands of the heat map, the busiest first; none where it has one. */
   bands(state: State): Band[] {
     return this.allBands(state).slice(0, MOST_BANDS);

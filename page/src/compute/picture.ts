@@ -17,9 +17,9 @@ import {
   outermost,
   pathOf,
 } from "./flame.ts";
-import { isMatch } from "./search.ts";
+import { isMatch, type Search } from "./search.ts";
 import { type Span, timeOrder } from "./time-order.ts";
-import type { NodeSums } from "./tree.ts";
+import type { NodeSums, Tree } from "./tree.ts";
 
 /** Narrower boxes are left out. */
 const LEAST_WIDTH = 0.5;
@@ -178,7 +178,7 @@ function timePicture(derived: Derived, state: State, width: number): Picture {
   if (!profile.lanes[selection.lane]?.timed) return nothing("This recording has no times.");
   const thread = threadInTime(derived, state);
   const range = timeRange(derived, state);
-  const spans = timeOrder(profile, selection, thread, range, width, derived.hidden(state));
+  const spans = timeOrder(profile, selection, thread, range, width, derived.hidden(state), derived.matching(state));
   const scale = width / (range[1] - range[0]);
   const boxes = spans.map((span): ShownBox => {
     const [x, wide] = [(span.start - range[0]) * scale, (span.end - span.start) * scale];
@@ -255,28 +255,36 @@ export function matchedOf(derived: Derived, state: State): Matched | null {
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
   const zoomed = state.view === "flame" ? follow(derived.graph(state), state.zoom) : null;
   const from = new Set(Array.from(zoomed?.members ?? [0]));
+  const isFound = nodeMatches(tree, search, matched);
   const sumOf = ({ total }: NodeSums) => [...from].reduce((all, node) => all + total[node], 0);
   const isUnder = new Uint8Array(tree.parent.length);
   let boxes = 0;
   for (let node = 0; node < isUnder.length; node++) {
     isUnder[node] = from.has(node) || (node > 0 && isUnder[tree.parent[node]]) ? 1 : 0;
-    if (!isUnder[node] || sums.totalSamples[node] === 0) continue;
-    if (isMatch(search, { function: tree.function[node], category: tree.category[node] })) boxes++;
+    if (isUnder[node] && sums.totalSamples[node] > 0 && isFound(node)) boxes++;
   }
   const all = sumOf(sums);
   return { boxes, share: all > 0 ? sumOf(matched) / all : 0 };
 }
 
+/** Whether a node of the tree is searched for. What asked for its work is known of its samples. */
+function nodeMatches(tree: Tree, search: Search, { totalSamples }: NodeSums): (node: number) => boolean {
+  return (node) =>
+    (!search.isOfEntry || totalSamples[node] > 0) &&
+    isMatch(search, { function: tree.function[node], category: tree.category[node] });
+}
+
 /** The way to the heaviest box that matches; null where there is none. */
 export function pathToMatch(derived: Derived, state: State): number[] | null {
-  const search = derived.search(state);
-  if (search === null || typeof search === "string") return null;
+  const [search, matched] = [derived.search(state), derived.matchedSums(state)];
+  if (!matched || search === null || typeof search === "string") return null;
   const [tree, sums] = [derived.tree(state), derived.nodeSums(state)];
+  const isFound = nodeMatches(tree, search, matched);
   let best = 0;
   for (let node = 1; node < tree.parent.length; node++) {
     const isBetter = best === 0 || sums.total[node] > sums.total[best];
     if (!isBetter || sums.totalSamples[node] === 0) continue;
-    if (isMatch(search, { function: tree.function[node], category: tree.category[node] })) best = node;
+    if (isFound(node)) best = node;
   }
   const path: number[] = [];
   for (let at = best; at !== 0; at = tree.parent[at]) path.push(tree.function[at]);

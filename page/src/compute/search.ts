@@ -1,5 +1,6 @@
 // Search by regular expression in names, files and packages, as `--search` does; with a word before it in one of them
-// alone, in the category of what ran, or in what asked for the work: `file:orders category:gc`.
+// alone, in the category of what ran, or in what asked for the work: `file:orders category:gc`. Of several terms with the
+// same word one must hold, of different ones all.
 
 import {
   CATEGORIES,
@@ -13,6 +14,7 @@ import {
 } from "../data/model.ts";
 import type { SaidEntry } from "../data/said.ts";
 import { entryOf, kindOfBox } from "./lens/virtual.ts";
+import { ignoresCase, withoutFlags } from "./smart-case.ts";
 
 const FIELDS = ["name", "file", "package", "category", "entry"] as const;
 type Field = (typeof FIELDS)[number] | "any";
@@ -20,14 +22,16 @@ type Field = (typeof FIELDS)[number] | "any";
 /** Where the next field begins; what stands before is one pattern, with its blanks. */
 const NEXT = /\s+(?=(?:name|file|package|category|entry):)/;
 
-interface Term {
-  field: Field;
-  expression: RegExp;
-}
+/** The terms of each field that is searched. */
+type Terms = Map<Field, RegExp[]>;
 
 export interface Search {
-  /** For each function 1 or 0; of boxes that are of one of the categories. */
+  /** For each function 1 or 0: whether its boxes match, where they are of one of the categories. */
   functions: Uint8Array;
+  /** For each function 1 or 0: whether its name, file and package match. */
+  named: Uint8Array;
+  /** Whether it says what must have asked for the work. */
+  isOfEntry: boolean;
   /** For each category 1 or 0; null for all. */
   categories: Uint8Array | null;
   /** For each stack as it is, whether its samples match: its functions, what ran, and what asked for it. */
@@ -37,80 +41,95 @@ export interface Search {
 /** Null for no pattern; an error's words for a wrong one. */
 export function searchFor(profile: Profile, text: string): Search | string | null {
   if (text.trim() === "") return null;
-  let terms: Term[];
+  let terms: Terms;
   try {
-    terms = text.trim().split(NEXT).map(termOf);
+    terms = termsOf(text.trim());
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
     return words.slice(words.lastIndexOf(": ") + 2);
   }
-  const functions = functionsOf(profile, terms);
-  const category = terms.find(({ field }) => field === "category");
-  const categories = category
-    ? Uint8Array.from(CATEGORIES, (words) => Number(words.some((word) => category.expression.test(word))))
+  const named = namedBy(profile, terms);
+  const ofCategory = terms.get("category");
+  const categories = ofCategory
+    ? Uint8Array.from(CATEGORIES, (words) => Number(words.some((word) => isAny(ofCategory, word))))
     : null;
-  return { functions, categories, stacks: stacksOf(rawOf(profile), terms, functions, categories) };
+  return {
+    functions: terms.size === 1 && terms.has("entry") ? entriesAmong(profile, terms) : named,
+    named,
+    isOfEntry: terms.has("entry"),
+    categories,
+    stacks: stacksOf(rawOf(profile), terms, named, categories),
+  };
 }
 
+/** Whether a box is one that matches; whether an entry asked for it, its weight says. */
 export function isMatch({ functions, categories }: Search, box: { function: number; category: number }): boolean {
   return box.function !== NONE && functions[box.function] === 1 && categories?.[box.category] !== 0;
 }
 
-function termOf(text: string): Term {
-  const field = FIELDS.find((word) => text.startsWith(`${word}:`));
-  const pattern = field ? text.slice(field.length + 1).trimStart() : text;
-  // What people type for the command line works here, too.
-  const ignoresCase = pattern.startsWith("(?i)");
-  const flags = ignoresCase ? "ui" : "u";
-  return { field: field ?? "any", expression: new RegExp(ignoresCase ? pattern.slice(4) : pattern, flags) };
-}
-
-/** Functions for which each term holds. What asked for the work is one of a lens: its root. */
-function functionsOf(profile: Profile, terms: readonly Term[]): Uint8Array {
-  const { length } = profile.functions.name;
-  const ofFunctions = terms.filter(({ field }) => field !== "category" && field !== "entry");
-  const entry = terms.find(({ field }) => field === "entry");
-  const isAlone = ofFunctions.length === 0 && !terms.some(({ field }) => field === "category");
-  const matches = new Uint8Array(length);
-  for (let id = 0; id < length; id++) {
-    const isOfEntry = !entry || !isAlone || isEntry(profile, id, entry);
-    matches[id] = Number(isOfEntry && ofFunctions.every((term) => holds(profile, id, term)));
+function termsOf(text: string): Terms {
+  const terms: Terms = new Map();
+  for (const part of text.split(NEXT)) {
+    const word = FIELDS.find((known) => part.startsWith(`${known}:`));
+    const pattern = word ? part.slice(word.length + 1).trimStart() : part;
+    const expression = new RegExp(withoutFlags(pattern), ignoresCase(pattern) ? "ui" : "u");
+    const field = word ?? "any";
+    terms.set(field, [...(terms.get(field) ?? []), expression]);
   }
-  return matches;
+  return terms;
 }
 
-function isEntry(profile: Profile, id: number, { expression }: Term): boolean {
-  const entry = kindOfBox(profile, id) === "entry" && entryOf(profile, id);
-  return entry ? expression.test(entryText(profile, entry)) : false;
+function isAny(expressions: readonly RegExp[], text: string): boolean {
+  return expressions.some((expression) => expression.test(text));
+}
+
+/** Functions whose name, file and package are searched for: all of them where no term is about these. */
+function namedBy(profile: Profile, terms: Terms): Uint8Array {
+  const { length } = profile.functions.name;
+  const named = new Uint8Array(length).fill(1);
+  for (const [field, expressions] of terms) {
+    if (field === "category" || field === "entry") continue;
+    for (let id = 0; id < length; id++) {
+      if (named[id] === 1) named[id] = Number(textsOf(profile, id, field).some((text) => isIn(expressions, text)));
+    }
+  }
+  return named;
+}
+
+function isIn(expressions: readonly RegExp[], text: string): boolean {
+  return text !== "" && isAny(expressions, text);
+}
+
+function textsOf(profile: Profile, id: number, field: Field): string[] {
+  if (field === "name") return [functionName(profile, id)];
+  if (field === "file") return [functionFile(profile, id)];
+  if (field === "package") return [functionPackage(profile, id)];
+  const { source } = profile.functions;
+  const file = source[id] === NONE ? "" : profile.sources[source[id]];
+  return [functionName(profile, id), file, functionPackage(profile, id)];
+}
+
+/** The roots of a lens for what asked for the work. */
+function entriesAmong(profile: Profile, terms: Terms): Uint8Array {
+  const expressions = terms.get("entry") ?? [];
+  return Uint8Array.from(profile.functions.name, (_, id) => {
+    const entry = kindOfBox(profile, id) === "entry" && entryOf(profile, id);
+    return Number(entry && isAny(expressions, entryText(profile, entry)));
+  });
 }
 
 function entryText(profile: Profile, { kind, text, function: id }: SaidEntry): string {
   return `${kind} ${text} ${id === null ? "" : functionPlace(profile, id)}`;
 }
 
-function holds(profile: Profile, id: number, { field, expression }: Term): boolean {
-  const { source } = profile.functions;
-  const isIn = (text: string) => text !== "" && expression.test(text);
-  if (field === "name") return isIn(functionName(profile, id));
-  if (field === "file") return isIn(functionFile(profile, id));
-  if (field === "package") return isIn(functionPackage(profile, id));
-  const file = source[id] === NONE ? "" : profile.sources[source[id]];
-  return isIn(functionName(profile, id)) || isIn(file) || isIn(functionPackage(profile, id));
-}
-
 /** Stacks with such a function anywhere, whose time is of such a category, and that such an entry asked for. */
-function stacksOf(
-  profile: Profile,
-  terms: readonly Term[],
-  functions: Uint8Array,
-  categories: Uint8Array | null,
-): Uint8Array {
+function stacksOf(profile: Profile, terms: Terms, named: Uint8Array, categories: Uint8Array | null): Uint8Array {
   const { parent, category, function: ids } = profile.stacks;
-  const isAny = terms.every(({ field }) => field === "category" || field === "entry");
+  const isAll = [...terms.keys()].every((field) => field === "category" || field === "entry");
   const matches = new Uint8Array(parent.length);
   for (let stack = 0; stack < matches.length; stack++) {
     const inherited = parent[stack] === NONE ? 0 : matches[parent[stack]];
-    matches[stack] = isAny ? 1 : inherited | functions[ids[stack]];
+    matches[stack] = isAll ? 1 : inherited | named[ids[stack]];
   }
   const asked = askedFor(profile, terms);
   for (let stack = 0; stack < matches.length; stack++) {
@@ -120,11 +139,11 @@ function stacksOf(
 }
 
 /** For each entry 1 or 0; null for all. */
-function askedFor(profile: Profile, terms: readonly Term[]): Uint8Array | null {
-  const term = terms.find(({ field }) => field === "entry");
-  if (!term) return null;
+function askedFor(profile: Profile, terms: Terms): Uint8Array | null {
+  const expressions = terms.get("entry");
+  if (!expressions) return null;
   const list = profile.said?.entries.list ?? [];
   return list.length === 0
     ? new Uint8Array(1)
-    : Uint8Array.from(list, (entry) => Number(term.expression.test(entryText(profile, entry))));
+    : Uint8Array.from(list, (entry) => Number(isAny(expressions, entryText(profile, entry))));
 }

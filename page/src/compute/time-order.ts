@@ -14,6 +14,8 @@ export interface Span {
   start: number;
   end: number;
   samples: number;
+  /** Whether one of its samples matches what is searched for. */
+  isFound: boolean;
 }
 
 /** More than so many intervals without a sample are a gap. */
@@ -26,6 +28,7 @@ export function timeOrder(
   range: Range,
   width: number,
   hidden: Uint8Array | null,
+  matching: Uint8Array | null,
 ): Span[] {
   const lane = profile.lanes[selection.lane];
   if (!lane?.timed) return [];
@@ -41,8 +44,9 @@ export function timeOrder(
     const isGap = lastTime >= 0 && time - lastTime > LONGEST * length;
     if (isGap) spans.close(0, lastTime + length);
     const column = Math.floor((time - range[0]) / pixel);
-    if (column === lastPixel && !isGap) spans.count();
-    else spans.add(stack, time);
+    const isFound = raw !== NONE && matching?.[raw] === 1;
+    if (column === lastPixel && !isGap) spans.count(isFound);
+    else spans.add(stack, time, isFound);
     // The weight says when the sampler was late, and when its rate was higher.
     length = lane.unit === "ns" ? lane.weight[row] || interval : interval;
     [lastPixel, lastTime] = [column, time];
@@ -68,8 +72,11 @@ class Spans {
   }
 
   /** Another sample of the same boxes. */
-  count(): void {
-    for (const span of this.open) span.samples++;
+  count(isFound: boolean): void {
+    for (const span of this.open) {
+      span.samples++;
+      span.isFound ||= isFound;
+    }
   }
 
   /** Ends the boxes from this depth on. */
@@ -78,19 +85,19 @@ class Spans {
   }
 
   /** A sample: boxes of the same callers go on, the others end, and new ones begin. */
-  add(stack: number, time: number): void {
+  add(stack: number, time: number, isFound: boolean): void {
     const { frames, stacks } = this.profile;
     const path = this.pathOf(stack);
     let same = 0;
     while (same < path.length && this.open[same]?.function === stacks.function[path[same]]) same++;
     if (same < this.open.length) this.close(same, time);
-    this.count();
+    this.count(isFound);
     for (let depth = same; depth < path.length; depth++) {
       const at = path[depth];
       const tier = frames.tier[stacks.frame[at]];
       const [id, category] = [stacks.function[at], stacks.box[at]];
       const run = stacks.run?.[at] ?? 0;
-      const span = { function: id, category, tier, depth, run, start: time, end: time, samples: 1 };
+      const span = { function: id, category, tier, depth, run, start: time, end: time, samples: 1, isFound };
       this.open.push(span);
       this.all.push(span);
     }

@@ -245,6 +245,18 @@ export class App {
     action();
   }
 
+  /** Gives the focus to the heat map, which may be folded away. */
+  private goToMap(): void {
+    if (this.state.isMapFolded) this.update({ isMapFolded: false });
+    requestAnimationFrame(() => document.querySelector<HTMLElement>("#heat")?.focus());
+  }
+
+  /** Gives the focus to the picture, or to the first row of the table that stands in its place. */
+  private goToPicture(): void {
+    const all = document.querySelectorAll<HTMLElement>("#flame, #top tbody button, .source a, .source button");
+    [...all].find((element) => element.checkVisibility())?.focus();
+  }
+
   private actionOf(key: string): (() => void) | undefined {
     const actions: Record<string, () => void> = {
       "/": () => document.querySelector<HTMLElement>("#search")?.focus(),
@@ -254,6 +266,8 @@ export class App {
       b: () => this.update({ sides: SIDES[(SIDES.indexOf(this.state.sides) + 1) % SIDES.length] }),
       a: () => this.update({ isPhysical: !this.state.isPhysical, zoom: [] }),
       h: () => this.update({ isMapFolded: !this.state.isMapFolded }),
+      w: () => this.goToMap(),
+      f: () => this.goToPicture(),
       u: () => this.undo(),
       n: () => this.step(1),
       N: () => this.step(-1),

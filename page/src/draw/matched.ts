@@ -5,7 +5,8 @@ import type { App } from "./app.ts";
 import { percent, thousands } from "./text.ts";
 
 const HELP = `A regular expression, for names, files and packages. Before it may stand where to look:
-file: package: category: entry:, such as  package:lodash category:gc`;
+file: package: category: entry:, such as  package:lodash category:gc
+Without a capital letter, small and capital letters are the same`;
 const MATCHED =
   "Boxes that match; and of what is shown, the part that has a match on its stack, also in frames without a box";
 

@@ -1,6 +1,7 @@
 // What functions, items and changes are called on the page.
 
 import type { Change } from "../compute/diff.ts";
+import { kindOfBox } from "../compute/lens/virtual.ts";
 import type { ShownBox } from "../compute/picture.ts";
 import { shortName } from "../compute/shorten.ts";
 import { AWAITS, CATEGORIES, functionName, functionWords, NONE, type Profile } from "../data/model.ts";
@@ -8,6 +9,8 @@ import type { Verdict } from "../data/said.ts";
 import type { Item, Range } from "../select/selection.ts";
 import type { App } from "./app.ts";
 import { percent, plural, points, RATE_UNITS, rate, rateChange, seconds, shown } from "./text.ts";
+
+const MARK = "▸ ";
 
 export const VERDICTS: Record<Verdict, string> = {
   more: "more",
@@ -56,6 +59,14 @@ export function shortNameOf(profile: Profile, id: number): string {
 /** With a mark where the box above awaits it. */
 export function nameOfBox(profile: Profile, { function: id, node, span }: ShownBox, name = nameOf): string {
   return (AWAITS[node?.call ?? 0] ?? "") + nameOfRun(name(profile, id), node?.run ?? span?.run ?? 0);
+}
+
+/** Where that has no room: the function itself, with a mark where something else asked for it or awaits it. */
+export function leastNameOfBox(profile: Profile, { function: id, node }: ShownBox): string {
+  const name = shortNameOf(profile, id);
+  const isAsked = kindOfBox(profile, id) === "entry" && name.includes(MARK);
+  if (isAsked) return MARK + name.slice(name.indexOf(MARK) + MARK.length);
+  return node?.call ? MARK + name : name;
 }
 
 /** Of a run of package frames, with how many there are: `express ▸ 18 frames`. */

@@ -5,7 +5,7 @@ import type { Picture, ShownBox } from "../../compute/picture.ts";
 import type { App } from "../app.ts";
 import { fontOf, sized, themeColors } from "../canvas.ts";
 import { css, type Rgb, themed } from "../colors.ts";
-import { nameOfBox, shortNameOf } from "../words.ts";
+import { leastNameOfBox, nameOfBox, shortNameOf } from "../words.ts";
 import { colorOf, matchesOf } from "./color.ts";
 
 /** The height of a row of boxes, with the line between two rows. */
@@ -99,17 +99,25 @@ export class BoxPainter {
     };
   }
 
-  /** As much of a name as there is room for; whole characters only. */
+  /** As much of a name as there is room for: what comes before the function is left out first. Whole characters only. */
   private fit(context: CanvasRenderingContext2D, box: ShownBox, room: number): string {
-    const name = nameOfBox(this.app.profile, box, shortNameOf).slice(0, LONGEST_NAME);
-    const full = this.nameWidths.get(name) ?? context.measureText(name).width;
-    this.nameWidths.set(name, full);
+    const { profile } = this.app;
+    const whole = nameOfBox(profile, box, shortNameOf).slice(0, LONGEST_NAME);
+    if (this.widthOf(context, whole) <= room) return whole;
+    const name = leastNameOfBox(profile, box).slice(0, LONGEST_NAME);
+    const full = this.widthOf(context, name);
     if (full <= room) return name;
     const letters = [...name];
     const start = (count: number) => `${letters.slice(0, count).join("")}…`;
     let count = Math.floor((letters.length * room) / full);
     while (count > 1 && context.measureText(start(count)).width > room) count--;
     return count > 1 ? start(count) : "";
+  }
+
+  private widthOf(context: CanvasRenderingContext2D, name: string): number {
+    const width = this.nameWidths.get(name) ?? context.measureText(name).width;
+    this.nameWidths.set(name, width);
+    return width;
   }
 
   private paintFrames(context: CanvasRenderingContext2D, { picture, scrollTop, hovered, cursor }: Sight): void {

@@ -14,7 +14,7 @@ export class Tip {
   }
 
   /** Shows it or not, near the mouse and inside the window. */
-  place(isShown: boolean, { clientX, clientY }: PointerEvent): void {
+  place(isShown: boolean, { clientX, clientY }: Pick<PointerEvent, "clientX" | "clientY">): void {
     this.element.classList.toggle("hidden", !isShown);
     const { offsetWidth, offsetHeight, style } = this.element;
     const isLow = clientY + 18 + offsetHeight > innerHeight;

@@ -285,8 +285,21 @@ class FlameView {
       s: () => this.openSource(box),
       o: () => this.openMenuUnder(box),
       ContextMenu: () => this.openMenuUnder(box),
+      ...(app.state.view === "time" ? this.zoomKeys(box) : {}),
     };
     return actions[key];
+  }
+
+  /** In the order of time, as the wheel does: around the box. */
+  private zoomKeys(box: ShownBox): Record<string, () => void> {
+    const part = Math.min(1, Math.max(0, (box.x + box.width / 2) / this.width));
+    const [nearer, farther] = [() => this.zoomTime(1 / WHEEL, part), () => this.zoomTime(WHEEL, part)];
+    return { "+": nearer, "=": nearer, "-": farther };
+  }
+
+  private zoomTime(factor: number, part: number): void {
+    const { app } = this;
+    app.update({ range: timeZoomed(app.derived, app.state, factor, part) }, false);
   }
 
   private openSource(box: ShownBox): void {
@@ -306,8 +319,7 @@ class FlameView {
     if (app.state.view !== "time" || event.deltaY === 0 || event.shiftKey || event.ctrlKey) return;
     event.preventDefault();
     const part = (event.clientX - this.canvas.getBoundingClientRect().left) / this.width;
-    const range = timeZoomed(app.derived, app.state, event.deltaY > 0 ? WHEEL : 1 / WHEEL, part);
-    app.update({ range }, false);
+    this.zoomTime(event.deltaY > 0 ? WHEEL : 1 / WHEEL, part);
   }
 
   /** Where the picture has no match and the recording has one, the picture goes there. */

@@ -1,4 +1,4 @@
-// What the tooltip says of a cell of the heat map: when, how much, by which functions, and what stands out there.
+// What is said of cells of the heat map, beside the mouse and where the keyboard is: when, how much, by which functions, and what stands out there.
 
 import { rangeOfCells } from "../../compute/heat.ts";
 import { functionWords } from "../../data/model.ts";
@@ -7,15 +7,15 @@ import type { App } from "../app.ts";
 import { amount, clock, duration, percent, plural, seconds, sentence, share, shown } from "../text.ts";
 import { bandAtPlace, type Frame } from "./frame.ts";
 
-/** Of the band at this height, where there are several. */
-export function linesOfCell(app: App, frame: Frame, cell: number, y: number): string[] {
+/** From the first cell to the last; of the band at this height, where there are several, or of all. */
+export function linesOfCells(app: App, frame: Frame, [first, last]: Range, y: number | null): string[] {
   const { profile, derived, state } = app;
-  const range = rangeOfCells(frame.heat, cell, cell);
+  const range = rangeOfCells(frame.heat, first, last);
   const { startMs } = profile;
   const utc = startMs === null ? "" : ` · ${clock(startMs, range[0])} UTC`;
-  const band = frame.heat.bandOf ? bandAtPlace(frame, y) : null;
+  const band = frame.heat.bandOf && y !== null ? bandAtPlace(frame, y) : null;
   const label = band === null ? "" : shown(derived.bands(state)[band]?.label ?? "");
-  const { weight, samples, functions } = derived.cell(state, frame.heat, cell, band);
+  const { weight, samples, functions } = derived.cells(state, frame.heat, range, band);
   const lane = profile.lanes[derived.lane(state)];
   const load = lane.unit === "ns" ? loadWords(weight, range) : amount(weight, lane.unit);
   const users = functions.map(

@@ -1,39 +1,57 @@
 // What asked for the work that is shown: kinds and their functions, as rows that keep only their work.
 
-import type { EntryGroup, EntryRow } from "../../compute/entries.ts";
+import type { EntryGroup, EntryRow, EntrySum } from "../../compute/entries.ts";
 import { functionPlace } from "../../data/model.ts";
 import type { App } from "../app.ts";
-import { h, refill, toggle } from "../dom.ts";
-import { percent, share, shown } from "../text.ts";
+import { button, h, refill, toggle } from "../dom.ts";
+import { percent, share, shown, thousands } from "../text.ts";
 
-/** So many kinds have a row, and of each so many functions, none of them with less than this share. */
+/** So many kinds have a row at first, and of each so many functions, none of them with less than this share. */
 const MOST_KINDS = 6;
 const MOST_FUNCTIONS = 3;
 const LEAST_SHARE = 0.005;
 
-export function renderEntries(app: App, element: HTMLElement): void {
-  const { groups, total } = app.derived.entries(app.state);
-  const isShown = ({ key, weight }: EntryGroup) => share(weight, total) >= LEAST_SHARE || app.state.entry === key;
-  const isKnown = groups.some(({ kind }) => kind !== "none");
-  element.classList.toggle("hidden", !isKnown);
-  const shownGroups = isKnown ? groups.filter(isShown).slice(0, MOST_KINDS) : [];
-  const rows = shownGroups.flatMap((group) => groupRows(app, group, total));
-  const list = h(
-    "div",
-    { class: "list", role: "group", id: "entries", "aria-label": "What asked for the work" },
-    ...rows,
-  );
-  refill(element, h("h2", {}, "asked by"), list);
+export class EntryList {
+  readonly element = h("div", {});
+  private readonly app: App;
+  private isAll = false;
+
+  constructor(app: App) {
+    this.app = app;
+  }
+
+  render(): void {
+    const { app, element } = this;
+    const { groups, total } = app.derived.entries(app.state);
+    const isKnown = groups.some(({ kind }) => kind !== "none");
+    element.classList.toggle("hidden", !isKnown);
+    const rows = isKnown ? groups.flatMap((group, at) => groupRows(app, group, total, this.isAll, at)) : [];
+    const shownRows = rows.filter((row) => row !== null);
+    const attributes = { role: "group", id: "entries", "aria-label": "What asked for the work" };
+    const more = shownRows.length < rows.length ? this.more(shownRows.length, rows.length) : null;
+    refill(element, h("h2", {}, "asked for by"), h("div", { class: "list", ...attributes }, ...shownRows, more));
+  }
+
+  private more(count: number, all: number): HTMLElement {
+    const showAll = () => {
+      this.isAll = true;
+      this.render();
+    };
+    return button(`${count} of ${thousands(all)} · more`, "entries-more", showAll, { class: "rest" });
+  }
 }
 
-function groupRows(app: App, group: EntryGroup, total: number): HTMLElement[] {
-  const rows = group.rows.filter(({ entry, weight }) => entry.function !== null && share(weight, total) >= LEAST_SHARE);
-  const isChosen = ({ key }: EntryRow) => key === app.state.entry;
-  const first = rows.filter((row, at) => at < MOST_FUNCTIONS || isChosen(row));
+/** The rows of a kind, with null for each that is left out. */
+function groupRows(app: App, group: EntryGroup, total: number, isAll: boolean, place: number): (HTMLElement | null)[] {
+  const functions = group.rows.filter(({ entry }) => entry.function !== null);
+  const isMuch = ({ weight, key }: EntrySum) => share(weight, total) >= LEAST_SHARE || key === app.state.entry;
+  const isIn = isAll || group.key === app.state.entry || (place < MOST_KINDS && isMuch(group));
+  const isFirst = (row: EntryRow, at: number) =>
+    isAll || row.key === app.state.entry || (isIn && at < MOST_FUNCTIONS && isMuch(row));
   const title = inferredWords(group.inferred, total);
   return [
-    entryRow(app, group.many, share(group.weight, total), group.key, title),
-    ...first.map((row) => functionRow(app, row, total)),
+    isIn ? entryRow(app, group.many, share(group.weight, total), group.key, title) : null,
+    ...functions.map((row, at) => (isFirst(row, at) ? functionRow(app, row, total) : null)),
   ];
 }
 

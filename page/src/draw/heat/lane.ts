@@ -2,8 +2,8 @@
 
 import { stateOfSpan } from "../../compute/findings.ts";
 import type { Loops } from "../../compute/loops.ts";
-import { ADDON, GC } from "../../data/model.ts";
-import type { SaidStall } from "../../data/said.ts";
+import { GC } from "../../data/model.ts";
+import type { SaidStall, Span } from "../../data/said.ts";
 import type { App } from "../app.ts";
 import { hatch, themeColors } from "../canvas.ts";
 import { CATEGORY_COLORS, css, themed } from "../colors.ts";
@@ -11,7 +11,7 @@ import { button, quiet, refill } from "../dom.ts";
 import type { Drop } from "../drop.ts";
 import { plural, sentence } from "../text.ts";
 import { nameOf } from "../words.ts";
-import { type Frame, LANE } from "./frame.ts";
+import { AXIS, type Frame, LANE } from "./frame.ts";
 
 const LONGEST_LIST = 50;
 /** A busy loop may be a healthy one: a few tell enough. */
@@ -23,22 +23,24 @@ const PADDING = 3;
 const NARROWEST = 2;
 /** Pixels below which no name has room. */
 const SHORTEST_NAME = 12;
+/** So far beside a block a click is one on it. */
+const NEAR = 2;
 
 /** What every block of the lane needs, looked up once: there may be thousands. */
 interface Look {
   color: (name: string) => string;
-  /** Of collections, and of all others. */
+  /** Of collections; all others have the colour of stalls. */
   gc: string;
-  other: string;
   isWatched: boolean;
 }
 
-/** A long turn, and the room that its name has behind it. */
+/** A long turn, and where the blocks beside it end and begin. */
 interface Placed {
   stall: SaidStall;
   x: number;
   width: number;
-  room: number;
+  before: number;
+  next: number;
 }
 
 /** Quick turns as a line, long ones as blocks with the function that caused them. */
@@ -46,7 +48,7 @@ export function paintLane(app: App, context: CanvasRenderingContext2D, frame: Fr
   const { heat, left, columnWidth } = frame;
   const { longest, isWatched } = app.derived.loops(app.state);
   const hue = (category: number) => css(themed(CATEGORY_COLORS[category], app.isDark));
-  const look = { color: themeColors(), gc: hue(GC), other: hue(ADDON), isWatched };
+  const look = { color: themeColors(), gc: hue(GC), isWatched };
   const right = left + heat.columns * columnWidth;
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -59,7 +61,20 @@ export function paintLane(app: App, context: CanvasRenderingContext2D, frame: Fr
   for (const { stall, x, width } of blocks) {
     paintBlock(context, stall, { x, y: top + 1, width, height: BLOCK }, look);
   }
-  for (const block of blocks) paintName(app, context, block, top + 1 + BLOCK / 2, look);
+  let used = left;
+  for (const block of [...blocks].sort((a, b) => a.x - b.x)) {
+    used = Math.max(used, paintName(app, context, block, used, top + 1 + BLOCK / 2, look));
+  }
+}
+
+/** The turn whose block is at a place of the map's canvas; of several the shortest. */
+export function stallAt(app: App, { heat, left, columnWidth, bandHeight }: Frame, x: number, y: number): Span | null {
+  const { longest } = app.derived.loops(app.state);
+  const scale = columnWidth / heat.columnNs;
+  if (y < bandHeight * heat.bands + AXIS) return null;
+  const isThere = ({ start_ns, end_ns }: Span) =>
+    x >= left + start_ns * scale - NEAR && x <= left + end_ns * scale + NEAR;
+  return longest.filter(isThere).at(-1) ?? null;
 }
 
 /** Where the turns stand, the longest first. Of those that are as narrow as a pixel, one at a place is enough. */
@@ -72,13 +87,14 @@ function place(longest: readonly SaidStall[], left: number, scale: number, right
     const pixel = Math.floor(x);
     if (width === NARROWEST && taken.has(pixel)) continue;
     taken.add(pixel);
-    blocks.push({ stall, x, width, room: 0 });
+    blocks.push({ stall, x, width, before: left, next: right });
   }
-  const inOrder = [...blocks].sort((a, b) => b.x - a.x);
-  let next = right;
-  for (const block of inOrder) {
-    block.room = next - block.x - block.width;
-    next = block.x;
+  const inOrder = [...blocks].sort((a, b) => a.x - b.x);
+  let end = left;
+  for (const [at, block] of inOrder.entries()) {
+    block.before = end;
+    block.next = inOrder[at + 1]?.x ?? right;
+    end = Math.max(end, block.x + block.width);
   }
   return blocks;
 }
@@ -109,7 +125,7 @@ interface Block {
 /** Filled where the thread ran, hatched where it waited. */
 function paintBlock(context: CanvasRenderingContext2D, stall: SaidStall, block: Block, look: Look): void {
   const { x, y, width, height } = block;
-  const hue = stall.kind === "gc" ? look.gc : look.other;
+  const hue = stall.kind === "gc" ? look.gc : look.color("--stall");
   if (isWaiting(stall)) {
     context.fillStyle = look.color("--page");
     context.fillRect(x, y, width, height);
@@ -128,28 +144,35 @@ function isWaiting({ kind }: SaidStall): boolean {
   return kind === "blocked" || kind === "throttled" || kind === "cpu-wait";
 }
 
-/** In the block, or right of it up to the next one. */
+/** In the block, or right of it up to the next one, or left of it; `used` and the result are where names end. */
 function paintName(
   app: App,
   context: CanvasRenderingContext2D,
-  { stall, x, width, room }: Placed,
+  { stall, x, width, before, next }: Placed,
+  used: number,
   middle: number,
-  { color, isWatched }: Look,
-): void {
-  if (stall.function === null || Math.max(width, room) < SHORTEST_NAME) return;
+  look: Look,
+): number {
+  const [leftRoom, rightRoom] = [x - Math.max(before, used), next - x - width];
+  if (stall.function === null || Math.max(width, leftRoom, rightRoom) < SHORTEST_NAME) return used;
   const text = nameOf(app.profile, stall.function);
   const long = context.measureText(text).width + 2 * PADDING;
   const isInside = long <= width;
-  if (!isInside && long > room) return;
-  const start = isInside ? x : x + width;
+  if (!isInside && long > Math.max(leftRoom, rightRoom)) return used;
+  const start = isInside ? x : long <= rightRoom ? x + width : x - long;
   if (isInside && isWaiting(stall)) {
-    context.fillStyle = color("--page");
+    context.fillStyle = look.color("--page");
     context.fillRect(start + 1, middle - 8, long, 16);
   }
-  const isOnHue = isInside && !isWaiting(stall) && isWatched;
-  context.fillStyle = isOnHue ? "#000" : color("--text");
+  context.fillStyle = isInside ? colorInside(stall, look) : look.color("--text");
   context.textAlign = "left";
   context.fillText(text, start + PADDING, middle);
+  return start + long;
+}
+
+function colorInside(stall: SaidStall, { color, isWatched }: Look): string {
+  if (isWaiting(stall) || !isWatched) return color("--text");
+  return stall.kind === "gc" ? "#000" : color("--stall-text");
 }
 
 /** The longest turns; a click selects one. */

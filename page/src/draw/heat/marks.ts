@@ -1,16 +1,9 @@
-// What is drawn over the heat map's cells: gaps, seconds in which the CPU limit held a process back, and stalls with
-// their functions.
+// What is drawn over the heat map's cells: gaps, seconds in which the CPU limit held a process back, and stalls, whose
+// functions stand in the lane below.
 
-import type { SaidStall } from "../../data/said.ts";
 import type { App } from "../app.ts";
-import { fitted, hatch, themeColors } from "../canvas.ts";
-import { nameOf } from "../words.ts";
-import { bandsOfThreads, type Frame, type Rect, rectsOf } from "./frame.ts";
-
-/** So many functions stand beside their longest stall, where there is room. The lane below has all that fit. */
-const MOST_NAMES = 4;
-const LONGEST_NAME = 130;
-const NAME_HEIGHT = 13;
+import { hatch, themeColors } from "../canvas.ts";
+import { bandsOfThreads, type Frame, rectsOf } from "./frame.ts";
 
 /** Where nothing was recorded: a process was stopped, or the recording had ended. */
 export function paintGaps(app: App, context: CanvasRenderingContext2D, frame: Frame): void {
@@ -61,60 +54,26 @@ export function paintThrottled(app: App, context: CanvasRenderingContext2D, fram
   context.restore();
 }
 
-/** Outlines, and names beside the longest. */
+/** Outlines, with a line of the page's colour inside: they are seen on the darkest cell as on the palest. */
 export function paintStalls(app: App, context: CanvasRenderingContext2D, frame: Frame): void {
   const { isWatched, longest } = app.derived.loops(app.state);
   if (!isWatched) return;
   const color = themeColors();
-  const outlined = longest.map((stall) => ({
-    stall,
-    rects: bandsOfThreads(frame, [stall.thread]).flatMap((band) =>
-      rectsOf(frame, [stall.start_ns, stall.end_ns], band),
-    ),
-  }));
-  context.strokeStyle = color("--text");
+  const rects = longest.flatMap(({ thread, start_ns, end_ns }) =>
+    bandsOfThreads(frame, [thread]).flatMap((band) => rectsOf(frame, [start_ns, end_ns], band)),
+  );
   context.lineWidth = 1;
-  for (const { x, y, width, height } of outlined.flatMap(({ rects }) => rects)) {
-    context.strokeRect(x + 0.5, y + 0.5, Math.max(1, width - 2), Math.max(1, height - 2));
+  for (const [name, inset] of [
+    ["--page", 1.5],
+    ["--text", 0.5],
+  ] as const) {
+    context.strokeStyle = color(name);
+    for (const { x, y, width, height } of rects) {
+      // A column ends with a line of the page's colour.
+      const [wide, high] = [width - 1 - 2 * inset, height - 1 - 2 * inset];
+      if (inset < 1 || (wide > 0 && high > 0)) {
+        context.strokeRect(x + inset, y + inset, Math.max(1, wide), Math.max(1, high));
+      }
+    }
   }
-  const taken: Rect[] = outlined.flatMap(({ rects }) => rects);
-  const named = new Set<number | null>();
-  for (const { stall, rects } of outlined) {
-    if (named.size >= MOST_NAMES || named.has(stall.function) || rects.length === 0) continue;
-    if (paintName(app, context, frame, stall, rects, taken)) named.add(stall.function);
-  }
-}
-
-/** Right of its last column, where no other mark is. */
-function paintName(
-  app: App,
-  context: CanvasRenderingContext2D,
-  frame: Frame,
-  stall: SaidStall,
-  rects: readonly Rect[],
-  taken: Rect[],
-): boolean {
-  if (stall.function === null) return false;
-  const { x, y, width, height } = rects[rects.length - 1];
-  const text = fitted(context, nameOf(app.profile, stall.function), LONGEST_NAME);
-  const high = frame.bandHeight * frame.heat.bands;
-  const top = Math.max(0, Math.min(high - NAME_HEIGHT, y + height / 2 - NAME_HEIGHT / 2));
-  const plate = { x: x + width + 1, y: top, width: context.measureText(text).width + 6, height: NAME_HEIGHT };
-  const right = frame.left + frame.heat.columns * frame.columnWidth;
-  if (plate.x + plate.width > right || taken.some((other) => isOver(plate, other))) return false;
-  taken.push(plate);
-  const color = themeColors();
-  context.fillStyle = color("--page");
-  context.globalAlpha = 0.86;
-  context.fillRect(plate.x, plate.y, plate.width, plate.height);
-  context.globalAlpha = 1;
-  context.fillStyle = color("--text");
-  context.textAlign = "left";
-  context.textBaseline = "middle";
-  context.fillText(text, plate.x + 3, plate.y + NAME_HEIGHT / 2 + 0.5);
-  return true;
-}
-
-function isOver(a: Rect, b: Rect): boolean {
-  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }

@@ -9,8 +9,10 @@ export interface Cells {
   /** Null before anything is drawn. */
   cellUnder(event: PointerEvent): number | null;
   select(first: number, last: number, isStep: boolean): void;
-  /** Says what is in a cell; `y` is in the window. */
-  tell(cell: number, y: number): void;
+  /** Whether a click there is about something else than cells, and has been answered. */
+  answer(event: PointerEvent): boolean;
+  /** Says what is in a cell. */
+  tell(cell: number, event: PointerEvent): void;
   /** The mouse is elsewhere. */
   rest(): void;
 }
@@ -35,8 +37,8 @@ export class RangePicker {
       this.pressed = cells.cellUnder(event);
       this.isDragging = false;
     });
-    canvas.addEventListener("pointermove", (event) => this.move(cells.cellUnder(event), event.clientY));
-    canvas.addEventListener("pointerup", (event) => this.release(cells.cellUnder(event), event.clientY));
+    canvas.addEventListener("pointermove", (event) => this.move(cells.cellUnder(event), event));
+    canvas.addEventListener("pointerup", (event) => this.release(cells.cellUnder(event), event));
     canvas.addEventListener("pointercancel", () => {
       this.pressed = null;
       this.isDragging = false;
@@ -45,10 +47,6 @@ export class RangePicker {
     canvas.addEventListener("pointerleave", () => {
       if (this.pressed === null && this.anchor === null) cells.rest();
     });
-  }
-
-  get isPicking(): boolean {
-    return this.isDragging || this.anchor !== null;
   }
 
   /** Whether a first click waits for its second. */
@@ -61,7 +59,7 @@ export class RangePicker {
     this.anchor = null;
   }
 
-  private move(cell: number | null, y: number): void {
+  private move(cell: number | null, event: PointerEvent): void {
     if (cell === null) return;
     const { pressed, anchor } = this;
     if (pressed !== null && (this.isDragging || cell !== pressed)) {
@@ -72,23 +70,23 @@ export class RangePicker {
     } else if (anchor !== null && pressed === null) {
       this.cells.select(anchor, cell, false);
     }
-    this.cells.tell(cell, y);
+    this.cells.tell(cell, event);
   }
 
-  private release(cell: number | null, y: number): void {
+  private release(cell: number | null, event: PointerEvent): void {
     if (this.pressed === null || cell === null) return;
     if (this.isDragging) this.settle();
-    else if (this.anchor === null) {
+    else if (this.anchor === null && !this.cells.answer(event)) {
       this.before = this.app.state.range;
       this.anchor = cell;
       this.cells.select(cell, cell, false);
-    } else {
+    } else if (this.anchor !== null) {
       this.cells.select(this.anchor, cell, false);
       this.settle();
     }
     this.pressed = null;
     this.isDragging = false;
-    this.cells.tell(cell, y);
+    this.cells.tell(cell, event);
   }
 
   private settle(): void {

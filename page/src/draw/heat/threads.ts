@@ -1,4 +1,4 @@
-// Whose samples are shown: roles as buttons, single threads behind "each …"; and which event.
+// Whose samples are shown: roles as buttons, single threads behind "each thread …"; and which event.
 
 import { ROLES } from "../../data/model.ts";
 import type { App, Part } from "../app.ts";
@@ -42,7 +42,9 @@ class ThreadBar {
       this.isOpen = !this.isOpen;
       this.render();
     };
-    const each = button(this.isOpen ? "fewer" : "each …", "each", flip, { "aria-expanded": String(this.isOpen) });
+    const each = button(this.isOpen ? "fewer" : "each thread …", "each", flip, {
+      "aria-expanded": String(this.isOpen),
+    });
     refill(
       this.element,
       toggle("all", "role-all", now === null, () => this.show([])),

@@ -1,9 +1,10 @@
 // The time of the recording: whose samples are shown, the heat map with the event loop under it, and beside it what
 // asked for the work and the categories. The selection itself is in the state.
 
+import { stateOfSpan } from "../../compute/findings.ts";
 import { cellAt, type Heat, ROW_CHOICES, rangeMovedBy, rangeOfCells } from "../../compute/heat.ts";
-import { keyOf } from "../../compute/kept.ts";
 import type { Lane } from "../../data/model.ts";
+import type { Span } from "../../data/said.ts";
 import { BANDS, MAP_BY } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { css, ramp } from "../colors.ts";
@@ -12,24 +13,25 @@ import { drop } from "../drop.ts";
 import { Tip } from "../flame/tip.ts";
 import { amount, duration, plural, seconds, thousands } from "../text.ts";
 import { renderCategories } from "./categories.ts";
-import { linesOfCell, marksAt } from "./cell.ts";
-import { renderEntries } from "./entries.ts";
-import { cellAtPlace, type Frame, frameOf } from "./frame.ts";
-import { renderStalls } from "./lane.ts";
+import { linesOfCells, marksAt } from "./cell.ts";
+import { EntryList } from "./entries.ts";
+import { cellAtPlace, type Frame, frameOf, selectedRects } from "./frame.ts";
+import { renderStalls, stallAt } from "./lane.ts";
 import { paintCells, paintMap } from "./paint.ts";
 import { RangePicker } from "./range-picker.ts";
 import { threadsPart } from "./threads.ts";
 
 const MAP_TITLES = { load: "The darker, the more time", category: "The colour of what most of the time was" };
-const BAND_WORDS = { all: "one map", process: "each process", thread: "each thread" };
+const BAND_WORDS = { all: "all threads", process: "each process", thread: "each thread" };
 /** The table beside the map is made when the reader has stopped moving. */
 const SETTLED_MS = 250;
 /** Five rows of five samples: the smallest map that shows more than chance. */
 const FEWEST_SAMPLES = 25;
 const MOST_TABLE_ROWS = 120;
 const LEGEND_STEPS = 12;
-/** The parts of the state that the cells depend on. */
-const CELLS_DEPEND_ON = ["lane", "threads", "categories", "focus", "entry", "rows", "bands", "mapBy"] as const;
+/** The height of a row of the lists beside the map, and of their heads, as style.css has them. */
+const LIST_ROW = 17;
+const LIST_HEAD = 16;
 
 export function heatPart(app: App): Part {
   const view = new HeatView(app);
@@ -57,28 +59,34 @@ class HeatView {
   private readonly table = h("div", { class: "unseen", id: "heat-table" });
   private readonly note = h("p", { class: "note hidden" });
   private readonly map: HTMLElement;
-  private readonly entries = h("div", {});
+  /** What the keyboard has selected, in words. */
+  private readonly said = h("div", { class: "unseen", id: "heat-said", role: "status" });
+  private readonly entries: EntryList;
   private readonly categories = h("div", {});
   private readonly times: HTMLElement;
   private readonly picker: RangePicker;
 
   private frame: Frame | null = null;
-  private imageKey = "";
+  /** What the cells were painted from: the same sums are the same object. */
+  private painted: Heat | null = null;
+  private paintedLook = "";
   private tableTimer = 0;
 
   constructor(app: App) {
     this.app = app;
     this.threads = threadsPart(app);
+    this.entries = new EntryList(app);
     this.stalls.content.id = "stalls";
-    const { fold, threads, options, canvas, note, table, tip, entries, categories } = this;
-    this.map = h("div", { class: "heat" }, canvas, note, table, tip.element);
-    this.times = h("div", { class: "times" }, this.map, h("div", { class: "side" }, entries, categories));
+    const { fold, threads, options, canvas, note, table, tip, said, entries, categories } = this;
+    this.map = h("div", { class: "heat" }, canvas, note, table, said, tip.element);
+    this.times = h("div", { class: "times" }, this.map, h("div", { class: "side" }, entries.element, categories));
     const head = h("div", { class: "row map-row" }, fold, threads.element, options);
     this.element = h("section", { class: "map", "aria-label": "Time" }, head, this.times);
     this.picker = new RangePicker(app, canvas, this);
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("pointermove", (event) => this.tip.place(this.frame !== null, event));
     canvas.addEventListener("pointerleave", () => this.tip.hide());
+    canvas.addEventListener("blur", () => this.tip.hide());
   }
 
   private get lane(): Lane | undefined {
@@ -106,7 +114,7 @@ class HeatView {
     this.renderOptions();
     renderStalls(app, this.stalls);
     if (isMapFolded) return;
-    renderEntries(app, this.entries);
+    this.entries.render();
     renderCategories(app, this.categories);
     if (whyNone === "") this.renderMap();
   }
@@ -147,10 +155,11 @@ class HeatView {
     const width = Math.max(200, Math.floor(this.map.clientWidth));
     const frame = frameOf(app, width);
     this.frame = frame;
-    const size = [width, frame.height, app.isDark, window.devicePixelRatio];
-    const key = [...size, keyOf(app.state, ...CELLS_DEPEND_ON)].join("|");
-    if (key !== this.imageKey) paintCells(app, this.image, frame);
-    this.imageKey = key;
+    const rows = Math.max(1, Math.floor((frame.height - LIST_HEAD) / LIST_ROW));
+    this.times.style.setProperty("--list-height", `${rows * LIST_ROW}px`);
+    const look = [width, frame.height, app.isDark, app.state.mapBy, window.devicePixelRatio].join("|");
+    if (frame.heat !== this.painted || look !== this.paintedLook) paintCells(app, this.image, frame);
+    [this.painted, this.paintedLook] = [frame.heat, look];
     paintMap(app, this.canvas, this.image, frame, width);
     this.renderLegend(frame.heat);
     clearTimeout(this.tableTimer);
@@ -166,7 +175,7 @@ class HeatView {
     bar.style.background = `linear-gradient(to right, ${colors.join(",")})`;
     const column = columnNs < 1e9 ? duration(columnNs) : `${columnNs / 1e9} s`;
     this.legend.title = `${duration(columnNs / rows)} a cell, ${column} a column`;
-    const load = [h("span", {}, "0"), bar, h("span", {}, `${amount(max, this.unit)} a cell`)];
+    const load = [bar, h("span", {}, `most in a cell: ${amount(max, this.unit)}`)];
     refill(this.legend, ...(state.mapBy === "load" ? load : []));
   }
 
@@ -180,12 +189,38 @@ class HeatView {
     if (this.frame) this.app.update({ range: rangeOfCells(this.frame.heat, first, last), zoom: [] }, isStep);
   }
 
-  tell(cell: number, y: number): void {
+  private stallUnder({ clientX, clientY }: PointerEvent): Span | null {
+    const area = this.canvas.getBoundingClientRect();
+    return this.frame && stallAt(this.app, this.frame, clientX - area.left, clientY - area.top);
+  }
+
+  /** A click on a block of the lane selects that turn. */
+  answer(event: PointerEvent): boolean {
+    const stall = this.stallUnder(event);
+    if (stall) this.app.update(stateOfSpan(this.app.profile, stall));
+    return stall !== null;
+  }
+
+  tell(cell: number, event: PointerEvent): void {
     if (!this.frame) return;
-    const inCanvas = y - this.canvas.getBoundingClientRect().top;
-    const lines = linesOfCell(this.app, this.frame, cell, inCanvas);
-    const next = this.picker.isHalf ? "click the other end, or Escape" : "";
-    this.tip.fill([...lines, next]);
+    const inCanvas = event.clientY - this.canvas.getBoundingClientRect().top;
+    const lines = linesOfCells(this.app, this.frame, [cell, cell], inCanvas);
+    const stall = this.stallUnder(event);
+    const next = stall ? "click to select this turn" : "";
+    this.tip.fill([...lines, this.picker.isHalf ? "click the other end, or Escape" : next]);
+  }
+
+  /** What the mouse tells of a cell, for the keyboard: beside what is selected, and to a screen reader. */
+  private say(cells: readonly [number, number]): void {
+    const { frame, app } = this;
+    const { range } = app.state;
+    if (!frame || !range) return;
+    const lines = linesOfCells(app, frame, cells, null).filter(Boolean);
+    this.said.textContent = lines.join("; ");
+    this.tip.fill(lines);
+    const area = this.canvas.getBoundingClientRect();
+    const last = selectedRects(frame, range).at(-1);
+    if (last) this.tip.place(true, { clientX: area.left + last.x + last.width, clientY: area.bottom });
   }
 
   rest(): void {
@@ -198,6 +233,8 @@ class HeatView {
     if (event.key === "Escape") {
       if (!this.picker.isHalf && !range) return;
       this.picker.forget();
+      this.tip.hide();
+      this.said.textContent = "";
       event.preventDefault();
       this.app.update({ range: null });
       return;
@@ -210,6 +247,7 @@ class HeatView {
     const cells = range && ([cellAt(heat, range[0]), cellAt(heat, range[1] - 1)] as const);
     const [first, last] = cells ? rangeMovedBy(heat, cells, step, event.shiftKey) : [0, heat.rows - 1];
     this.select(first, last, true);
+    this.say([first, last]);
   }
 }
 

@@ -1,8 +1,8 @@
 // The columns of the list: what each says of a recording, and how it is ordered. The words are the report's.
 
 import type { Listed } from "../../data/library.ts";
+import type { Row } from "../../data/recording-list.ts";
 import type { Figure, Gist } from "../../data/said.ts";
-import type { Row } from "../../data/shelf.ts";
 
 export interface Column {
   key: string;

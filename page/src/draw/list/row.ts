@@ -1,7 +1,7 @@
 // One row of the list: the name is known at once, the rest when the recording has been read. The whole row is the link;
 // the box before it picks the recording to compare it.
 
-import type { Row } from "../../data/shelf.ts";
+import type { Row } from "../../data/recording-list.ts";
 import { h, refill } from "../dom.ts";
 import { sentence, shown, thousands } from "../text.ts";
 import { COLUMNS, findingOf, gistOf, pathOf } from "./columns.ts";

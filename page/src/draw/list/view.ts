@@ -1,8 +1,9 @@
 // The list of recordings: sorted, filtered and picked as the address says, by mouse and by keyboard. Names are there at
 // once; what a row says comes when its recording has been read, those in sight first. New files appear by themselves.
 
+import { includesText } from "../../compute/smart-case.ts";
 import type { Catalog } from "../../data/library.ts";
-import { INTERVAL_MS, REST, type Row, Shelf } from "../../data/shelf.ts";
+import { INTERVAL_MS, REST, RecordingList, type Row } from "../../data/recording-list.ts";
 import { arrange, button, errorText, h, refill } from "../dom.ts";
 import { plural, shown, thousands } from "../text.ts";
 import { COLUMNS, commonFolder, findingOf, gistOf, inOrder, pathOf, timeOf } from "./columns.ts";
@@ -15,15 +16,15 @@ const LONG_MS = 10_000;
 const KEYS = "↑ ↓ walk · Enter opens · Space picks · c compares two · / filters";
 
 export function showList(root: HTMLElement, library: Catalog): void {
-  const list = new RecordingList(library);
+  const list = new ListView(library);
   root.replaceChildren(...list.elements);
   document.title = "nodescope";
   void list.start();
 }
 
-class RecordingList {
+class ListView {
   readonly elements: HTMLElement[];
-  private readonly shelf: Shelf;
+  private readonly recordings: RecordingList;
   private readonly places: readonly string[];
   /** What the address says: `filter`, `sort` and `pick`. */
   private readonly words = new URLSearchParams(location.hash.slice(1));
@@ -45,7 +46,7 @@ class RecordingList {
   private shownHead = "";
 
   constructor(library: Catalog) {
-    this.shelf = new Shelf(library);
+    this.recordings = new RecordingList(library);
     this.places = library.places;
     this.filter = h("input", {
       id: "filter",
@@ -67,7 +68,7 @@ class RecordingList {
 
   async start(): Promise<void> {
     this.render();
-    await this.shelf.fill().catch(() => {});
+    await this.recordings.fill().catch(() => {});
     this.schedule();
     this.readOn();
     void this.watch();
@@ -88,10 +89,10 @@ class RecordingList {
 
   private render(): void {
     this.isScheduled = false;
-    const { rows } = this.shelf;
-    this.areRead ||= this.shelf.unread === 0;
-    const text = (this.words.get("filter") ?? "").toLowerCase();
-    const matching = rows.filter((row) => textOf(row).toLowerCase().includes(text));
+    const { rows } = this.recordings;
+    this.areRead ||= this.recordings.unread === 0;
+    const text = this.words.get("filter") ?? "";
+    const matching = rows.filter((row) => includesText(textOf(row), text));
     this.rows = inOrder(matching, ...this.sorting(), this.areRead);
     this.renderHead(rows.length);
     const common = commonFolder(rows);
@@ -99,7 +100,7 @@ class RecordingList {
     const elements = this.rows.map((row) => {
       const line = this.lines.get(row.id) ?? new Line();
       this.lines.set(row.id, line);
-      const [isPicked, isGrowing] = [picked.includes(row), this.shelf.isGrowing(row)];
+      const [isPicked, isGrowing] = [picked.includes(row), this.recordings.isGrowing(row)];
       line.render(row, { isPicked, isGrowing, common, pick: () => this.pick(row) });
       return line.element;
     });
@@ -110,16 +111,16 @@ class RecordingList {
   }
 
   private renderHead(all: number): void {
-    const { rows, shelf } = this;
+    const { rows, recordings } = this;
     const few = rows.length < all ? `${thousands(rows.length)} of ` : "";
     const places = this.places.length === 1 ? ` in ${shown(this.places[0])}` : "";
     const count = `${few}${plural(all, "recording")}${places}`;
     if (this.count.textContent !== count) this.count.textContent = count;
-    this.reading.textContent = shelf.unread > 0 ? `reading, ${thousands(shelf.unread)} to go` : "";
-    const hasContainer = shelf.rows.some((row) => gistOf(row)?.container);
+    this.reading.textContent = recordings.unread > 0 ? `reading, ${thousands(recordings.unread)} to go` : "";
+    const hasContainer = recordings.rows.some((row) => gistOf(row)?.container);
     this.body.parentElement?.classList.toggle("without-containers", !hasContainer);
     // A button that is made anew under the mouse takes no click.
-    const key = `${this.words.get("sort")} ${this.words.get("pick")} ${Math.min(2, shelf.rows.length)}`;
+    const key = `${this.words.get("sort")} ${this.words.get("pick")} ${Math.min(2, recordings.rows.length)}`;
     if (key === this.shownHead) return;
     this.shownHead = key;
     this.renderTitles();
@@ -151,7 +152,7 @@ class RecordingList {
   /** The recordings to compare, in the order in which they were picked. */
   private picked(): Row[] {
     const ids = (this.words.get("pick") ?? "").split(".");
-    return ids.flatMap((id) => this.shelf.rows.find((row) => row.id === id) ?? []).slice(0, 2);
+    return ids.flatMap((id) => this.recordings.rows.find((row) => row.id === id) ?? []).slice(0, 2);
   }
 
   /** Picks a recording, or takes that back; of three, the first is let go. */
@@ -176,14 +177,14 @@ class RecordingList {
     const what = href
       ? h("a", { href, class: "action", key: "compare", title: `${now} against ${before}` }, "compare the two")
       : h("span", { class: "quiet" }, picked.length === 1 ? "pick another one to compare" : "pick two to compare");
-    if (this.shelf.rows.length < 2) refill(this.compare);
+    if (this.recordings.rows.length < 2) refill(this.compare);
     else refill(this.compare, what, picked.length > 0 && clear);
   }
 
   /** Reads what has not been read, the first in sight first, while the page is looked at. */
   private readOn(): void {
     while (document.visibilityState === "visible" && this.asked < MOST_ASKED) {
-      const row = this.shelf.next(this.rows) ?? this.shelf.next(this.shelf.rows);
+      const row = this.recordings.next(this.rows) ?? this.recordings.next(this.recordings.rows);
       if (!row) return;
       this.asked++;
       void this.read(row);
@@ -192,7 +193,7 @@ class RecordingList {
 
   private async read(row: Row): Promise<void> {
     // A server that does not answer is told of by those who watch.
-    const isRead = await this.shelf.read(row).then(
+    const isRead = await this.recordings.read(row).then(
       () => true,
       () => false,
     );
@@ -208,7 +209,7 @@ class RecordingList {
       await untilVisible();
       const start = performance.now();
       try {
-        await this.shelf.look();
+        await this.recordings.look();
         pauseMs = Math.max(INTERVAL_MS, REST * (performance.now() - start));
         this.say("");
       } catch (error) {

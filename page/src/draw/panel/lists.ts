@@ -55,8 +55,14 @@ function changes(app: App, id: number): HTMLElement | null {
   return h("table", { id: "panel-changes" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
 
+/** Which lists are shown whole, and how that changes. */
+export interface Whole {
+  has(title: string): boolean;
+  add(title: string): void;
+}
+
 /** Who called it and what it called, as parts of its time; of what is gone as it was. */
-export function calledBy(app: App, id: number): HTMLElement[] {
+export function calledBy(app: App, id: number, whole: Whole): HTMLElement[] {
   const { derived } = app;
   const view = { ...app.state, view: "sandwich" as const };
   const tree = derived.tree(view);
@@ -70,20 +76,17 @@ export function calledBy(app: App, id: number): HTMLElement[] {
   if (alone > LEAST_ALONE * total) calling.push({ id: null, name: "no function", weight: alone });
   const own: Call[] = self > 0 ? [{ id: null, name: "itself", weight: self }] : [];
   const called = [...own, ...callees.open(callees.root).map((node) => callOf(app, node))];
-  return [
-    callList(
-      app,
-      "called by",
-      calling.sort((a, b) => b.weight - a.weight),
-      total,
-    ),
-    callList(
-      app,
-      "calls",
-      called.sort((a, b) => b.weight - a.weight),
-      total,
-    ),
-  ];
+  const list = (title: string, calls: Call[], none: string) => {
+    const sorted = calls.sort((a, b) => b.weight - a.weight);
+    const rows = sorted.slice(0, whole.has(title) ? Infinity : MOST_CALLS);
+    const items = rows.map((call) => callRow(app, title, call, total));
+    const words = `${rows.length} of ${thousands(calls.length)} · more`;
+    const open = () => button(words, `${title}-more`, () => whole.add(title), { class: "link" });
+    const more = rows.length < calls.length && h("li", {}, open());
+    const empty = calls.length === 0 && h("li", { class: "quiet" }, none);
+    return h("div", {}, h("h2", {}, title), h("ul", {}, ...items, more, empty));
+  };
+  return [list("called by", calling, "no function"), list("calls", called, "nothing")];
 }
 
 interface Call {
@@ -98,20 +101,12 @@ function callOf({ profile }: App, { function: id, total }: FlameNode): Call {
   return { id: isFunction ? id : null, name: shortNameOf(profile, id), weight: total };
 }
 
-function callList(app: App, title: string, calls: readonly Call[], total: number): HTMLElement {
-  const rows = calls.slice(0, MOST_CALLS).map(({ id, name, weight }) => {
-    const open =
-      id === null
-        ? h("span", {}, name)
-        : button(name, `${title}-${id}`, () => app.select(id), { class: "link", title: name });
-    return h("li", {}, h("span", { class: "what" }, open), h("span", { class: "part" }, percent(share(weight, total))));
-  });
-  const left = calls.length - rows.length;
-  const more = left > 0 && h("li", { class: "quiet" }, `${thousands(left)} more`);
-  const none =
-    calls.length === 0 &&
-    h("li", { class: "quiet" }, title === "calls" || title === "called" ? "nothing" : "no function");
-  return h("div", {}, h("h2", {}, title), h("ul", {}, ...rows, more, none));
+function callRow(app: App, title: string, { id, name, weight }: Call, total: number): HTMLElement {
+  const open =
+    id === null
+      ? h("span", {}, name)
+      : button(name, `${title}-${id}`, () => app.select(id), { class: "link", title: name });
+  return h("li", {}, h("span", { class: "what" }, open), h("span", { class: "part" }, percent(share(weight, total))));
 }
 
 /** How V8 ran it, the most of the time first. */

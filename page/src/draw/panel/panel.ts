@@ -37,6 +37,8 @@ class Panel {
   /** The function and text that the source was scrolled for. */
   private last = "";
   private shownFunction = 0;
+  /** The lists of which all rows are shown. */
+  private readonly whole = new Set<string>();
 
   constructor(app: App, texts: SourceTexts) {
     this.app = app;
@@ -53,14 +55,24 @@ class Panel {
     if (!isShown && this.element.contains(document.activeElement)) this.leave();
     this.element.classList.toggle("hidden", !isShown);
     if (!isShown) return;
+    if (id !== this.shownFunction) this.whole.clear();
     this.shownFunction = id;
     const facts = app.derived.functionFacts(app.state, id);
     refill(this.head, ...heading(app, id));
     refill(this.numbers, figures(app, id));
     this.strip.render(facts.times);
     this.renderSource(id, facts.lines);
-    refill(this.calls, ...calledBy(app, id));
+    this.renderCalls(id);
     refill(this.tiers, ...tiers(app, facts.tiers));
+  }
+
+  private renderCalls(id: number): void {
+    const add = (title: string) => {
+      this.whole.add(title);
+      this.renderCalls(id);
+    };
+    const has = (title: string) => this.whole.has(title);
+    refill(this.calls, ...calledBy(this.app, id, { has, add }));
   }
 
   /** Gives the focus to what the function was selected in. */

@@ -1,10 +1,11 @@
 // The top table: sortable, filtered, by function, file, package, category, line, thread or process.
 
 import type { Change } from "../../compute/diff.ts";
-import { isMatch } from "../../compute/search.ts";
+import { rowKey } from "../../compute/found.ts";
 import { shortName, shortPath, shortPlace } from "../../compute/shorten.ts";
+import { includesText } from "../../compute/smart-case.ts";
 import { hasOwnTime, type TopRow } from "../../compute/top.ts";
-import { CATEGORIES, functionName, functionPlace, NONE, type Profile, ROLES } from "../../data/model.ts";
+import { CATEGORIES, functionName, functionPlace, type Profile, ROLES } from "../../data/model.ts";
 import { type State, TOP_BY, type TopBy } from "../../select/state.ts";
 import type { App, Part } from "../app.ts";
 import { button, choice, h, quiet, refill } from "../dom.ts";
@@ -100,35 +101,17 @@ function openSource(event: KeyboardEvent): void {
 
 function entriesOf(app: App, by: TopBy): Entry[] {
   const { derived, profile, state } = app;
-  const text = state.filter.toLowerCase();
   const changes = derived.against.topChanges(state, by);
   const caused = by === "function" ? derived.caused(state) : null;
-  const isFound = foundIn(app, by);
+  const found = derived.found(state, by);
+  const isFound = (row: TopRow) => found === null || found.has(rowKey(row));
   const rows = [...derived.top(state, by), ...derived.against.gone(state, by)].filter(isFound);
   const all = rows.map((row): Entry => {
-    const at = changes?.of.get(`${row.key}:${row.line}`);
+    const at = changes?.of.get(rowKey(row));
     const change = changes && at !== undefined ? changes.changes[at] : null;
     return { row, ...WORDS_OF[by](profile, row), caused: caused?.get(row.key) ?? 0, change };
   });
-  return text ? all.filter(({ name, place }) => `${name} ${place}`.toLowerCase().includes(text)) : all;
-}
-
-/** Rows of which something is searched for. */
-function foundIn({ derived, profile, state }: App, by: TopBy): (row: TopRow) => boolean {
-  const search = derived.search(state);
-  if (search === null || typeof search === "string" || !hasOwnTime(by)) return () => true;
-  const { functions, categories } = search;
-  if (by === "category") return ({ key }) => categories?.[key] !== 0;
-  if (by === "function") return ({ key, category }) => isMatch(search, { function: key, category });
-  const { source, module, package: packages } = profile.functions;
-  const keys = new Set<number>();
-  functions.forEach((is, id) => {
-    if (!is) return;
-    if (by === "package") keys.add(packages[id]);
-    else if (source[id] !== NONE) keys.add(by === "line" ? source[id] : 2 * source[id]);
-    else if (by === "file") keys.add(2 * module[id] + 1);
-  });
-  return ({ key, category }) => keys.has(key) && categories?.[category] !== 0;
+  return state.filter ? all.filter(({ name, place }) => includesText(`${name} ${place}`, state.filter)) : all;
 }
 
 function order(a: Entry, b: Entry, sort: State["sort"]): number {

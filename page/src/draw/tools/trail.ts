@@ -29,7 +29,7 @@ export function crumbs(app: App): HTMLElement {
   }
   if (state.view === "time") {
     const thread = profile.threads[threadInTime(derived, state)];
-    const words = thread ? `one thread: ${shown(thread.name)} ${thread.tid ?? ""} · the wheel zooms` : "";
+    const words = thread ? `one thread: ${shown(thread.name)} ${thread.tid ?? ""} · the wheel, + and − zoom` : "";
     return h("span", { class: "crumbs quiet" }, words);
   }
   return zoomCrumbs(app);
@@ -67,7 +67,7 @@ export function chips(app: App): HTMLElement[] {
     chip("open:", itemName(profile, { kind: "package", id }) || "packages", `chip-o${at}`, () => app.openPackage(id)),
   );
   const ofEntry =
-    app.state.entry === "" ? [] : [chip("asked by", entryName(app), "chip-e", () => app.update({ entry: "" }))];
+    app.state.entry === "" ? [] : [chip("asked for by", entryName(app), "chip-e", () => app.update({ entry: "" }))];
   const isAny = hidden.length + focus.length > 0;
   const undo = isAny
     ? [button("undo", "undo", () => app.undo(), { title: "Show again what was hidden last, or leave the focus (u)" })]

@@ -24,7 +24,7 @@ export interface Row extends Listed {
   changedAt: number;
 }
 
-export class Shelf {
+export class RecordingList {
   rows: Row[] = [];
   private readonly library: Catalog;
   private readonly now: () => number;
