@@ -6,8 +6,8 @@
 #   bench/run.sh large    also the 1.2 GB one: linear time, bounded memory
 #   bench/run.sh data     only perf.data and .cpuprofile
 #
-# ROUNDS=31 bench/run.sh measures more often. Peers: inferno comes by cargo install into the cache folder;
-# samply likewise;
+# ROUNDS=31 bench/run.sh measures more often. NODESCOPE_BASE=FILE is an older build: reports are compared with its.
+# Peers: inferno comes by cargo install into the cache folder; samply likewise;
 # perf itself and FlameGraph's Perl scripts are used where they are present (FLAMEGRAPH=folder).
 set -euo pipefail
 
@@ -85,6 +85,21 @@ bench_text() {
   fi
 }
 
+# What findings cost: a report of 500,000 samples may take 1.2 times as long as before there were any.
+bench_report() {
+  local text=$1 base=${NODESCOPE_BASE:-} many=$work/many.nodescope samples copies files=()
+  if [ ! -x "$base" ]; then
+    say 'no older build (NODESCOPE_BASE=FILE): reports are not compared with it'
+    return
+  fi
+  samples=$(grep -c '^[^[:space:]#]' "$text")
+  copies=$(((500000 + samples - 1) / samples))
+  while [ ${#files[@]} -lt $copies ]; do files+=("$text"); done
+  "$nodescope" export "${files[@]}" -o "$many" >/dev/null 2>&1
+  head_line "$((samples * copies)) samples" "$many"
+  compare 'a report, against an older build' "$nodescope report $many" "$base report $many" 0.83
+}
+
 install_samply() {
   samply=$cache/samply/bin/samply
   [ -x "$samply" ] && return
@@ -134,6 +149,7 @@ medium=$cache/bench/medium.txt
 check_equal "$medium"
 bench_text M "$medium"
 memory 'anonymous memory, fold, 2 threads' "$nodescope export $medium -o - --to folded" 100
+bench_report "$medium"
 if [ "${1:-}" = large ]; then
   "$root/bench/record.sh" large
   large=$cache/bench/large.txt

@@ -31,12 +31,23 @@ install_packages() {
   (cd "$cache" && npm install --no-audit --no-fund --ignore-scripts "${packages[@]}" && touch installed)
 }
 
+# Two versions of a package cannot stand in one folder.
+install_express4() {
+  if [ -e "$cache/express4/installed" ]; then return; fi
+  mkdir -p "$cache/express4"
+  echo '{ "private": true }' > "$cache/express4/package.json"
+  (cd "$cache/express4" && npm install --no-audit --no-fund --ignore-scripts express@4.22.3 && touch installed)
+}
+
 # A folder of the programs with the packages as they would be there, without a copy of their bytes.
 lay_out() {
   rm -rf /srv/entries
   mkdir -p /srv/entries /opt/entries-node
   cp -r corpus/programs/entries/. /srv/entries
   cp -al "$cache/node_modules" /srv/entries/node_modules
+  mkdir /srv/entries/express4
+  cp corpus/programs/entries/{express,spin}.js /srv/entries/express4
+  cp -al "$cache/express4/node_modules" /srv/entries/express4/node_modules
   cp "$node_folder/node" /opt/entries-node/node
 }
 
@@ -75,9 +86,11 @@ record_to() {
 }
 
 case_http() { server http http.js; }
+case_https() { server https https.js; }
 case_loop() { server loop loop.js; }
 case_http2() { server http2 http2.js; }
 case_express() { server express express.js; }
+case_express4() { server express4 express.js /srv/entries/express4; }
 case_fastify() { server fastify fastify.js; }
 case_koa() { server koa koa.js; }
 case_hapi() { server hapi hapi.js; }
@@ -123,9 +136,10 @@ case_next() {
   kill "$load" 2> /dev/null || true
 }
 
-all=(http loop http2 express fastify koa hapi nest next ws socketio graphql grpc bullmq kafkajs amqplib piscina startup
+all=(http https loop http2 express express4 fastify koa hapi nest next ws socketio graphql grpc bullmq kafkajs amqplib piscina startup
   startup_esm node_test mocha jest vitest eslint webpack)
 install_packages
+install_express4
 lay_out
 for name in "${@:-${all[@]}}"; do
   echo "== $name"

@@ -23,8 +23,7 @@ exports.load = (file, port) => {
 exports.loadPort = process.argv[2] === "load" ? Number(process.argv[3]) : 0;
 
 /** Asks for these paths, each over a connection of its own, again and again. */
-exports.ask = (paths, options = {}) => {
-  const http = require("node:http");
+exports.ask = (paths, options = {}, http = require("node:http")) => {
   process.on("disconnect", () => process.exit());
   for (const path of paths) {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });

@@ -14,8 +14,9 @@ use serde_json::Value;
 use crate::program::{self, Scratch, fails, json, nodescope, stderr, stdout};
 use crate::skip::skip;
 
-/// What a window of a common size shows without scrolling.
+/// What a window of a common size shows without scrolling, and half of that.
 const SCREEN_LINES: usize = 45;
+const HALF_A_SCREEN: usize = 24;
 
 /// One demo at a time: each brings a load of its own.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -244,6 +245,13 @@ fn is_shipped(scratch: &Scratch, output: &Output, reason: &str, hint: &str) {
     assert!(stdout(output).contains("lib/report.js") && stdout(output).contains("aggregateOrders"));
     let report = json(&["report", "--json", &scratch.path("a.nodescope")]);
     assert!(report["samples"].as_u64().unwrap() > 500);
+    // Its planted cause comes first, and all that is printed is half a screen.
+    let first = &report["findings"][0];
+    let is_planted = first["id"] == "stalls" && first["function"] == "summarise";
+    let file = first["file"].as_str().unwrap_or_default();
+    assert!(is_planted && file.ends_with("/lib/report.js"), "{first:#}");
+    let shown = stdout(output);
+    assert!(shown.lines().count() <= HALF_A_SCREEN, "{shown}");
     let own = report["own_functions"].to_string();
     for name in ["summarise", "fillIn", "placeOrder", "touchSession"] {
         assert!(own.contains(name), "{name}: {own}");

@@ -132,8 +132,10 @@ fn requests_are_known(node: &std::path::Path, (name, server): (&str, &str), scra
     let share = known / (known + jobs[1]);
     println!("{name}: {share:.3} of the samples, {:.3} by its own clock", list / (list + job));
     assert_eq!(jobs[0], 0.0, "{name}: a job is no request: {}", report["entries"]);
-    // What was read too late is unknown, and says so.
-    assert!(known > unknown && known > 0.3 * list / (list + job), "{name}: {}", report["entries"]);
+    // What was read too late is unknown, and says so. On a machine with much other work, what was known was 66 to 91 % of
+    // what the program counted, because samples are also of other work of Node's, and nothing was unknown.
+    let part = known / (list / (list + job));
+    assert!(part > 0.5 && unknown < 0.1 * known, "{name}: {part:.3}: {}", report["entries"]);
     assert!(share < list / (list + job) + 0.1, "{name}: {share}");
 }
 

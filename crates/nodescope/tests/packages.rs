@@ -4,13 +4,14 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::running::{Running, can_record};
+use crate::program::running::{Running, can_record, installed_node, make_root};
 use crate::program::{Scratch, json, nodescope, stderr, succeeds};
+use crate::skip::skip;
 
 /// What every package of the test exports: it is busy for a moment, then calls what it depends on.
 fn module(calls: &[&str]) -> String {
@@ -133,4 +134,27 @@ fn a_monorepo_has_packages_with_versions() {
     let output = nodescope(&words).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(rows(&json(&["report", "--json", &out])), with_own_core());
+}
+
+/// The recorder's own disk has none of these folders.
+#[test]
+fn versions_are_read_through_the_root_of_the_process() {
+    let Some(node) = installed_node().filter(|_| can_record()) else { return };
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return skip("packages in a root of their own: only root can change it");
+    }
+    let scratch = Scratch::new("packages-root");
+    make(&scratch);
+    let root = scratch.0.display().to_string();
+    if !make_root(&root, &node) {
+        return skip("packages in a root of their own: node could not be copied");
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--root", &root, "--wd", "/apps/web", "/node", "server.js"]);
+    let running = Running::start(&mut command);
+    let out = scratch.path("a.nodescope");
+    let words = ["record", &running.pid(), "-d", "2s", "-F", "499", "-o", &out];
+    let output = nodescope(&words).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(rows(&json(&["report", "--json", &out])), EXPECTED);
 }

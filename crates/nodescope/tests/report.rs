@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use profile::{Process, Role, Thread, TurnKind, UNKNOWN};
+use profile::{Category, Process, Role, Thread, TurnKind, UNKNOWN};
 
 use crate::program::{self, Scratch, json, succeeds};
 use crate::service::*;
@@ -64,6 +64,41 @@ fn waiting() -> Service {
         service = service.ran(main, &[TIMERS, POLL, RENDER], start, 3 * INTERVAL);
     }
     service
+}
+
+/// Recordings that are kept, with none, one and several findings.
+const KEPT: [&str; 5] =
+    ["node22-cluster", "node22-gc", "entries-express", "entries-bullmq", "entries-loop"];
+
+/// For a ticket or a language model: short, and nothing that stands out is lost.
+#[test]
+fn markdown_is_short_and_whole() {
+    let scratch = Scratch::new("report-markdown");
+    // So many functions stand still as have findings of their own.
+    let mut service = identified(Service::new(30)).watched(20 * SECOND);
+    let names = ["one", "two", "three", "four", "five", "six", "seven"];
+    for (row, name) in (0..).zip(names) {
+        let (main, start) = (service.main, row * 3 * SECOND);
+        service = service.turn(TurnKind::Turn, start, 400 * MS, [400 * MS, 0, 0]);
+        let code: Code = (name, "/srv/jobs.js", 10, Category::App);
+        service = service.ran(main, &[TIMERS, code], start, 400 * MS);
+    }
+    let many = file(&scratch, service);
+    let kept: Vec<String> = KEPT.iter().map(|name| program::input(name)).collect();
+    for path in kept.iter().chain([&many]) {
+        let text = succeeds(&["report", "--markdown", path]);
+        assert!(text.len() <= 4096, "{path}: {} bytes", text.len());
+        let plain = text.replace('\\', "");
+        let report = json(&["report", "--json", path]);
+        let findings = report["findings"].as_array().unwrap();
+        for line in findings.iter().take(5).flat_map(|row| row["text"].as_array().unwrap()) {
+            assert!(plain.contains(line.as_str().unwrap()), "{path}: {line} is not in {text}");
+        }
+        let more = format!("… and {} more; report -n 0 shows all", findings.len().wrapping_sub(5));
+        assert_eq!(plain.contains(&more), findings.len() > 5, "{path}: {text}");
+        assert_eq!(plain.contains(" more; report -n 0"), findings.len() > 5, "{path}: {text}");
+    }
+    assert_eq!(json(&["report", "--json", &many])["findings"].as_array().unwrap().len(), 7);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::host::HostTimes;
 use crate::pool::PoolUse;
 use crate::selection::Selection;
 use crate::stalls::{Span, Stall, StallKind, Turns};
+use crate::work::Doings;
 pub use busy::Busy;
 pub use called::{Called, Caller};
 pub use collected::Collected;
@@ -212,7 +213,12 @@ impl Finding {
 
 /// Everything that stands out in the selection.
 pub fn findings(profile: &Profile, selection: &Selection) -> Findings {
-    let facts = Facts::new(profile, selection);
+    findings_of(profile, selection, &Doings::new(profile))
+}
+
+/// The same, where it is known what each stack does.
+pub(crate) fn findings_of(profile: &Profile, selection: &Selection, doings: &Doings) -> Findings {
+    let facts = Facts::new(profile, selection, doings);
     let mut list: Vec<Found> = Vec::new();
     for rule in RULES {
         let new = (rule.find)(&facts, &list);

@@ -52,7 +52,7 @@ pub use said::{Said, SaidEntries, SaidEntry, SaidStall, said};
 pub use selection::Selection;
 pub use stalls::{
     Culprit, EventLoop, SHORTEST_STALL_NS, Span, Spent, Stall, StallKind, SyncRun, Turns, Wait,
-    busy_stretches, turns,
+    turns,
 };
 pub use top::{TopBy, TopKey, TopRow, lines_of, top};
 pub use tree::{CallTree, Direction, Grouping, Label, Node, NodeId, call_tree};

@@ -131,12 +131,12 @@ impl Report {
         let duration_ns = crate::selected_duration_ns(profile, selection);
         let cores = crate::cores_busy(profile, selection, weights);
         let (_, samples) = crate::busy(profile, weights);
-        let found = crate::findings(profile, selection);
-        let doings = &crate::work::Doings::new(profile);
+        let doings = crate::work::Doings::new(profile);
+        let found = crate::findings::findings_of(profile, selection, &doings);
         let telling = Telling {
             profile,
             selection,
-            doings,
+            doings: &doings,
             findings: &found,
             duration_ns,
             samples,
@@ -173,6 +173,7 @@ impl Report {
         self.sync_runs = turns.runs.iter().map(|run| loops::run_row(profile, run)).collect();
         self.stops = turns.stops.iter().map(|stop| loops::stop_row(profile, stop)).collect();
         self.turns = found.turns;
+        self.doings = doings;
     }
 
     /// Orders the lists by total instead of self.

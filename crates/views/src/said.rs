@@ -118,7 +118,7 @@ pub fn said(profile: &Profile) -> Said {
     Said {
         watched: turns.watched().map(|row| row.thread).collect(),
         stalls: words(&turns.stalls),
-        busy: words(&busy_stretches(profile, turns)),
+        busy: words(&busy_stretches(profile, turns, &report.doings)),
         stops: turns.stops.clone(),
         warnings: warnings(profile),
         sentences: report.sentences(),

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::Selection;
 use crate::work::{Doings, Work};
-pub use busy::busy_stretches;
+pub(crate) use busy::busy_stretches;
 pub use culprit::Culprit;
 pub(crate) use culprit::{Culprits, path_of};
 pub use wait::Wait;

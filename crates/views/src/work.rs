@@ -80,7 +80,8 @@ const SIGNS: &[(Work, Sign, Called)] = &[
         Sign::Script("node:internal/fs/sync_write_stream", ""),
         named("process.stdout.write"),
     ),
-    // A pipe: sockets and files have other functions in the kernel.
+    // Its output is a pipe. What it writes to a child is a socket (libuv makes pairs of them), and that and files have other
+    // functions in the kernel.
     (Work::Output, Sign::Native("pipe_write"), named("process.stdout.write")),
     (Work::Modules, Sign::Script("node:internal/modules/esm/", ""), named("import")),
     (Work::Modules, Sign::Script("node:internal/modules/", ""), named("require")),
@@ -153,6 +154,7 @@ impl Doing {
 }
 
 /// What each stack does.
+#[derive(Debug, Default)]
 pub(crate) struct Doings(Vec<Doing>);
 
 impl Doings {

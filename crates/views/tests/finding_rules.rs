@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use profile::{
-    Category, Delay, LaneInfo, Loop, Process, Role, Sample, StringId, Thread, ThreadId, TurnKind,
-    UNKNOWN, Unit,
+    Category, Delay, Function, LaneInfo, Loop, ModuleId, Package, PackageUse, Process, Role,
+    Sample, SourceId, StringId, Thread, ThreadId, TurnKind, UNKNOWN, Unit,
 };
 use views::{
     Collection, Finding, Findings, Report, Selection, Work, finding_ids, findings, weigh_busy,
@@ -388,6 +388,39 @@ fn a_hot_package_names_who_calls_it() {
     // What it does that has a finding of its own is told there.
     let seen = found(doing(&[COPY, render, PARSE], "ejs", 4 * SECOND));
     assert_eq!(ids(&seen), ["json"]);
+}
+
+/// Who is to change something: the package has a version, and others pulled it in.
+#[test]
+fn a_hot_package_has_a_version_and_users() {
+    let render: Code = ("render", "/srv/node_modules/ejs/lib/ejs.js", 400, Category::Dependency);
+    let told = |users: &[(&str, &str)]| {
+        let mut service = doing(&[COPY, render], "ejs", 4 * SECOND);
+        let builder = &mut service.builder;
+        let mut package = |name: &str, version: &str| {
+            let (name, version) = (builder.string(name), builder.string(version));
+            let row = Package { name, version, folder: name, own: false };
+            (builder.package(row), row)
+        };
+        let (ejs, row) = package("ejs", "3.1.10");
+        let users: Vec<_> = users.iter().map(|(name, version)| package(name, version).0).collect();
+        let (name, source, module) = (row.name, SourceId::NONE, ModuleId::NONE);
+        let (package, version) = (row.name, row.version);
+        builder.function(Function { name, source, line: 1, column: 0, module, package, version });
+        users.into_iter().for_each(|by| builder.package_use(PackageUse { by, package: ejs }));
+        words(service)[..2].to_vec()
+    };
+    let cost = "The package ejs 3.1.10 took 40 % of the time of the event loop.";
+    let views = ("@acme/views", "2.0.1");
+    assert_eq!(told(&[views]), [cost, "It was pulled in by @acme/views 2.0.1."]);
+    assert_eq!(
+        told(&[views, ("mailer", "1.2.0")]),
+        [cost, "It was pulled in by @acme/views 2.0.1 and another package."]
+    );
+    assert_eq!(
+        told(&[views, ("mailer", "1.2.0"), ("zine", "0.1.0")])[1],
+        "It was pulled in by @acme/views 2.0.1 and 2 other packages."
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The report for a ticket or a language model: Markdown of at most 4 kB. What stands out comes first and whole; the
 //! tables give way.
 
-use views::report::{FunctionRow, MOST_FINDINGS, PackageRow, place_of};
+use views::report::{FunctionRow, MOST_FINDINGS, PackageRow, more_findings, place_of};
 use views::{Report, package_words};
 
 use crate::text::{percent, printable};
@@ -37,6 +37,9 @@ fn head(report: &Report) -> String {
                 _ => format!("   {sentence}\n"),
             };
         }
+    }
+    if let Some(more) = report.findings.len().checked_sub(MOST_FINDINGS).filter(|more| *more > 0) {
+        text += &format!("\n{}\n", escaped(&more_findings(more)));
     }
     if !report.findings.is_empty() {
         text.push('\n');

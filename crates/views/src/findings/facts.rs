@@ -17,7 +17,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) duration_ns: u64,
     /// What each stack does.
-    pub(crate) doings: Doings,
+    pub(crate) doings: &'a Doings,
     /// The event loops and their long turns.
     pub(crate) turns: Turns,
     /// Similar stalls.
@@ -35,10 +35,9 @@ pub(crate) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn new(profile: &'a Profile, selection: &Selection) -> Self {
-        let doings = Doings::new(profile);
-        let turns = turns_of(profile, selection, &doings);
-        let gc = gc_of(profile, selection, &turns, &doings);
+    pub(crate) fn new(profile: &'a Profile, selection: &Selection, doings: &'a Doings) -> Self {
+        let turns = turns_of(profile, selection, doings);
+        let gc = gc_of(profile, selection, &turns, doings);
         Self {
             profile,
             duration_ns: selected_duration_ns(profile, selection),
@@ -46,7 +45,7 @@ impl<'a> Facts<'a> {
             host: host_times(profile, selection),
             delays: delays(profile, selection, &turns),
             pools: pools(profile, selection),
-            work: LoopWork::new(profile, selection, &turns, &doings),
+            work: LoopWork::new(profile, selection, &turns, doings),
             doings,
             turns,
             gc,

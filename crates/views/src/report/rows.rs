@@ -10,6 +10,7 @@ use crate::entries::{Entries, EntryGroup};
 use crate::identity::ProcessRow;
 use crate::shorten::Folders;
 use crate::stalls::Turns;
+use crate::work::Doings;
 
 /// Everything that a report says. Shares are from 0 to 1.
 #[derive(Debug, Default, Serialize)]
@@ -116,6 +117,9 @@ pub struct Report {
     /// The loops and their long turns.
     #[serde(skip)]
     pub turns: Turns,
+    /// What each stack does.
+    #[serde(skip)]
+    pub(crate) doings: Doings,
     /// The folders whose paths texts tell from there on.
     #[serde(skip)]
     pub folders: Folders,

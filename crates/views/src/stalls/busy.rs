@@ -11,7 +11,7 @@ use crate::weights::selected_rows;
 use crate::work::Doings;
 
 /// The busy stretches of 50 ms or more of loops that were not watched, the longest first.
-pub fn busy_stretches(profile: &Profile, turns: &Turns) -> Vec<Stall> {
+pub(crate) fn busy_stretches(profile: &Profile, turns: &Turns, doings: &Doings) -> Vec<Stall> {
     let lane = Selection::default().lane_in(profile).map(|id| profile.lane(id));
     let (Some(lane), Some(interval_ns)) =
         (lane.filter(|lane| lane.timed), profile.meta().interval_ns)
@@ -35,8 +35,7 @@ pub fn busy_stretches(profile: &Profile, turns: &Turns) -> Vec<Stall> {
         let length_ns = weight.map_or(interval_ns, |weight| weight.min(interval_ns));
         stretches.add(lane.samples.thread[row], lane.samples.time_ns[row], length_ns);
     }
-    let doings = Doings::new(profile);
-    let culprits = Culprits::new(profile, &doings, true);
+    let culprits = Culprits::new(profile, doings, true);
     let stall = |(thread, start, end)| culprits.stall(thread, start, end, None);
     let mut found: Vec<Stall> = stretches.done().into_iter().map(stall).collect();
     found.sort_by_key(|stall| (std::cmp::Reverse(stall.duration_ns()), stall.start_ns));
