@@ -54,7 +54,7 @@ export function renderLegend(app: App, picture: Picture, legend: HTMLElement): v
 }
 
 /** Categories need none: they are listed beside the heat map. */
-function legendOf(app: App, picture: Picture): [Rgb, string][] {
+export function legendOf(app: App, picture: Picture): [Rgb, string][] {
   const { colorBy, view } = app.state;
   if (colorBy === "tier") {
     const names = ["not JavaScript", ...TIERS.slice(1, TIERS_IN_LEGEND)];

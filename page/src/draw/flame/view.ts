@@ -329,6 +329,6 @@ class FlameView {
   }
 
   svg(): string {
-    return svgOf(this.app, this.picture, this.width);
+    return svgOf(this.app);
   }
 }
