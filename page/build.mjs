@@ -17,13 +17,16 @@ const LARGEST_COMPRESSED = 120_000;
 const SHARED = ["data/model.ts", "data/payload.ts", "draw/dom.ts", "draw/page.ts", "draw/text.ts"];
 const here = import.meta.dirname ?? resolve(".");
 
+/** What a saved picture shares with the program's: it comes as text. */
+const PICTURE = ["../crates/formats/src/svg/script.js", "../crates/formats/src/svg/style.css"];
+
 /** Everything that decides what comes out: the sources, this file, and the versions of the tools. */
 function sources() {
   const found = readdirSync(join(here, "src"), { recursive: true, withFileTypes: true });
   const scripts = found
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  return [...scripts, ...["build.mjs", "package.json", "tsconfig.json"].map((name) => join(here, name))]
+  return [...scripts, ...["build.mjs", "package.json", "tsconfig.json", ...PICTURE].map((name) => join(here, name))]
     .map((path) => relative(here, path).replaceAll("\\", "/"))
     .sort();
 }
@@ -58,6 +61,7 @@ async function make(out, options) {
     format: "iife",
     target: "es2022",
     charset: "utf8",
+    loader: { ".js": "text", ".css": "text" },
     legalComments: "none",
     ...options,
   });

@@ -1,11 +1,12 @@
 // The lens: other stacks, the same samples. What docs/page.md says of it, on real recordings.
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join as pathTo } from "node:path";
 import { describe, test } from "node:test";
 import { Derived } from "../src/compute/derived.ts";
 import { fromRoots, pathOf } from "../src/compute/flame.ts";
 import { throughLens } from "../src/compute/lens/lens.ts";
-import { lensFor } from "../src/compute/lens/user.ts";
 import { pictureOf } from "../src/compute/picture.ts";
 import { selectionFile } from "../src/compute/selection-file.ts";
 import { timeOrder } from "../src/compute/time-order.ts";
@@ -15,7 +16,7 @@ import { functionName, profileOf } from "../src/data/model.ts";
 import { decode } from "../src/data/payload.ts";
 import { foldedOf } from "../src/draw/save.ts";
 import { LENSES, START } from "../src/select/state.ts";
-import { CASES, DEMO, NONE, open, openPage } from "./recordings.js";
+import { CASES, DEMO, folder, input, NONE, open, openPage, run } from "./recordings.js";
 
 const STATE = { ...START, threads: [] };
 const EXPRESS = "corpus/entries-express/input.nodescope";
@@ -217,18 +218,41 @@ test("two recordings have one set of roots", async () => {
   assert.ok(changes.changes.length > 3);
 });
 
-test("the lens that suits a recording", async () => {
-  for (const [name, lens] of [
-    [DEMO, "code"],
-    [EXPRESS, "code"],
-    ["corpus/entries-webpack/input.nodescope", "code"],
-    ["node22-noflags", "everything"],
-  ])
-    assert.equal(lensFor(await open(name)), lens, name);
-  const raw = await open(EXPRESS);
-  const strangers = { ...raw, stacks: { ...raw.stacks, category: raw.stacks.category.map((byte) => byte || 2) } };
-  assert.equal(lensFor(strangers), "packages");
-});
+/** A recording of such stacks. */
+function written(name, text) {
+  const path = pathTo(folder, name);
+  writeFileSync(path, `${text}\n`);
+  return path;
+}
+
+/** Which lens a picture says that it opened with. */
+function lensOfPicture(name) {
+  const [, first] = run("export", input(name), "--to", "svg", "-o", "-")
+    .toString()
+    .match(/<g id="facts"><g [^>]*><text>([^<]*)/);
+  const labels = { "my code": "code", "my code + packages": "packages", "my code + packages + Node": "node" };
+  return labels[first] ?? "everything";
+}
+
+for (const [name, lens] of [
+  [DEMO, "code"],
+  [EXPRESS, "code"],
+  ["corpus/entries-webpack/input.nodescope", "code"],
+  ["corpus/entries-next/input.nodescope", "code"],
+  // Without any names of JavaScript.
+  ["node22-noflags", "everything"],
+  // Without tiers.
+  ["corpus/pprof-datadog-time/input.pb", "code"],
+  [written("own.folded", "list (/srv/shop.js:12:3) 5\nhandle (/srv/node_modules/express/index.js:5:1) 5"), "code"],
+  // A program of packages alone.
+  [written("package.folded", "handle (/srv/node_modules/express/index.js:5:1) 5"), "packages"],
+  // Node's own JavaScript alone.
+  [written("node.folded", "processTimers (node:internal/timers:5:1);clear (node:internal/timers:9:1) 5"), "everything"],
+])
+  test(`page and picture open with what suits the recording: ${name}, ${lens}`, async () => {
+    assert.equal((await openPage(name)).said.lens, lens);
+    assert.equal(lensOfPicture(name), lens);
+  });
 
 test("hiding moves weight to callers, and leaves the roots", async () => {
   const profile = throughLens(await openPage(DEMO), "code", []);

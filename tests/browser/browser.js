@@ -11,7 +11,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -24,10 +24,10 @@ export const program = process.env.NODESCOPE_BIN ?? join(root, "target/debug/nod
 const folder = mkdtempSync(join(tmpdir(), "nodescope-browser-"));
 let files = 0;
 
-/** Exports a case of the corpus and gives the URL of what was written. */
+/** Exports a case of the corpus, or another recording that is seen from there, and gives the URL of what was written. */
 export function exportCase(name, ending, ...options) {
-  const input = join(root, "corpus", name, "input.txt.gz");
-  const out = join(folder, `${name}-${++files}${ending}`);
+  const input = name.endsWith(".nodescope") ? join(root, "corpus", name) : join(root, "corpus", name, "input.txt.gz");
+  const out = join(folder, `${basename(name)}-${++files}${ending}`);
   execFileSync(program, ["export", input, "-o", out, ...options], { stdio: ["ignore", "ignore", "inherit"] });
   return pathToFileURL(out).href;
 }

@@ -862,9 +862,10 @@ test("what is shown can be saved as a picture, hostile names and all", async () 
   const text = readFileSync(await download.path(), "utf8");
   const found = await page.evaluate((svg) => {
     const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
-    return { errors: tree.querySelectorAll("parsererror, script, img").length, titles: [...tree.querySelectorAll("title")].map((title) => title.textContent) };
+    return { errors: tree.querySelectorAll("parsererror, img").length, scripts: tree.querySelectorAll("script").length, titles: [...tree.querySelectorAll("title")].map((title) => title.textContent) };
   }, text);
   assert.equal(found.errors, 0);
+  assert.equal(found.scripts, 1, "its own");
   assert.ok(found.titles.some((title) => title.startsWith("<img src=x onerror=alert(1)>")), found.titles.join("\n"));
   assert.ok(found.titles.some((title) => title.startsWith("检查订单")));
   // The blob is the page's own.

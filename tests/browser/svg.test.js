@@ -1,16 +1,47 @@
-// The SVG flame graph, as people use it: hover, click, search, a link that keeps what they see.
+// The SVG flame graph, as people use it: hover, click, search, a link that keeps what they see. The program writes it, and
+// the page writes the same of what it shows.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { addressOf, eventually, exportCase, launch, open } from "./browser.js";
 
+const folder = mkdtempSync(join(tmpdir(), "nodescope-pictures-"));
 let browser;
 before(async () => {
   browser = await launch();
 });
-after(() => browser.close());
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
 
 const everything = ["--lens", "everything"];
+const DEMO = "../crates/nodescope/src/demo/recording.nodescope";
+
+let files = 0;
+
+/** The picture that the page of a case saves, where it shows what the address says. */
+async function savedCase(name, hash) {
+  const page = await open(browser, `${exportCase(name, ".html")}#${hash}`);
+  await page.locator('[data-key="export"]').click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator('[data-key="svg"]').click()]);
+  const file = join(folder, `${++files}.svg`);
+  await download.saveAs(file);
+  // The blob is the page's own.
+  assert.deepEqual(page.trouble.filter((words) => !words.startsWith("request for blob:")), []);
+  await page.close();
+  return pathToFileURL(file).href;
+}
+
+/** Who writes the picture of a case, with everything and the root at the bottom. */
+const WRITERS = {
+  program: (name) => exportCase(name, ".svg", ...everything),
+  page: (name) => savedCase(name, "lens=everything&threads=all&up=1"),
+};
 
 /** The boxes as the page has them now; `x` and `samples` are as they were written, in percent. */
 function frames(page) {
@@ -100,11 +131,11 @@ function assertNothingOverlaps({ texts, top }, width) {
   }
 }
 
-describe("a flame graph", () => {
+for (const [writer, draw] of Object.entries(WRITERS)) describe(`a flame graph of the ${writer}`, () => {
   let url;
   let page;
-  before(() => {
-    url = exportCase("node22-http", ".svg", ...everything);
+  before(async () => {
+    url = await draw("node22-http");
   });
 
   test("shows the details of the box under the mouse, with its full path", async () => {
@@ -284,6 +315,138 @@ describe("my code", () => {
       assert.ok((await frames(page)).some(({ text: words }) => words.startsWith("HTTP request ▸ ")));
       await context.close();
     }
+  });
+});
+
+/** The widths of boxes by their path from the root. The page has one box for calls and for what runs after their await. */
+function widths(all) {
+  const [home, last, sums] = [all[0].y, [], new Map()];
+  for (const { title, y, width } of all) {
+    const level = Math.abs(y - home) / 18;
+    const name = title.slice(0, title.lastIndexOf(" (")).replace(/^(▸ await (\(inferred\) )?|after await: )/, "");
+    last[level] = `${level > 0 ? `${last[level - 1]};` : ""}${name}`;
+    sums.set(last[level], (sums.get(last[level]) ?? 0) + width);
+  }
+  return sums;
+}
+
+/** Of the parts of a box those below a thousandth are left out. */
+const SLACK = { [DEMO]: 0.2 };
+
+/** The text of an element of a picture's file. */
+const inside = (url, tag) => readFileSync(fileURLToPath(url), "utf8").match(new RegExp(`<${tag}>([^]*?)</${tag}>`, "g")).at(-1);
+
+describe("the page's picture", () => {
+  for (const [name, lens] of [["node22-http", "code"], ["node22-http", "packages"], ["node24-workers", "code"], [DEMO, "code"]]) {
+    test(`has the boxes, the style and the script of the program's: ${name}, ${lens}`, async () => {
+      const theirs = exportCase(name, ".svg", "--lens", lens);
+      const ours = await savedCase(name, `lens=${lens}&threads=all&up=1`);
+      for (const tag of ["style", "script"]) assert.equal(inside(ours, tag), inside(theirs, tag));
+      const pages = await Promise.all([ours, theirs].map((url) => open(browser, url)));
+      const [own, other] = await Promise.all(pages.map(async (page) => widths(await frames(page))));
+      assert.ok(own.size > 3 && other.size > 3);
+      for (const path of new Set([...own.keys(), ...other.keys()])) {
+        const [ofPage, ofProgram] = [own, other].map((sums) => sums.get(path) ?? 0);
+        assert.ok(Math.abs(ofPage - ofProgram) < (SLACK[name] ?? 1e-3), `${path}: ${ofPage}, ${ofProgram}`);
+      }
+      const head = (page) =>
+        page.evaluate(() => ["facts", "legend"].map((id) => [...document.querySelectorAll(`#${id} text`)].map((text) => text.textContent)));
+      const [[facts, legend], [, theirLegend]] = await Promise.all(pages.map(head));
+      assert.match(facts[0], /^my code/);
+      assert.deepEqual(legend, theirLegend);
+      assert.ok(await pages[0].evaluate(() => document.getElementById("title").textContent.endsWith(" samples")));
+      for (const page of pages) {
+        assert.deepEqual(page.trouble, []);
+        await page.close();
+      }
+    });
+  }
+
+  test("is a readable still where scripts do not run, light and dark", async () => {
+    const url = await savedCase("node22-http", "");
+    for (const [colorScheme, paper] of [["light", "rgb(250, 250, 248)"], ["dark", "rgb(22, 23, 24)"]]) {
+      const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport: { width: 1000, height: 700 } });
+      const page = await context.newPage();
+      await page.goto(url);
+      assert.equal(await page.locator("#paper").evaluate((rect) => getComputedStyle(rect).fill), paper);
+      assertNothingOverlaps(await boxes(page), 1000);
+      assert.deepEqual(await textsThatLeave(page), []);
+      assert.ok((await frames(page)).some(({ text: words }) => words.startsWith("HTTP request ▸ ")));
+      await context.close();
+    }
+  });
+
+  test("says what of the recording it is of", async () => {
+    const page = await open(browser, await savedCase("node22-http", "lens=packages&range=0-2&category=runtime&search=render"));
+    const facts = await page.locator("#facts text").allTextContents();
+    for (const fact of ["my code + packages", "only V8 runtime", "search: render"]) assert.ok(facts.includes(fact), facts.join("\n"));
+    assert.ok(facts.some((fact) => fact.startsWith("0.00–2.00 s of ")));
+    assert.ok((await page.locator("#legend text").allTextContents()).includes("V8 runtime 100.0 %"));
+    const all = await frames(page);
+    const found = all.filter(({ fill }) => fill === "rgb(240, 70, 240)");
+    assert.ok(found.length > 0 && found.every(({ title }) => /render/i.test(title)));
+    await page.close();
+  });
+
+  test("has callers and callees on both sides of their function", async () => {
+    const page = await open(browser, await savedCase("node22-http", "lens=everything&view=sandwich"));
+    const all = await frames(page);
+    const [root] = all;
+    assert.ok(!root.title.startsWith("all "));
+    assert.ok((await page.locator("#facts").textContent()).includes(`callers and callees of ${root.title.split(" ")[0]}`));
+    const [above, below] = [all.filter(({ y }) => y === root.y - 18), all.filter(({ y }) => y === root.y + 18)];
+    assert.ok(above.length > 0 && below.length > 0);
+    // A callee keeps what it called, and the way to it.
+    await handle(page, below[0]).click();
+    await eventually(async () => assert.equal((await frames(page))[below[0].index].width, 100));
+    for (const { y, hidden, index } of await frames(page)) {
+      if (y < root.y) assert.ok(hidden, `${index}`);
+      if (y === root.y) assert.ok(!hidden);
+    }
+    await page.keyboard.press("Escape");
+    await eventually(async () => assert.deepEqual(await frames(page), all));
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    assert.equal(await text(page, "details"), above.sort((a, b) => b.width - a.width || a.index - b.index)[0].title);
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await text(page, "details"), root.title);
+    assert.deepEqual(page.trouble, []);
+    await page.close();
+  });
+
+  test("has as many roots as the order of time", async () => {
+    const page = await open(browser, await savedCase("node22-http", "view=time"));
+    const all = await frames(page);
+    const roots = all.filter(({ y }) => y === all[0].y);
+    assert.ok(roots.length > 10);
+    assert.match(roots[0].title, /\(\d+ samples?, \d[\d.]* (ms|s|µs), [\d.]+–[\d.]+ s\)$/);
+    const long = roots.sort((a, b) => b.width - a.width)[0];
+    await handle(page, long).click();
+    await eventually(async () => assert.equal((await frames(page))[long.index].width, 100));
+    assert.equal((await frames(page)).filter(({ y, hidden }) => y === all[0].y && !hidden).length, 1);
+    await page.locator("#reset").click();
+    await eventually(async () => assert.equal((await frames(page))[long.index].width, long.width));
+    assert.deepEqual(page.trouble, []);
+    await page.close();
+  });
+
+  test("has before and after side by side, in the colours of the change", async () => {
+    const page = await open(browser, await savedCase("node22-http", "range=0-1&against=rest"));
+    const all = await frames(page);
+    const roots = all.filter(({ y }) => y === all[0].y);
+    assert.deepEqual(roots.map(({ title }) => title.split(" (")[0]), ["before: all", "after: all"]);
+    assert.ok(roots.every(({ width }) => width < 50));
+    const legend = await page.locator("#legend text").allTextContents();
+    assert.deepEqual(legend, ["more", "less or gone", "new", "within noise"]);
+    assert.deepEqual(page.trouble, []);
+    await page.close();
+  });
+
+  test("says so where nothing is selected", async () => {
+    const page = await open(browser, await savedCase("node22-http", "category=wasm"));
+    assert.deepEqual((await frames(page)).map(({ title }) => title), ["all (0 samples, 100%)"]);
+    assert.deepEqual(page.trouble, []);
+    await page.close();
   });
 });
 

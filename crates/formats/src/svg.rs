@@ -159,10 +159,9 @@ impl Picture<'_> {
 "#
         )?;
         let inner = number(self.width - 2.0 * MARGIN, 0);
-        let grows = if self.options.inverted { "down" } else { "up" };
         writeln!(
             out,
-            r#"<svg id="boxes" data-grows="{grows}" x="{MARGIN}" y="{}" width="{inner}" height="{boxes_height}">"#,
+            r#"<svg id="boxes" x="{MARGIN}" y="{}" width="{inner}" height="{boxes_height}">"#,
             number(top, 1)
         )?;
         for placed in &layout.boxes {

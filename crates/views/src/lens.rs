@@ -101,19 +101,22 @@ impl Beside {
 /// Of the JavaScript samples of a program that opens with the user's code, at least one in so many has some of it.
 const LEAST_PART_OF_OWN: u64 = 100;
 
-/// The lens that a recording opens with. Without any JavaScript, all other lenses would leave next to nothing.
+/// The lens that a recording opens with, for the page and for pictures. Without JavaScript of a user or of a package, all
+/// other lenses would leave roots alone.
 pub fn opening_lens(profile: &Profile, entries: &Entries) -> Lens {
     let parts = Parts::of(profile, &Selection::default());
-    let (mut javascript, mut own) = (0u64, 0u64);
+    let (mut javascript, mut users, mut own) = (0u64, 0u64, 0u64);
     for entry in weigh(profile, &Selection::of_logical()).entries {
-        if entries.of(entry.stack).kind != EntryKind::NotJavaScript {
-            javascript = javascript.saturating_add(entry.samples);
-            let samples = if parts.has_own(entry.stack) { entry.samples } else { 0 };
-            own = own.saturating_add(samples);
+        if entries.of(entry.stack).kind == EntryKind::NotJavaScript {
+            continue;
         }
+        let counted = |is_counted| if is_counted { entry.samples } else { 0 };
+        javascript = javascript.saturating_add(entry.samples);
+        users = users.saturating_add(counted(parts.has_users(entry.stack)));
+        own = own.saturating_add(counted(parts.has_own(entry.stack)));
     }
     match () {
-        () if javascript == 0 => Lens::Everything,
+        () if users == 0 => Lens::Everything,
         () if own.saturating_mul(LEAST_PART_OF_OWN) < javascript => Lens::Packages,
         () => Lens::Code,
     }

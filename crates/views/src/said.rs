@@ -5,6 +5,7 @@ use profile::{FunctionId, ProcessId, Profile, RowId, Second, ThreadId, UNKNOWN};
 use serde::Serialize;
 
 use crate::entries::{Entries, EntryKind, entry_words};
+use crate::lens::opening_lens;
 use crate::report::{FindingRow, Mention, Report, Sentence, Whereabouts, function_words, warnings};
 use crate::selection::Selection;
 use crate::stalls::{Span, Stall, StallKind, Wait, busy_stretches, function_of};
@@ -38,6 +39,8 @@ pub struct Said {
     pub throttled: Vec<SaidThrottled>,
     /// What asked for the work.
     pub entries: SaidEntries,
+    /// How much of a stack the page opens with: the word of the lens.
+    pub lens: &'static str,
 }
 
 /// Something that stands out, and where the page finds it.
@@ -125,6 +128,7 @@ pub fn said(profile: &Profile) -> Said {
         findings: report.findings.into_iter().map(said_finding).collect(),
         throttled: throttled(profile),
         entries: said_entries(profile, &report.entries_of_stacks),
+        lens: opening_lens(profile, &report.entries_of_stacks).word(),
         headline: report.headline,
         closing: report.closing,
         mentions: report.mentions,

@@ -230,6 +230,11 @@ fn a_recording_opens_with_what_it_has() {
     assert_eq!(opens(&[(1, MAIN, own), (100, MAIN, package)]), Lens::Packages);
     assert_eq!(opens(&[(1, MAIN, own), (100, MAIN, "epoll:kernel")]), Lens::Code);
     assert_eq!(opens(&[(9, MAIN, "main:system > epoll:kernel")]), Lens::Everything);
+    // Node's own JavaScript alone, and a package's code that no JavaScript called.
+    assert_eq!(opens(&[(9, MAIN, "listOnTimeout:node > clear:node")]), Lens::Everything);
+    let on_pool = (1, Role::LibuvPool, "work:libuv > hash:addon/bcrypt");
+    assert_eq!(opens(&[(9, MAIN, "listOnTimeout:node"), on_pool]), Lens::Everything);
+    assert_eq!(opens(&[(9, MAIN, "listOnTimeout:node"), (1, MAIN, package)]), Lens::Packages);
 }
 
 #[test]

@@ -46,6 +46,10 @@ export interface Meta {
 }
 
 export interface Losses {
+  lost?: number;
+  frames?: number;
+  /** By the reason why they have no name. */
+  unnamed?: Record<string, number>;
   cpu_ns?: number | null;
   hidden_kernel_ns?: number;
   damage?: string[];

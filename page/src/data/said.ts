@@ -26,6 +26,8 @@ export interface Said {
   throttled: { process: number; start_ns: number; end_ns: number; throttled_ns: number }[];
   /** What asked for the work. */
   entries: SaidEntries;
+  /** How much of a stack the page opens with: the word of a lens. */
+  lens: string;
 }
 
 export interface SaidEntries {

@@ -4,13 +4,12 @@
 import { Derived } from "../compute/derived.ts";
 import { keyOf } from "../compute/kept.ts";
 import { throughLens } from "../compute/lens/lens.ts";
-import { lensFor } from "../compute/lens/user.ts";
 import { join } from "../data/join.ts";
 import type { Library, Listed } from "../data/library.ts";
 import { type Profile, withStacks } from "../data/model.ts";
 import type { Compared } from "../data/said.ts";
 import type { Item } from "../select/selection.ts";
-import { fromHash, type Lens, SIDES, type State, toHash, type View } from "../select/state.ts";
+import { fromHash, LENSES, type Lens, SIDES, type State, toHash, type View } from "../select/state.ts";
 import { errorText, h } from "./dom.ts";
 
 /** A part of the page: an element that can draw itself. */
@@ -52,8 +51,8 @@ export class App {
   private parts: Part[] = [];
   /** With what it is compared with, and its stacks as they were recorded. */
   private recording: Profile;
-  /** What suits it. */
-  private lensOfRecording: Lens;
+  /** What suits it, by the report (docs/page.md). */
+  private readonly lensOfRecording: Lens;
   /** By the parts of the state that say which stacks are shown. */
   private readonly kept = new Map<string, Profile>();
   private shownStacks = "";
@@ -69,7 +68,8 @@ export class App {
     this.id = library?.open.at(-1) ?? null;
     this.state = this.fromAddress();
     this.recording = own;
-    this.lensOfRecording = lensFor(own);
+    // Without the report's words nothing is known of what asked for the work.
+    this.lensOfRecording = LENSES.find((lens) => lens === own.said?.lens) ?? "everything";
     this.profile = this.withLens();
     this.derived = new Derived(this.profile);
     this.show();

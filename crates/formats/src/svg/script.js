@@ -1,5 +1,6 @@
 // Zoom, search and the keyboard of a picture. Boxes stand in the order of their tree, each before those that it calls,
-// so a box with all that it calls is one stretch of the list. Without this script the picture is a readable still.
+// so a box with all that it calls is one stretch of the list. Roots are in the row of the first box; a root may have boxes
+// on both sides, those of what it called and of its callers. Without this script the picture is a readable still.
 "use strict";
 (() => {
   const LEVEL = 18;
@@ -7,6 +8,9 @@
   const LINE = 17;
   const FOOT = 28;
   const CONTROLS = 330;
+  const WHOLE = { x: 0, width: 100 };
+  /** In two parts: the program's page has this script inside, and no address. */
+  const XHTML = ["http", "://www.w3.org/1999/xhtml"].join("");
   const FEWEST_CHARACTERS = 3;
   const HELP = "click: zoom · /: search · arrows, Enter, Escape: keyboard";
 
@@ -16,27 +20,27 @@
   const title = document.getElementById("title");
   const fullTitle = root.querySelector("title").textContent;
   const isFluid = root.hasAttribute("data-fluid");
-  const growsUp = frame.dataset.grows === "up";
   const boxes = readBoxes();
   const character = characterWidth();
   const controls = makeControls();
   const foot = makeFoot();
-  let [zoomed, at, query] = [0, -1, ""];
+  /** The box that fills the picture, -1 for all; and the one that the keyboard is at. */
+  let [zoomed, at, query] = [-1, -1, ""];
   let bottom = 0;
 
   function readBoxes() {
-    const height = Number(frame.getAttribute("height"));
     const last = [];
+    const home = Number(frame.firstElementChild.getAttribute("y"));
     return [...frame.children].map((element, index) => {
       const y = Number(element.getAttribute("y"));
-      const level = (growsUp ? height - LEVEL - y : y) / LEVEL;
+      const level = Math.abs(y - home) / LEVEL;
       const words = element.querySelector("title").textContent;
       const whole = words.slice(0, words.lastIndexOf(" ("));
       const name = element.dataset.name ? whole.slice(0, Number(element.dataset.name)) : whole;
       last[level] = index;
       const text = element.querySelector("text");
       const [x, width] = ["x", "width"].map((key) => parseFloat(element.getAttribute(key)));
-      return { element, text, x, width, level, words, whole, name, outer: level > 0 ? last[level - 1] : -1 };
+      return { element, text, x, y, width, level, words, whole, name, outer: level > 0 ? last[level - 1] : -1 };
     });
   }
 
@@ -72,6 +76,7 @@
 
   /** The first box behind those that a box calls. */
   function endOf(index) {
+    if (index < 0) return boxes.length;
     const { level } = boxes[index];
     let end = index + 1;
     while (end < boxes.length && boxes[end].level > level) end++;
@@ -79,12 +84,12 @@
   }
 
   function isOuter(index) {
-    for (let box = boxes[zoomed].outer; box >= 0; box = boxes[box].outer) if (box === index) return true;
+    for (let box = boxes[zoomed]?.outer ?? -1; box >= 0; box = boxes[box].outer) if (box === index) return true;
     return false;
   }
 
   function draw() {
-    const { x, width } = boxes[zoomed];
+    const { x, width } = boxes[zoomed] ?? WHOLE;
     const end = endOf(zoomed);
     const pixels = Number(frame.getAttribute("width"));
     boxes.forEach((box, index) => {
@@ -99,12 +104,15 @@
       element.setAttribute("width", `${part * 100}%`);
       text.textContent = textIn(box, part * pixels);
     });
-    const isChanged = zoomed > 0 || query !== "";
+    const isChanged = zoomed >= 0 || query !== "";
     controls.reset.style.display = isChanged ? "" : "none";
   }
 
+  /** The root of a picture that has one. */
+  const isAll = (index) => boxes[index]?.level === 0 && boxes[index].width === WHOLE.width;
+
   function zoom(index) {
-    zoomed = index;
+    zoomed = isAll(index) ? -1 : index;
     draw();
     remember();
   }
@@ -139,7 +147,7 @@
 
   function remember() {
     const state = new URLSearchParams();
-    if (zoomed > 0) state.set("box", zoomed);
+    if (zoomed >= 0) state.set("box", zoomed);
     if (query !== "") state.set("search", query);
     const hash = state.toString();
     try {
@@ -151,8 +159,8 @@
 
   function recall() {
     const state = new URLSearchParams(location.hash.slice(1));
-    const box = Number(state.get("box"));
-    zoomed = Number.isInteger(box) && box > 0 && box < boxes.length ? box : 0;
+    const box = Number(state.get("box") ?? -1);
+    zoomed = Number.isInteger(box) && box in boxes && !isAll(box) ? box : -1;
     search(state.get("search") ?? "");
   }
 
@@ -169,18 +177,18 @@
     show(at);
   }
 
-  /** The box that a key leads to: callees are where the picture grows. */
+  /** The box that a key leads to: the one that this is in, the widest one in it, or the next one of its row. */
   function neighbour(key) {
-    if (at < 0) return zoomed;
-    const isShown = (index) => boxes[index].element.style.display !== "none";
-    const { outer, level, x } = boxes[at];
-    if (key === (growsUp ? "ArrowDown" : "ArrowUp")) return outer;
-    const inside = (from) => boxes.map((_, index) => index).filter((index) => boxes[index].outer === from && isShown(index));
+    if (at < 0) return Math.max(zoomed, 0);
+    const { outer, y, x } = boxes[at];
+    const shown = [...boxes.keys()].filter((index) => boxes[index].element.style.display !== "none");
     if (key === "ArrowUp" || key === "ArrowDown") {
-      return inside(at).sort((a, b) => boxes[b].width - boxes[a].width || a - b)[0];
+      const next = y + (key === "ArrowUp" ? -LEVEL : LEVEL);
+      if (boxes[outer]?.y === next) return outer;
+      const inside = shown.filter((index) => boxes[index].outer === at && boxes[index].y === next);
+      return inside.sort((a, b) => boxes[b].width - boxes[a].width || a - b)[0];
     }
-    const row = boxes.map((_, index) => index).filter((index) => boxes[index].level === level && isShown(index));
-    const beside = row.filter((index) => (key === "ArrowRight" ? boxes[index].x > x : boxes[index].x < x));
+    const beside = shown.filter((index) => boxes[index].y === y && (key === "ArrowRight" ? boxes[index].x > x : boxes[index].x < x));
     return beside.sort((a, b) => Math.abs(boxes[a].x - x) - Math.abs(boxes[b].x - x))[0];
   }
 
@@ -196,13 +204,13 @@
     else if (key.startsWith("Arrow")) move(neighbour(key));
     else if (key === "Enter" && at >= 0) zoom(at);
     else if (key === "Escape" && query !== "") search("");
-    else if (key === "Escape") zoom(0);
+    else if (key === "Escape") zoom(-1);
     else return;
     event.preventDefault();
   }
 
   function add(name, parent, attributes) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    const element = document.createElementNS(root.namespaceURI, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     parent.append(element);
     return element;
@@ -215,7 +223,7 @@
     reset.style.display = "none";
     const matched = add("text", group, { id: "matched", "text-anchor": "end" });
     const place = add("foreignObject", group, { width: 150, height: 26 });
-    const input = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
+    const input = document.createElementNS(XHTML, "input");
     input.setAttribute("id", "search");
     input.setAttribute("placeholder", "search ( / )");
     input.setAttribute("aria-label", "search by regular expression");
@@ -293,7 +301,7 @@
   frame.addEventListener("mouseleave", () => show(at));
   controls.input.addEventListener("input", () => search(controls.input.value));
   controls.reset.addEventListener("click", () => {
-    zoomed = 0;
+    zoomed = -1;
     search("");
   });
   addEventListener("keydown", onKey);

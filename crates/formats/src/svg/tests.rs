@@ -398,8 +398,7 @@ fn boxes_stand_inside_of_their_callers() {
 fn nothing_in_a_picture_is_foreign_or_no_number() {
     let svg = draw_stacks(&[("main;parse", 3), ("main;send@kernel", 1)]);
     for word in ["NaN", "http://", "https://", "@import", "url("] {
-        let known = ["http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"];
-        let rest = known.iter().fold(svg.clone(), |text, known| text.replace(known, ""));
+        let rest = svg.replace("http://www.w3.org/2000/svg", "");
         assert!(!rest.contains(word), "{word}");
     }
     assert!(!super::SCRIPT.contains("]]>") && !super::STYLE.contains(['<', '&']));

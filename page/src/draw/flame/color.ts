@@ -60,7 +60,7 @@ export function renderLegend(app: App, picture: Picture, legend: HTMLElement): v
 }
 
 /** What the colours of this picture mean, in its own boxes. */
-function legendOf(app: App, picture: Picture): [Rgb, string][] {
+export function legendOf(app: App, picture: Picture): [Rgb, string][] {
   const found: [Rgb, string][] = matchesOf(app.derived, app.state) ? [[MATCH, "match"]] : [];
   return [...found, ...kindsOf(app, picture)];
 }

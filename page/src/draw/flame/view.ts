@@ -341,6 +341,6 @@ class FlameView {
   }
 
   svg(): string {
-    return svgOf(this.app, this.picture, this.width);
+    return svgOf(this.app);
   }
 }

@@ -2,16 +2,18 @@
 'use strict';
 
 const { queryDatabase } = require('./catalogue');
+const { isFor, readBody, send } = require('./http');
 const { touchSession } = require('./sessions');
 
-async function placeOrder(url, body) {
-  const order = JSON.parse(body);
+async function placeOrder(request, response) {
+  if (!isFor(request, '/orders')) return;
+  const order = JSON.parse(await readBody(request));
   const lines = await priceLines(order.lines);
   const session = touchSession(order.customer);
   session.orders.push({ at: Date.now(), lines });
   if (session.orders.length > 4) session.orders.shift();
   const total = lines.reduce((sum, line) => sum + line.total, 0);
-  return { type: 'application/json', body: JSON.stringify({ customer: order.customer, total, lines }) };
+  send(response, { type: 'application/json', body: JSON.stringify({ customer: order.customer, total, lines }) });
 }
 
 async function priceLines(lines) {
