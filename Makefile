@@ -40,8 +40,8 @@ dist-test: dist ## check these programs: size, a second build that must be equal
 release: dist ## make the files of a release of them: archives, Debian packages, images: dist/release
 	scripts/release-files.sh
 
-npm: ## make the npm packages of the programs in dist: dist/npm/*.tgz
-	node scripts/npm.mjs
+npm: ## make the npm packages of the programs that are in dist: dist/npm/*.tgz
+	node scripts/npm.mjs --partial
 
 fuzz: ## run every fuzz target for a short while
 	scripts/fuzz.sh

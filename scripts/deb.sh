@@ -47,6 +47,7 @@ put_documents() {
   } | put - usr/share/doc/nodescope/copyright
   printf 'nodescope (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md of the source.\n\n -- %s  %s\n' \
     "$version" "$maintainer" "$(date -Ru -d "@$SOURCE_DATE_EPOCH")" | gzip -9n | put - usr/share/doc/nodescope/changelog.gz
+  "$root/scripts/licences.sh" | put - usr/share/doc/nodescope/THIRD-PARTY.txt
   # It is static on purpose: it also runs where this distribution's libraries are not.
   printf 'nodescope: %s\n' statically-linked-binary shared-library-lacks-prerequisites | put - usr/share/lintian/overrides/nodescope
 }

@@ -4,8 +4,9 @@
 #
 #   scripts/dist-test.sh                all parts, of the programs in dist, or DIST
 #   scripts/dist-test.sh PART...        some of them:
-#     files        size, version, no libraries, no symbols, checksums; what scripts/release-files.sh makes of them
-#     reproduce    a second build of the same commit, in another folder, is equal byte for byte
+#     files        size, version, no libraries, no symbols, checksums, the form of programs for macOS and Windows; what
+#                  scripts/release-files.sh makes of them
+#     reproduce    a second build of the same commit, in another folder, is equal byte for byte: of every target in dist
 #     live         scripts/test.sh with these programs instead of the one that cargo builds for tests
 set -euo pipefail
 
@@ -46,7 +47,9 @@ emulator() { command -v qemu-aarch64 || command -v qemu-aarch64-static || fail '
 check_files() {
   local target
   for target in "${targets[@]}"; do check_file "$target"; done
+  check_elsewhere
   (cd "$dist" && sha256sum --check --quiet SHA256SUMS) || fail "SHA256SUMS does not fit the files"
+  scripts/check-commit.sh "$dist" || exit 1
   check_version "$x86_64" "${targets[0]}"
   check_version "$aarch64" "${targets[1]}" "$(emulator)"
   check_release
@@ -54,28 +57,73 @@ check_files() {
 
 # The packages and images of both processors, twice: the second time must make the same bytes.
 check_release() {
-  local first=$dist/release.first
+  local first=$dist/release.first target
   scripts/release-files.sh >/dev/null
   rm -rf "$first" && mv "$dist/release" "$first"
   scripts/release-files.sh >/dev/null
   diff --recursive --brief "$first" "$dist/release" || fail 'the files of a release differ when they are made again'
   rm -rf "$first"
+  check_licences
+  for target in "${targets[@]}"; do check_packages "$target"; done
   say "$(find "$dist/release" -type f | wc -l) files of a release, the same when they are made again"
 }
 
-# A clone in another folder, with its own target folder.
+# Whatever holds a program holds the licences of what is in it.
+check_licences() {
+  local archive
+  for archive in "$dist"/release/*.tar.gz; do
+    [ "$(tar -tzf "$archive" | grep -cE '^(LICENSE-MIT|LICENSE-APACHE|THIRD-PARTY.txt)$')" = 3 ] || fail "$archive has no licences"
+  done
+}
+
+# check_packages TARGET: the Debian package and the image of this processor hold this program.
+check_packages() {
+  local architecture program sum
+  case $1 in x86_64-*) architecture=amd64 ;; *) architecture=arm64 ;; esac
+  program=$dist/$1/nodescope
+  sum=$(sha256sum <"$program")
+  local deb=("$dist"/release/nodescope_*_"$architecture".deb) image=("$dist"/release/nodescope-*-image-"$architecture".tar)
+  [ "$(dpkg-deb --field "${deb[0]}" Architecture)" = "$architecture" ] || fail "${deb[0]} is not for $architecture"
+  [ "$(dpkg-deb --fsys-tarfile "${deb[0]}" | tar -xO ./usr/bin/nodescope | sha256sum)" = "$sum" ] ||
+    fail "${deb[0]} has another program"
+  # shellcheck disable=SC2016 # for the other shell, once for each file of the image
+  tar -xO --wildcards --to-command='case $TAR_FILENAME in *.tar) tar -xO nodescope ;; esac' -f "${image[0]}" |
+    sha256sum | grep -qxF "$sum" || fail "${image[0]} has another program"
+  tar -xO --wildcards '*.json' -f "${image[0]}" | grep -q "\"architecture\": \"$architecture\"" ||
+    fail "${image[0]} is not for $architecture"
+}
+
+# Programs of other systems, where they were built. Which form each has is all that can be seen of macOS' ones here.
+check_elsewhere() {
+  local program
+  program=$dist/x86_64-pc-windows-gnu/nodescope.exe
+  [ ! -e "$program" ] || [ "$(head -c 2 "$program")" = MZ ] || fail "$program is no program for Windows"
+  for program in "$dist"/*-apple-darwin/nodescope; do
+    [ ! -e "$program" ] || check_mach_o "$program"
+  done
+}
+
+# check_mach_o PROGRAM: the magic number, the processor, and on arm64, where nothing runs without it, a signature.
+check_mach_o() {
+  local program=$1 target
+  target=$(basename "$(dirname "$program")")
+  node "$root/scripts/mach-o.mjs" "$program" "${target%%-*}" || exit 1
+}
+
+# A clone in another folder, with its own target folder. Whatever the checksums list is compared.
 check_reproduction() {
-  local clone target
+  local clone file folders
   clone=$(mktemp -d)
   # shellcheck disable=SC2064 # the folder of now
   trap "rm -rf '$clone'" EXIT
   git clone --quiet "$root" "$clone/elsewhere"
-  (cd "$clone/elsewhere" && CARGO_TARGET_DIR=$clone/made DIST=$clone/dist scripts/dist.sh >/dev/null)
-  for target in "${targets[@]}"; do
-    cmp "$dist/$target/nodescope" "$clone/dist/$target/nodescope" || fail "$target differs when it is built elsewhere"
-    cmp "$dist/$target/nodescope.debug" "$clone/dist/$target/nodescope.debug" || fail "the debug information of $target differs"
-  done
-  say 'a build in another folder is equal, byte for byte'
+  mapfile -t folders < <(cd "$dist" && printf '%s\n' *-*-*/nodescope* | cut -d / -f 1 | uniq)
+  (cd "$clone/elsewhere" && CARGO_TARGET_DIR=$clone/made DIST=$clone/dist scripts/dist.sh "${folders[@]}" >/dev/null)
+  while read -r _ file; do
+    cmp "$dist/$file" "$clone/dist/$file" || fail "$file differs when it is built elsewhere"
+  done <"$dist/SHA256SUMS"
+  cmp "$dist/SHA256SUMS" "$clone/dist/SHA256SUMS" || fail 'SHA256SUMS lists other files than were built'
+  say "a build in another folder is equal, byte for byte: ${folders[*]}"
 }
 
 # What was built for Windows, too, is run by wine.

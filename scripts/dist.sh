@@ -11,7 +11,8 @@
 # them. Windows needs Debian's gcc-mingw-w64-x86-64, macOS zig or pip, which fetches it.
 #
 # Two builds of one commit by one release of rustc are equal, byte for byte, wherever they are made
-# (`scripts/dist-test.sh reproduce` proves it): no path of this machine, no time and no random number goes in.
+# (`scripts/dist-test.sh reproduce` compares what was built): no path of this machine, no time and no random number
+# goes in.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,6 +22,8 @@ profile=${PROFILE:-dist}
 targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 elsewhere=(x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin)
 zig_release=0.13.0
+# Rust 1.93 is the first that brings musl 1.2.5.
+musl_minor=93
 case ${1:-} in
   '') ;;
   all) targets+=("${elsewhere[@]}") ;;
@@ -74,6 +77,16 @@ END
   realpath "$linker"
 }
 
+# knows_packed_relocations: whether rustup's musl, which rustc links for Linux, is 1.2.4 or newer. An older one skips
+# packed relocations, and the program would crash at its start.
+knows_packed_relocations() {
+  local release major minor
+  release=$(rustc --version | cut -d ' ' -f 2)
+  IFS=. read -r major minor _ <<<"$release"
+  [ "$major" -gt 1 ] || [ "$minor" -ge "$musl_minor" ] ||
+    { say "rustc $release links a musl that is too old for $1: Rust 1.$musl_minor or newer is needed (rustup update)"; return 1; }
+}
+
 # build TARGET: target/TARGET/dist/nodescope. The flags of the environment and of configuration files do not count.
 build() {
   local target=$1 flags
@@ -118,6 +131,9 @@ write_sums() {
   (cd "$out" && find . -path './*-*-*/*' -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
 }
 
+for target in "${targets[@]}"; do
+  case $target in *-linux-musl) knows_packed_relocations "$target" ;; esac
+done
 mkdir -p "$out"
 for target in "${targets[@]}"; do
   build "$target"

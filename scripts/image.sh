@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes an image for containers that holds the program and nothing else, as an archive for `docker load` or
-# `podman load`. It needs tar and sha256sum; no engine and no registry.
+# `podman load`. It needs tar, sha256sum and cargo, which lists the licences; no engine and no registry.
 #
 #   scripts/image.sh PROGRAM ARCHITECTURE OUT    such as dist/x86_64-unknown-linux-musl/nodescope amd64 image.tar
 #
@@ -27,6 +27,7 @@ write_layer() {
   chmod 1777 "$work/files/out" "$work/files/tmp"
   install -m 755 "$program" "$work/files/nodescope"
   install -m 644 "$root"/LICENSE-* "$work/files/licenses"
+  "$root/scripts/licences.sh" >"$work/files/licenses/THIRD-PARTY.txt"
   pack --directory "$work/files" --file "$work/image/layer.tar" nodescope licenses out tmp
 }
 

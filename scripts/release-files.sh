@@ -6,18 +6,23 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 dist=$(realpath "${DIST:-$root/dist}")
 out=$dist/release
+"$root/scripts/check-commit.sh" "$dist"
 # The program that runs here writes the manual and the completions of every package.
 NODESCOPE_BIN=$dist/$(uname -m)-unknown-linux-musl/nodescope
 export NODESCOPE_BIN
 version=$("$NODESCOPE_BIN" --version | awk '{ print $2 }')
 time=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 rm -rf "$out" && mkdir -p "$out"
+licences=$(mktemp -d)
+trap 'rm -rf "$licences"' EXIT
+"$root/scripts/licences.sh" >"$licences/THIRD-PARTY.txt"
+chmod 644 "$licences/THIRD-PARTY.txt"
 
-# archive NAME FOLDER FILE...: the same inputs make the same bytes.
+# archive NAME FOLDER FILE: with the licences. The same inputs make the same bytes.
 archive() {
-  local name=$1 folder=$2
-  shift 2
-  tar --create --format=ustar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner --directory "$folder" "$@" |
+  local name=$1 folder=$2 file=$3
+  tar --create --format=ustar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner \
+    --directory "$folder" "$file" --directory "$root" LICENSE-MIT LICENSE-APACHE --directory "$licences" THIRD-PARTY.txt |
     gzip -9n >"$out/$name.tar.gz"
 }
 

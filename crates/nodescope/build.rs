@@ -1,8 +1,10 @@
 //! Tells the program which commit it was built from, and for which target: `nodescope --version` prints both. The commit
-//! is that of the clone, or what NODESCOPE_COMMIT says; elsewhere it is "unknown".
+//! is that of the clone, with `-dirty` where files differ from it, or what NODESCOPE_COMMIT says; elsewhere it is
+//! "unknown".
 
 use std::env;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// As many digits as the version shows. git's own abbreviation depends on what else a clone holds.
@@ -12,14 +14,18 @@ fn main() {
     say("rerun-if-changed=build.rs");
     say("rerun-if-env-changed=NODESCOPE_COMMIT");
     let commit = env::var("NODESCOPE_COMMIT").ok().filter(|commit| !commit.is_empty());
-    let commit = commit.or_else(commit_of_the_clone).unwrap_or_else(|| "unknown".to_owned());
-    let commit: String = commit.chars().take(DIGITS).collect();
+    let commit = commit.map(|commit| short(&commit)).or_else(commit_of_the_clone);
+    let commit = commit.unwrap_or_else(|| "unknown".to_owned());
     say(&format!("rustc-env=NODESCOPE_COMMIT={commit}"));
     let target = env::var("TARGET").unwrap_or_else(|_| "unknown target".to_owned());
     say(&format!("rustc-env=NODESCOPE_TARGET={target}"));
 }
 
-/// The commit that is checked out. A folder that merely stands in the clone of something else has none.
+fn short(commit: &str) -> String {
+    commit.chars().take(DIGITS).collect()
+}
+
+/// The commit that is checked out, and whether files differ from it. A folder that merely stands in the clone of something else has none.
 fn commit_of_the_clone() -> Option<String> {
     if git(&["rev-parse", "--show-prefix"])? != "crates/nodescope/" {
         return None;
@@ -29,7 +35,20 @@ fn commit_of_the_clone() -> Option<String> {
     for name in ["HEAD", &reference, "packed-refs", "logs/HEAD"] {
         watch(name);
     }
-    Some(commit)
+    watch_sources();
+    let changed = git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"]);
+    let mark = if changed.is_some_and(|files| !files.is_empty()) { "-dirty" } else { "" };
+    Some(short(&commit) + mark)
+}
+
+/// Runs this again when a file changes that the program is made of.
+fn watch_sources() {
+    let crates = fs::read_dir("..").into_iter().flatten().flatten();
+    let sources = crates.map(|folder| folder.path().join("src"));
+    let others = ["../../Cargo.lock", "../../page/dist"].map(PathBuf::from);
+    for path in sources.chain(others).filter(|path| path.exists()) {
+        say(&format!("rerun-if-changed={}", path.display()));
+    }
 }
 
 /// Runs this again when that file of git changes. A file that does not exist would run it every time.

@@ -31,9 +31,21 @@ for (const { name, text } of workflows) {
 
   test(`${name}: permissions are asked for one by one, and npm is 11`, () => {
     assert.match(text, /^permissions:\n {2}contents: read\n\n/m);
-    for (const [, version] of text.matchAll(/npm@\^?([\d.]+)/g)) assert.match(version, /^11\./);
+    const npms = [...text.matchAll(/npm@\^?([\d.]+)/g)].map(([, version]) => version);
+    for (const version of npms) assert.match(version, /^11\./);
+    assert.equal(npms.length, name === "release.yml" ? 1 : 0);
   });
+
+  test(`${name}: no loop waits for ever`, () => assert.doesNotMatch(text, /\b(?:until|while)\b/));
 }
+
+test("release.yml: what is published says where it was built, and the program for Windows is run", () => {
+  const release = workflows.find(({ name }) => name === "release.yml").text;
+  const jobs = Object.fromEntries(release.split(/^ {2}(?=\w+:$)/m).map((job) => [job.split(":", 1)[0], job]));
+  for (const name of ["build", "image"]) assert.match(jobs[name], /attestations: write[^]*actions\/attest-build-provenance/, name);
+  assert.match(jobs.image, /subject-digest: \$\{\{ steps\.push\.outputs\.digest \}\}/);
+  assert.match(jobs.build, /apt-get install .*\bwine\b/);
+});
 
 for (const { name, text } of workflows) {
   test(`${name}: actionlint finds no fault, and finds those that are put in`, { skip }, async () => {

@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { installGlobally, MANAGERS, NEW_NODE, nodeOf } from "./managers.mjs";
-import { close, end, here, open, project, run, scratch, start, until, write } from "./workshop.mjs";
+import { installGlobally, MANAGERS, NEW_NODE, nodeOf, npmCi, npmView, npxAtOnce } from "./managers.mjs";
+import { archive, close, end, here, open, project, run, scratch, start, until, withoutUs, write } from "./workshop.mjs";
 
 const NODES = [nodeOf("18.20.8"), NEW_NODE];
 const SERVER = 'setInterval(() => { for (const end = Date.now() + 20; Date.now() < end; ); }, 40); console.log("up");';
@@ -61,6 +61,54 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
     assert.deepEqual(Object.keys(manifest.optionalDependencies), [holder]);
   }
 
+  // As older ones wrote it where node_modules of another system was there (npm/cli#4828).
+  test("a lockfile without the packages of systems", async () => {
+    const [npm] = MANAGERS;
+    const cwd = project("lockfile");
+    await end(start(npm.install(), { cwd }));
+    const path = join(cwd, "package-lock.json");
+    const lock = JSON.parse(readFileSync(path, "utf8"));
+    const systems = Object.keys(lock.packages).filter((name) => name.startsWith("node_modules/@nodescope/"));
+    assert.equal(systems.length, 5, "npm locks the packages of all systems");
+    for (const name of systems) delete lock.packages[name];
+    writeFileSync(path, JSON.stringify(lock));
+    rmSync(join(cwd, "node_modules"), { recursive: true });
+    // npm ci says itself what is missing, and installs nothing; npm install brings it back.
+    const refused = await run(npmCi(), { cwd });
+    assert.ok(refused.code !== 0 && refused.err.includes(`Missing: ${holder}@${version} from lock file`), refused.err);
+    await end(start([...npm.add(), "install"], { cwd }));
+    await runs(npm.run(NEW_NODE), npm.typed, { cwd });
+  });
+
+  test("npx without an installation", async () => {
+    const cwd = project("npx");
+    const { out } = await end(start(npxAtOnce("nodescope", "--version"), { cwd }));
+    assert.ok(out.startsWith(`nodescope ${version} (`), out);
+    assert.ok(!existsSync(join(cwd, "node_modules")) && !existsSync(join(cwd, "package-lock.json")));
+    const without = project("npx without");
+    const hint = await hintOf(npxAtOnce("--omit=optional", "nodescope", "--version"), { cwd: without });
+    assert.equal(hint, `npx --include=optional nodescope@${version}`);
+    const again = npxAtOnce(...hint.split(" ").slice(1), "--version");
+    assert.equal((await end(start(again, { cwd: without }))).out, out);
+  });
+
+  test("the two archives of a clone, where no registry has nodescope", async () => {
+    const cwd = project("archives");
+    const files = ["nodescope", `nodescope-${here}`].map((name) => archive(`${name}-${version}.tgz`));
+    const prefix = join(cwd, "prefix");
+    await end(start(installGlobally(prefix, ...files), { cwd, more: withoutUs() }));
+    const { out } = await end(start([join(prefix, "bin/nodescope"), "--version"], { cwd }));
+    assert.ok(out.startsWith(`nodescope ${version} (`), out);
+  });
+
+  test("each name is reserved before the first version", async () => {
+    const cwd = project("versions");
+    for (const name of ["nodescope", holder]) {
+      const { out } = await end(start(npmView(name, "versions"), { cwd }));
+      assert.deepEqual(JSON.parse(out), ["0.0.0", version], name);
+    }
+  });
+
   test("installed globally", async () => {
     const cwd = project("global");
     const prefix = join(cwd, "prefix");
@@ -76,6 +124,8 @@ describe("npm packages", { concurrency: 3, skip: reason }, () => {
       await runs(["/usr/bin/env"], "nodescope", { cwd, node, more: { PATH } });
     }
     const installed = join(prefix, "lib/node_modules/nodescope");
+    for (const file of ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY.txt"])
+      assert.ok(existsSync(join(installed, "node_modules", holder, file)), file);
     await knowsTheWayBehindSudo(installed, cwd);
     await sayWhyNot(installed, cwd);
     rmSync(join(installed, "node_modules"), { recursive: true });

@@ -82,8 +82,13 @@ export const MANAGERS = [
   },
 ];
 
-/** `npm install -g`, and the folder of what it links. */
-export const installGlobally = (prefix) => [
+export const npmCi = () => [NEW_NODE, npm, "ci"];
+
+/** Without asking. */
+export const npxAtOnce = (...words) => [NEW_NODE, npx, "--yes", ...words];
+
+/** `npm install -g` of these, and the folder of what it links. */
+export const installGlobally = (prefix, ...files) => [
   NEW_NODE,
   npm,
   "install",
@@ -91,5 +96,7 @@ export const installGlobally = (prefix) => [
   "--ignore-scripts",
   "--prefix",
   prefix,
-  "nodescope",
+  ...(files.length > 0 ? files : ["nodescope"]),
 ];
+
+export const npmView = (...words) => [NEW_NODE, npm, "view", "--json", ...words];

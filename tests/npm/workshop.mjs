@@ -3,8 +3,8 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { NEW_NODE } from "./managers.mjs";
 
@@ -16,6 +16,15 @@ const PROGRAMS = {
   "darwin-x64": "x86_64-apple-darwin/nodescope",
   "darwin-arm64": "aarch64-apple-darwin/nodescope",
   "win32-x64": "x86_64-pc-windows-gnu/nodescope.exe",
+};
+
+/** What the programs say of themselves: they are of the commit that scripts/npm.mjs is told. */
+const COMMIT = "abc1234";
+
+/** Where cargo and its sources are, which list the licences; the tests have another home. */
+const RUST = {
+  CARGO_HOME: process.env.CARGO_HOME ?? join(homedir(), ".cargo"),
+  RUSTUP_HOME: process.env.RUSTUP_HOME ?? join(homedir(), ".rustup"),
 };
 
 /** Nothing is there: what asks for another registry fails. */
@@ -41,6 +50,8 @@ function fillDist(dist) {
   } catch {
     copyFileSync(program, ours);
   }
+  // Behind the end of a program nothing is loaded.
+  for (const path of Object.values(PROGRAMS)) appendFileSync(join(dist, path), `(${COMMIT}, ${dirname(path)})\n`);
 }
 
 /** The registry keeps running until close. */
@@ -54,19 +65,29 @@ export async function open() {
   await end(script(["pack", dist]));
   registry = String((await address)[0]).trim();
   // The registry lets everybody publish, but npm wants a token.
+  const publisher = { npm_config_userconfig: join(scratch, "npmrc") };
   const token = `registry=${registry}\n${registry.replace("http:", "")}:_authToken=none\n`;
   writeFileSync(join(scratch, "npmrc"), token);
-  await end(
-    script(["publish", "--provenance=false", join(dist, "npm")], { npm_config_userconfig: join(scratch, "npmrc") }),
-  );
+  await end(script(["reserve"], publisher));
+  await end(script(["publish", "--provenance=false", join(dist, "npm")], publisher));
 }
 
-const script = (args, more = {}) => start([NEW_NODE, join(root, "scripts/npm.mjs"), ...args], { cwd: root, more });
+const script = (args, more = {}) =>
+  start([NEW_NODE, join(root, "scripts/npm.mjs"), ...args], {
+    cwd: root,
+    more: { ...RUST, NODESCOPE_COMMIT: COMMIT, ...more },
+  });
 
 export function close() {
   server?.stdin.end();
   rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
 }
+
+/** An archive that scripts/npm.mjs made. */
+export const archive = (name) => join(scratch, "dist/npm", name);
+
+/** A registry that has nothing of ours, as npm's is today. */
+export const withoutUs = () => ({ npm_config_registry: `${registry}nonesuch/` });
 
 /** A folder to install into. */
 export function project(name, files = {}) {

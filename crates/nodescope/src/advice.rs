@@ -95,6 +95,10 @@ pub(crate) fn explain(error: &AttachError, subject: &Subject<'_>) -> Failure {
 pub(crate) fn unreadable(pid: u32, limits: &Limits) -> String {
     let scope = limits.ptrace_scope.unwrap_or(0);
     let (why, remedy) = match scope {
+        _ if limits.is_confined_by_docker && limits.has(Capability::SysPtrace) => (
+            "Docker's AppArmor profile permits that among its own containers only",
+            "docker run --security-opt apparmor=unconfined …".into(),
+        ),
         0 if limits.is_filtered => {
             ("a seccomp filter forbids it", "allow process_vm_readv and CAP_SYS_PTRACE".into())
         }
@@ -275,6 +279,12 @@ mod tests {
             (yama, "sysctl kernel.yama.ptrace_scope=0"),
             (Limits { ptrace_scope: Some(3), ..user() }, "restart"),
             (Limits { is_filtered: true, ..user() }, "process_vm_readv"),
+            (
+                Limits { is_confined_by_docker: true, capabilities: 1 << 19, ..user() },
+                "apparmor=unconfined",
+            ),
+            // First things first.
+            (Limits { is_confined_by_docker: true, ..user() }, "CAP_SYS_PTRACE"),
         ] {
             let said = unreadable(4140, &limits);
             assert!(said.contains("process 4140") && said.contains(remedy), "{said}");

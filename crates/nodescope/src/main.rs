@@ -42,6 +42,11 @@ use failure::Failure;
 #[cfg(target_os = "linux")]
 use linux as system;
 
+/// musl's own allocator would slow the static programs down (docs/design/decisions.md).
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static HEAP: sys::memory::Heap = sys::memory::Heap;
+
 fn main() -> ExitCode {
     if let Some(ended) = jobs::run() {
         return ended;

@@ -4,11 +4,14 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
+use crate::program::running::{Running, installed_node};
 use crate::program::{Scratch, input, recording, stderr, stdout, succeeds};
 use crate::skip::skip;
 use crate::view::View;
@@ -61,19 +64,35 @@ fn the_debian_package_is_installed() {
     dpkg(&["--install", &deb]);
     let installed = Command::new(format!("{root}/usr/bin/nodescope")).arg("--version").output();
     assert_eq!(stdout(&installed.unwrap()), succeeds(&["--version"]));
-    let completions = format!("{root}/usr/share/bash-completion/completions/nodescope");
-    assert_eq!(fs::read_to_string(completions).unwrap(), succeeds(&["completions", "bash"]));
-    for file in [
-        "zsh/vendor-completions/_nodescope",
-        "fish/vendor_completions.d/nodescope.fish",
-        "man/man1/nodescope.1.gz",
-        "man/man1/nodescope-record.1.gz",
-        "doc/nodescope/copyright",
+    let shared = |file: &str| fs::read(format!("{root}/usr/share/{file}")).expect(file);
+    for (shell, file) in [
+        ("bash", "bash-completion/completions/nodescope"),
+        ("zsh", "zsh/vendor-completions/_nodescope"),
+        ("fish", "fish/vendor_completions.d/nodescope.fish"),
     ] {
-        assert!(Path::new(&format!("{root}/usr/share/{file}")).exists(), "{file}");
+        assert!(shared(file) == succeeds(&["completions", shell]).as_bytes(), "{file}");
     }
+    has_its_manual(&scratch, &shared);
+    let licences = String::from_utf8(shared("doc/nodescope/THIRD-PARTY.txt")).unwrap();
+    assert!(licences.contains("zlib-rs ") && licences.contains("Rich Felker"), "{licences}");
+    assert!(!shared("doc/nodescope/copyright").is_empty());
     dpkg(&["--remove", "nodescope"]);
     assert!(!Path::new(&format!("{root}/usr/bin/nodescope")).exists());
+}
+
+/// A page for each command, as the program writes it.
+fn has_its_manual(scratch: &Scratch, shared: &dyn Fn(&str) -> Vec<u8>) {
+    let manual = scratch.path("manual");
+    succeeds(&["man", "--dir", &manual]);
+    let pages: Vec<_> = fs::read_dir(&manual).unwrap().map(|page| page.unwrap().path()).collect();
+    assert!(pages.len() > 5, "{pages:?}");
+    for page in pages {
+        let name = page.file_name().unwrap().to_str().unwrap();
+        let mut text = Vec::new();
+        let kept = shared(&format!("man/man1/{name}.gz"));
+        GzDecoder::new(&*kept).read_to_end(&mut text).unwrap();
+        assert!(text == fs::read(&page).unwrap(), "{name}");
+    }
 }
 
 /// The program for another system or processor: what a variable names, or one that is built without any optimisation.
@@ -109,6 +128,21 @@ fn emulator() -> Option<&'static str> {
     ["qemu-aarch64", "qemu-aarch64-static"].into_iter().find(runs)
 }
 
+/// It finds a Node of this machine, also one of another processor.
+fn lists_a_running_node(says: &dyn Fn(&[&str]) -> String) {
+    let listed = || serde_json::from_str::<Value>(&says(&["ps", "--json"])).unwrap();
+    let Some(node) = installed_node() else {
+        assert!(listed().is_array());
+        return skip("arm64: ps of a running Node: node is missing");
+    };
+    let waits = "setInterval(() => {}, 1000); console.log('ready')";
+    let node = Running::start(Command::new(node).args(["-e", waits]));
+    let listed = listed();
+    let mut listed_pids =
+        listed.as_array().unwrap().iter().map(|process| process["pid"].to_string());
+    assert!(listed_pids.any(|pid| pid == node.pid()), "{} is not in {listed:#}", node.pid());
+}
+
 #[test]
 fn the_program_for_arm64_reads_and_shows() {
     let Some(qemu) = emulator() else { return skip("arm64: qemu-aarch64 is not here") };
@@ -138,8 +172,7 @@ fn the_program_for_arm64_reads_and_shows() {
         let words = ["export", &file, "-o", "-", "--to", form];
         assert!(says(&words) == succeeds(&words), "{form} differs");
     }
-    let listed: Value = serde_json::from_str(&says(&["ps", "--json"])).unwrap();
-    assert!(listed.is_array(), "{listed}");
+    lists_a_running_node(&says);
     // Its exit status depends on what this machine permits.
     let output = start(&["doctor", "--json"]).output().unwrap();
     let checks: Value = serde_json::from_str(&stdout(&output)).unwrap();

@@ -6,12 +6,14 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::handed_out::program_for;
 use crate::program::inspected::{is_listening, send, wait_until};
+use crate::program::running::{Running, installed_node};
 use crate::program::{Scratch, input, recording, run, samples, stderr, stdout, succeeds};
 use crate::skip::skip;
 use crate::view::View;
@@ -36,6 +38,16 @@ require('fs').writeFileSync('pid', `${process.pid} ${other.pid} `);
 setInterval(() => 'a'.replace('a', heavy), 20);
 ";
 
+/// A service of Linux, on another machine as it were.
+const SERVICE: &str = "
+function heavy() { let sum = 0; for (let i = 0; i < 9e6; i++) sum += Math.sqrt(i); return sum; }
+setInterval(() => 'a'.replace('a', heavy), 20);
+console.log('ready');
+";
+
+/// Names the program that is handed out. Then it must be run: nothing may be missing.
+const HANDED_OUT: &str = "NODESCOPE_WINDOWS";
+
 /// Programs of Windows in a world of their own, which ends with the test.
 struct Wine {
     scratch: Scratch,
@@ -48,7 +60,7 @@ impl Wine {
             let found = Command::new(name).arg("--version").output();
             found.map_err(|_| format!("{name} is not here"))?;
         }
-        let built = program_for("x86_64-pc-windows-gnu", "NODESCOPE_WINDOWS", "nodescope.exe")?;
+        let built = program_for("x86_64-pc-windows-gnu", HANDED_OUT, "nodescope.exe")?;
         let scratch = Scratch::new("windows");
         // What wine lacks has to be beside the program.
         let program = scratch.path("nodescope.exe");
@@ -139,10 +151,12 @@ fn the_program_for_windows_works_in_wine() {
 fn works_in_wine() {
     let wine = match Wine::new() {
         Ok(wine) => wine,
+        Err(reason) if std::env::var_os(HANDED_OUT).is_some() => panic!("Windows: {reason}"),
         Err(reason) => return skip(format_args!("Windows: {reason}")),
     };
     reads_and_shows(&wine);
     refuses_with_a_sentence(&wine);
+    records_another_machine(&wine);
     for (row, release) in NODES.iter().enumerate() {
         let Some(node) = node(release) else {
             skip(format_args!("Windows, Node {release}: it is not in the cache"));
@@ -183,6 +197,22 @@ fn refuses_with_a_sentence(wine: &Wine) {
     wine.fails(&["record", "1", "--via", "inspector"], 1, "process 1 has ended");
     wine.fails(&["record", "no-such-words"], 1, "no Node process here matches");
     wine.fails(&["record", "--", "node", "app.js"], 1, "on Linux only");
+}
+
+/// Through a port that was opened there.
+fn records_another_machine(wine: &Wine) {
+    let Some(node) = installed_node() else { return skip("Windows, --connect: node is missing") };
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    let script = wine.scratch.file("service.js", SERVICE.as_bytes());
+    let _service =
+        Running::start(Command::new(node).arg(format!("--inspect={address}")).arg(script));
+    let out = wine.scratch.path("connected.nodescope");
+    wine.says(&["record", "--connect", &address, "-d", "2s", "-o", &out]);
+    assert!(samples(&[&out]) > 20);
+    let report = succeeds(&["report", &out]);
+    assert!(report.contains("heavy (") && report.contains("service.js:"), "{report}");
 }
 
 fn node(release: &str) -> Option<PathBuf> {

@@ -57,7 +57,7 @@ fn refusals(flags: &[&str], program: &str) -> Vec<(&'static str, Refusal)> {
         process.settle();
         let refusal = open(process.pid()).err().unwrap_or_else(|| panic!("{version}: it opened"));
         assert!(!refusal.was_signalled(), "{version}: {refusal}");
-        assert!(refusal.hint().is_some(), "{version}: {refusal}");
+        assert!(refusal.hint("nodescope").is_some(), "{version}: {refusal}");
         process.assert_untouched();
         (*version, refusal)
     };
@@ -317,7 +317,7 @@ fn a_long_native_call_does_not_open_and_perf_is_advised() {
         );
         let said = refusal.to_string();
         assert!(said.contains(&format!("port {port} may still open later")), "{version}: {said}");
-        assert!(refusal.hint().unwrap().contains("perf"), "{version}");
+        assert!(refusal.hint("nodescope").unwrap().contains("perf"), "{version}");
         process.assert_unharmed();
     }
 }

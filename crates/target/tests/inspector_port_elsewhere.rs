@@ -16,10 +16,10 @@ use crate::skip::skip;
 
 const WAITS: &str = "setInterval(() => {}, 1000); console.log('ready')";
 
-/// Says to a copy of this test that it is one.
 /// Where libtest finds these tests.
 const MODULE: &str = "inspector_port_elsewhere";
 
+/// Says to a copy of this test that it is one.
 const INNER: &str = "NODESCOPE_INSPECTOR_PORT_INNER";
 
 fn open(pid: u32) -> Result<InspectorPort, Refusal> {
@@ -340,7 +340,7 @@ fn a_cluster_opens_one_after_another() {
                 }
                 other => panic!("{version}: {other}"),
             }
-            assert!(refusal.hint().unwrap().contains("one after another"), "{version}");
+            assert!(refusal.hint("nodescope").unwrap().contains("one after another"), "{version}");
         }
         fs::write(&close, "").unwrap();
         while !first.is_closed() {

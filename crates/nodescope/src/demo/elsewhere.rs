@@ -5,11 +5,12 @@ use std::path::Path;
 use super::Outcome;
 use crate::cli;
 use crate::failure::Failure;
+use crate::invoked;
 
 /// There is nothing to try.
 pub(super) fn run(_: &cli::Demo, _: &Path) -> Result<Outcome, Failure> {
     let why = Failure::failed("the demo records by perf events, which are of Linux");
-    Ok(Outcome::NotHere(
-        why.hint("a Node of this machine is recorded by its pid: nodescope record PID"),
-    ))
+    let hint =
+        format!("a Node of this machine is recorded by its pid: {} record PID", invoked::name());
+    Ok(Outcome::NotHere(why.hint(hint)))
 }

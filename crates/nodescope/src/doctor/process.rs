@@ -87,7 +87,7 @@ fn inspector(process: &Process) -> Check {
             WHAT,
             refusal.to_string(),
             "Node's own profiler cannot be reached; perf events do not need it.",
-            refusal.hint().unwrap_or_default(),
+            refusal.hint(&invoked::name()).unwrap_or_default(),
         ),
     }
 }

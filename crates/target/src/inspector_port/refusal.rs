@@ -36,7 +36,7 @@ pub enum Refusal {
     NoDebugHandler(u32),
     /// This user may not look.
     #[error(
-        "process {0} cannot be looked at by this user, so it is not known whether SIGUSR1 would kill it"
+        "process {0} cannot be looked at by this user, so it is not known whether it would survive being asked for its inspector"
     )]
     Hidden(u32),
     /// This user may not signal it.
@@ -163,9 +163,9 @@ pub enum Holder {
 }
 
 impl Refusal {
-    /// What to do instead.
-    pub fn hint(&self) -> Option<String> {
-        here::hint(self)
+    /// What to do instead. `nodescope` is what the user types to run it.
+    pub fn hint(&self, nodescope: &str) -> Option<String> {
+        here::hint(self, nodescope)
     }
 
     /// Whether the process got a signal before this came about.

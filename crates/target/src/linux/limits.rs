@@ -76,6 +76,8 @@ pub struct Limits {
     pub is_filtered: bool,
     /// The container that we are in.
     pub inside: Option<Inside>,
+    /// Whether Docker's AppArmor profile holds, which lets us read processes under the same profile alone.
+    pub is_confined_by_docker: bool,
     /// Whether we are in a pid namespace of our own, and see only its processes.
     pub has_own_pids: bool,
     /// Whether root here is only root of a user namespace.
@@ -115,6 +117,7 @@ impl Limits {
         };
         let has_own_pids = is_other("ns/pid", FIRST_PIDS);
         let is_apart = has_own_pids || status.is_filtered || is_other("ns/cgroup", FIRST_CGROUPS);
+        let profile = setting("self/attr/current").unwrap_or_default();
         let lockdown = read(&root.join("sys/kernel/security/lockdown"), 1 << 10).ok();
         Self {
             kernel: setting("sys/kernel/osrelease").unwrap_or_default(),
@@ -123,6 +126,7 @@ impl Limits {
             uid: status.uids[1],
             is_filtered: status.is_filtered,
             inside: inside(root).filter(|_| is_apart).or(has_own_pids.then_some(Inside::Other)),
+            is_confined_by_docker: profile.starts_with("docker-default"),
             has_own_pids,
             has_own_users: is_other("ns/user", FIRST_USERS),
             paranoid: number("sys/kernel/perf_event_paranoid"),
@@ -214,6 +218,7 @@ mod tests {
                     "proc/self/limits",
                     "Max open files            1024                 524288               files\n",
                 ),
+                ("proc/self/attr/current", "docker-default (enforce)\n"),
                 ("proc/sys/kernel/osrelease", "5.4.0-150-generic\n"),
                 ("proc/sys/kernel/perf_event_paranoid", "4\n"),
                 ("proc/sys/kernel/kptr_restrict", "1\n"),
@@ -237,6 +242,7 @@ mod tests {
         assert_eq!(limits.kernel_version(), Some((5, 4)));
         assert_eq!(limits.lockdown.as_deref(), Some("integrity"));
         assert_eq!(limits.open_files, Some((1024, 524_288)));
+        assert!(limits.is_confined_by_docker);
         assert!(limits.is_filtered && limits.has_own_pids && limits.inside == Some(Inside::Docker));
         assert!(limits.has(Capability::Perfmon) && limits.has(Capability::SysPtrace));
         assert!(!limits.has(Capability::SysAdmin) && limits.may_sample_all());

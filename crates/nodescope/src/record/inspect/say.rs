@@ -8,6 +8,7 @@ use target::Refusal;
 
 use crate::cli::Rate;
 use crate::failure::{Failure, alert, warn};
+use crate::invoked;
 use crate::text::duration;
 
 /// What an open inspector means.
@@ -93,7 +94,7 @@ pub(super) fn failure(error: &Error) -> Failure {
 
 fn refused(refusal: &Refusal) -> Failure {
     let failure = Failure::failed(refusal.to_string());
-    match (refusal, refusal.hint()) {
+    match (refusal, refusal.hint(&invoked::name())) {
         (Refusal::Unseen { .. }, Some(hint)) => {
             failure.hint(format!("--no-sigusr1-listener; {hint}"))
         }

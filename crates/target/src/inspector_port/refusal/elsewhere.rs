@@ -6,19 +6,20 @@ use super::{Holder, Refusal};
 const AT_START: &str = "start it with node --inspect (on 127.0.0.1)";
 
 /// What to do instead.
-pub(super) fn hint(refusal: &Refusal) -> Option<String> {
+pub(super) fn hint(refusal: &Refusal, nodescope: &str) -> Option<String> {
     let hint = match refusal {
         Refusal::NoProcess(_)
         | Refusal::Ourselves(_)
         | Refusal::Ended(_)
         | Refusal::NotNode(_)
-        | Refusal::NoDebugHandler(_) => {
-            "nodescope record WORDS finds a Node by words of its command line; an inspector that is open is reached with \
+        | Refusal::NoDebugHandler(_) => format!(
+            "{nodescope} record WORDS finds a Node by words of its command line; an inspector that is open is reached with \
              --connect localhost:9229"
-                .to_owned()
-        }
+        ),
         Refusal::Hidden(_) | Refusal::NotOurs(_) => {
-            format!("run nodescope as the process's own user, or as an administrator; or {AT_START}")
+            format!(
+                "run nodescope as the process's own user, or as an administrator; or {AT_START}"
+            )
         }
         Refusal::Young(_) => "try again in a second".to_owned(),
         Refusal::Stopped(pid) => format!("kill -CONT {pid} lets it run again"),
@@ -36,7 +37,9 @@ pub(super) fn hint(refusal: &Refusal) -> Option<String> {
             "start it with --allow-inspector (Node 24.12, 25.0 and later)".to_owned()
         }
         Refusal::Unseen { .. } => {
-            format!("if you know that the program never listens to SIGUSR1, say so; else {AT_START}")
+            format!(
+                "if you know that the program never listens to SIGUSR1, say so; else {AT_START}"
+            )
         }
         Refusal::PortTaken { holder: Holder::Process { is_kin: true, .. }, .. } => {
             "the processes of a cluster share that port: record one after another".to_owned()

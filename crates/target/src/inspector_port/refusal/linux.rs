@@ -5,16 +5,14 @@ use super::{Holder, Refusal};
 const BY_PERF: &str = "record it by perf events: --via perf";
 
 /// What to do instead.
-pub(super) fn hint(refusal: &Refusal) -> Option<String> {
+pub(super) fn hint(refusal: &Refusal, nodescope: &str) -> Option<String> {
     let or_inspect = |now: &str| format!("{now}; or start it with node --inspect (on 127.0.0.1)");
     let hint = match refusal {
         Refusal::NoProcess(_)
         | Refusal::Ourselves(_)
         | Refusal::Ended(_)
         | Refusal::NotNode(_)
-        | Refusal::NoDebugHandler(_) => {
-            "nodescope ps lists the Node processes".to_owned()
-        }
+        | Refusal::NoDebugHandler(_) => format!("{nodescope} ps lists the Node processes"),
         Refusal::Hidden(_) | Refusal::NotOurs(_) => {
             "run nodescope as root or, in a container, as the process's own user".to_owned()
         }
@@ -49,7 +47,7 @@ pub(super) fn hint(refusal: &Refusal) -> Option<String> {
         }
         Refusal::TimeLimit { port, .. } => {
             format!(
-                "perf events see such a call: --via perf; should port {port} open, nodescope ps shows it"
+                "perf events see such a call: --via perf; should port {port} open, {nodescope} ps shows it"
             )
         }
         Refusal::EndedAfterSignal(_) => return None,

@@ -1,0 +1,122 @@
+// The scripts that make what is handed out refuse what must not be: programs of another commit or target, a rustc whose
+// musl is too old, a file that is no program for macOS. They run on files that only look like programs.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const scratch = mkdtempSync(join(tmpdir(), "nodescope-handed-out-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+const MUSL = "x86_64-unknown-linux-musl";
+const WINDOWS = "x86_64-pc-windows-gnu";
+
+function run(name, args, variables = {}) {
+  const [file, ...words] = name.endsWith(".mjs") ? [process.execPath, join(root, "scripts", name)] : [join(root, "scripts", name)];
+  return spawnSync(file, [...words, ...args], { encoding: "utf8", env: { ...process.env, ...variables } });
+}
+
+/** A folder with programs: what each says of itself. */
+function distOf(name, programs) {
+  const dist = join(scratch, name);
+  for (const [path, text] of Object.entries(programs)) {
+    mkdirSync(dirname(join(dist, path)), { recursive: true });
+    writeFileSync(join(dist, path), `\0nodescope 0.1.0 ${text}\0`, { mode: 0o755 });
+  }
+  return dist;
+}
+
+test("programs of an earlier commit or of another target are refused by everything that makes packages of them", () => {
+  const variables = { NODESCOPE_COMMIT: "abc1234def" };
+  const ours = { [`${MUSL}/nodescope`]: `(abc1234, ${MUSL})`, [`${WINDOWS}/nodescope.exe`]: `(abc1234, ${WINDOWS})` };
+  assert.deepEqual(run("check-commit.sh", [distOf("ours", ours)], variables).stderr, "");
+  for (const [name, text] of [["stale", `(0000000, ${WINDOWS})`], ["dirty", `(abc1234-dirty, ${WINDOWS})`], ["another", `(abc1234, ${MUSL})`]]) {
+    const dist = distOf(name, { ...ours, [`${WINDOWS}/nodescope.exe`]: text });
+    const refused = [
+      run("check-commit.sh", [dist], variables),
+      run("npm.mjs", ["--partial", dist, join(dist, "npm")], variables),
+      run("release-files.sh", [], { ...variables, DIST: dist }),
+    ];
+    for (const { status, stderr } of refused) {
+      assert.equal(status, 1, `${name}: ${stderr}`);
+      assert.match(stderr, /windows-gnu\/nodescope\.exe is not of commit abc1234: scripts\/dist\.sh x86_64-pc-windows-gnu builds it anew/);
+    }
+  }
+  assert.match(readFileSync(join(root, "scripts/dist-test.sh"), "utf8"), /scripts\/check-commit\.sh "\$dist"/);
+});
+
+test("a rustc whose musl does not know packed relocations builds nothing for musl", () => {
+  const tools = join(scratch, "tools");
+  mkdirSync(tools);
+  writeFileSync(join(tools, "cargo"), "#!/bin/sh\necho built; exit 7\n", { mode: 0o755 });
+  const build = (release) => {
+    writeFileSync(join(tools, "rustc"), `#!/bin/sh\necho 'rustc ${release} (0000000 2026-01-01)'\n`, { mode: 0o755 });
+    writeFileSync(join(tools, "rustup"), "#!/bin/sh\n", { mode: 0o755 });
+    return run("dist.sh", [MUSL], { PATH: `${tools}:${process.env.PATH}`, DIST: join(scratch, "built") });
+  };
+  for (const release of ["1.88.0", "1.92.1"]) {
+    const { status, stdout, stderr } = build(release);
+    assert.deepEqual([status, stdout], [1, ""], stderr);
+    assert.match(stderr, new RegExp(`rustc ${release} links a musl that is too old .*: Rust 1\\.93 or newer is needed`));
+  }
+  for (const release of ["1.93.0-nightly", "1.95.0", "2.0.0"]) assert.equal(build(release).stdout, "built\n", release);
+});
+
+test("a program for macOS has its form, and is signed on arm64", () => {
+  const program = (magic, processor, kind, commands) => {
+    const file = Buffer.alloc(256);
+    file.writeUInt32LE(magic, 0);
+    file.writeUInt32LE(processor, 4);
+    file.writeUInt32LE(kind, 12);
+    file.writeUInt32LE(commands.length, 16);
+    let at = 32;
+    for (const [command, size, offset] of commands) {
+      file.writeUInt32LE(command, at);
+      file.writeUInt32LE(size, at + 4);
+      file.writeUInt32LE(offset, at + 8);
+      at += size;
+    }
+    file.writeUInt32BE(0xfade0cc0, 200);
+    return file;
+  };
+  const [arm, intel, uuid] = [0x0100000c, 0x01000007, [0x1b, 24, 0]];
+  const signature = [0x1d, 16, 200];
+  for (const [file, processor, complaint] of [
+    [program(0xfeedfacf, arm, 2, [uuid, signature]), "aarch64", ""],
+    [program(0xfeedfacf, intel, 2, [uuid]), "x86_64", ""],
+    [program(0xfeedfacf, arm, 2, [uuid]), "aarch64", "has no signature"],
+    [program(0xfeedfacf, arm, 2, [uuid, [0x1d, 16, 100]]), "aarch64", "has no signature"],
+    [program(0xfeedfacf, intel, 2, [uuid]), "aarch64", "is not for aarch64"],
+    [program(0xfeedfacf, arm, 6, [uuid, signature]), "aarch64", "is no program"],
+    [program(0x464c457f, arm, 2, []), "aarch64", "is no Mach-O file"],
+    [Buffer.from("short"), "aarch64", "is no Mach-O file"],
+  ]) {
+    writeFileSync(join(scratch, "program"), file);
+    const { status, stderr } = run("mach-o.mjs", [join(scratch, "program"), processor]);
+    assert.equal(status, complaint ? 1 : 0, stderr);
+    assert.ok(stderr.includes(complaint) && (complaint || !stderr), stderr);
+  }
+});
+
+test("the licences of all crates are listed, and of what else is linked", { skip: spawnSync("cargo", ["--version"]).status !== 0 && "cargo is missing" }, () => {
+  const { status, stdout, stderr } = run("licences.sh", []);
+  assert.equal(status, 0, stderr);
+  const [list, ...texts] = stdout.split(/^-{100}$/m);
+  const locked = readFileSync(join(root, "Cargo.lock"), "utf8");
+  // A crate for each licence, and one that only another system needs.
+  for (const name of ["zlib-rs", "serde", "aho-corasick", "libc", "windows-sys"]) {
+    const version = locked.match(new RegExp(`name = "${name}"\nversion = "(.*)"`))[1];
+    assert.match(list, new RegExp(`^${name} +${version.replaceAll(".", "\\.")} +\\S`, "m"));
+    assert.ok(texts.some((text) => text.includes(`${name} ${version}`)), `${name} has no text`);
+  }
+  assert.ok(!/^(nodescope|inferno|insta|syn) /m.test(list), list);
+  assert.match(texts.find((text) => text.includes("zlib-rs")), /origin of this software must not be misrepresented/);
+  assert.match(texts.at(-1), /musl.*Rich Felker[\s\S]*Permission is hereby granted/);
+  assert.equal(run("licences.sh", []).stdout, stdout);
+  assert.ok(!stdout.includes(homedir()), "a folder of this machine");
+});
