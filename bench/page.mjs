@@ -1,8 +1,8 @@
 // How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file
-// and from a server, all frames shown. Behind the first picture, times are those that the page's thread was on a CPU for
-// script, style and layout, in an event's handlers and the frame after them: other programs do not count. Beside each
-// stands how often a fixed loop would have run in it, which is measured in the same page just before and just after:
-// that number is the same on a slow machine.
+// and from a server, all frames shown. Behind the first picture, times are those that the page's thread was on a CPU
+// for script, style and layout, in an event's handlers and the frame after them: other programs do not count. Beside
+// each stands how often a fixed loop would have run in it, which is measured in the same page just before and just
+// after: that number is the same on a slow machine.
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both
@@ -333,7 +333,9 @@ async function memory(tab, page, columnBytes) {
   await words("memory, first picture:");
 }
 
-/** Callers under what they called, of a call tree of a million nodes; in turn with an older build where there is one. */
+/**
+ * Callers under what they called, of a call tree of a million nodes; in turn with an older build where there is one.
+ */
 async function inverted(tab, page, base) {
   const hashes = ranges(480, "&view=inverted");
   await paint(tab, page + WHOLE);

@@ -1,4 +1,5 @@
-// A fixed amount of work, like a small service's: JSON, strings, maps, hashes, gzip. Prints the CPU time that it took, in ms.
+// A fixed amount of work, like a small service's: JSON, strings, maps, hashes, gzip. Prints the CPU time that it took,
+// in ms.
 //   node bench/work.js ROUNDS
 'use strict';
 

@@ -7,8 +7,9 @@
 #   PROOF_ROUNDS=3 …                      how often each program with a known cause is recorded on each release
 #   PROOF_TESTS='loops:: beside::' …      some of the tests of truth
 #
-# The table is written after every row, and the rows of other parts stay in it as long as the code is the same: parts can
-# run on different days, and a run that was cut off has not been in vain. What the commands printed is in target/proof.
+# The table is written after every row, and the rows of other parts stay in it as long as the code is the same: parts
+# can run on different days, and a run that was cut off has not been in vain. What the commands printed is in
+# target/proof.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

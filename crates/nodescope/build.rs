@@ -1,5 +1,5 @@
-//! Tells the program which commit it was built from, and for which target: `nodescope --version` prints both. The commit
-//! is that of the clone, or what NODESCOPE_COMMIT says; elsewhere it is "unknown".
+//! Tells the program which commit it was built from, and for which target: `nodescope --version` prints both. The
+//! commit is that of the clone, or what NODESCOPE_COMMIT says; elsewhere it is "unknown".
 
 use std::env;
 use std::path::Path;

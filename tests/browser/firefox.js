@@ -1,6 +1,6 @@
-// Debian's Firefox, over WebDriver BiDi on a WebSocket. This file owns the browser, its profile and the few commands that
-// the tests need. Playwright 1.65 sends what Firefox ESR does not know, and puppeteer-core needs a newer Node than we do;
-// this needs one small package, `ws`, as Node 20 has no WebSocket.
+// Debian's Firefox, over WebDriver BiDi on a WebSocket. This file owns the browser, its profile and the few commands
+// that the tests need. Playwright 1.65 sends what Firefox ESR does not know, and puppeteer-core needs a newer Node than
+// we do; this needs one small package, `ws`, as Node 20 has no WebSocket.
 //
 // FIREFOX  the browser (default: the firefox-esr or firefox in PATH); without one the tests are skipped
 

@@ -59,7 +59,10 @@ async function show(input, hash = "", width = 1400) {
   return page;
 }
 
-/** Two frames: the page draws in the next one after a click or a key. Where a timer or an event comes between, `settled` and `go` wait for it. */
+/**
+ * Two frames: the page draws in the next one after a click or a key. Where a timer or an event comes between, `settled`
+ * and `go` wait for it.
+ */
 const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function selected(page) {
@@ -80,7 +83,10 @@ async function boxes(page) {
   return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
-/** The top table, once all of it is there: while things change it has the rows in sight only. Names are whole, as on hover. */
+/**
+ * The top table, once all of it is there: while things change it has the rows in sight only. Names are whole, as on
+ * hover.
+ */
 async function tableRows(page) {
   await settled(page);
   return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)));
@@ -561,7 +567,9 @@ test("a range is compared with the rest, or with another", async () => {
   await close(page);
 });
 
-/** A server of several recordings that is none: the page gets its answers from here. `texts` are sources by their paths. */
+/**
+ * A server of several recordings that is none: the page gets its answers from here. `texts` are sources by their paths.
+ */
 async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
   const [shared, beginning, style, help] = ["page/dist/page.js", "page/dist/served.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
   const answers = new Map([["/", `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>(() => {${shared}${beginning}})()</script>`]]);

@@ -302,8 +302,8 @@ impl Sampler {
         }
     }
 
-    /// How long the rings may be left alone at the rate of now: a thread that keeps a CPU busy fills half of one in this
-    /// time. Nothing, where events are sampled whose number is not known.
+    /// How long the rings may be left alone at the rate of now: a thread that keeps a CPU busy fills half of one in
+    /// this time. Nothing, where events are sampled whose number is not known.
     pub fn longest_pause(&self) -> Duration {
         let [Group { attribute, .. }] = &self.groups[..] else { return Duration::ZERO };
         self.pause_of(self.fast.as_ref().filter(|_| self.is_fast).unwrap_or(attribute))

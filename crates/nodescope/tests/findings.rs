@@ -1,8 +1,8 @@
 //! Programs with a known cause, recorded under load: the first finding of the report is that cause, and names the
 //! function and its place; healthy programs get none. `corpus/programs/findings` has the programs.
 //!
-//! NODESCOPE_FINDINGS_ROUNDS records each so often, on the releases that NODESCOPE_FINDINGS_NODES lists, with the second
-//! set of programs, and prints how often each was right instead of failing: scripts/proof.sh does that.
+//! NODESCOPE_FINDINGS_ROUNDS records each so often, on the releases that NODESCOPE_FINDINGS_NODES lists, with the
+//! second set of programs, and prints how often each was right instead of failing: scripts/proof.sh does that.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

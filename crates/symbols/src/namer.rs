@@ -265,8 +265,8 @@ impl Namer {
         self.codes.bytes() < MOST_CODE_BYTES
     }
 
-    /// Code of a process that appeared under a name, told in the order of time. Where there is no room for it, its name is
-    /// looked up when it is needed.
+    /// Code of a process that appeared under a name, told in the order of time. Where there is no room for it, its name
+    /// is looked up when it is needed.
     pub(crate) fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
         let CodeAppeared { time_ns, start, size, name } = *code;
         let code = if self.has_room_for_code() { self.codes.id(name) } else { None };
@@ -503,8 +503,8 @@ impl Sink for Namer {
         self.budget.take(cost::SAMPLE);
         let Switch { time_ns, pid, tid, out, preempted } = *switch;
         let thread = self.threads.current(Some(pid), Some(tid)).row;
-        // Where the recorder gets no CPU for long, one may come after newer ones of its thread. Paired with the next, it
-        // would count their times twice.
+        // Where the recorder gets no CPU for long, one may come after newer ones of its thread. Paired with the next,
+        // it would count their times twice.
         let newest_ns = self.newest_switch_ns.entry(thread).or_default();
         if time_ns >= *newest_ns {
             *newest_ns = time_ns;

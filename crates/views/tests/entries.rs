@@ -1,8 +1,8 @@
 //! What asked for the work of hand-made stacks.
 //!
-//! A stack is written from its root: `uv_run! > listOnTimeout@node:internal/timers > poll`. Behind `@` stands the script,
-//! `·` is a blank, `!` marks native code, and what has neither is a function of the application. `>` calls, `~` awaits, and `?` was
-//! inferred to await.
+//! A stack is written from its root: `uv_run! > listOnTimeout@node:internal/timers > poll`. Behind `@` stands the
+//! script, `·` is a blank, `!` marks native code, and what has neither is a function of the application. `>` calls, `~`
+//! awaits, and `?` was inferred to await.
 
 use profile::{
     Builder, CallKind, Category, Frame, FrameId, Function, LaneInfo, ModuleId, NO_ADDRESS, Process,

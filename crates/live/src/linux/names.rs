@@ -299,9 +299,9 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
     name_rounds(&mut rings, &mut rounds, &mut watching, journal, pauses)
 }
 
-/// Reads the rings, mostly after a pause, until the recorder says that it is over, by the end of stdin. A wake costs more
-/// than the samples that are read then, and what is read 80 ms later still has its name: of 10,000 frames of a program
-/// that collects all the time, at most 16 lose it at 100 ms.
+/// Reads the rings, mostly after a pause, until the recorder says that it is over, by the end of stdin. A wake costs
+/// more than the samples that are read then, and what is read 80 ms later still has its name: of 10,000 frames of a
+/// program that collects all the time, at most 16 lose it at 100 ms.
 fn name_rounds(
     rings: &mut Rings,
     rounds: &mut Rounds<'_>,

@@ -71,8 +71,8 @@ impl Session {
     }
 
     /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and says
-    /// how long the naming took. Samples that were named late are left out: where others want the CPU, the target runs on
-    /// before it is read.
+    /// how long the naming took. Samples that were named late are left out: where others want the CPU, the target runs
+    /// on before it is read.
     pub fn run(&mut self, mut see: impl FnMut(&Seen<'_>)) -> Duration {
         let end = Instant::now() + Duration::from_secs(number("NODESCOPE_SECONDS", 1));
         let (mut time, mut seen) = (Duration::ZERO, 0);

@@ -351,8 +351,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Puts the frames of the steps into `chain`, with their names where the heap has them. So many of them were resumed
-    /// after an `await`.
+    /// Puts the frames of the steps into `chain`, with their names where the heap has them. So many of them were
+    /// resumed after an `await`.
     fn name_steps(
         &mut self,
         sample: &Sample<'_>,
