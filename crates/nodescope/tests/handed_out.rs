@@ -48,7 +48,13 @@ fn the_debian_package_is_installed() {
     fs::write(format!("{root}/var/lib/dpkg/status"), "").unwrap();
     let dpkg = |words: &[&str]| {
         let mut command = Command::new("dpkg");
-        command.args(["--force-not-root", "--force-bad-path", "--force-architecture", "--root", &root]);
+        command.args([
+            "--force-not-root",
+            "--force-bad-path",
+            "--force-architecture",
+            "--root",
+            &root,
+        ]);
         let output = command.arg("--log=/dev/null").args(words).output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
     };
