@@ -46,11 +46,10 @@ function random() {
   return seed / 2 ** 32;
 }
 
-/** A .nodescope file as docs/file-format.md describes it, and how large its columns are. */
-function recording(samples, stacks) {
-  seed = 1;
-  const NONE = 0xffffffff;
-  const strings = ["cpu-clock", "node", ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`), ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`)];
+const NONE = 0xffffffff;
+
+/** The columns of a recording: call trees that are deep, not wide. */
+function columnsOf(samples, stacks) {
   const u32 = (length, value) => Uint32Array.from({ length }, (_, at) => value(at));
   const u8 = (length, value) => Uint8Array.from({ length }, (_, at) => value(at));
   const u64 = (length, value) => BigUint64Array.from({ length }, (_, at) => BigInt(value(at)));
@@ -95,6 +94,14 @@ function recording(samples, stacks) {
     const above = parent[at] === NONE ? 255 : columns["stacks.category"][parent[at]];
     columns["stacks.category"][at] = claims.has(above) ? above : own;
   }
+  return columns;
+}
+
+/** A .nodescope file as docs/file-format.md describes it, and how large its columns are. */
+function recording(samples, stacks) {
+  seed = 1;
+  const strings = ["cpu-clock", "node", ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`), ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`)];
+  const columns = columnsOf(samples, stacks);
   let end = 0;
   const directory = Object.entries(columns).map(([name, column]) => {
     const offset = end;

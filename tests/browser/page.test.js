@@ -168,7 +168,7 @@ describe("the page of a recording", () => {
     let during;
     await drag(page, [0.02, 0.8], [0.15, 0.3], async () => (during = await selected(page)));
     const { range } = await hashOf(page);
-    const told = report(HTTP, "--thread", "main", "--range", range.replace("-", "s..") + "s");
+    const told = report(HTTP, "--thread", "main", "--range", `${range.replace("-", "s..")}s`);
     const now = await selected(page);
     assert.deepEqual(now, { samples: told.samples, weight: told.weight });
     assert.ok(during.samples > 0 && during.samples < now.samples, "the picture follows the mouse");
@@ -580,7 +580,9 @@ async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
     recordings.push({ id, name: `recording ${at} <b>`, folder: "", bytes: 1, modified_ms: 0 });
     answers.set(`/recording/${id}`, readFileSync(file));
     for await (const { header } of chunks(readFileSync(file))) {
-      header.sources.forEach(({ path }, row) => answers.set(`/recording/${id}/source/${row}`, texts[header.strings[path]]));
+      for (const [row, { path }] of header.sources.entries()) {
+        answers.set(`/recording/${id}/source/${row}`, texts[header.strings[path]]);
+      }
     }
   }
   answers.set("/recordings.json", JSON.stringify({ recordings, open: recordings.slice(0, 2).map(({ id }) => id) }));
@@ -883,7 +885,7 @@ describe("the event loop", () => {
     const words = await page.locator("#stalls button").allTextContents();
     assert.equal(words.length, told.length);
     assert.ok(words[0].includes(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
-    const blocked = "the loop was blocked " + (told.length === 1 ? "1 time" : `${told.length} times`);
+    const blocked = `the loop was blocked ${told.length === 1 ? "1 time" : `${told.length} times`}`;
     assert.ok((await page.locator("#stalls").textContent()).startsWith(blocked));
     await firstStall(page);
     const [from, to] = (await hashOf(page)).range.split("-").map(Number);
