@@ -5,7 +5,7 @@
 //   node scripts/npm.mjs publish [OPTION...] [OUT]          all that the registry does not have yet; npm publish gets
 //                                                           the options, such as --dry-run
 //
-// A missing binary is an error: whoever has that system could not run what was published. --partial leaves it out.
+// A missing binary is an error: users of that system could not run what was published. --partial leaves it out.
 
 import { execFile, spawnSync } from "node:child_process";
 import {

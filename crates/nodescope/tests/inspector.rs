@@ -461,7 +461,7 @@ fn what_cannot_be_is_said() {
     );
     let own = std::process::id().to_string();
     fails(&words(&own, &out, &["--no-children"]), 1, "is not Node", "nodescope ps");
-    // Something that listens and is no inspector.
+    // Something that listens and is not an inspector.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -473,7 +473,7 @@ fn what_cannot_be_is_said() {
     fails(
         &["record", "--connect", &address, "-o", &out],
         1,
-        "is no inspector",
+        "is not an inspector",
         "--connect HOST:PORT",
     );
     assert!(!Path::new(&format!("{out}.part")).exists(), "nothing was recorded");

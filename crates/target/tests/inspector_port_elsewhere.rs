@@ -333,7 +333,7 @@ fn a_cluster_opens_one_after_another() {
             match &refusal {
                 Refusal::PortTaken {
                     port: 9229,
-                    holder: Holder::Process { pid, is_kin: true, .. },
+                    holder: Holder::Process { pid, is_related: true, .. },
                     ..
                 } => {
                     assert_eq!(*pid, workers[0], "{version}");

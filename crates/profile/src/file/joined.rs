@@ -50,7 +50,7 @@ impl Joined {
         most_bytes: &mut u64,
     ) -> Result<(), ChunkError> {
         if becomes > *most_bytes {
-            return Err(ChunkError::Swells(*most_bytes));
+            return Err(ChunkError::TooLarge(*most_bytes));
         }
         let payload = self.inflate(stored, becomes)?;
         let mut piece = more::decode(&payload, most_bytes)?;
