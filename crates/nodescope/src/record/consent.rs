@@ -14,7 +14,8 @@ pub(super) fn can_ask() -> bool {
 pub(super) fn ask_to_open(why: &str, pid: u32) -> Result<bool, Failure> {
     warn(why);
     warn(&format!(
-        "Node's own profiler works: nodescope can open the inspector of process {pid} for the time of the recording. Node writes that into the application's log, and meanwhile {WHO_CAN_ATTACH}"
+        "Node's own profiler works: nodescope can open the inspector of process {pid} for the time of the recording. \
+         Node writes that into the application's log, and meanwhile {WHO_CAN_ATTACH}"
     ));
     let _ = write!(io::stderr().lock(), "nodescope: open it? [y/N] ");
     let mut answer = String::new();
