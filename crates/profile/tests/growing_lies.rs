@@ -126,7 +126,7 @@ fn lies_are_refused_and_what_came_before_opens() {
             chunk.header["meta"] = json!({"duration_ns": "x"});
         }),
         ("meta, or a value in it that should be one, is not an object", |chunk| {
-            chunk.header["meta"] = json!([1])
+            chunk.header["meta"] = json!([1]);
         }),
         ("meta, or a value in it that should be one, is not an object", |chunk| {
             chunk.header["meta"] = json!({"cost": [1]});
