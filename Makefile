@@ -15,10 +15,10 @@ check: ## the inner loop: fmt, clippy, unit tests and the page's modules
 test: ## run all tests; install what they need, say what is skipped
 	scripts/test.sh
 
-lint: ## fmt, clippy, the page, and cargo deny and shellcheck where they are installed
+lint: ## fmt, clippy, TypeScript and JavaScript, and cargo deny and shellcheck where they are installed
 	scripts/lint.sh
 
-fmt: ## format the Rust code and the page
+fmt: ## format the Rust code, the page and all other scripts in JavaScript
 	cargo fmt --all
 	npm --prefix page run --silent format
 
@@ -27,6 +27,7 @@ bench: ## measure speed against inferno and others, as ratios
 	bench/overhead.sh
 	node bench/loops.mjs
 	node bench/inspector.mjs
+	node bench/live.mjs
 	node bench/page.mjs
 	node bench/npm.mjs
 	bench/static.sh

@@ -1,5 +1,5 @@
-// What callers across await cost the recorder, and how many of them are still there when they are read: by the length of
-// a chain, and by how long a function runs after its await.
+// What callers across await cost the recorder, and how many of them are still there when they are read: by the length
+// of a chain, and by how long a function runs after its await.
 //
 //   node bench/awaits.mjs [SECONDS]     (default: 10 for each row; about two minutes)
 import { execFileSync, spawn } from "node:child_process";

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Compares two commands, for scripts that source this file: they set `rounds`, and `work`, a folder for what is measured.
+# Compares two commands, for scripts that source this file: they set `rounds`, and `work`, a folder for what is
+# measured.
 
 # Runs a command once and prints its wall time in milliseconds. The clock runs inside the shell, so that the
 # shell's own start does not count for either side.

@@ -1,7 +1,9 @@
 // Whether work behind an await is found under the route that awaits it, on real frameworks under load: how many samples
 // reach their handler, and whether two routes of different cost have the shares that the service's own clock says.
 //
-//   node bench/frameworks.mjs [SECONDS [NAME...]]    (default: 10 for each; npm installs the frameworks into the cache once)
+//   node bench/frameworks.mjs [SECONDS [NAME...]]
+//
+// The default is 10 seconds for each. npm installs the frameworks into the cache once.
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
@@ -18,7 +20,9 @@ const PACKAGES = [
   ...["next@15.5.29", "react@19", "react-dom@19"],
 ];
 
-/** Two routes: handler, service and repository, with an await between each. The costly one works three times as long. */
+/**
+ * Two routes: handler, service and repository, with an await between each. The costly one works three times as long.
+ */
 const SERVICE = `
 const used = (globalThis.used ??= { cheap: 0, costly: 0 });
 const cpu = () => { const { user, system } = process.cpuUsage(); return user + system; };

@@ -78,8 +78,10 @@ function logOf(path) {
   return lines.map((line) => line.split(" ")).map(([kind, start, end]) => ({ kind, start: Number(start), end: Number(end) }));
 }
 
-/** How many of `ones` have a partner among `others`, and which have none. On a busy machine a turn goes on after its block
- *  was logged, until its thread gets a CPU again: those are counted apart. */
+/**
+ * How many of `ones` have a partner among `others`, and which have none. On a busy machine a turn goes on after its
+ * block was logged, until its thread gets a CPU again: those are counted apart.
+ */
 function partners(ones, others) {
   const isNear = (one, other, slack) => Math.abs(one.start - other.start) <= NEAR_MS + slack && Math.abs(one.end - other.end) <= NEAR_MS + slack;
   const near = (one, slack) => others.some((other) => isNear(one, other, slack(one.ready ?? other.ready)));
@@ -137,7 +139,9 @@ async function healthyServer() {
   await new Promise((done) => server.once("close", done));
   const { turns } = await turnsOf(out);
   console.log(`healthy server, ${HEALTHY_S} s: ${turns.length} stalls found, ${JSON.parse(readFileSync(log, "utf8")).length} in its own log`);
-  turns.forEach(({ start, end, ready }) => console.log(`  ${(end - start).toFixed(1)} ms, waited ${ready.toFixed(1)} for a CPU`));
+  for (const { start, end, ready } of turns) {
+    console.log(`  ${(end - start).toFixed(1)} ms, waited ${ready.toFixed(1)} for a CPU`);
+  }
   printCost("loaded server", cost);
   return turns.filter(({ start, end, ready }) => end - start - ready >= SHORTEST_MS).length;
 }

@@ -1,6 +1,6 @@
-// What npm's shim costs: a start of nodescope through it, where the program ends at once, against `node -e 0`. Both take
-// turns, because the machine has faster and slower minutes. What else runs there only adds to a time, so the ratio of
-// the lower quartiles counts.
+// What npm's shim costs: a start of nodescope through it, where the program ends at once, against `node -e 0`. Both
+// take turns, because the machine has faster and slower minutes. What else runs there only adds to a time, so the ratio
+// of the lower quartiles counts.
 //
 //   node bench/npm.mjs [ROUNDS]     (default 60; exit status 1 where a ratio is above 1.3)
 

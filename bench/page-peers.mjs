@@ -48,7 +48,10 @@ print(json.dumps({"heat": heat, "samples": len(offsets.offsets), "ranges": [s fo
 /** A perf script text: the same every time. */
 function writeText(path, samples) {
   let seed = 7;
-  const random = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+  const random = () => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return seed / 2 ** 32;
+  };
   const stacks = [];
   for (let at = 0; at < STACKS; at++) {
     const above = at < 4 ? [] : stacks[Math.max(0, Math.floor(at - 1 - random() ** 3 * at))];
@@ -60,7 +63,10 @@ function writeText(path, samples) {
   let text = "";
   for (let at = 0; at < samples; at++) {
     text += `server 7/7 [000] ${(1000 + ((at + 0.5) * SECONDS) / samples).toFixed(6)}: 10101010 cpu-clock:\n${texts[Math.floor(random() ** 2 * STACKS)]}\n`;
-    if (text.length > 1 << 24 || at === samples - 1) (writeSync(file, text), (text = ""));
+    if (text.length > 1 << 24 || at === samples - 1) {
+      writeSync(file, text);
+      text = "";
+    }
   }
   closeSync(file);
 }

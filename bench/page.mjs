@@ -1,8 +1,8 @@
 // How fast the page is, in headless Chromium: a made-up recording of a million samples and 200,000 stacks, as one file
-// and from a server, all frames shown. Behind the first picture, times are those that the page's thread was on a CPU for
-// script, style and layout, in an event's handlers and the frame after them: other programs do not count. Beside each
-// stands how often a fixed loop would have run in it, which is measured in the same page just before and just after:
-// that number is the same on a slow machine.
+// and from a server, all frames shown. Behind the first picture, times are those that the page's thread was on a CPU
+// for script, style and layout, in an event's handlers and the frame after them: other programs do not count. Beside
+// each stands how often a fixed loop would have run in it, which is measured in the same page just before and just
+// after: that number is the same on a slow machine.
 //
 //   node bench/page.mjs                        1,000,000 samples, 200,000 stacks
 //   node bench/page.mjs 10000000 1000000       more of both
@@ -50,11 +50,10 @@ function random() {
   return seed / 2 ** 32;
 }
 
-/** A .nodescope file as docs/file-format.md describes it, and how large its columns are. */
-function recording(samples, stacks) {
-  seed = 1;
-  const NONE = 0xffffffff;
-  const strings = ["cpu-clock", "node", ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`), ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`)];
+const NONE = 0xffffffff;
+
+/** The columns of a recording: call trees that are deep, not wide. */
+function columnsOf(samples, stacks) {
   const u32 = (length, value) => Uint32Array.from({ length }, (_, at) => value(at));
   const u8 = (length, value) => Uint8Array.from({ length }, (_, at) => value(at));
   const u64 = (length, value) => BigUint64Array.from({ length }, (_, at) => BigInt(value(at)));
@@ -99,6 +98,14 @@ function recording(samples, stacks) {
     const above = parent[at] === NONE ? 255 : columns["stacks.category"][parent[at]];
     columns["stacks.category"][at] = claims.has(above) ? above : own;
   }
+  return columns;
+}
+
+/** A .nodescope file as docs/file-format.md describes it, and how large its columns are. */
+function recording(samples, stacks) {
+  seed = 1;
+  const strings = ["cpu-clock", "node", ...Array.from({ length: FUNCTIONS }, (_, at) => `function${at}`), ...Array.from({ length: 400 }, (_, at) => `/srv/app/node_modules/p${at}/index.js`)];
+  const columns = columnsOf(samples, stacks);
   let end = 0;
   const directory = Object.entries(columns).map(([name, column]) => {
     const offset = end;
@@ -346,7 +353,9 @@ async function memory(tab, page, columnBytes) {
   await words("memory, first picture:");
 }
 
-/** Callers under what they called, of a call tree of a million nodes; in turn with an older build where there is one. */
+/**
+ * Callers under what they called, of a call tree of a million nodes; in turn with an older build where there is one.
+ */
 async function inverted(tab, page, base) {
   const hashes = ranges(480, "&view=inverted");
   await paint(tab, page + WHOLE);

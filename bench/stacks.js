@@ -5,12 +5,15 @@
 const FUNCTIONS = 400;
 const DEPTH = 48;
 let seed = 20260101;
-const random = (limit) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 1) % limit;
+const random = (limit) => {
+  seed = (Math.imul(seed, 1103515245) + 12345) >>> 1;
+  return seed % limit;
+};
 
 const functions = [];
 for (let row = 0; row < FUNCTIONS; row++) {
   // Each has a name, a line and a column of its own, as real ones do.
-  const source = '\n'.repeat(row % 50) + `return function step${row}(depth) { return ${row} + walk(depth); }`;
+  const source = `${'\n'.repeat(row % 50)}return function step${row}(depth) { return ${row} + walk(depth); }`;
   functions.push(new Function('walk', source)(walk));
 }
 

@@ -1,5 +1,5 @@
-// Reads a .nodescope file as docs/file-format.md describes it, with nothing but what browsers and Node have: Node 18, or 20.12 for
-// a recording that was written while it grew.
+// Reads a .nodescope file as docs/file-format.md describes it, with nothing but what browsers and Node have: Node 18,
+// or 20.12 for a recording that was written while it grew.
 //
 //   node docs/read-nodescope.mjs FILE      prints what is in it, as JSON
 
@@ -14,8 +14,8 @@ const CUT_OFF = "the file ends in the middle of a chunk";
 const MIXED = "a whole profile and parts of a growing recording do not stand in one file";
 
 /**
- * Yields the profiles of a file: `{ header, columns }` for each whole one, and a single one for all parts of a growing recording.
- * Throws where the file is damaged, after what came before.
+ * Yields the profiles of a file: `{ header, columns }` for each whole one, and a single one for all parts of a growing
+ * recording. Throws where the file is damaged, after what came before.
  */
 export async function* chunks(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -103,7 +103,9 @@ const REFERS = new Map(
 const U8 = /\.(category|tier|inlined|kind)$/;
 const U64 = /_[nu]s$|\.(weight|address|turns|periods|throttled_periods)$/;
 
-/** Joins the parts of a growing recording, up to the first that is bad: the profile, and what is wrong with that part. */
+/**
+ * Joins the parts of a growing recording, up to the first that is bad: the profile, and what is wrong with that part.
+ */
 async function join(parts) {
   const header = { meta: {}, strings: [], sources: [], modules: [], packages: [], package_uses: [], processes: [], threads: [], lanes: [] };
   const lists = {}; // column → BigInts
@@ -149,7 +151,10 @@ function columnsOf(table) {
   return TABLES[table.split(".")[0]].split(" ");
 }
 
-/** Adds a part: rows are added, or replaced where they are told again. A part that is bad throws before it changes anything. */
+/**
+ * Adds a part: rows are added, or replaced where they are told again. A part that is bad throws before it changes
+ * anything.
+ */
 function addPart(header, lists, part) {
   const length = part.length < 4 ? Infinity : new DataView(part.buffer, part.byteOffset).getUint32(0, true);
   if (length > LONGEST_HEADER) throw new Error(`a header of ${length} bytes`);
@@ -203,7 +208,10 @@ function checkIds(path, ids, limits, firstStack) {
   });
 }
 
-/** Reads a table. Rows that are told again have their numbers in a column `row`. Columns that are not known are passed over. */
+/**
+ * Reads a table. Rows that are told again have their numbers in a column `row`. Columns that are not known are passed
+ * over.
+ */
 function readTable({ name, rows, deltas = [], values = [] }, numbers, most, lists) {
   if (!(rows >= 0 && rows <= most)) throw new Error("the columns are larger than what is there");
   const table = { name, rows, places: null, columns: [] };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The inner loop: what can be checked in a minute when nothing but a few files changed. `make lint` and `make test` check
-# the rest.
+# The inner loop: what can be checked in a minute when nothing but a few files changed. `make lint` and `make test`
+# check the rest.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 1

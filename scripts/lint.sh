@@ -59,12 +59,13 @@ check_targets() {
       cargo clippy --quiet -p nodescope "${targets[@]}" -- -D warnings
 }
 
-# The types, the format and the rules of the page's source: page/tsconfig.json and page/biome.json.
+# The types of the page's source (page/tsconfig.json), and the format and the rules of all TypeScript and JavaScript
+# (biome.json and page/biome.json).
 check_page() {
   has npm https://nodejs.org || return
   [ page/node_modules/.package-lock.json -nt page/package-lock.json ] ||
     check 'npm ci in page' npm --prefix page ci --ignore-scripts --no-audit --no-fund
-  check 'the page' npm --prefix page run --silent check
+  check 'TypeScript and JavaScript' npm --prefix page run --silent check
 }
 
 # What needs one CPU at most.

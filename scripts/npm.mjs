@@ -8,7 +8,7 @@
 //   node scripts/npm.mjs reserve [OPTION...]                an empty 0.0.0 of each name, by hand and without provenance:
 //                                                           npm trusts a workflow only for a package that exists
 //
-// A missing binary is an error: whoever has that system could not run what was published. --partial leaves it out.
+// A missing binary is an error: users of that system could not run what was published. --partial leaves it out.
 
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import {

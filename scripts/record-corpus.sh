@@ -137,7 +137,7 @@ unmount_all() {
   for dir in "${mounts[@]}"; do umount "$dir"; done
 }
 
-# What stays in /srv would be found by whoever reads the corpus here: versions of packages that no other machine has.
+# Tests that read the corpus here would find what stays in /srv: versions of packages that no other machine has.
 remove_programs() {
   local dir
   for dir in "${placed[@]}"; do rm -rf -- "$dir"; done

@@ -53,7 +53,8 @@ lay_out() {
 
 node=/opt/entries-node/node
 
-# server NAME FILE [FOLDER]: starts a program, waits until it is ready, records it without the process that makes the load.
+# server NAME FILE [FOLDER]: starts a program, waits until it is ready, records it without the process that makes the
+# load.
 server() {
   local name=$1 file=$2 folder=${3:-/srv/entries}
   (cd "$folder" && exec "$node" $file) > /srv/entries/output &

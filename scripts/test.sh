@@ -8,7 +8,8 @@
 # NODESCOPE_BIN=dist/x86_64-unknown-linux-musl/nodescope tests that program instead of the one that cargo builds
 # (`make dist-test`); what is tested without the program is tested as ever.
 #
-# A test that cannot run here prints a line `skipped: WHAT: WHY` and passes; NODESCOPE_REQUIRE_ALL=1 makes that a failure.
+# A test that cannot run here prints a line `skipped: WHAT: WHY` and passes; NODESCOPE_REQUIRE_ALL=1 makes that a
+# failure.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -3,7 +3,7 @@
 // Keeps one tick in EVERY, of the code only what a kept tick was in (wherever it moved), and everything else
 // except the texts of scripts and their positions.
 const every = Number(process.argv[2]) || 1;
-const lines = require('fs').readFileSync(0, 'latin1').split('\n');
+const lines = require('node:fs').readFileSync(0, 'latin1').split('\n');
 const dropped = new Set(['script-source', 'code-source-info', 'feedback-vector']);
 
 let number = 0;

@@ -2,10 +2,11 @@
 //! files of a process. The first byte says where the ring begins anew.
 #![no_main]
 
+use std::io;
+
 use capture::{compact, own, records, strip};
 use formats::perf_data::Live;
-use live::ThisMachine;
-use symbols::{Found, Walker};
+use symbols::{Files, Found, Host, ProcessMemory, Sources, Walker, Whereabouts};
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -15,13 +16,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     compact(first, second, &mut raw);
     assert!(raw.len() <= ring.len());
     let mut out = Vec::new();
-    let mut walker = Walker::new(0, &[], &ThisMachine, |found| {
+    let mut walker = Walker::new(0, &[], &NoMachine, |found| {
         if let Found::Sample(sample) = found {
             own::sample(7, &sample, &mut out);
         }
     });
-    walker.leave_heap();
-    walker.leave_files();
     let mut live = Live::default();
     live.take(&head(), &mut walker);
     live.take(&raw, &mut walker);
@@ -32,6 +31,23 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     }
     assert_eq!(records(&out).map(|(_, record)| record.len()).sum::<usize>(), out.len());
 });
+
+/// Neither memory nor files.
+struct NoMachine;
+
+impl Host for NoMachine {
+    fn whereabouts(&self, _pid: u32) -> Whereabouts {
+        Whereabouts::default()
+    }
+
+    fn memory(&self, _pid: u32) -> io::Result<Box<dyn ProcessMemory>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn files(&self) -> Box<dyn Files> {
+        Sources::nowhere().files
+    }
+}
 
 /// The event as our recorder opens it, as a record of the pipe form.
 fn head() -> Vec<u8> {

@@ -1,5 +1,5 @@
-// The page for readers who use a screen reader, the keyboard alone, or a finger: axe finds nothing, every control can be
-// reached, every picture has its table, and nothing moves for those who asked for that.
+// The page for readers who use a screen reader, the keyboard alone, or a finger: axe finds nothing, every control can
+// be reached, every picture has its table, and nothing moves for those who asked for that.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -79,15 +79,25 @@ export function countWork() {
   const { setTimeout: later, clearTimeout: cancel, requestAnimationFrame: nextFrame } = window;
   const work = new Set();
   window.setTimeout = (call, delay = 0, ...rest) => {
-    const id = later(() => (work.delete(id), call(...rest)), delay);
+    const run = () => {
+      work.delete(id);
+      call(...rest);
+    };
+    const id = later(run, delay);
     if (delay < 1000) work.add(id);
     return id;
   };
-  window.clearTimeout = (id) => (work.delete(id), cancel(id));
+  window.clearTimeout = (id) => {
+    work.delete(id);
+    cancel(id);
+  };
   window.requestAnimationFrame = (call) => {
     const frame = {};
     work.add(frame);
-    return nextFrame((time) => (work.delete(frame), call(time)));
+    return nextFrame((time) => {
+      work.delete(frame);
+      call(time);
+    });
   };
   window.settled = (poll) =>
     new Promise((done) => {

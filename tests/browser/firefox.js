@@ -1,6 +1,6 @@
-// Debian's Firefox, over WebDriver BiDi on a WebSocket. This file owns the browser, its profile and the few commands that
-// the tests need. Playwright 1.65 sends what Firefox ESR does not know, and puppeteer-core needs a newer Node than we do;
-// this needs one small package, `ws`, as Node 20 has no WebSocket.
+// Debian's Firefox, over WebDriver BiDi on a WebSocket. This file owns the browser, its profile and the few commands
+// that the tests need. Playwright 1.65 sends what Firefox ESR does not know, and puppeteer-core needs a newer Node than
+// we do; this needs one small package, `ws`, as Node 20 has no WebSocket.
 //
 // FIREFOX  the browser (default: the firefox-esr or firefox in PATH); without one the tests are skipped
 
@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import WebSocket from "ws";
-import { countWork, eventually, PATIENCE_MS, POLL_MS, withinPatience } from "./browser.js";
+import { countWork, eventually, POLL_MS, withinPatience } from "./browser.js";
 
 /** What a profile of its own sets: a light page, downloads without a question, and nothing from the network. */
 const PREFERENCES = {
@@ -46,7 +46,7 @@ export const firefox = process.env.FIREFOX ?? ["firefox-esr", "firefox"].find((n
 export async function launch() {
   const folder = mkdtempSync(join(tmpdir(), "nodescope-firefox-"));
   const [profile, downloads] = [join(folder, "profile"), join(folder, "downloads")];
-  [profile, downloads].forEach((path) => mkdirSync(path));
+  for (const path of [profile, downloads]) mkdirSync(path);
   const preferences = Object.entries({ ...PREFERENCES, "browser.download.dir": downloads });
   writeFileSync(join(profile, "user.js"), preferences.map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`).join(""));
   // Firefox refuses to run as root in the home of another user, and leaves files there.
@@ -95,19 +95,27 @@ class Connection {
     this.socket = socket;
     this.waiting = new Map();
     this.listeners = new Set();
+    this.last = 0;
     socket.on("message", (text) => this.take(JSON.parse(text)));
-    socket.on("close", () => this.waiting.forEach(({ fail }) => fail(new Error("Firefox has gone"))));
+    socket.on("close", () => {
+      for (const { fail } of this.waiting.values()) fail(new Error("Firefox has gone"));
+    });
   }
 
   take(message) {
-    if (message.type === "event") return this.listeners.forEach((listen) => listen(message.method, message.params));
+    if (message.type === "event") {
+      for (const listen of this.listeners) listen(message.method, message.params);
+      return;
+    }
     const { done, fail } = this.waiting.get(message.id);
     this.waiting.delete(message.id);
-    return message.type === "success" ? done(message.result) : fail(new Error(`${message.error}: ${message.message}`));
+    if (message.type === "success") done(message.result);
+    else fail(new Error(`${message.error}: ${message.message}`));
   }
 
   send(method, params) {
-    const id = (this.last = (this.last ?? 0) + 1);
+    this.last += 1;
+    const id = this.last;
     const answer = new Promise((done, fail) => this.waiting.set(id, { done, fail }));
     this.socket.send(JSON.stringify({ id, method, params }));
     return withinPatience(answer, `Firefox does not answer ${method}`);

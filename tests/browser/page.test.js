@@ -59,7 +59,10 @@ async function show(input, hash = "", width = 1400) {
   return page;
 }
 
-/** Two frames: the page draws in the next one after a click or a key. Where a timer or an event comes between, `settled` and `go` wait for it. */
+/**
+ * Two frames: the page draws in the next one after a click or a key. Where a timer or an event comes between, `settled`
+ * and `go` wait for it.
+ */
 const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function selected(page) {
@@ -80,7 +83,10 @@ async function boxes(page) {
   return page.locator("#flame-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
-/** The top table, once all of it is there: while things change it has the rows in sight only. Names are whole, as on hover. */
+/**
+ * The top table, once all of it is there: while things change it has the rows in sight only. Names are whole, as on
+ * hover.
+ */
 async function tableRows(page) {
   await settled(page);
   return page.locator("#top tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.title || cell.textContent)));
@@ -162,7 +168,7 @@ describe("the page of a recording", () => {
     let during;
     await drag(page, [0.02, 0.8], [0.15, 0.3], async () => (during = await selected(page)));
     const { range } = await hashOf(page);
-    const told = report(HTTP, "--thread", "main", "--range", range.replace("-", "s..") + "s");
+    const told = report(HTTP, "--thread", "main", "--range", `${range.replace("-", "s..")}s`);
     const now = await selected(page);
     assert.deepEqual(now, { samples: told.samples, weight: told.weight });
     assert.ok(during.samples > 0 && during.samples < now.samples, "the picture follows the mouse");
@@ -569,7 +575,9 @@ test("a range is compared with the rest, or with another", async () => {
   await close(page);
 });
 
-/** A server of several recordings that is none: the page gets its answers from here. `texts` are sources by their paths. */
+/**
+ * A server of several recordings that is none: the page gets its answers from here. `texts` are sources by their paths.
+ */
 async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
   const [shared, beginning, style, help] = ["page/dist/page.js", "page/dist/served.js", "page/style.css", "page/help.html"].map((path) => readFileSync(join(root, path), "utf8"));
   const answers = new Map([["/", `<!doctype html><meta charset="utf-8"><style>${style}</style><main id="page"></main>${help}<script>(() => {${shared}${beginning}})()</script>`]]);
@@ -580,7 +588,9 @@ async function showLibrary(inputs, { hash = "", texts = {} } = {}) {
     recordings.push({ id, name: `recording ${at} <b>`, folder: "", bytes: 1, modified_ms: 0 });
     answers.set(`/recording/${id}`, readFileSync(file));
     for await (const { header } of chunks(readFileSync(file))) {
-      header.sources.forEach(({ path }, row) => answers.set(`/recording/${id}/source/${row}`, texts[header.strings[path]]));
+      for (const [row, { path }] of header.sources.entries()) {
+        answers.set(`/recording/${id}/source/${row}`, texts[header.strings[path]]);
+      }
     }
   }
   answers.set("/recordings.json", JSON.stringify({ recordings, open: recordings.slice(0, 2).map(({ id }) => id) }));
@@ -926,7 +936,7 @@ describe("the event loop", () => {
     const words = await page.locator("#stalls button").allTextContents();
     assert.equal(words.length, told.length);
     assert.ok(words[0].includes(` at ${told[0].start_s.toFixed(3)} s in ${told[0].function}`), words[0]);
-    const blocked = "the loop was blocked " + (told.length === 1 ? "1 time" : `${told.length} times`);
+    const blocked = `the loop was blocked ${told.length === 1 ? "1 time" : `${told.length} times`}`;
     assert.ok((await page.locator("#stalls").textContent()).startsWith(blocked));
     await firstStall(page);
     const [from, to] = (await hashOf(page)).range.split("-").map(Number);

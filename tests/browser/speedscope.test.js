@@ -36,7 +36,9 @@ after(async () => {
   server.close();
 });
 
-/** Opens a file in speedscope's sandwich view; its rows are the functions of the busiest thread, most self time first. */
+/**
+ * Opens a file in speedscope's sandwich view; its rows are the functions of the busiest thread, most self time first.
+ */
 async function openInSpeedscope(path) {
   profiles.set("profile", path);
   const page = await newPage(browser, { viewport: { width: 1400, height: 1200 } });

@@ -63,9 +63,10 @@ describe("a folder", () => {
     const damaged = readFileSync(DEMO);
     damaged[damaged.length - 1] ^= 0xff;
     writeFileSync(join(recordings, "damaged.nodescope"), damaged);
-    ["demo.nodescope", "yesterday/http.txt.gz", `yesterday/${hostile.replaceAll("/", "∕")}`, "damaged.nodescope"].forEach((name, row) =>
-      utimesSync(join(recordings, name), 1.79e9 - 60 * row, 1.79e9 - 60 * row),
-    );
+    const names = ["demo.nodescope", "yesterday/http.txt.gz", `yesterday/${hostile.replaceAll("/", "∕")}`, "damaged.nodescope"];
+    for (const [row, name] of names.entries()) {
+      utimesSync(join(recordings, name), 1.79e9 - 60 * row, 1.79e9 - 60 * row);
+    }
     ({ url } = await serve(recordings));
     page = await visit(url);
     await page.locator("#list").waitFor();

@@ -15,7 +15,8 @@ export function partsOf(bytes) {
   const payload = inflateRawSync(Buffer.concat(stored), { finishFlush: constants.Z_SYNC_FLUSH });
   let end = 0;
   return lengths.map((length) => {
-    const part = payload.subarray(end, (end += length));
+    const part = payload.subarray(end, end + length);
+    end += length;
     const header = part.readUInt32LE(0);
     return { header: JSON.parse(part.subarray(4, 4 + header)), columns: part.subarray(4 + header) };
   });
@@ -32,7 +33,9 @@ export function recordingOf(parts) {
     payload.writeUInt32LE(json.length);
     const data = stored ?? deflateRawSync(payload, { finishFlush: constants.Z_SYNC_FLUSH });
     const head = Buffer.from("MORE____________");
-    [crc32(data), data.length, payload.length].forEach((number, field) => head.writeUInt32LE(number, 4 + 4 * field));
+    for (const [field, number] of [crc32(data), data.length, payload.length].entries()) {
+      head.writeUInt32LE(number, 4 + 4 * field);
+    }
     starts.push(at);
     pieces.push(head, data);
     at += 16 + data.length;

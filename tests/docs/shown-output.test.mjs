@@ -17,7 +17,7 @@ const documents = ["README.md", ...readdirSync(join(root, "docs")).filter((name)
 /** `{ command, output }` of each block of a document that can be repeated. */
 function shown(document) {
   const text = readFileSync(join(root, document), "utf8");
-  const blocks = [...text.matchAll(/^```\n\$ nodescope (.*)\n([^]*?)^```$/gm)];
+  const blocks = [...text.matchAll(/^```\n\$ nodescope ([^\n]*)\n(.*?)^```$/gms)];
   return blocks.map(([, command, output]) => ({ command, output })).filter(({ command }) => command.includes(" corpus/"));
 }
 

@@ -64,7 +64,7 @@ export async function open() {
   const address = once(server.stdout, "data");
   await end(script(["pack", dist]));
   registry = String((await address)[0]).trim();
-  // The registry lets everybody publish, but npm wants a token.
+  // The registry lets any client publish, but npm wants a token.
   const publisher = { npm_config_userconfig: join(scratch, "npmrc") };
   const token = `registry=${registry}\n${registry.replace("http:", "")}:_authToken=none\n`;
   writeFileSync(join(scratch, "npmrc"), token);

@@ -129,7 +129,7 @@ impl Sampler {
         raise_file_limit();
         let tids = match scope {
             Scope::Processes(pids) => tids_of(pids)?,
-            Scope::System(_) => BTreeSet::from([EVERYBODY]),
+            Scope::System(_) => BTreeSet::from([ALL_THREADS]),
         };
         let cpus = cpus().map_err(AttachError::Failed)?;
         let mut clock = clock(options);
@@ -252,7 +252,7 @@ impl Sampler {
     /// reported have inherited it from their parents.
     pub fn enable(&mut self) -> Result<(), AttachError> {
         self.enable_from(0)?;
-        if self.tids.contains(&EVERYBODY) {
+        if self.tids.contains(&ALL_THREADS) {
             return Ok(());
         }
         let now = tids_of(&self.pids)?;
@@ -302,8 +302,8 @@ impl Sampler {
         }
     }
 
-    /// How long the rings may be left alone at the rate of now: a thread that keeps a CPU busy fills half of one in this
-    /// time. Nothing, where events are sampled whose number is not known.
+    /// How long the rings may be left alone at the rate of now: a thread that keeps a CPU busy fills half of one in
+    /// this time. Nothing, where events are sampled whose number is not known.
     pub fn longest_pause(&self) -> Duration {
         let [Group { attribute, .. }] = &self.groups[..] else { return Duration::ZERO };
         self.pause_of(self.fast.as_ref().filter(|_| self.is_fast).unwrap_or(attribute))
@@ -457,8 +457,8 @@ impl Sampler {
 /// Processes that a head describes.
 const MOST_KNOWN: usize = 1000;
 
-/// What the kernel takes for the pid of all processes.
-const EVERYBODY: i32 = -1;
+/// What the kernel takes for the tid of all threads of all processes.
+const ALL_THREADS: i32 = -1;
 const ESRCH: i32 = 3;
 
 /// What the kernel says of events that a machine does not have.

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_would_swell_stays_as_it_is() {
+    fn a_name_that_would_grow_stays_as_it_is() {
         let mut bomb = b"_Z1fI1aE".to_vec();
         for _ in 0..60 {
             bomb.extend_from_slice(b"1fIS_S_E");

@@ -97,12 +97,6 @@ impl<'a, R: ReadRef<'a>> Elf<'a, R> {
         })
     }
 
-    /// Where the executable parts start in the tables' addresses, and how long they are.
-    pub fn executable_parts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let parts = self.segments.0.iter().filter(|segment| segment.executable);
-        parts.map(|segment| (segment.address, segment.size))
-    }
-
     /// The functions. Empty where the file has none or where its tables are damaged.
     pub fn symbols(&self) -> Symbols<'a> {
         let symbols = if self.is_64 {

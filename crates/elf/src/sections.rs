@@ -17,15 +17,24 @@ const MOST_SECTIONS: usize = 256;
 /// The longest path that Linux knows.
 const MOST_PATH: u64 = 4096;
 
-/// The names that belong to the dynamic symbols, or to all symbols in a file without dynamic ones.
-pub(crate) fn names<'a, H, R>(data: R) -> Option<&'a [u8]>
+/// The byte order of a file, and its sections.
+fn sections<'a, H, R>(data: R) -> Option<(Endianness, &'a [H::SectionHeader])>
 where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,
 {
     let header = H::parse(data).ok()?;
     let endian = header.endian().ok()?;
-    let sections = header.section_headers(endian, data).ok()?;
+    Some((endian, header.section_headers(endian, data).ok()?))
+}
+
+/// The names that belong to the dynamic symbols, or to all symbols in a file without dynamic ones.
+pub(crate) fn names<'a, H, R>(data: R) -> Option<&'a [u8]>
+where
+    H: FileHeader<Endian = Endianness>,
+    R: ReadRef<'a>,
+{
+    let (endian, sections) = sections::<H, R>(data)?;
     let table =
         |kind| sections.iter().take(MOST_SECTIONS).find(|section| section.sh_type(endian) == kind);
     let symbols = table(SHT_DYNSYM).or_else(|| table(SHT_SYMTAB))?;
@@ -42,9 +51,7 @@ where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,
 {
-    let header = H::parse(data).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.section_headers(endian, data).ok()?;
+    let (endian, sections) = sections::<H, R>(data)?;
     let is_constant = |section: &&H::SectionHeader| {
         let flags = section.sh_flags(endian).0;
         let kept_out = SHF_WRITE.0 | SHF_EXECINSTR.0;
@@ -63,9 +70,7 @@ where
     H: FileHeader<Endian = Endianness>,
     R: ReadRef<'a>,
 {
-    let header = H::parse(data).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.section_headers(endian, data).ok()?;
+    let (endian, sections) = sections::<H, R>(data)?;
     Some(sections.iter().take(MOST_SECTIONS).any(|section| section.sh_type(endian) == SHT_SYMTAB))
 }
 

@@ -296,7 +296,8 @@ where
     Some(found.into_iter().map(only).collect())
 }
 
-/// The variables and functions of some names in the full table of symbols: the row of the name, the type, and where it is.
+/// The variables and functions of some names in the full table of symbols: the row of the name, the type, and where it
+/// is.
 fn named<'a, H, R>(data: R, wanted: &[&str]) -> Option<Vec<(usize, SymbolType, Range<u64>)>>
 where
     H: FileHeader<Endian = Endianness>,

@@ -1,4 +1,4 @@
-//! gzip and zstd around any input, with a limit on how far a small file may swell.
+//! gzip and zstd around any input, with a limit on how far a small file may grow.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const FREE_BYTES: u64 = 64 << 20;
 /// What it may give for each byte it took. Real recordings shrink to a fiftieth.
 const LARGEST_RATIO: u64 = 1000;
 
-/// The bytes that were taken from an input so far: what everything that swells is measured against, however
+/// The bytes that were taken from an input so far: what everything that grows is measured against, however
 /// many compressions stand around each other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken(Arc<AtomicU64>);
@@ -85,7 +85,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Ends a stream that swells beyond reason.
+/// Ends a stream that grows beyond the limit.
 struct Limited<R> {
     inner: R,
     taken: Taken,
@@ -97,7 +97,7 @@ impl<R: Read> Read for Limited<R> {
         if self.given > self.taken.most_bytes() {
             let byte = self.taken.bytes();
             return Err(io::Error::other(format!(
-                "it swells more than {LARGEST_RATIO} times near byte {byte}"
+                "it grows more than {LARGEST_RATIO} times near byte {byte}"
             )));
         }
         let count = self.inner.read(buffer).map_err(|error| {

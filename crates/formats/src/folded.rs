@@ -1,5 +1,5 @@
 //! Folded stacks: a line for each distinct stack, `root;caller;leaf count`. What stackcollapse-perf.pl and
-//! its kin write and what most flame graph tools read.
+//! similar tools write, and what most flame graph tools read.
 
 mod read;
 mod rules;

@@ -1,4 +1,4 @@
-//! Inputs of up to 16 MB that swell while they are read: each stays within the memory that a small file may take, shows
+//! Inputs of up to 16 MB that grow while they are read: each stays within the memory that a small file may take, shows
 //! what came before, and says that something was left out. Each is opened by a program of its own, so that its memory
 //! is measured alone.
 
@@ -230,5 +230,5 @@ fn growing(samples: u64) -> Vec<u8> {
 fn a_long_recording_that_was_cut_off() {
     assert_eq!(damage_of("growing", &growing(6_000_000)), "");
     let damage = damage_of("endless", &growing(20_000_000));
-    assert!(damage.contains("it swells to more than"), "{damage}");
+    assert!(damage.contains("it grows to more than"), "{damage}");
 }

@@ -18,7 +18,7 @@ pub enum Error {
     #[error("the process has not answered for {:.1} s: it is stopped, or in one long call", .0.as_secs_f64())]
     NoAnswer(Duration),
     /// Something else listens there.
-    #[error("what listens there is no inspector: {0}")]
+    #[error("what listens there is not an inspector: {0}")]
     NotInspector(String),
     /// A call was refused.
     #[error("the inspector refused {method}: {what}")]

@@ -2,6 +2,8 @@
 //! overlap: the next one begins before the last one ends, so V8's profiler never starts anew, which would stop the
 //! target for as long as it takes to look at all of its code.
 
+mod incoming;
+
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
@@ -9,15 +11,13 @@ use http::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answers::{
-    Attached, Detached, Finished, Remote, Stopped, Taken, remote_in, stall_in, text_in,
-};
+use crate::answers::{Remote, remote_in};
 use crate::client::Client;
 use crate::error::Error;
-use crate::message::{Body, Message, Session};
+use crate::message::Session;
 use crate::pace::Pace;
 use crate::script;
-use crate::threads::{Calls, Functions, Moment, Piece, Stall, ThreadInfo, Window};
+use crate::threads::{Moment, Piece, ThreadInfo};
 
 /// The inspector is closed after this time without us: 15 s are promised.
 const GUARD: Duration = Duration::from_secs(14);
@@ -429,141 +429,6 @@ impl<S: Stream> Recorder<S> {
         let params = json!({ "objectId": guard, "functionDeclaration": script::renew() });
         self.renewed = Instant::now();
         self.send_for(Purpose::Renewal, &Session::MAIN, "Runtime.callFunctionOn", &params)
-    }
-
-    fn receive(&mut self, within: Duration) -> Result<(), Error> {
-        // Not longer than until the next window is due.
-        let soon = within.min(Duration::from_millis(100));
-        let Some(message) = self.note_end(|client| client.receive(soon))? else { return Ok(()) };
-        let Message { session, body } = message;
-        match body {
-            Body::Event { method, params } => self.event(&session, &method, &params),
-            Body::Answer { id, result } => {
-                let purpose = self.purposes.remove(&id).unwrap_or(Purpose::Nothing);
-                self.answer(&session, purpose, &result);
-                Ok(())
-            }
-        }
-    }
-
-    fn event(&mut self, session: &Session, method: &str, params: &str) -> Result<(), Error> {
-        match method {
-            "Profiler.consoleProfileFinished" => self.window(session, params),
-            "NodeRuntime.waitingForDisconnect" => self.ending = Ending::Exiting,
-            "NodeWorker.attachedToWorker" => {
-                if let Ok(Attached { session_id, worker_info }) = serde_json::from_str(params) {
-                    let info =
-                        ThreadInfo { worker: session_id.parse().ok(), name: worker_info.title };
-                    self.begin(&Session(Some(session_id)), info)?;
-                }
-            }
-            "NodeWorker.detachedFromWorker" => {
-                if let Ok(Detached { session_id }) = serde_json::from_str(params)
-                    && let Some(thread) = self.threads.get_mut(&Session(Some(session_id)))
-                {
-                    thread.state = State::Over;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn window(&mut self, session: &Session, params: &str) {
-        let Ok(Finished { title, profile }) = serde_json::from_str::<Finished<'_>>(params) else {
-            return;
-        };
-        let is_ours = title.is_some_and(|title| title.starts_with(&self.title));
-        if let Some(thread) = self.threads.get_mut(session).filter(|_| is_ours) {
-            let window = Window::new(thread.info.clone(), profile.get());
-            thread.pace.saw(window.memory_bytes);
-            self.pieces.push(Piece::Window(window));
-        }
-    }
-
-    fn answer(&mut self, session: &Session, purpose: Purpose, result: &Result<String, String>) {
-        let Some(thread) = self.threads.get_mut(session) else { return };
-        match (purpose, result) {
-            (Purpose::Start, Ok(_)) => {
-                let begin_ms = thread.is_set.elapsed().as_secs_f64() * 1e3;
-                thread.state = State::Running(Instant::now());
-                self.pieces.push(Piece::Stall(Stall {
-                    moment: Moment::Start,
-                    begin_ms,
-                    ..Stall::default()
-                }));
-            }
-            (Purpose::Start, Err(what)) => {
-                thread.state = State::Over;
-                let name = &thread.info.name;
-                self.pieces
-                    .push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
-            }
-            (Purpose::Stop, Ok(text)) => {
-                if let Ok(Stopped { profile }) = serde_json::from_str::<Stopped<'_>>(text) {
-                    let window = Window::new(thread.info.clone(), profile.get());
-                    thread.pace.saw(window.memory_bytes);
-                    self.pieces.push(Piece::Window(window));
-                }
-            }
-            (Purpose::Turn(moment), result) => match stall_in(result, moment) {
-                Ok(stall) => {
-                    thread.state = State::Running(Instant::now());
-                    thread.pace.took(&stall);
-                    self.pieces.push(Piece::Stall(stall));
-                }
-                Err(what) => {
-                    thread.state = State::Over;
-                    let name = &thread.info.name;
-                    self.pieces
-                        .push(Piece::Loss(format!("thread {name} could not be sampled: {what}")));
-                }
-            },
-            (Purpose::End, result) => {
-                thread.state = State::Over;
-                self.pieces.extend(stall_in(result, Moment::End).ok().map(Piece::Stall));
-            }
-            (Purpose::Clocks, result) => thread.clocks = text_in(result).unwrap_or_default(),
-            (Purpose::Functions, Ok(text)) => {
-                let coverage =
-                    serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
-                let thread = thread.info.clone();
-                let functions = coverage.map(|coverage| Functions { thread, coverage });
-                self.pieces.extend(functions.ok().map(Piece::Functions));
-            }
-            (Purpose::Listed, result) => {
-                let clocks = text_in(result).unwrap_or_default();
-                if let Some(stall) = Stall::of_list(&thread.clocks, &clocks) {
-                    thread.pace.listed(&stall);
-                    self.pieces.push(Piece::Stall(stall));
-                }
-            }
-            (Purpose::Calls, Ok(text)) => {
-                let coverage =
-                    serde_json::from_str(text).map(|Taken { result }| result.get().to_owned());
-                let thread = thread.info.clone();
-                self.pieces
-                    .extend(coverage.ok().map(|coverage| Piece::Calls(Calls { thread, coverage })));
-            }
-            (Purpose::Interval, Ok(_)) => thread.is_set = Instant::now(),
-            (Purpose::Interval, Err(what)) => {
-                self.pieces.push(Piece::Loss(format!("samples come in V8's own interval: {what}")));
-            }
-            (Purpose::Calls, Err(what)) => {
-                self.pieces.push(Piece::Loss(format!("calls were not counted: {what}")));
-            }
-            (Purpose::Renewal, result) => {
-                if let Err(what) =
-                    result.as_ref().map_err(Clone::clone).and_then(|answer| remote_in(answer))
-                {
-                    let sentence = format!(
-                        "the timer that closes the inspector could not be extended: {what}"
-                    );
-                    self.pieces.push(Piece::Loss(sentence));
-                }
-            }
-            (Purpose::Nothing | Purpose::Stop | Purpose::Functions, _) => {}
-        }
     }
 
     fn note_silence(&mut self, within: Duration) {

@@ -60,7 +60,6 @@ fn check(symbol: &str, module: &str) {
     for module in [Some(module), None, Some(""), Some(symbol)] {
         assert!(!name(symbol, module).function.is_empty(), "{symbol:?} {module:?}");
     }
-    let _ = v8::name::parse_map_line(symbol);
     let _ = profile::classify::role_of_symbol(symbol);
     let _ = profile::classify::role_of_thread(symbol, Some(true));
     let _ = profile::classify::package_of(symbol);

@@ -222,11 +222,13 @@ pub(crate) fn let_through(limits: &Limits) -> String {
             let engine = if inside == Inside::Podman { "podman" } else { "docker" };
             let (capability, or) = capability_for(limits, inside);
             format!(
-                "on the host: sudo nodescope record -c {name}; or inside, after {engine} run --cap-add {capability} --cap-add SYS_PTRACE --security-opt seccomp=unconfined …{or}"
+                "on the host: sudo nodescope record -c {name}; or inside, after {engine} run --cap-add {capability} \
+                 --cap-add SYS_PTRACE --security-opt seccomp=unconfined …{or}"
             )
         }
         Some(Inside::Kubernetes) => format!(
-            "on the pod's node: sudo nodescope record -c {name}; or inside, with securityContext: {{capabilities: {{add: [PERFMON, SYS_PTRACE]}}, seccompProfile: {{type: Unconfined}}}}"
+            "on the pod's node: sudo nodescope record -c {name}; or inside, with securityContext: {{capabilities: \
+             {{add: [PERFMON, SYS_PTRACE]}}, seccompProfile: {{type: Unconfined}}}}"
         ),
         None => "run nodescope from another shell: this one was started with a filter (systemd: SystemCallFilter=)".to_owned(),
     }

@@ -89,7 +89,8 @@ pub(crate) struct Record {
     /// for [default: 30s; with a command, until it ends]
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// Samples a second of each busy thread; auto: 99, and 999 while all threads together use less than a tenth of a CPU
+    /// Samples a second of each busy thread; auto: 99, and 999 while all threads together use less than a tenth of a
+    /// CPU
     #[arg(long, short = 'F', value_name = "N|auto", default_value = "auto")]
     pub(crate) frequency: Rate,
     /// Do not read the target's memory: JavaScript then has names only from a perf map
@@ -176,7 +177,8 @@ pub(crate) struct Demo {
     /// How long: 10s, 500ms, 2m
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
     pub(crate) duration: String,
-    /// Samples a second of each busy thread; auto: 99, and 999 while all threads together use less than a tenth of a CPU
+    /// Samples a second of each busy thread; auto: 99, and 999 while all threads together use less than a tenth of a
+    /// CPU
     #[arg(long, short = 'F', value_name = "N|auto", default_value = "auto")]
     pub(crate) frequency: Rate,
     /// Where to write: the ending says which form; `-` is stdout [default: nodescope-demo-TIME.nodescope]
@@ -229,8 +231,8 @@ pub(crate) struct Report {
     /// Only this process [several: --pid 12,13]
     #[arg(long, short, value_name = "PID", value_delimiter = ',', help_heading = "Narrowing")]
     pub(crate) pid: Vec<u32>,
-    /// The lines of one function, with what each took beside the text: its name, file:line, or an expression that its name
-    /// or file matches; the hottest of several
+    /// The lines of one function, with what each took beside the text: its name, file:line, or an expression that its
+    /// name or file matches; the hottest of several
     #[arg(long, value_name = "FUNCTION", conflicts_with = "markdown")]
     pub(crate) source: Option<String>,
     #[command(flatten)]
@@ -290,12 +292,12 @@ pub(crate) struct Export {
     /// With PID: only this process [several: --pid=12,13]. Alone, for folded: the pid behind each process name
     #[arg(long, short, value_name = "PID", num_args = 0..=1, default_missing_value = "", help_heading = "Narrowing")]
     pub(crate) pid: Option<String>,
-    /// Functions that await have what they await as their callees, as in report and svg; other forms have stacks as they
-    /// were
+    /// Functions that await have what they await as their callees, as in report and svg; other forms have stacks as
+    /// they were
     #[arg(long = "async", conflicts_with = "physical")]
     pub(crate) with_awaits: bool,
-    /// svg, folded: how much of a stack is shown: code, packages, node or everything [default: svg: code, or packages where
-    /// there is next to none of yours; folded: everything]
+    /// svg, folded: how much of a stack is shown: code, packages, node or everything [default: svg: code, or packages
+    /// where there is next to none of yours; folded: everything]
     #[arg(long, value_name = "LENS")]
     pub(crate) lens: Option<String>,
     #[command(flatten)]
@@ -339,8 +341,8 @@ pub(crate) struct SourceMaps {
 /// Which packages are the user's own.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct OwnPackages {
-    /// Count packages of this name as your own code, with * for any text: '@acme/*' [several: --own A --own B]. Workspaces
-    /// are your own without this
+    /// Count packages of this name as your own code, with * for any text: '@acme/*' [several: --own A --own B].
+    /// Workspaces are your own without this
     #[arg(long, value_name = "PACKAGE")]
     pub(crate) own: Vec<String>,
 }
@@ -401,8 +403,8 @@ pub(crate) struct Narrow {
     /// matter
     #[arg(long, short, value_name = "REGEXP")]
     pub(crate) search: Option<String>,
-    /// Only the work that this asked for: a kind (http, timer, immediate, job, test … as report --json names them), or what
-    /// matches kind, function, file and package, such as http.*list
+    /// Only the work that this asked for: a kind (http, timer, immediate, job, test … as report --json names them), or
+    /// what matches kind, function, file and package, such as http.*list
     #[arg(long, value_name = "KIND|REGEXP")]
     pub(crate) entry: Option<String>,
     /// Only samples of these categories, such as app,gc,regexp
@@ -414,8 +416,8 @@ pub(crate) struct Narrow {
     /// The event to show, where the recording has several [default: the first]
     #[arg(long, short, value_name = "EVENT")]
     pub(crate) event: Option<String>,
-    /// Stacks as they were: what runs after an await has V8's microtask queue as its caller, not the function that awaits
-    /// it
+    /// Stacks as they were: what runs after an await has V8's microtask queue as its caller, not the function that
+    /// awaits it
     #[arg(long)]
     pub(crate) physical: bool,
 }

@@ -249,7 +249,8 @@ fn explain(name: &str, error: &ImportError) -> Failure {
         ImportError::NotYet { hint, .. } => failure.hint(hint.replace("FILE", name)),
         ImportError::Unrecognised { .. } => {
             failure.hint(
-                "nodescope reads .nodescope, perf.data, .cpuprofile, Chrome traces, V8 --prof logs, perf script text, folded, DTrace and bpftrace stacks, pprof, speedscope",
+                "nodescope reads .nodescope, perf.data, .cpuprofile, Chrome traces, V8 --prof logs, perf script \
+                 text, folded, DTrace and bpftrace stacks, pprof, speedscope",
             )
         }
         ImportError::Empty | ImportError::NoSamples { .. } => {

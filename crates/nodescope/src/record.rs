@@ -12,7 +12,7 @@ mod spool;
 mod way;
 mod words;
 
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -95,29 +95,11 @@ fn check_output(arguments: &cli::Record) -> Result<(), Failure> {
             .hint("-o FOLDER/NAME.nodescope"));
     }
     // Devices and pipes are written to.
-    match arguments.overwrite || !path.is_file() || ask_to_replace(path)? {
+    match arguments.overwrite || !path.is_file() || consent::ask_to_replace(path)? {
         true => Ok(()),
         false => Err(Failure::usage(format!("{} exists already", path.display()))
             .hint("choose another OUT, or replace it: --overwrite")),
     }
-}
-
-/// Asks the user at the terminal; without a terminal the answer is no.
-fn ask_to_replace(path: &Path) -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Ok(false);
-    }
-    let _ = write!(
-        io::stderr().lock(),
-        "nodescope: {} exists already. Replace it? [y/N] ",
-        crate::text::printable(&path.display().to_string())
-    );
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::failed(error.to_string()))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// What is written: what `--to` says, else OUT's ending; a stream is for `nodescope report -` on the other side.

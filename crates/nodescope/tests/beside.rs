@@ -17,8 +17,8 @@ use crate::program::{Scratch, fails, json, nodescope, stderr};
 use crate::skip::skip;
 
 /// Turns of a millisecond, and one of 300 ms every second. What is counted is CPU time: the real time of the long
-/// turns is told by the program itself. A turn is at least as long as its function, and at most from the end of what ran
-/// before it to the end of what ran after it: on a busy machine it may wait for a CPU there.
+/// turns is told by the program itself. A turn is at least as long as its function, and at most from the end of what
+/// ran before it to the end of what ran after it: on a busy machine it may wait for a CPU there.
 const STALLS: &str = "
 const fs = require('fs');
 const stalls = [];

@@ -428,7 +428,8 @@ fn it_is_recorded_by_its_inspector(daemon: &Daemon, name: &str, pid: &str) {
     its_inspector_could_be_opened(daemon, name, pid);
 }
 
-/// Under Docker's own filter there are no perf events: the user is asked before a port is opened, and obeyed.
+/// Under Docker's own filter there are no perf events: the user is asked before a port is opened, and the answer
+/// counts.
 fn it_asks_on_a_terminal(daemon: &Daemon, name: &str, pid: &str) {
     let typed = |answer: &str| {
         let record =

@@ -5,11 +5,12 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::program::inspected::free_port;
+use crate::program::running::PATIENCE;
 use crate::program::{self, Scratch, fails, json, succeeds};
 use crate::skip::skip;
 
@@ -137,10 +138,17 @@ fn a_process_is_described() {
 fn the_inspector_is_described() {
     let inspector = |flags: &[&str], program: &str| {
         let waiting = Waiting::start_program(Command::new("node"), flags, program);
-        // A young process is left alone.
-        std::thread::sleep(Duration::from_millis(1100));
-        let checks = json(&["doctor", "--json", &waiting.0.id().to_string()]);
-        check(&checks, "inspector").clone()
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let checks = json(&["doctor", "--json", &waiting.0.id().to_string()]);
+            let found = check(&checks, "inspector").clone();
+            // A young process is left alone.
+            if !found["found"].to_string().contains("only just started") {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "{found}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     };
     let port = format!("--inspect-port={}", free_port());
     let plain = inspector(&[&port], WAITS);

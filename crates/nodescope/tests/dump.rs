@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::running::{Running, can_record, nodes};
+use crate::program::running::{PATIENCE, Running, can_record, nodes};
 use crate::program::{Scratch, fails, json, nodescope, stderr, stdout, succeeds, without_colours};
 use crate::skip::skip;
 
@@ -293,6 +293,22 @@ fn the_process_is_not_changed() {
     );
 }
 
+/// Waits for [`BLOCKING`]; whether it did not end instead.
+fn both_threads_wait(running: &mut Running) -> bool {
+    let folder = format!("/proc/{}/task", running.pid());
+    let deadline = Instant::now() + PATIENCE;
+    while running.0.try_wait().unwrap().is_none() {
+        let tasks = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let status = tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok());
+        if status.filter(|text| text.contains("State:\tS")).count() == 2 {
+            return true;
+        }
+        assert!(Instant::now() < deadline, "its threads do not wait");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
 /// Hostile memory must not hang us.
 #[test]
 fn memory_that_blocks_is_given_up() {
@@ -304,8 +320,7 @@ fn memory_that_blocks_is_given_up() {
         return skip("dump of memory that blocks: there is no C compiler");
     }
     let mut running = Running::start(&mut Command::new(&program));
-    std::thread::sleep(Duration::from_millis(100));
-    if running.0.try_wait().unwrap().is_some() {
+    if !both_threads_wait(&mut running) {
         return skip("dump of memory that blocks: userfaultfd is not permitted");
     }
     let start = Instant::now();

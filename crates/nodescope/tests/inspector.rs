@@ -73,11 +73,24 @@ fn clusters_are_recorded_one_after_another_or_in_turn() {
         "const cluster = require('cluster');
          function spin(rounds) {{ let sum = 0; for (let i = 0; i < rounds; i++) sum += Math.sqrt(i); return sum; }}
          if (cluster.isPrimary) {{
-           for (let i = 0; i < 4; i++) cluster.fork();
-           setTimeout(() => console.log('ready'), 1500);
-         }} else {{ process.debugPort = {port}; setInterval(() => spin(3e6), 10); }}"
+           let ready = 0;
+           for (let i = 0; i < 4; i++) cluster.fork().on('message', () => {{ if (++ready === 4) console.log('ready'); }});
+         }} else {{
+           process.debugPort = {port};
+           setInterval(() => spin(3e6), 10);
+           process.send('ready');
+         }}"
     );
     let target = Target::start(&scratch, &node, &[], &text, &[]);
+    let primary: u64 = target.pid().parse().unwrap();
+    wait_until("workers that can be signalled", Duration::from_secs(60), || {
+        let list = json(&["ps", "--json"]);
+        let can_be_opened = |process: &&Value| {
+            process["parent_pid"] == primary
+                && process["ways"]["inspector"]["state"] == "can-be-opened"
+        };
+        list.as_array().unwrap().iter().filter(can_be_opened).count() == 4
+    });
     for (name, more) in
         [("after", ["-d", "1s"].as_slice()), ("turn", &["-d", "6s", "--each", "700ms"])]
     {
@@ -213,24 +226,40 @@ console.log('ready');
 setInterval(() => {}, 1000);
 ";
 
+/// What other threads have written to wake the event loops of a process, which do not read it while they are in a call.
+/// Node does so when it gets SIGUSR1.
+fn wakeups(pid: &str) -> u64 {
+    let files = fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap().flatten();
+    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    let count = |text: &str| {
+        let count = text.lines().find_map(|line| line.strip_prefix("eventfd-count:"))?;
+        u64::from_str_radix(count.trim(), 16).ok()
+    };
+    texts.filter_map(|text| count(&text)).sum()
+}
+
 /// A port that opens after the recorder was killed: the target is in one long native call when it is signalled, and has
 /// no timer that would close it.
 #[test]
 fn a_recorder_that_is_killed_before_the_port_opens_leaves_it_closed() {
-    let text = format!("{NATIVE_CALL} setTimeout(call, 900, 6e6);");
+    let text = format!(
+        "{NATIVE_CALL} setTimeout(() => {{ require('fs').writeFileSync('calls', ''); call(4e6); }}, 900);"
+    );
     let mut times = Vec::new();
     // One after another: a signal that comes too late proves nothing.
     for (release, node) in lines() {
         let scratch = Scratch::new(&format!("inspector-cleanup-{release}"));
         let mut target = Target::start(&scratch, &node, &[], &text, &[]);
         let (pid, out) = (target.pid(), scratch.path("a.nodescope"));
+        wait_until("the call", Duration::from_secs(20), || {
+            Path::new(&scratch.path("calls")).exists()
+        });
+        let before = wakeups(&pid);
         let said = fs::File::create(scratch.path("said")).unwrap();
         let mut recorder = nodescope(&words(&pid, &out, &[])).stderr(said).spawn().unwrap();
-        wait_until("the warning", Duration::from_secs(20), || {
-            has(&scratch, "said", "opening the inspector")
+        wait_until("the signal", Duration::from_secs(20), || {
+            wakeups(&pid) > before || has(&scratch, "log", "Debugger listening")
         });
-        // The moment of the signal cannot be seen from outside.
-        std::thread::sleep(Duration::from_millis(2500));
         recorder.kill().unwrap();
         recorder.wait().unwrap();
         wait_until("opening", Duration::from_secs(30), || {
@@ -274,13 +303,23 @@ fn a_stopped_target_is_given_up_and_closed_later() {
 fn a_stopped_recorder_does_no_harm() {
     let Some(node) = newest() else { return };
     let scratch = Scratch::new("inspector-stopped-recorder");
+    // The timer in the target that closes the port looks for connections first: the recorder does not renew it any
+    // more.
     let text = format!(
-        "{BUSY} setInterval(() => require('fs').writeFileSync('alive', String(Date.now())), 100);"
+        "const fs = require('fs');
+         const read = fs.readFileSync;
+         fs.readFileSync = (path, ...options) => {{
+           if (path === '/proc/self/net/tcp') fs.writeFileSync('looked', '');
+           return read(path, ...options);
+         }};
+         {BUSY} setInterval(() => fs.writeFileSync('alive', String(Date.now())), 100);"
     );
     let target = Target::start(&scratch, &node, &[], &text, &[]);
     let mut recorder = begin(&scratch, &target.pid(), &scratch.path("a.nodescope"), &["-d", "1h"]);
     send("STOP", &recorder.id().to_string());
-    std::thread::sleep(Duration::from_secs(17));
+    wait_until("a look for the recorder", Duration::from_secs(60), || {
+        Path::new(&scratch.path("looked")).exists()
+    });
     let alive = || fs::read_to_string(scratch.path("alive")).unwrap_or_default();
     let before = alive();
     wait_until("a turn of its loop", Duration::from_secs(30), || alive() != before);
@@ -408,7 +447,6 @@ fn calls_are_counted_exactly() {
         wait_until("all calls", Duration::from_secs(60), || {
             Path::new(&scratch.path("done")).exists()
         });
-        std::thread::sleep(Duration::from_millis(200));
         send("INT", &recorder.id().to_string());
         assert!(
             recorder.wait().unwrap().success(),
@@ -461,7 +499,7 @@ fn what_cannot_be_is_said() {
     );
     let own = std::process::id().to_string();
     fails(&words(&own, &out, &["--no-children"]), 1, "is not Node", "nodescope ps");
-    // Something that listens and is no inspector.
+    // Something that listens and is not an inspector.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -473,7 +511,7 @@ fn what_cannot_be_is_said() {
     fails(
         &["record", "--connect", &address, "-o", &out],
         1,
-        "is no inspector",
+        "is not an inspector",
         "--connect HOST:PORT",
     );
     assert!(!Path::new(&format!("{out}.part")).exists(), "nothing was recorded");

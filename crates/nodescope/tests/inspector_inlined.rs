@@ -54,9 +54,13 @@ run();
 
 /// What runs [`INLINED`] in a worker.
 const IN_WORKER: &str = "
-const { Worker, isMainThread } = require('worker_threads');
-if (isMainThread) new Worker(__filename).on('online', () => setTimeout(() => console.log('ready'), 1500));
-else require('./inlined.js');
+const { Worker, isMainThread, parentPort } = require('worker_threads');
+if (isMainThread) {
+  new Worker(__filename).on('message', () => console.log('ready'));
+} else {
+  require('./inlined.js');
+  parentPort.postMessage('ready');
+}
 setInterval(() => {}, 1000);";
 
 /// V8 knows the line of some instructions only, and others are counted with those before them.

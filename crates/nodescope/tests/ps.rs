@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
+use crate::program::running::PATIENCE;
 use crate::program::{Scratch, json, nodescope, stdout, succeeds, without_colours};
 use crate::skip::skip;
 
@@ -81,6 +82,23 @@ fn find(list: &Value, pid: u64) -> Option<&Value> {
     list.as_array().unwrap().iter().find(|process| process["pid"] == pid)
 }
 
+/// The list, once these processes are old enough for the signal that opens an inspector.
+fn settled_list(pids: &[u64]) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let list = json(&["ps", "--json"]);
+        let is_young = |pid: &u64| {
+            let way = find(&list, *pid).map(|process| process["ways"]["inspector"].to_string());
+            way.is_some_and(|way| way.contains("only just started"))
+        };
+        if !pids.iter().any(is_young) {
+            return list;
+        }
+        assert!(Instant::now() < deadline, "{list:#}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn real_processes_are_told_by_their_elf() {
     let Some((node, version)) = node() else { return skip("ps: node is not here") };
@@ -94,8 +112,7 @@ fn real_processes_are_told_by_their_elf() {
     let copy = Running::start(&renamed, &[&script]);
     let not_node = Running::start("/bin/sh", &["-c", "echo ready; exec sleep 60"]);
     let called_node = Running::start(&shell, &[]);
-    std::thread::sleep(Duration::from_millis(1100));
-    let list = json(&["ps", "--json"]);
+    let list = settled_list(&[plain.pid(), copy.pid()]);
 
     for pid in [plain.pid(), copy.pid()] {
         let process = find(&list, pid).unwrap();

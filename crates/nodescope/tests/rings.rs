@@ -4,12 +4,12 @@
 
 #![cfg(target_os = "linux")]
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use capture::{compact, new_processes, own, records, strip};
 use formats::perf_data::Live;
-use live::ThisMachine;
-use symbols::{Found, Walker};
+use symbols::{Files, Found, Host, ProcessMemory, Sources, Walker, Whereabouts};
 use sys::perf::{ATTRIBUTE_BYTES, Attribute};
 use trace::{Address, Comm, Context, Cut, Event, Fork, Mmap, Sample, Sink};
 
@@ -102,19 +102,34 @@ fn ring() -> Vec<u8> {
     .concat()
 }
 
+/// Neither memory nor files.
+struct NoMachine;
+
+impl Host for NoMachine {
+    fn whereabouts(&self, _pid: u32) -> Whereabouts {
+        Whereabouts::default()
+    }
+
+    fn memory(&self, _pid: u32) -> io::Result<Box<dyn ProcessMemory>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn files(&self) -> Box<dyn Files> {
+        Sources::nowhere().files
+    }
+}
+
 /// Everything that the reader of names does with a ring, but for the target's memory and files.
 fn read(ring: &[u8], middle: usize) -> usize {
     let (first, second) = ring.split_at(middle.min(ring.len()));
     let mut raw = Vec::new();
     compact(first, second, &mut raw);
     let mut out = Vec::new();
-    let mut walker = Walker::new(0, &[], &ThisMachine, |found| match found {
+    let mut walker = Walker::new(0, &[], &NoMachine, |found| match found {
         Found::Sample(sample) => own::sample(7, &sample, &mut out),
         Found::Frame(frame) => out.extend(own::javascript(&frame)),
         _ => {}
     });
-    walker.leave_heap();
-    walker.leave_files();
     let mut live = Live::default();
     live.take(&head(), &mut walker);
     live.take(&raw, &mut walker);

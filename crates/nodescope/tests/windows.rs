@@ -249,8 +249,8 @@ impl<'a> Target<'a> {
     }
 
     /// A recording that has begun: a window is written.
-    fn begin(&self, whom: &str, out: &str) -> Child {
-        let words = ["record", whom, "--via", "inspector", "-d", "1h", "-o", out];
+    fn begin(&self, target: &str, out: &str) -> Child {
+        let words = ["record", target, "--via", "inspector", "-d", "1h", "-o", out];
         let mut command = self.wine.nodescope(&words);
         let recorder = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let part = format!("{out}.part");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::program::{self, Scratch, fails, nodescope, stderr, succeeds};
 use crate::skip::skip;
 
-const TEXT: &str = "// a text that nobody else has: größer\nfunction hot() {}\n";
+const TEXT: &str = "// a text of its own: größer\nfunction hot() {}\n";
 
 /// A profile with two scripts, of which only one is on this disk, and the script.
 fn profile(scratch: &Scratch) -> (String, String) {
@@ -70,7 +70,7 @@ fn texts(header: &Value) -> Vec<(String, String)> {
 
 fn carries_none(header: &Value) {
     assert_eq!(texts(header), [], "{header}");
-    assert!(!header.to_string().contains("nobody else"), "{header}");
+    assert!(!header.to_string().contains("of its own"), "{header}");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_recording_takes_the_text_along() {
         return;
     }
     let scratch = Scratch::new("with-source-record");
-    let script = scratch.file("busy.js", b"// nobody else\nconst spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };\nwhile (spent() < 1200) JSON.stringify({ a: [1, 2, 3] });\n");
+    let script = scratch.file("busy.js", b"// a text of its own\nconst spent = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000; };\nwhile (spent() < 1200) JSON.stringify({ a: [1, 2, 3] });\n");
     let record = |out: &str, options: &[&str]| {
         let words =
             [&["record", "-F", "999", "--overwrite", "-o", out], options, &["--", "node", &script]]
@@ -213,7 +213,9 @@ fn a_recording_takes_the_text_along() {
     assert!(plain.sources().iter().all(|source| source.text.some().is_none()));
     let found = texts(&header(&record(&scratch.path("with.nodescope"), &["--with-source"])));
     assert!(
-        found.iter().any(|(path, text)| *path == script && text.starts_with("// nobody else\n")),
+        found
+            .iter()
+            .any(|(path, text)| *path == script && text.starts_with("// a text of its own\n")),
         "{found:?}"
     );
 }

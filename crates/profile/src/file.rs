@@ -86,12 +86,12 @@ enum ChunkError {
     Length,
     #[error("a header of {0} bytes")]
     LongHeader(usize),
-    #[error("meta, or an object in it, is no object")]
+    #[error("meta, or a value in it that should be one, is not an object")]
     NoObject,
     #[error("a growing recording has no sample that ends with a text")]
     Unclosed,
-    #[error("it swells to more than {0} bytes")]
-    Swells(u64),
+    #[error("it grows to more than {0} bytes")]
+    TooLarge(u64),
     #[error("the compressed data is broken ({0})")]
     Compression(#[from] io::Error),
     #[error("the header is not valid JSON ({0})")]
@@ -266,7 +266,7 @@ fn add(
 fn read_whole(chunk: &Chunk<'_>, most_bytes: &mut u64) -> Result<Profile, ChunkError> {
     let limit = chunk.becomes.min((chunk.stored.len() as u64).saturating_mul(BEST_COMPRESSION));
     let taken = limit.saturating_mul(COPIES);
-    *most_bytes = most_bytes.checked_sub(taken).ok_or(ChunkError::Swells(*most_bytes))?;
+    *most_bytes = most_bytes.checked_sub(taken).ok_or(ChunkError::TooLarge(*most_bytes))?;
     let mut payload = Vec::new();
     ZlibDecoder::new(chunk.stored).take(limit).read_to_end(&mut payload)?;
     let profile = header::decode(&payload)?;

@@ -443,8 +443,9 @@ table! {
 }
 
 table! {
-    /// How long a request would have waited for an event loop, at moments that the recorder chose without looking at the
-    /// loop first: about 30 in a second. Moments inside of [`LongTurns`] are left out, because those are known exactly.
+    /// How long a request would have waited for an event loop, at moments that the recorder chose without looking at
+    /// the loop first: about 30 in a second. Moments inside of [`LongTurns`] are left out, because those are known
+    /// exactly.
     Delays of
     /// Moments of about a second that had the same delay.
     Delay by RowId {

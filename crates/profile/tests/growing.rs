@@ -118,7 +118,8 @@ fn rows_are_told_again() {
     let wait = |start_ns, length_ns| OffCpuTime { thread, start_ns, length_ns, times: 1 };
     rows.set_origin_ns(100);
     let (first, open) = (rows.long_turn(turn(700, 1)), rows.long_turn(turn(900, UNKNOWN)));
-    let (late, early) = (rows.off_cpu_time(wait(9100, 1000)), rows.off_cpu_time(wait(5100, 1000)));
+    let (late, early) =
+        (rows.off_cpu_time(wait(9100, 50_000)), rows.off_cpu_time(wait(5100, 1000)));
     rows.meta().host = Some("a".into());
     rows.meta().losses.unnamed.insert("why".into(), 3);
     bytes.extend(growing.chunk().unwrap());
@@ -131,7 +132,6 @@ fn rows_are_told_again() {
     let third = rows.long_turn(turn(3000, 3));
     rows.change_long_turn(open, turn(2100, 9));
     rows.change_long_turn(third, turn(3100, 4));
-    rows.change_off_cpu_time(late, wait(9100, 50_000));
     rows.meta().losses.unnamed.clear();
     rows.meta().losses.lost = 5;
     bytes.extend(growing.chunk().unwrap());

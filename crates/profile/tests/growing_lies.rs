@@ -125,11 +125,13 @@ fn lies_are_refused_and_what_came_before_opens() {
         ("the header is not valid JSON", |chunk| {
             chunk.header["meta"] = json!({"duration_ns": "x"});
         }),
-        ("meta, or an object in it, is no object", |chunk| chunk.header["meta"] = json!([1])),
-        ("meta, or an object in it, is no object", |chunk| {
+        ("meta, or a value in it that should be one, is not an object", |chunk| {
+            chunk.header["meta"] = json!([1]);
+        }),
+        ("meta, or a value in it that should be one, is not an object", |chunk| {
             chunk.header["meta"] = json!({"cost": [1]});
         }),
-        ("meta, or an object in it, is no object", |chunk| {
+        ("meta, or a value in it that should be one, is not an object", |chunk| {
             let losses = json!([0, 0, null, 0, {}, 0, 0, 0, {}, [], [], 0, 0, {"thread": 99}]);
             chunk.header["meta"] = json!({"losses": losses});
         }),
@@ -286,7 +288,7 @@ fn the_stream_may_lie_too() {
     stream.compress_vec(&vec![0; 64 << 20], &mut stored, FlushCompress::Sync).unwrap();
     seal(&stored, 64 << 20, &mut bomb);
     let error = file::read_within(&bomb, 1 << 20).unwrap_err().to_string();
-    assert_eq!(error, "damaged at byte 16: it swells to more than 1048576 bytes");
+    assert_eq!(error, "damaged at byte 16: it grows to more than 1048576 bytes");
     // Without a limit it is a header without a length.
     assert!(matches!(file::read(&bomb), Err(FileError::Damaged { byte: 16, .. })));
 }
@@ -299,7 +301,7 @@ fn rows_count_as_what_they_become() {
     let read = file::read_within(&bytes, 16 << 20).unwrap();
     let damage = read.meta().losses.damage.concat();
     assert!(
-        damage.starts_with(&format!("damaged at byte {at}: it swells to more than")),
+        damage.starts_with(&format!("damaged at byte {at}: it grows to more than")),
         "{damage}"
     );
     assert!(file::read_within(&bytes, 64 << 20).unwrap().meta().losses.damage.is_empty());
@@ -328,7 +330,7 @@ fn what_is_kept_counts() {
         };
         assert_eq!(read(8 << 20), "");
         let damage = read(4 << 20);
-        assert!(damage.ends_with("bytes") && damage.contains("it swells to more than"), "{damage}");
+        assert!(damage.ends_with("bytes") && damage.contains("it grows to more than"), "{damage}");
         assert!(!damage.contains(&format!("byte {}:", starts[2])), "one has room: {damage}");
     }
 }

@@ -44,9 +44,9 @@ struct Chain {
 /// Callers are inferred from so many chains or more; in proportion to what they stand for, where so many tell that.
 const FEWEST_CHAINS: u64 = 5;
 
-/// What was looked at again so often tells how many may be inferred: so many times what it stands for, because those that
-/// were lost are mostly the ones that waited longer to be read, and so many more. The rest has callers of which not one
-/// was read.
+/// What was looked at again so often tells how many may be inferred: so many times what it stands for, because those
+/// that were lost are mostly the ones that waited longer to be read, and so many more. The rest has callers of which
+/// not one was read.
 const ENOUGH_CHECKED: u64 = 20;
 const AT_MOST_TIMES: u64 = 4;
 const MORE: u64 = 20;

@@ -14,11 +14,11 @@ use crate::packages::{self, KnownPackages};
 use crate::source_maps::{KnownScripts, MapPlaces, apply_known, apply_ran};
 use crate::sources::Sources;
 
-/// What the tables may take. With the files that names come from (80 MB), source maps (32 MB), scripts that a transpiler
-/// made (48 MB) and names of generated code (32 MB), a recorder stays below 256 MB; most take 50.
+/// What the tables may take. With the files that names come from (80 MB), source maps (32 MB), scripts that a
+/// transpiler made (48 MB) and names of generated code (32 MB), a recorder stays below 256 MB; most take 50.
 const MOST_TABLE_BYTES: usize = 64 << 20;
-/// What a frame and a stack take in the profile's tables and their indexes, and before they have names: there the frames
-/// of two processes are two.
+/// What a frame and a stack take in the profile's tables and their indexes, and before they have names: there the
+/// frames of two processes are two.
 const FRAME_BYTES: usize = 160;
 const STACK_BYTES: usize = 50;
 const RAW_FRAME_BYTES: usize = 64;
@@ -67,8 +67,8 @@ impl GrowingNamer {
         self.namer.take_code(pid, code);
     }
 
-    /// A process tells all of its generated code by [`Self::take_code`]: nothing else needs to be asked, as long as there is
-    /// room for all of it.
+    /// A process tells all of its generated code by [`Self::take_code`]: nothing else needs to be asked, as long as
+    /// there is room for all of it.
     pub fn follow(&mut self, pid: u32) {
         if self.namer.has_room_for_code() {
             self.namer.followed.insert(pid);

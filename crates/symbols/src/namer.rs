@@ -1,6 +1,8 @@
 //! The sink that names. While a recording arrives, addresses become rows of small tables; each distinct one is
 //! named once, at the end, because what a file was may be told after all samples.
 
+mod dumps;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -15,18 +17,16 @@ use trace::{
 use crate::assembly::profile_of;
 use crate::awaits::SeenAwaits;
 use crate::code_names::CodeNames;
-use crate::files::path_of;
 use crate::javascript::JavaScriptNames;
-use crate::jitdump::{self, Change, Jitdump};
 use crate::kernel::KernelMaps;
 use crate::places::{Place, PlaceId, Places};
 use crate::processes::Process;
 use crate::scripts::Scripts;
 use crate::source_maps::{KnownScripts, MapPlaces, apply_ran};
-use crate::sources::{Sources, given_for};
+use crate::sources::Sources;
 use crate::stacks::{Frames, LastChain, RawFrame, Stacks};
 use crate::threads::Threads;
-use crate::timeline::{CodeChange, CodeEvent, Timeline};
+use crate::timeline::{CodeChange, CodeEvent};
 use crate::turns::RawLoop;
 use crate::unwind::{Unwinders, wants_unwinding};
 use crate::world::World;
@@ -266,8 +266,8 @@ impl Namer {
         self.codes.bytes() < MOST_CODE_BYTES
     }
 
-    /// Code of a process that appeared under a name, told in the order of time. Where there is no room for it, its name is
-    /// looked up when it is needed.
+    /// Code of a process that appeared under a name, told in the order of time. Where there is no room for it, its name
+    /// is looked up when it is needed.
     pub(crate) fn take_code(&mut self, pid: u32, code: &CodeAppeared<'_>) {
         let CodeAppeared { time_ns, start, size, name } = *code;
         let code = if self.has_room_for_code() { self.codes.id(name) } else { None };
@@ -281,76 +281,6 @@ impl Namer {
         let row = self.world.processes.row(Some(pid));
         let timeline = self.world.processes.get(row).timeline.get_or_insert_default();
         timeline.push(CodeEvent { time_ns, change });
-    }
-
-    /// Reads the jitdumps again that have grown meanwhile, as often as that costs little.
-    pub(crate) fn refresh_dumps(&mut self) {
-        let start = Instant::now();
-        let is_due = |(_, (_, next)): &(&u32, &(Vec<u8>, Instant))| *next <= start;
-        let due: Vec<u32> = self.dumps.iter().filter(is_due).map(|(process, _)| *process).collect();
-        for process in due {
-            let Some((path, _)) = self.dumps.remove(&process) else { continue };
-            let start = Instant::now();
-            self.read_dump(process, &path);
-            self.dumps.insert(process, (path, start + start.elapsed() * DUMP_PART));
-        }
-    }
-
-    fn read_dump(&mut self, process: u32, path: &[u8]) {
-        let pid = self.world.processes.get(process).pid;
-        let given = given_for(&self.world.sources.jitdumps, pid).next().cloned();
-        let (files, root) = (&self.world.sources.files, self.world.sources.root_of(pid));
-        let opened = match &given {
-            Some(path) => files.open(None, path),
-            None => {
-                let path = path_of(path);
-                let inside = root.and_then(|root| files.open(Some(root), &path).ok());
-                inside.map_or_else(|| files.open(None, &path), Ok)
-            }
-        };
-        if given.is_none()
-            && let Ok(dump) = &opened
-            && let Err(stranger) = self.world.sources.owners.check(pid, dump.as_ref())
-        {
-            return self
-                .note(stranger.sentence(&format!("the jitdump {}", path_of(path).display())));
-        }
-        let mut events = DumpedEvents { names: &mut self.codes, rows: Vec::new(), left_out: 0 };
-        let dump = opened
-            .and_then(|file| jitdump::read(file, |time_ns, change| events.add(time_ns, change)));
-        let DumpedEvents { rows, left_out, .. } = events;
-        match dump {
-            Ok(dump) => self.take_dump(process, &dump, rows, left_out),
-            Err(error) => {
-                let path = given.unwrap_or_else(|| path_of(path));
-                self.damage(format!("the jitdump {} cannot be read: {error}", path.display()));
-            }
-        }
-    }
-
-    fn take_dump(
-        &mut self,
-        process: u32,
-        dump: &Jitdump,
-        mut events: Vec<CodeEvent>,
-        left_out: u64,
-    ) {
-        if dump.foreign_clock {
-            self.damage(
-                "a jitdump counts time in processor ticks, so the last code at an address counts"
-                    .into(),
-            );
-            events.iter_mut().for_each(|event| event.time_ns = 0);
-        }
-        if left_out > 0 {
-            let read = events.len();
-            self.damage(format!("names of generated code beyond {read} were left out: {left_out}"));
-        }
-        // Several threads compile, and they write in turn.
-        if !events.is_sorted_by_key(|event| event.time_ns) {
-            events.sort_by_key(|event| event.time_ns);
-        }
-        self.world.processes.get(process).timeline = Some(Timeline::new(events));
     }
 }
 
@@ -367,41 +297,8 @@ pub struct CodeAppeared<'a> {
     pub name: &'a str,
 }
 
-/// What a jitdump tells, as far as there is room for it.
-struct DumpedEvents<'a> {
-    names: &'a mut CodeNames,
-    rows: Vec<CodeEvent>,
-    left_out: u64,
-}
-
-/// While a recording grows, reading jitdumps takes one part in so many of the time.
-const DUMP_PART: u32 = 50;
-
 /// What the names of generated code may take while a recording grows.
 const MOST_CODE_BYTES: usize = 32 << 20;
-
-/// More pieces of code than large programs have in days.
-const MOST_CODE_EVENTS: usize = 3 << 20;
-
-impl DumpedEvents<'_> {
-    fn add(&mut self, time_ns: u64, change: Change<'_>) {
-        if self.rows.len() >= MOST_CODE_EVENTS {
-            self.left_out += 1;
-            return;
-        }
-        let change = match change {
-            Change::Move { from, to, size } => CodeChange::Move { from, to, size },
-            Change::Load { start, size, name } => {
-                let Some(code) = self.names.id(&name) else {
-                    self.left_out += 1;
-                    return;
-                };
-                CodeChange::Load { start, size, code }
-            }
-        };
-        self.rows.push(CodeEvent { time_ns, change });
-    }
-}
 
 impl Sink for Namer {
     fn event(&mut self, event: &Event<'_>) {
@@ -504,8 +401,8 @@ impl Sink for Namer {
         self.budget.take(cost::SAMPLE);
         let Switch { time_ns, pid, tid, out, preempted } = *switch;
         let thread = self.threads.current(Some(pid), Some(tid)).row;
-        // Where the recorder gets no CPU for long, one may come after newer ones of its thread. Paired with the next, it
-        // would count their times twice.
+        // Where the recorder gets no CPU for long, one may come after newer ones of its thread. Paired with the next,
+        // it would count their times twice.
         let newest_ns = self.newest_switch_ns.entry(thread).or_default();
         if time_ns >= *newest_ns {
             *newest_ns = time_ns;

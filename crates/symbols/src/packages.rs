@@ -78,8 +78,8 @@ fn paths_of(profile: &Profile) -> BTreeMap<FunctionId, CodePath> {
     functions.ids().filter_map(path).collect()
 }
 
-/// The path that tells the package of a function: that of its script, of what its script was made from or into, or of its
-/// native module.
+/// The path that tells the package of a function: that of its script, of what its script was made from or into, or of
+/// its native module.
 fn installed_path(profile: &Profile, function: &Function) -> Option<String> {
     let source = function.source.some().map(|id| profile.sources()[id.index()]);
     let generated = source.and_then(|source| profile.source_path(source.generated));

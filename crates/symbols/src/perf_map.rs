@@ -79,6 +79,31 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_two_numbers_and_a_name() {
+        let entry = |start, end, name: &'static str| Some((start, end, name.as_bytes()));
+        for (line, expected) in [
+            (
+                "7f6ec6a6ec2d a0 JS:*f /my app/a.js:3:5",
+                entry(0x7f6e_c6a6_ec2d, 0x7f6e_c6a6_eccd, "JS:*f /my app/a.js:3:5"),
+            ),
+            ("0x7f 0x20 foo\r", entry(0x7f, 0x9f, "foo")),
+            ("7f 20  anonymous", entry(0x7f, 0x9f, " anonymous")),
+            ("ffffffffffffffff 2 foo", entry(u64::MAX, u64::MAX, "foo")),
+            ("7f 20 ", None),
+            ("7f 20", None),
+            ("7f", None),
+            ("", None),
+            (" 7f 20 foo", None),
+            ("LazyCompi4f62500 4f0 LazyCompile:~f a.js:3", None),
+            ("+7f 20 foo", None),
+            ("1ffffffffffffffff 2 foo", None),
+        ] {
+            let found = parse(line.as_bytes()).map(|Entry { start, end, name }| (start, end, name));
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
     fn cut_and_damaged_lines_name_nothing() {
         let map = "1000 10 whole\nzzz\n1000 10\n1000  x\n\n1000 0 empty\n1000 10 \n1000 10 half";
         assert_eq!(names(map, &[0x1000]), (vec!["whole".into()], 0));

@@ -390,8 +390,8 @@ enum NoMap {
 }
 
 /// The same as [`read_perf_maps`], but in a recording that grows only as often as that costs little: a map that was
-/// followed from its beginning has told all that it has. Until then the last answer holds, so that what a report says of
-/// a missing map does not depend on how fast the machine is.
+/// followed from its beginning has told all that it has. Until then the last answer holds, so that what a report says
+/// of a missing map does not depend on how fast the machine is.
 fn look_up_in_maps(
     namer: &Namer,
     pid: Option<u32>,

@@ -342,7 +342,7 @@ fn lanes_threads_switches_and_losses() {
     user(&mut namer, 1_000_000_100, 7, &[]);
     namer.comm(&Comm { time_ns: 0, pid: 7, tid: 7, name: b"web", exec: false });
     user(&mut namer, 1_000_000_200, 7, &[1, 2]);
-    let nobody = Sample {
+    let of_no_thread = Sample {
         event: 1,
         time_ns: 1_000_000_300,
         pid: None,
@@ -355,8 +355,8 @@ fn lanes_threads_switches_and_losses() {
         user_stack_is_full: false,
         awaits: None,
     };
-    namer.sample(&nobody);
-    namer.sample(&Sample { event: 9, ..nobody });
+    namer.sample(&of_no_thread);
+    namer.sample(&Sample { event: 9, ..of_no_thread });
     for (time_ns, out) in [(1_000_100_100, true), (1_002_100_150, false), (1_003_000_100, true)] {
         namer.switch(&Switch { time_ns, pid: 7, tid: 7, out, preempted: false });
     }

@@ -1,5 +1,5 @@
-//! How a command line of Windows, which is one text, falls apart into words: quotes keep words together, and a backslash
-//! is itself unless quotes follow.
+//! How a command line of Windows, which is one text, falls apart into words: quotes keep words together, and a
+//! backslash is itself unless quotes follow.
 
 /// The words of a command line.
 pub(crate) fn split(line: &str) -> Vec<String> {

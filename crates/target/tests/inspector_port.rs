@@ -258,10 +258,12 @@ fn a_port_that_is_taken_is_said() {
         process.settle();
         match open(process.pid()).unwrap_err() {
             Refusal::PortTaken {
-                port: said, holder: Holder::Process { pid, is_kin, .. }, ..
+                port: said,
+                holder: Holder::Process { pid, is_related, .. },
+                ..
             } => {
                 // The test is the parent of the process, so they are kin.
-                assert_eq!((said, pid, is_kin), (port, std::process::id(), true), "{version}");
+                assert_eq!((said, pid, is_related), (port, std::process::id(), true), "{version}");
             }
             other => panic!("{version}: {other}"),
         }

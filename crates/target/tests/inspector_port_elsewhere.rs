@@ -239,8 +239,8 @@ impl Nobody {
     }
 }
 
-/// Copies a program so that every user may run it. Another process writes the copy: were it this one, a test that starts
-/// a program at that moment would hold it open, and an open file cannot be run.
+/// Copies a program so that every user may run it. Another process writes the copy: were it this one, a test that
+/// starts a program at that moment would hold it open, and an open file cannot be run.
 fn install(program: &Path, copy: &Path) {
     let is_copied = Command::new("install").args(["-m", "755"]).args([program, copy]).status();
     assert!(is_copied.unwrap().success());
@@ -333,7 +333,7 @@ fn a_cluster_opens_one_after_another() {
             match &refusal {
                 Refusal::PortTaken {
                     port: 9229,
-                    holder: Holder::Process { pid, is_kin: true, .. },
+                    holder: Holder::Process { pid, is_related: true, .. },
                     ..
                 } => {
                     assert_eq!(*pid, workers[0], "{version}");

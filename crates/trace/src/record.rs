@@ -338,8 +338,8 @@ pub struct Awaits<'a> {
     pub awaiters: &'a [u32],
     /// Why there are no more.
     pub end: AwaitEnd,
-    /// How many samples whose callers were read too late this one stands for, in thousandths: some where its callers were
-    /// gone when they were looked at again. `None` where that was not done.
+    /// How many samples whose callers were read too late this one stands for, in thousandths: some where its callers
+    /// were gone when they were looked at again. `None` where that was not done.
     pub stands_for: Option<u32>,
 }
 

@@ -247,8 +247,8 @@ impl Chain<'_> {
         }
     }
 
-    /// The promise of a generator that was resumed by the last of some frames, and runs in the one before. `None` before
-    /// and after the function itself runs.
+    /// The promise of a generator that was resumed by the last of some frames, and runs in the one before. `None`
+    /// before and after the function itself runs.
     ///
     /// Memory is used again, and another generator may stand where it was. So the frame must be that of its function,
     /// and have the generator itself; without it, the closure's frame must still be on the stack when all is read.

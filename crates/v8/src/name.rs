@@ -68,17 +68,6 @@ pub enum Tier {
     WasmTurbofan,
 }
 
-/// One line of a perf map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapLine<'a> {
-    /// The first address.
-    pub start: u64,
-    /// How many bytes.
-    pub size: u64,
-    /// The name as written, for [`parse`].
-    pub name: &'a str,
-}
-
 /// Takes one of V8's names apart; `None` is a native symbol.
 pub fn parse(symbol: &str) -> Option<CodeName<'_>> {
     if let Some(name) = symbol.strip_prefix(EMBEDDED_BUILTIN) {
@@ -116,16 +105,6 @@ pub fn parse_untagged(text: &str) -> Option<CodeName<'_>> {
     }
     let function = if function.is_empty() { name } else { function };
     Some(CodeName { kind: CodeKind::Function, tier, function, script, line, column })
-}
-
-/// Takes a perf map's line apart; `None` for a line that another thread or the end of the file cut short.
-pub fn parse_map_line(line: &str) -> Option<MapLine<'_>> {
-    let (start, rest) = line.split_once(' ')?;
-    let (size, name) = rest.split_once(' ')?;
-    let (start, size) = (parse_hex(start)?, parse_hex(size)?);
-    start.checked_add(size)?;
-    let name = name.trim_end_matches(['\n', '\r']);
-    (!name.is_empty()).then_some(MapLine { start, size, name })
 }
 
 /// In front of the builtins that are embedded in node's binary, from Node 11.
@@ -427,12 +406,6 @@ fn is_javascript(script: &str) -> bool {
 fn parse_number(digits: &str) -> Option<u32> {
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().ok()).flatten()
-}
-
-fn parse_hex(text: &str) -> Option<u64> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_number.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
 #[cfg(test)]

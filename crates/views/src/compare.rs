@@ -1,6 +1,6 @@
 //! Two recordings against each other: what changed in a second of recording, or in shares, and whether by more than
-//! noise. The page has the same rule for what the user picks (`page/src/compute/diff.ts`); a test compares both. The rule
-//! stands in docs/page.md, "Before and after".
+//! noise. The page has the same rule for what the user picks (`page/src/compute/diff.ts`); a test compares both. The
+//! rule stands in docs/page.md, "Before and after".
 
 mod same;
 mod spread;

@@ -1,7 +1,7 @@
-//! What a request pays: how long it waits for an event loop when it arrives at any moment. A loop that polls takes it at
-//! once. One that is in a turn takes it when the turn ends, so P(delay > d) is the sum of max(0, length − d) over all
-//! turns, divided by the time. Turns of 50 ms or more are known exactly. For shorter ones the recorder looked at the
-//! loop at moments of its own choice ([`profile::Delays`]). What the two do not tell stays unknown.
+//! What a request pays: how long it waits for an event loop when it arrives at any moment. A loop that polls takes it
+//! at once. One that is in a turn takes it when the turn ends, so P(delay > d) is the sum of max(0, length − d) over
+//! all turns, divided by the time. Turns of 50 ms or more are known exactly. For shorter ones the recorder looked at
+//! the loop at moments of its own choice ([`profile::Delays`]). What the two do not tell stays unknown.
 
 use std::collections::BTreeMap;
 

@@ -135,8 +135,8 @@ pub fn busy(profile: &Profile, weights: &Weights) -> (u64, u64) {
     (weights.total.saturating_sub(weight), weights.samples.saturating_sub(samples))
 }
 
-/// The least time that a sample stands for: a recorder that chooses its rate itself takes more samples while a target is
-/// idle. None where times are not known.
+/// The least time that a sample stands for: a recorder that chooses its rate itself takes more samples while a target
+/// is idle. None where times are not known.
 pub fn shortest_interval_ns(profile: &Profile) -> Option<u64> {
     let whole = profile.meta().interval_ns?;
     // V8's profiler wakes up when it can.

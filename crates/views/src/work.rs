@@ -1,4 +1,4 @@
-//! What a stack does for the people's function that called it: collects garbage, parses JSON, reads a file on the spot.
+//! What a stack does for the user's function that called it: collects garbage, parses JSON, reads a file on the spot.
 //! Knowledge is the table of signs: frames by which a kind of work is recognised. A stack does one kind of work, the
 //! outermost one below the function that asked for it, so that no time counts twice.
 
@@ -125,7 +125,7 @@ pub(crate) struct Doing {
     pub(crate) is_app: bool,
     /// The function by which the work was recognised, and the row of the sign.
     sign: Option<(FunctionId, u16)>,
-    /// The first function of the package that works for the application, where the nearest function of people is one.
+    /// The first function of the package that works for the application, where the nearest of these functions is one.
     pub(crate) callee: FunctionId,
     /// Its package.
     pub(crate) package: StringId,
@@ -188,7 +188,7 @@ struct Frame {
 impl Frame {
     fn doing(&self, profile: &Profile, caller: Doing, sign: Option<u16>) -> Doing {
         let is_package = self.category == Category::Dependency;
-        let is_people = is_package || self.category == Category::App;
+        let is_program = is_package || self.category == Category::App;
         // What a module does while it is loaded is loading, also where the application wrote it.
         if self.category == Category::Gc && caller.work != Work::Gc {
             return Doing { work: Work::Gc, sign: None, ..caller };
@@ -196,8 +196,8 @@ impl Frame {
         if matches!(caller.work, Work::Gc | Work::Modules) {
             return caller;
         }
-        let caller = match is_people {
-            true => self.people(profile, caller, is_package),
+        let caller = match is_program {
+            true => self.program(profile, caller, is_package),
             false => caller,
         };
         let by_category = |category: Category| {
@@ -221,8 +221,8 @@ impl Frame {
         }
     }
 
-    /// A function of people: what it does is its own work again.
-    fn people(&self, profile: &Profile, caller: Doing, is_package: bool) -> Doing {
+    /// A function of the program, the user's or a package's: what it does is its own work again.
+    fn program(&self, profile: &Profile, caller: Doing, is_package: bool) -> Doing {
         // A copy that a package makes is one work, however many functions of it take part.
         if is_package && caller.work == Work::Copies {
             return caller;

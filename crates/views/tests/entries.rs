@@ -1,8 +1,8 @@
 //! What asked for the work of hand-made stacks.
 //!
-//! A stack is written from its root: `uv_run! > listOnTimeout@node:internal/timers > poll`. Behind `@` stands the script,
-//! `·` is a blank, `!` marks native code, and what has neither is a function of the application. `>` calls, `~` awaits, and `?` was
-//! inferred to await.
+//! A stack is written from its root: `uv_run! > listOnTimeout@node:internal/timers > poll`. Behind `@` stands the
+//! script, `·` is a blank, `!` marks native code, and what has neither is a function of the application. `>` calls, `~`
+//! awaits, and `?` was inferred to await.
 
 use profile::{
     Builder, CallKind, Category, Frame, FrameId, Function, LaneInfo, ModuleId, NO_ADDRESS, Process,
@@ -115,7 +115,9 @@ fn frames_tell_the_kind_and_the_function_behind_it() {
         (TIMER, "timer poll"),
         ("uv_run! > processImmediate@node:internal/timers > later", "immediate later"),
         (
-            "uv_run! > processTimers@node:internal/timers > listOnTimeout@node:internal/timers > runNextTicks@node:internal/process/task_queues > processTicksAndRejections@node:internal/process/task_queues > tick",
+            "uv_run! > processTimers@node:internal/timers > listOnTimeout@node:internal/timers > \
+             runNextTicks@node:internal/process/task_queues > \
+             processTicksAndRejections@node:internal/process/task_queues > tick",
             "nexttick tick",
         ),
         (
@@ -129,7 +131,8 @@ fn frames_tell_the_kind_and_the_function_behind_it() {
         ),
         // The nearest rule's function is the route, not what every request passes.
         (
-            "parserOnIncoming@node:_http_server > handleRequest@/srv/node_modules/router/lib/layer.js > log > handleRequest@/srv/node_modules/router/lib/layer.js > list > work",
+            "parserOnIncoming@node:_http_server > handleRequest@/srv/node_modules/router/lib/layer.js > log > \
+             handleRequest@/srv/node_modules/router/lib/layer.js > list > work",
             "http list",
         ),
         // A module that a request loads is the request's work; one that the main script loads is loading.
@@ -142,7 +145,8 @@ fn frames_tell_the_kind_and_the_function_behind_it() {
             "startup main",
         ),
         (
-            "(top·level)@node:internal/main/run_main_module > Module._load@node:internal/modules/cjs/loader > main > Module.require@node:internal/modules/cjs/loader > Module._load@node:internal/modules/cjs/loader > shop",
+            "(top·level)@node:internal/main/run_main_module > Module._load@node:internal/modules/cjs/loader > main > \
+             Module.require@node:internal/modules/cjs/loader > Module._load@node:internal/modules/cjs/loader > shop",
             "loading shop",
         ),
         ("uv_run! > uv__work_done! > makeCallback@node:fs > afterStat", "pool afterStat"),
@@ -159,7 +163,8 @@ fn frames_tell_the_kind_and_the_function_behind_it() {
 /// Rule 0: what emptied the queue of microtasks did not ask for what was in it.
 #[test]
 fn frames_below_the_queue_of_microtasks_are_not_asked() {
-    let queue = "listOnTimeout@node:internal/timers > runNextTicks@node:internal/process/task_queues > RunMicrotasks! > PromiseFulfillReactionJob! > list > work";
+    let queue = "listOnTimeout@node:internal/timers > runNextTicks@node:internal/process/task_queues > \
+        RunMicrotasks! > PromiseFulfillReactionJob! > list > work";
     assert_eq!(found(&[(9, queue, None)]), ["await list"]);
     let of_v8 = "processImmediate@node:internal/timers > v8::internal::MicrotaskQueue::RunMicrotasks(v8::internal::Isolate*)! > list";
     assert_eq!(found(&[(9, of_v8, None)]), ["await list"]);
@@ -222,7 +227,8 @@ fn what_starts_after_an_await_is_found_in_the_second_round() {
 /// A route behind a function that every request passes.
 #[test]
 fn an_inferred_entry_names_the_handler() {
-    let start = "parserOnIncoming@node:_http_server > dispatch@/srv/node_modules/koa-compose/index.js > log > dispatch@/srv/node_modules/koa-compose/index.js > list > work";
+    let start = "parserOnIncoming@node:_http_server > dispatch@/srv/node_modules/koa-compose/index.js > log > \
+        dispatch@/srv/node_modules/koa-compose/index.js > list > work";
     let rows = [(5, start, None), (9, RESUMED, Some("log ~ list ~ load > parse"))];
     assert_eq!(found(&rows), ["http list", "http list ?"]);
     let rows = [(5, start, None), (9, RESUMED, Some("log ~ other ~ load > parse"))];

@@ -112,7 +112,8 @@ fn through(lens: Lens, rows: &[Row]) -> Vec<String> {
 const TIMER: Row = (
     3,
     MAIN,
-    "uv_run:libuv > RunTimers:node > listOnTimeout:node > poll > a:express > map:builtin > b:ejs > c:node > draw > Scavenge:gc > memset:system > fault:kernel",
+    "uv_run:libuv > RunTimers:node > listOnTimeout:node > poll > a:express > map:builtin > b:ejs > c:node > draw > \
+     Scavenge:gc > memset:system > fault:kernel",
 );
 
 #[test]

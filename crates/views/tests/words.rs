@@ -311,7 +311,7 @@ fn what_changed_between_two_recordings_is_told_from_noise() {
     let has = |found: &Comparison, text| changes(found).contains(&("cloneDeep", "new", text));
     assert!(has(&all.loop_shares, "new, 10.0 %"), "of the loop");
     assert!(has(&all.thread_shares, "new, 6.7 %"), "of all threads");
-    assert!(has(&all.threads, "new, 0.10 cores"), "in a second, whoever else runs");
+    assert!(has(&all.threads, "new, 0.10 cores"), "in a second, whatever else runs");
     let back = compare(&now, &before, Compared::Loops, Measure::Rate);
     let gone = back.changes.iter().find(|change| change.verdict == "gone").unwrap();
     assert_eq!((gone.name.as_str(), gone.text.as_str()), ("cloneDeep", "gone, 0.10 cores"));

@@ -176,7 +176,9 @@ mod tests {
             .map(|path| path.strip_prefix(&page).unwrap().to_str().unwrap().replace('\\', "/"))
             .chain(["build.mjs", "package.json", "tsconfig.json"].map(str::to_owned))
             // A saved picture has the script and the style of the program's.
-            .chain(["script.js", "style.css"].map(|name| format!("../crates/formats/src/svg/{name}")))
+            .chain(
+                ["script.js", "style.css"].map(|name| format!("../crates/formats/src/svg/{name}")),
+            )
             .collect();
         names.sort();
         let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! A JSON text that is cut off or damaged is made whole up to there, so that a reader that needs a whole text
-//! still shows what came before.
+//! Completes a JSON text that is cut off or damaged, so that a reader that needs a whole text still shows what came
+//! before.
 
 use super::{damage, damaged_byte};
 

@@ -335,52 +335,9 @@ impl<'a> Deliver<'a> {
     fn own_record(&mut self, record: &Record<'_>) -> Option<()> {
         let Record { kind, misc, mut body } = *record;
         match kind {
-            kind::FACTS => {
-                let (pid, inner_pid) = (body.u32()?, body.u32()?);
-                let mut rest = body.rest();
-                // A recording that is older has fewer texts: those that are missing are empty.
-                let mut text = || {
-                    let (text, after) = split_nul(rest);
-                    rest = after;
-                    text
-                };
-                let (container, node_version, app) = (text(), text(), text());
-                let (command, folder, ports, unnamed) = (text(), text(), text(), text());
-                let parent = text();
-                let facts = Facts {
-                    pid,
-                    inner_pid,
-                    container,
-                    node_version,
-                    app,
-                    command,
-                    folder,
-                    ports,
-                    unnamed,
-                    parent,
-                };
-                self.sink.facts(&facts);
-            }
-            kind::LOOP_WATCH => {
-                let (pid, tid) = (body.u32()?, body.u32()?);
-                let (start_ns, end_ns) = (body.u64()?, body.u64()?);
-                let (polled_ns, turns) = (known(body.u64()?), known(body.u64()?));
-                let problem = until_nul(body.rest());
-                self.sink.loop_watch(&LoopWatch {
-                    pid,
-                    tid,
-                    start_ns,
-                    end_ns,
-                    polled_ns,
-                    turns,
-                    problem,
-                });
-            }
-            kind::SHORT_WAITS => {
-                let (pid, tid, time_ns) = (body.u32()?, body.u32()?, body.u64()?);
-                let (count, total_ns) = (body.u64()?, body.u64()?);
-                self.sink.short_waits(&ShortWaits { time_ns, pid, tid, count, total_ns });
-            }
+            kind::FACTS => self.sink.facts(&facts(body)?),
+            kind::LOOP_WATCH => self.sink.loop_watch(&loop_watch(body)?),
+            kind::SHORT_WAITS => self.sink.short_waits(&short_waits(body)?),
             kind::TURN => self.sink.turn(&turn(misc, body)?),
             kind::SECOND => self.sink.second(&second(body)?),
             kind::DELAY => self.sink.delay(&delay(body)?),
@@ -459,6 +416,52 @@ fn counted(mut body: Bytes<'_>) -> Option<&[u8]> {
 /// A number, unless it stands for one that is not known.
 fn known(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number != u64::MAX)
+}
+
+/// A recording that is older has fewer texts: those that are missing are empty.
+fn facts(mut body: Bytes<'_>) -> Option<Facts<'_>> {
+    let (pid, inner_pid) = (body.u32()?, body.u32()?);
+    let mut rest = body.rest();
+    // A recording that is older has fewer texts: those that are missing are empty.
+    let mut text = || {
+        let (text, after) = split_nul(rest);
+        rest = after;
+        text
+    };
+    Some(Facts {
+        pid,
+        inner_pid,
+        container: text(),
+        node_version: text(),
+        app: text(),
+        command: text(),
+        folder: text(),
+        ports: text(),
+        unnamed: text(),
+        parent: text(),
+    })
+}
+
+fn loop_watch(mut body: Bytes<'_>) -> Option<LoopWatch<'_>> {
+    Some(LoopWatch {
+        pid: body.u32()?,
+        tid: body.u32()?,
+        start_ns: body.u64()?,
+        end_ns: body.u64()?,
+        polled_ns: known(body.u64()?),
+        turns: known(body.u64()?),
+        problem: until_nul(body.rest()),
+    })
+}
+
+fn short_waits(mut body: Bytes<'_>) -> Option<ShortWaits> {
+    Some(ShortWaits {
+        pid: body.u32()?,
+        tid: body.u32()?,
+        time_ns: body.u64()?,
+        count: body.u64()?,
+        total_ns: body.u64()?,
+    })
 }
 
 fn turn(misc: u16, mut body: Bytes<'_>) -> Option<Turn> {

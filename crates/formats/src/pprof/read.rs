@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Locations stand leaf first. `None` when the file swells beyond reason.
+    /// Locations stand leaf first. `None` when the file grows beyond the limit.
     fn stack(&mut self, locations: &[u64]) -> Option<StackId> {
         let mut stack = StackId::NONE;
         for id in locations.iter().rev() {

@@ -141,7 +141,7 @@ impl Reader {
         if let Some(list) = file.profiles {
             let read = each(list, &self.budget.clone(), |text: &RawValue| {
                 if !text.get().starts_with('{') {
-                    self.say(|| "a profile is no object".into());
+                    self.say(|| "a profile is not an object".into());
                     return;
                 }
                 match serde_json::from_str::<ProfileRow<'_>>(text.get()) {

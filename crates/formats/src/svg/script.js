@@ -57,14 +57,19 @@
   const isWide = (letter) => letter >= "\u1100" && /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f000}-\u{3fffd}]/u.test(letter);
   const columns = (letter) => (isWide(letter) ? 2 : /\p{M}/u.test(letter) ? 0 : 1);
 
-  function cut(text, most) {
+  // The first letter that has no room, or -1.
+  function overflow(letters, most) {
     let room = most;
+    return letters.findIndex((letter) => {
+      room -= columns(letter);
+      return room < 0;
+    });
+  }
+
+  function cut(text, most) {
     const letters = [...text];
-    const end = letters.findIndex((letter) => (room -= columns(letter)) < 0);
-    if (end < 0) return text;
-    room = most - 1;
-    const kept = letters.findIndex((letter) => (room -= columns(letter)) < 0);
-    return `${letters.slice(0, kept).join("")}…`;
+    if (overflow(letters, most) < 0) return text;
+    return `${letters.slice(0, overflow(letters, most - 1)).join("")}…`;
   }
 
   function textIn({ whole, name }, pixels) {

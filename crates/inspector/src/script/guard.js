@@ -1,7 +1,7 @@
 // Closes the inspector by itself unless it is told not to: the program that opened it may be killed. The timer does not
-// keep the process alive. A client that is connected and does not answer, because it is stopped, would make Node wait for
-// ever when it closes: as long as a connection stands, the guard waits. An inspector that was opened anew since then has
-// another address, and is not ours to close.
+// keep the process alive. A client that is connected and does not answer, because it is stopped, would make Node wait
+// for ever when it closes: as long as a connection stands, the guard waits. An inspector that was opened anew since
+// then has another address, and is not ours to close.
 function nodescope(afterMs) {
   const load = typeof require === 'function' ? require : (name) => process.getBuiltinModule(name);
   const inspector = (() => {

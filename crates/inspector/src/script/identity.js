@@ -1,5 +1,5 @@
-// Who it is, how much is in its heap, and whether Node itself uses the profiler: it writes whatever it does not know, our
-// windows, too, into the application's log.
+// Who it is, how much is in its heap, and whether Node itself uses the profiler: it writes whatever it does not know,
+// our windows, too, into the application's log.
 function nodescope() {
   const { NODE_OPTIONS, NODE_V8_COVERAGE } = process.env;
   const words = [...process.execArgv, ...String(NODE_OPTIONS ?? '').split(/\s+/)];

@@ -89,8 +89,8 @@ impl OpenInspector {
         drop(self.cleanup.take());
     }
 
-    /// The port has turned out to be another process's: it is not ours to close. The cleanup process looks for the right
-    /// one.
+    /// The port has turned out to be another process's: it is not ours to close. The cleanup process looks for the
+    /// right one.
     pub(super) fn disown(&mut self) {
         self.is_left = true;
         self.cleanup.take().into_iter().for_each(CleanupProcess::take_over);

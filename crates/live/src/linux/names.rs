@@ -53,8 +53,10 @@ pub(super) struct Names {
 const MOST_CRASHES: u32 = 1000;
 
 /// What a recorder says when it gives up.
-const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has names only from a perf map";
-const NOT_STARTED: &str = "the part of nodescope that reads names cannot be started again: from then on, JavaScript has names only from a perf map, and event loops are not watched";
+const GIVEN_UP: &str = "the part of nodescope that reads names has crashed too often: from then on, JavaScript has \
+    names only from a perf map";
+const NOT_STARTED: &str = "the part of nodescope that reads names cannot be started again: from then on, JavaScript \
+    has names only from a perf map, and event loops are not watched";
 const BLOCKED: &str = "the memory of the target blocks every reader: from then on, JavaScript has names only from a perf map";
 const EXCLUDED: &str =
     "a thread of the target blocks every reader of the memory that it runs in: it has no names";
@@ -259,7 +261,8 @@ impl Names {
 /// What is said when a reader has crashed.
 fn crashed(cause: &str) -> String {
     format!(
-        "the part of nodescope that reads names has crashed ({cause}): sampling went on, for a moment without names. This is a bug of nodescope: please report it"
+        "the part of nodescope that reads names has crashed ({cause}): sampling went on, for a moment without names. \
+         This is a bug of nodescope: please report it"
     )
 }
 
@@ -299,9 +302,9 @@ pub fn read_names(unreadable: fn(u32) -> String) -> io::Result<()> {
     name_rounds(&mut rings, &mut rounds, &mut watching, journal, pauses)
 }
 
-/// Reads the rings, mostly after a pause, until the recorder says that it is over, by the end of stdin. A wake costs more
-/// than the samples that are read then, and what is read 80 ms later still has its name: of 10,000 frames of a program
-/// that collects all the time, at most 16 lose it at 100 ms.
+/// Reads the rings, mostly after a pause, until the recorder says that it is over, by the end of stdin. A wake costs
+/// more than the samples that are read then, and what is read 80 ms later still has its name: of 10,000 frames of a
+/// program that collects all the time, at most 16 lose it at 100 ms.
 fn name_rounds(
     rings: &mut Rings,
     rounds: &mut Rounds<'_>,

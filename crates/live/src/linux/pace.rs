@@ -21,8 +21,8 @@ pub(super) fn is_fast(period_ns: u64) -> bool {
 /// Decides which rate to take.
 pub(super) struct Pace {
     is_fast: bool,
-    /// What the higher rate may still take. More than that is paid back before it is taken again, so that bursts cost no
-    /// more than a steady load does.
+    /// What the higher rate may still take. More than that is paid back before it is taken again, so that bursts cost
+    /// no more than a steady load does.
     left: f64,
     /// The samples so far, at the times of the last second.
     seen: VecDeque<(Instant, u64)>,

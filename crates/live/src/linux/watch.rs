@@ -6,6 +6,7 @@ mod delays;
 mod find;
 mod groups;
 mod host;
+mod loop_thread;
 mod pool;
 mod process;
 mod sleeping;

@@ -31,7 +31,8 @@ pub(crate) struct Ps {
     pub(crate) color: Color,
 }
 
-/// The stack of every thread of a process, now: for one that hangs in a loop, a regular expression, a native call or an await
+/// The stack of every thread of a process, now: for one that hangs in a loop, a regular expression, a native call or an
+/// await
 ///
 /// JavaScript with the lines that run or call, native code and the kernel; sleeping threads, too. It takes about a
 /// second, and the process is neither stopped nor changed.

@@ -1,5 +1,5 @@
-//! The demo's customers: a few connections that are kept open and ask for this and that, at a pace that keeps the
-//! service busy and does not overload it, whatever the machine.
+//! The demo's clients: a few connections that are kept open and send requests of several kinds, at a pace that keeps
+//! the service busy and does not overload it, whatever the machine.
 
 use std::fs;
 use std::io;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use http::{Connection, Limits, Request as HttpRequest};
 
-const CUSTOMERS: u64 = 4;
+const CLIENTS: u64 = 4;
 /// Several times what the service's cache holds.
 const USERS: u64 = 20_000;
 /// How busy the event loop should be.
 const WANTED: f64 = 0.6;
 /// How often the pace is set anew.
 const LOOK: Duration = Duration::from_millis(250);
-/// Between two requests of a customer.
+/// Between two requests of a client.
 const FIRST_PAUSE_US: u64 = 8_000;
 const SHORTEST_PAUSE_US: u64 = 1_000;
 const LONGEST_PAUSE_US: u64 = 200_000;
@@ -52,12 +52,12 @@ impl Load {
         let is_over = Arc::new(AtomicBool::new(false));
         let pause_us = Arc::new(AtomicU64::new(FIRST_PAUSE_US));
         let mut load = Self { is_over: is_over.clone(), threads: Vec::new() };
-        for customer in 0..CUSTOMERS {
+        for client in 0..CLIENTS {
             let (is_over, pause_us) = (is_over.clone(), pause_us.clone());
             load.add(move || {
                 while !is_over.load(Ordering::Relaxed) {
                     // The recorder reports a service that has ended.
-                    let _ = visit(port, customer, &is_over, &pause_us);
+                    let _ = visit(port, client, &is_over, &pause_us);
                     thread::sleep(Duration::from_millis(50));
                 }
             })?;
@@ -82,23 +82,23 @@ impl Drop for Load {
     }
 }
 
-/// One customer, on one connection.
+/// One client, on one connection.
 fn visit(
     port: u16,
-    customer: u64,
+    client: u64,
     is_over: &AtomicBool,
     pause_us: &AtomicU64,
 ) -> Result<(), http::Error> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
     let mut connection = Connection::new(stream);
-    let mut dice = Dice(customer + 1);
+    let mut dice = Dice(client + 1);
     while !is_over.load(Ordering::Relaxed) {
         let Asked { method, path, body } = question(&mut dice);
         let body = Some(body.as_str());
         let request = HttpRequest { method, path: &path, host: "shop.local", fields: &[], body };
         connection.ask(&request, &LIMITS)?;
-        // Random pauses, so that customers do not ask in step.
+        // Random pauses, so that clients do not ask in step.
         let pause = pause_us.load(Ordering::Relaxed);
         thread::sleep(Duration::from_micros(pause / 2 + dice.below(pause.max(1))));
     }
@@ -148,7 +148,7 @@ fn order(user: &str, dice: &mut Dice) -> String {
     format!("{{\"customer\":\"{user}\",\"lines\":[{}]}}", lines.join(","))
 }
 
-/// Looks how busy the event loop's thread is, and lets customers come sooner or later.
+/// Looks how busy the event loop's thread is, and lets clients come sooner or later.
 fn set_pace(pid: u32, is_over: &AtomicBool, pause_us: &AtomicU64) {
     let mut last = (Instant::now(), cpu_seconds(pid));
     while !is_over.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! What the machine, its settings and our own standing allow. What has to be tried is tried in [`Tried::here`]; the
+//! What the machine, its settings and our own rights allow. What has to be tried is tried in [`Tried::here`]; the
 //! checks themselves only look at what came of it, so that a test can make up a machine.
 
 use std::fs;

@@ -5,7 +5,7 @@ use super::awaiting::{Above, Awaiting, Chain};
 use super::{Dump, FrameRow, State, ThreadStack};
 use crate::invoked;
 use crate::style::Style;
-use crate::text::{fit_end, fit_start, plural, printable, width, wrap};
+use crate::text::{age, fit_end, fit_start, plural, printable, width, wrap};
 use profile::{Category, Role};
 
 /// Native frames that are shown where there is no JavaScript, or above it.
@@ -339,16 +339,6 @@ fn short(name: &str) -> String {
     }
     let text = text.replace("{anonymous}::", "");
     if text.is_empty() { name.to_owned() } else { text }
-}
-
-/// `45s`, `12m`, `3h`, `5d`.
-fn age(seconds: f64) -> String {
-    match seconds {
-        seconds if seconds < 120.0 => format!("{seconds:.0}s"),
-        seconds if seconds < 7200.0 => format!("{:.0}m", (seconds / 60.0).floor()),
-        seconds if seconds < 172_800.0 => format!("{:.0}h", (seconds / 3600.0).floor()),
-        seconds => format!("{:.0}d", (seconds / 86_400.0).floor()),
-    }
 }
 
 #[cfg(test)]

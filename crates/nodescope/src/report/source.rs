@@ -75,7 +75,8 @@ fn add_text(report: &mut SourceReport, profile: &Profile, texts: &ScriptTexts) -
     let generated = profile.source_path(profile.sources()[report.source.index()].generated);
     let Some(text) = texts.find(path, generated) else {
         warn(&format!(
-            "the text of {} is neither in the recording nor on this machine: --sources /app=. finds what was below /app here, and record --with-source takes it along",
+            "the text of {} is neither in the recording nor on this machine: --sources /app=. finds what was below \
+             /app here, and record --with-source takes it along",
             printable(path)
         ));
         return None;

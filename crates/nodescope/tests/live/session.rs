@@ -9,6 +9,7 @@ use v8::{Frame, JsFrame, Memory, Reader, Reason, Registers, Stack, Start};
 use super::maps::{Maps, builtins};
 use super::samples::{Sample, Sampler};
 use super::{Constants, Live, Running};
+use crate::program::running::wait_for_begin;
 
 /// A process that is being sampled and read.
 pub struct Session {
@@ -53,7 +54,7 @@ impl Session {
         let node = Running::start(binary, flags, program);
         let (range, segments) = builtins(binary);
         let reader = Reader::new(Constants::read(binary).layout());
-        std::thread::sleep(Duration::from_millis(300));
+        wait_for_begin(node.pid());
         let maps = Maps::new(node.pid(), binary, range, segments);
         let sampler = Sampler::attach(node.pid(), FREQUENCY).unwrap();
         let memory = Live::new(node.pid());
@@ -71,8 +72,8 @@ impl Session {
     }
 
     /// Gives each sample to `see` for some seconds, longer on a machine that has little time for the target, and says
-    /// how long the naming took. Samples that were named late are left out: where others want the CPU, the target runs on
-    /// before it is read.
+    /// how long the naming took. Samples that were named late are left out: where others want the CPU, the target runs
+    /// on before it is read.
     pub fn run(&mut self, mut see: impl FnMut(&Seen<'_>)) -> Duration {
         let end = Instant::now() + Duration::from_secs(number("NODESCOPE_SECONDS", 1));
         let (mut time, mut seen) = (Duration::ZERO, 0);

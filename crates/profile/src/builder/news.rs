@@ -9,7 +9,7 @@ use crate::check::Counts;
 use crate::ids::{LaneId, ProcessId, RowId, ThreadId};
 use crate::meta::Meta;
 use crate::model::Profile;
-use crate::tables::{Lane, LongTurn, Loop, OffCpuTime, Process, Thread};
+use crate::tables::{Lane, LongTurn, Loop, Process, Thread};
 
 /// How many rows went out before, of the tables that do not stay.
 #[derive(Default)]
@@ -33,7 +33,6 @@ pub(crate) struct Again {
     pub(crate) threads: Vec<ThreadId>,
     pub(crate) loops: Vec<RowId>,
     pub(crate) long_turns: Vec<RowId>,
-    pub(crate) off_cpu: Vec<RowId>,
 }
 
 /// What changed since the last time.
@@ -148,17 +147,6 @@ impl Builder {
             None => {
                 self.changes.again.long_turns.push(id);
                 self.changes.again.rows.long_turns.push(row);
-            }
-        }
-    }
-
-    /// Replaces a time off the CPU, for instance because it had not ended.
-    pub fn change_off_cpu_time(&mut self, id: RowId, row: OffCpuTime) {
-        match still_here(self.gone.off_cpu, id) {
-            Some(id) => self.profile.off_cpu.set(id, row),
-            None => {
-                self.changes.again.off_cpu.push(id);
-                self.changes.again.rows.off_cpu.push(row);
             }
         }
     }

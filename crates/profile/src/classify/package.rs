@@ -67,8 +67,8 @@ pub fn version_in_path(path: &str) -> Option<&str> {
     is_version.then_some(version)
 }
 
-/// `@babel+core@7.0.0_supports-color@5.5.0` and `@babel+core@7.0.0(supports-color@5.5.0)`: what comes behind the version
-/// are other packages.
+/// `@babel+core@7.0.0_supports-color@5.5.0` and `@babel+core@7.0.0(supports-color@5.5.0)`: what comes behind the
+/// version are other packages.
 fn after_at(segment: &str) -> Option<&str> {
     let (at, _) = segment.char_indices().skip(1).find(|(_, letter)| *letter == '@')?;
     segment[at + 1..].split(['_', '(']).next()

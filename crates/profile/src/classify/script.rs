@@ -42,8 +42,8 @@ const LODASH_TEMPLATE: &str = "lodash.templateSources[";
 /// How V8 names WebAssembly modules.
 const WASM_URL: &str = "wasm://";
 
-/// Scripts that neither the user nor a package wrote, by their whole name: Node's own around `node -e`, and what a program
-/// compiles without a name for it.
+/// Scripts that neither the user nor a package wrote, by their whole name: Node's own around `node -e`, and what a
+/// program compiles without a name for it.
 const MADE: &[(&str, Category)] = &[
     ("[eval]-wrapper", Category::NodeCore),
     ("[stdin]-wrapper", Category::NodeCore),

@@ -50,7 +50,7 @@ impl Joined {
         most_bytes: &mut u64,
     ) -> Result<(), ChunkError> {
         if becomes > *most_bytes {
-            return Err(ChunkError::Swells(*most_bytes));
+            return Err(ChunkError::TooLarge(*most_bytes));
         }
         let payload = self.inflate(stored, becomes)?;
         let mut piece = more::decode(&payload, most_bytes)?;
@@ -136,7 +136,6 @@ impl Joined {
         let known = &self.profile;
         let loops = known.loops.len() + rows.loops.len();
         let long_turns = known.long_turns.len() + rows.long_turns.len();
-        let off_cpu = known.off_cpu.len() + rows.off_cpu.len();
         let row = |id: &RowId| id.0;
         again
             .processes
@@ -148,8 +147,7 @@ impl Joined {
             .long_turns
             .iter()
             .map(row)
-            .try_for_each(|id| exists("long turns", "row", id, long_turns))?;
-        again.off_cpu.iter().map(row).try_for_each(|id| exists("off-CPU times", "row", id, off_cpu))
+            .try_for_each(|id| exists("long turns", "row", id, long_turns))
     }
 
     fn take(&mut self, piece: Piece) {
@@ -195,7 +193,7 @@ fn every_key() -> Value {
 
 /// Puts rows in the place of those that were told before.
 fn replace(known: &mut Profile, again: Again) {
-    let Again { rows, processes, threads, loops, long_turns, off_cpu } = again;
+    let Again { rows, processes, threads, loops, long_turns } = again;
     for (id, row) in processes.into_iter().zip(rows.processes) {
         known.processes[id.index()] = row;
     }
@@ -207,9 +205,6 @@ fn replace(known: &mut Profile, again: Again) {
     }
     for (id, row) in long_turns.into_iter().zip(rows.long_turns.ids()) {
         known.long_turns.set(id, rows.long_turns.row(row));
-    }
-    for (id, row) in off_cpu.into_iter().zip(rows.off_cpu.ids()) {
-        known.off_cpu.set(id, rows.off_cpu.row(row));
     }
 }
 

@@ -192,16 +192,13 @@ fn pack_rows(rows: &Profile, out: &mut Packer) {
 }
 
 fn pack_again(again: &Again, out: &mut Packer) {
-    let Again { rows, loops, long_turns, off_cpu, .. } = again;
+    let Again { rows, loops, long_turns, .. } = again;
     out.table("loops", loops.len());
     out.deltas(ROW, loops);
     rows.loops.pack_columns(out);
     out.table("long_turns", long_turns.len());
     out.deltas(ROW, long_turns);
     rows.long_turns.pack_columns(out);
-    out.table("off_cpu", off_cpu.len());
-    out.deltas(ROW, off_cpu);
-    rows.off_cpu.pack_columns(out);
     out.drop_empty();
 }
 
@@ -270,13 +267,11 @@ fn unpack_again(packed: &Packed<'_>, most_bytes: &mut u64) -> Result<Again, Chun
     let rows = Profile {
         loops: InPieces::unpack("loops", packed, most_bytes)?,
         long_turns: InPieces::unpack("long_turns", packed, most_bytes)?,
-        off_cpu: InPieces::unpack("off_cpu", packed, most_bytes)?,
         ..Profile::default()
     };
     Ok(Again {
         loops: rows_of("loops")?.unwrap_or_default(),
         long_turns: rows_of("long_turns")?.unwrap_or_default(),
-        off_cpu: rows_of("off_cpu")?.unwrap_or_default(),
         rows,
         ..Again::default()
     })

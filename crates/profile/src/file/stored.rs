@@ -49,7 +49,7 @@ pub(super) trait InPieces: Sized + Default {
 
 /// Takes memory from what there may be.
 pub(super) fn take_bytes(bytes: usize, most_bytes: &mut u64) -> Result<(), ChunkError> {
-    *most_bytes = most_bytes.checked_sub(bytes as u64).ok_or(ChunkError::Swells(*most_bytes))?;
+    *most_bytes = most_bytes.checked_sub(bytes as u64).ok_or(ChunkError::TooLarge(*most_bytes))?;
     Ok(())
 }
 

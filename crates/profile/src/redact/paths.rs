@@ -38,8 +38,8 @@ pub(super) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// A path in an npm package, from the first `node_modules` on. Folders of package managers may name other packages, also
-/// the user's own: without these, or where one is in the chain, only the last package is told.
+/// A path in an npm package, from the first `node_modules` on. Folders of package managers may name other packages,
+/// also the user's own: without these, or where one is in the chain, only the last package is told.
 pub(super) fn installed(path: &str, package: &str, own: &BTreeSet<String>) -> String {
     let chain = project_folder(path).and_then(|project| path.get(project.len() + 1..));
     let is_plain = |chain: &&str| {

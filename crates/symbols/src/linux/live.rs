@@ -189,11 +189,6 @@ impl<'a> Walker<'a> {
         self.readers.clear();
     }
 
-    /// From now on no file is opened: callers are found by frame pointers alone.
-    pub fn leave_files(&mut self) {
-        self.world.sources = Sources::nowhere();
-    }
-
     /// Time has passed: what is known of objects is looked at again before it is believed.
     pub fn begin_round(&mut self) {
         for heap in self.readers.values_mut() {
@@ -351,8 +346,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Puts the frames of the steps into `chain`, with their names where the heap has them. So many of them were resumed
-    /// after an `await`.
+    /// Puts the frames of the steps into `chain`, with their names where the heap has them. So many of them were
+    /// resumed after an `await`.
     fn name_steps(
         &mut self,
         sample: &Sample<'_>,

@@ -1,5 +1,5 @@
-//! What a package.json says. The file is a recorded process's own and may be anything: it has to be a regular file of at
-//! most 1 MiB, and only names and versions that npm would take are believed.
+//! What a package.json says. The file is a recorded process's own and may be anything: it has to be a regular file of
+//! at most 1 MiB, and only names and versions that npm would take are believed.
 
 use std::path::Path;
 
@@ -104,7 +104,8 @@ fn folders_in_yaml(text: &[u8]) -> Vec<String> {
 }
 
 impl PackageFile {
-    /// The folders in which one of its workspaces with that name would lie: `packages/*` has `@acme/ui` in `packages/ui`.
+    /// The folders in which one of its workspaces with that name would lie: `packages/*` has `@acme/ui` in
+    /// `packages/ui`.
     pub(super) fn folders_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
         let last = after_scope(name);
         let patterns = self.workspaces.iter().filter(|pattern| !pattern.starts_with('!'));

@@ -119,8 +119,8 @@ impl KnownPackages {
         file
     }
 
-    /// Whether a project says that a package among its dependencies is its own: it lies beside the project, or is one of
-    /// its workspaces.
+    /// Whether a project says that a package among its dependencies is its own: it lies beside the project, or is one
+    /// of its workspaces.
     fn is_of_project(&mut self, disk: Disk<'_>, project: &str, name: &str) -> bool {
         let Some(file) = self.file(disk, project) else { return false };
         if file.local.binary_search_by(|local| local.as_str().cmp(name)).is_ok() {

@@ -190,7 +190,8 @@ impl Fit {
         self.is_beyond |= more.is_beyond;
     }
 
-    /// Whether the places are none of the file's. V8 names some functions after what stands elsewhere, so most must fit.
+    /// Whether the places are none of the file's. V8 names some functions after what stands elsewhere, so most must
+    /// fit.
     pub(super) fn is_transpiled(self) -> bool {
         self.is_beyond || self.right < self.wrong
     }

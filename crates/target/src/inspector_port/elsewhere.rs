@@ -240,12 +240,12 @@ fn holder(pid: u32, command: &Command, counts: impl Fn(&SocketAddr) -> bool) -> 
     let Some((ours, theirs)) = of(pid).zip(found.pid.and_then(of)) else {
         return Some(Holder::Unknown);
     };
-    let is_kin = ours.parent_pid == theirs.pid
+    let is_related = ours.parent_pid == theirs.pid
         || theirs.parent_pid == ours.pid
         || ours.parent_pid == theirs.parent_pid
             && ours.program == theirs.program
             && of(ours.parent_pid).is_some_and(|parent| is_node(&parent.program));
-    Some(Holder::Process { pid: theirs.pid, name: theirs.program.clone(), is_kin })
+    Some(Holder::Process { pid: theirs.pid, name: theirs.program.clone(), is_related })
 }
 
 /// Whether it may be the primary of a cluster: a Node that it has started runs the same script. When the inspector of a

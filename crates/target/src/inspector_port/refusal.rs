@@ -155,7 +155,7 @@ pub enum Holder {
         /// What it is called.
         name: String,
         /// Whether it has the same parent, or is the parent: they are one cluster.
-        is_kin: bool,
+        is_related: bool,
     },
     /// A process that this user may not see.
     #[error("another process")]

@@ -13,7 +13,8 @@ const STATUS: i32 = 3;
 /// A reaction has what a rejection calls just before what a result calls.
 const REJECT_BEFORE_FULFILL: u64 = 8;
 
-/// In the context of `Promise.all` and its like: how many are left, and what is settled in the end; it has so many slots.
+/// In the context of `Promise.all` and its like: how many are left, and what is settled in the end; it has so many
+/// slots.
 const ELEMENT_SLOTS: i32 = 5;
 const REMAINING_SLOT: u64 = FIRST_SLOT;
 const CAPABILITY_SLOT: u64 = FIRST_SLOT + 1;

@@ -34,8 +34,8 @@ const MOST_QUEUED: usize = 256;
 /// Names of work that were read.
 const MOST_NAMES: usize = 64;
 
-/// In an entry of a queue, seen from its links: the function that it runs is 24 bytes before them. A `uv_work_t` has its
-/// own function 40 bytes before, and in Node's ThreadPoolWork the name of its kind follows 16 bytes behind.
+/// In an entry of a queue, seen from its links: the function that it runs is 24 bytes before them. A `uv_work_t` has
+/// its own function 40 bytes before, and in Node's ThreadPoolWork the name of its kind follows 16 bytes behind.
 const BEFORE: u64 = 40;
 const WORK: usize = 16;
 const NEXT: usize = 40;
@@ -108,8 +108,8 @@ pub struct PoolState {
 pub type WorkNames = HashMap<u64, PoolWork>;
 
 impl Pool {
-    /// The pool of a process that has a file at `bias`, from where the file has [`POOL_SYMBOLS`]. `program` is the part of
-    /// the address space that the file takes, without the bias.
+    /// The pool of a process that has a file at `bias`, from where the file has [`POOL_SYMBOLS`]. `program` is the part
+    /// of the address space that the file takes, without the bias.
     pub fn new(places: &[Option<Range<u64>>], program: Range<u64>, bias: u64) -> Option<Self> {
         let places: Vec<Range<u64>> = places.iter().cloned().collect::<Option<_>>()?;
         let variables = places.get(..VARIABLES)?;

@@ -337,29 +337,3 @@ fn untagged_names() {
         assert_eq!(read, *expected, "{text}");
     }
 }
-
-#[test]
-fn map_lines() {
-    let line = |start, size, name| Some(MapLine { start, size, name });
-    let rows: &[(&str, Option<MapLine<'_>>)] = &[
-        (
-            "7f6ec6a6ec2d a0 JS:*f /my app/a.js:3:5",
-            line(0x7f6e_c6a6_ec2d, 0xa0, "JS:*f /my app/a.js:3:5"),
-        ),
-        ("7f 20 KeyedLoadIC:\n", line(0x7f, 0x20, "KeyedLoadIC:")),
-        ("0x7f 0x20 foo\r\n", line(0x7f, 0x20, "foo")),
-        ("7f 20  anonymous", line(0x7f, 0x20, " anonymous")),
-        ("7f 20 ", None),
-        ("7f 20", None),
-        ("7f", None),
-        ("", None),
-        (" 7f 20 foo", None),
-        ("LazyCompi4f62500 4f0 LazyCompile:~f a.js:3", None),
-        ("+7f 20 foo", None),
-        ("ffffffffffffffff 2 foo", None),
-        ("1ffffffffffffffff 2 foo", None),
-    ];
-    for (text, expected) in rows {
-        assert_eq!(parse_map_line(text), *expected, "{text}");
-    }
-}

@@ -71,8 +71,8 @@ impl<'a> Side<'a> {
         self.lane.is_some_and(|lane| lane.counted && lane.timed)
     }
 
-    /// How a weight becomes a rate. A sample counts for the recording's interval where its lane counts samples alone; none
-    /// without that, and none without a length.
+    /// How a weight becomes a rate. A sample counts for the recording's interval where its lane counts samples alone;
+    /// none without that, and none without a length.
     pub(super) fn scale(&self) -> Option<Scale> {
         let scale = |unit, factor| Some(Scale { unit, factor });
         if self.whole_ns() == 0 {

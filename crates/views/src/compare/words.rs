@@ -1,5 +1,5 @@
-//! What is said of a comparison. The page says the same of what the user picks (`page/src/draw/compare/words.ts`), and a
-//! test compares both.
+//! What is said of a comparison. The page says the same of what the user picks (`page/src/draw/compare/words.ts`), and
+//! a test compares both.
 
 use super::RateUnit;
 use super::spread::Verdict;

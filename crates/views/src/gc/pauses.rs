@@ -31,7 +31,7 @@ pub struct Pause {
     pub waited_ns: u64,
     /// What most of it was, where the names of V8's functions are known.
     pub kind: Option<Collection>,
-    /// The function of people that allocated when it began.
+    /// The function of the user or of a package that allocated when it began.
     pub function: FunctionId,
 }
 
@@ -215,7 +215,7 @@ fn runs(
     done
 }
 
-/// The function of people that a stack works for.
+/// The function of the user or of a package that a stack works for.
 fn owner(profile: &Profile, doings: &Doings, stack: StackId) -> FunctionId {
     let owner = doings.of(stack).owner.some();
     owner.map_or(FunctionId::NONE, |owner| {

@@ -1,4 +1,4 @@
-//! What a sleeping stack waits for, by a table of rules on its frames. The call that is named is the one that people
+//! What a sleeping stack waits for, by a table of rules on its frames. The call that is named is the one that the user
 //! wrote: the outermost function of Node below their own code, such as `execSync` above `spawnSync`.
 
 use profile::{Category, Profile, StackId};
@@ -44,7 +44,7 @@ const NATIVE: &[(&str, Option<&str>, Option<&str>)] = &[
 pub(super) fn wait_of(profile: &Profile, stack: StackId) -> Option<Wait> {
     stack.some()?;
     let (callees, is_called) = callees(profile, stack);
-    // Without a caller among people's own code the outermost call is Node's own: it would be the wrong one.
+    // Without a caller in the user's code or a package the outermost call is Node's own: it would be the wrong one.
     let node_call = callees.iter().rev().find(|callee| is_called && callee.is_of_node());
     let by_script = node_call.and_then(Callee::by_script);
     let native =
@@ -65,7 +65,7 @@ pub(super) fn wait_of(profile: &Profile, stack: StackId) -> Option<Wait> {
     Some(Wait { what, call })
 }
 
-/// A frame that people's own code called.
+/// A frame that the user's code or a package called.
 struct Callee<'a> {
     name: &'a str,
     script: Option<&'a str>,
@@ -85,7 +85,7 @@ impl Callee<'_> {
     }
 }
 
-/// The frames from the leaf down to people's own code, without it, and whether there is such code.
+/// The frames from the leaf down to the user's code or a package's, without it, and whether there is such code.
 fn callees(profile: &Profile, stack: StackId) -> (Vec<Callee<'_>>, bool) {
     let is_theirs = |category: Category| matches!(category, Category::App | Category::Dependency);
     let rows = profile.ancestry(stack).map(|id| profile.stacks().row(id));

@@ -1,4 +1,4 @@
-//! Whose a line is, in small scripts whose functions are listed as V8 lists them.
+//! Which function a line belongs to, in small scripts whose functions are listed as V8 lists them.
 
 use super::*;
 

@@ -23,7 +23,8 @@ pub(super) fn opening(pid: u32, time: Option<Duration>) {
     let time =
         time.map_or_else(|| "until it ends".to_owned(), |time| format!("for {}", written(time)));
     warn(&format!(
-        "opening the inspector of process {pid} {time}: Node writes “Debugger listening …” into the application's log, and meanwhile {WHO_CAN_ATTACH}"
+        "opening the inspector of process {pid} {time}: Node writes “Debugger listening …” into the application's \
+         log, and meanwhile {WHO_CAN_ATTACH}"
     ));
 }
 
@@ -33,7 +34,8 @@ pub(crate) fn primary(pid: u32, workers: usize) {
     let workers =
         if workers == 1 { "its worker".to_owned() } else { format!("its {workers} workers") };
     warn(&format!(
-        "process {pid} is the primary of a cluster: recording {workers}, and not the primary itself, because opening its inspector would open theirs, too"
+        "process {pid} is the primary of a cluster: recording {workers}, and not the primary itself, because opening \
+         its inspector would open theirs, too"
     ));
 }
 
@@ -70,7 +72,8 @@ pub(super) fn ended(name: &str, pid: u32) {
 /// A port that could not be closed.
 pub(super) fn still_open(pid: u32, port: u16) {
     alert(&format!(
-        "port {port} of process {pid} is still open, and {WHO_CAN_ATTACH}. It closes by itself 15 s after the process runs again; if it is stopped: kill -CONT {pid}"
+        "port {port} of process {pid} is still open, and {WHO_CAN_ATTACH}. It closes by itself 15 s after the \
+         process runs again; if it is stopped: kill -CONT {pid}"
     ));
 }
 

@@ -74,30 +74,20 @@ impl Target {
         if !arguments.no_children {
             proc::add_children(&mut pids);
         }
+        let children = !arguments.no_children;
+        Ok(Self::of(pids, name, children))
+    }
+
+    /// Processes that run.
+    fn of(pids: Vec<u32>, name: String, children: bool) -> Self {
         let (born, asked) = (births(&pids), Instant::now());
-        Ok(Self {
-            pids,
-            born,
-            name,
-            children: !arguments.no_children,
-            is_system: false,
-            command: None,
-            asked,
-        })
+        Self { pids, born, name, children, is_system: false, command: None, asked }
     }
 
     fn system() -> Self {
-        let pids = proc::all_pids();
-        let (born, asked) = (births(&pids), Instant::now());
-        Self {
-            pids,
-            born,
-            name: "everything".into(),
-            children: false,
-            is_system: true,
-            command: None,
-            asked,
-        }
+        let mut target = Self::of(proc::all_pids(), "everything".into(), false);
+        target.is_system = true;
+        target
     }
 
     /// Starts ourselves in the command's place: the events must be there before its first instruction.
@@ -114,18 +104,9 @@ impl Target {
         let child = stand_in.and_then(|mut stand_in| stand_in.args(&arguments.command).spawn());
         let child = child.map_err(|error| failed(&error.to_string()))?;
         let name = title_of_command(&arguments.command);
-        let pids = vec![child.id()];
-        let (born, asked) = (births(&pids), Instant::now());
-        let command = Some(Started { child, gate, status: None });
-        Ok(Self {
-            pids,
-            born,
-            name,
-            children: !arguments.no_children,
-            is_system: false,
-            command,
-            asked,
-        })
+        let mut target = Self::of(vec![child.id()], name, !arguments.no_children);
+        target.command = Some(Started { child, gate, status: None });
+        Ok(target)
     }
 
     pub(super) fn pids(&self) -> &[u32] {

@@ -33,8 +33,8 @@ pub struct Suspended {
 }
 
 impl Walker<'_> {
-    /// Whether samples should be read as soon as they are there: many run after an `await`, and what awaits them is known
-    /// for a moment only. Names can wait.
+    /// Whether samples should be read as soon as they are there: many run after an `await`, and what awaits them is
+    /// known for a moment only. Names can wait.
     pub fn wants_fresh_samples(&self) -> bool {
         self.recent_awaits.count_ones() >= MANY_AWAITS
     }
@@ -63,11 +63,13 @@ impl Walker<'_> {
         heap.reader.await_chain(&*heap.memory, &stack, frames, is_job)
     }
 
-    /// How many samples whose callers were read too late one stands for whose callers were read in time, in thousandths.
+    /// How many samples whose callers were read too late one stands for whose callers were read in time, in
+    /// thousandths.
     ///
     /// A sample hits any moment of a run. So of runs of one length as many end in the time from the sample to the first
-    /// read, where their callers are lost, as in any later time of that length: those that are gone when they are looked
-    /// at again tell how many were lost of their kind. Long runs are read more often than short ones, and lost less.
+    /// read, where their callers are lost, as in any later time of that length: those that are gone when they are
+    /// looked at again tell how many were lost of their kind. Long runs are read more often than short ones, and lost
+    /// less.
     pub(super) fn stands_for(
         &self,
         pid: u32,
@@ -100,8 +102,8 @@ impl Walker<'_> {
         self.row((pid, awaiter.function, Tier::Unmarked, awaiter.line, awaiter.column, false))
     }
 
-    /// Searches some ranges of a process's memory for async functions that are suspended. `None` where its V8 is not known
-    /// or may not be read. `may_go_on` is told now and then how much was read.
+    /// Searches some ranges of a process's memory for async functions that are suspended. `None` where its V8 is not
+    /// known or may not be read. `may_go_on` is told now and then how much was read.
     pub fn suspended(
         &mut self,
         pid: u32,

@@ -171,10 +171,10 @@ impl Gate {
     fn describe(&self, pid: u32) -> Holder {
         let name = self.proc.text_of(pid, "comm").unwrap_or_default().trim().to_owned();
         let (ours, theirs) = (self.parent_of(self.pid), self.parent_of(pid));
-        let is_kin = ours == pid
+        let is_related = ours == pid
             || theirs == self.pid
             || ours == theirs && ours > 1 && self.runs_the_same(pid);
-        Holder::Process { pid, name, is_kin }
+        Holder::Process { pid, name, is_related }
     }
 
     fn runs_the_same(&self, pid: u32) -> bool {

@@ -41,7 +41,7 @@ pub(super) fn hint(refusal: &Refusal, nodescope: &str) -> Option<String> {
                 "if you know that the program never listens to SIGUSR1, say so; else {AT_START}"
             )
         }
-        Refusal::PortTaken { holder: Holder::Process { is_kin: true, .. }, .. } => {
+        Refusal::PortTaken { holder: Holder::Process { is_related: true, .. }, .. } => {
             "the processes of a cluster share that port: record one after another".to_owned()
         }
         Refusal::PortTaken { port, .. } => {

@@ -111,7 +111,8 @@ fn of_older(telling: &Telling<'_>) -> String {
     }
 }
 
-/// `The loop was free 79 % of the time; no turn took 50 ms; a request waited 4 ms at p99. Garbage collection took 2 % of its time. Not throttled.`
+/// `The loop was free 79 % of the time; no turn took 50 ms; a request waited 4 ms at p99. Garbage collection took 2 %
+/// of its time. Not throttled.`
 fn healthy(telling: &Telling<'_>) -> String {
     let count = telling.findings.turns.watched().count();
     let free = free(telling).map(|free| format!("{:.0} %", free * 100.0));
